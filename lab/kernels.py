@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Building the lab's kernels: one source tree stock, one patched, many build directories."""
+
+import contextlib
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab import kconfig, patchset
+from lab.errors import LabError
+from lab.paths import BUILD, CONFIGS, KERNEL_BUILDS, LOGS
+from lab.progress import Progress
+from lab.tools import CROSS, require
+
+DEBIAN_SOURCE = Path("/usr/src/linux-source-6.12.tar.xz")
+ARCHES = ("x86_64", "arm64")
+FLAVOURS = ("rt", "preempt")
+VARIANTS = ("stock", "shielded", "debug")
+TARGET = {"x86_64": "bzImage", "arm64": "Image"}
+IMAGE = {"x86_64": "arch/x86/boot/bzImage", "arm64": "arch/arm64/boot/Image"}
+OBJECTS = {"x86_64": 1290, "arm64": 1240}
+"""Roughly how many objects a first build compiles; only the progress bar depends on it."""
+
+
+@dataclass(frozen=True, order=True)
+class Kernel:
+    """One kernel of the lab."""
+
+    arch: str
+    flavour: str
+    variant: str
+
+    @classmethod
+    def parse(cls, name: str) -> "Kernel":
+        """``x86_64-preempt-shielded`` and the like."""
+        arch, _, rest = name.partition("-")
+        flavour, _, variant = rest.partition("-")
+        for what, value, allowed in (
+            ("architecture", arch, ARCHES),
+            ("flavour", flavour, FLAVOURS),
+            ("variant", variant, VARIANTS),
+        ):
+            if value not in allowed:
+                raise LabError(
+                    f"kernel '{name}': {what} '{value}' is not one of {', '.join(allowed)}"
+                )
+        return cls(arch, flavour, variant)
+
+    @property
+    def name(self) -> str:
+        return f"{self.arch}-{self.flavour}-{self.variant}"
+
+    @property
+    def build(self) -> Path:
+        """The kernel's build tree."""
+        return KERNEL_BUILDS / self.name
+
+    @property
+    def image(self) -> Path:
+        """What QEMU boots."""
+        return self.build / IMAGE[self.arch]
+
+    @property
+    def patched(self) -> bool:
+        return self.variant != "stock"
+
+    @property
+    def fragments(self) -> list[Path]:
+        """Configuration fragments in the order in which they override each other."""
+        names = ["base", self.arch, self.flavour]
+        if self.patched:
+            names.append("shielded")
+        if self.variant == "debug":
+            names.append("debug")
+        return [CONFIGS / n for n in names]
+
+
+def all_kernels() -> list[Kernel]:
+    """Every kernel that the lab can build."""
+    return [Kernel(a, f, v) for a in ARCHES for f in FLAVOURS for v in VARIANTS]
+
+
+@contextlib.contextmanager
+def locked(name: str) -> Iterator[None]:
+    """Keep a second lab from building the same thing at the same time."""
+    KERNEL_BUILDS.mkdir(parents=True, exist_ok=True)
+    with open(KERNEL_BUILDS / f".{name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def source_origin() -> Path:
+    """The tree or tarball that the user, or Debian, provides."""
+    given = os.environ.get("KERNEL_SOURCE")
+    origin = Path(given).expanduser() if given else DEBIAN_SOURCE
+    if not origin.exists():
+        hint = (
+            "KERNEL_SOURCE names no file or directory"
+            if given
+            else "install Debian's linux-source-6.12 (in Debian 13, or bookworm-backports), or "
+            "unpack linux-6.12.y from https://www.kernel.org/ and set KERNEL_SOURCE= to it"
+        )
+        raise LabError(f"no kernel source at {origin}: {hint}")
+    return origin.resolve()
+
+
+def _unpack(origin: Path, target: Path) -> None:
+    """Put a pristine copy of the tree or tarball ``origin`` at ``target``."""
+    target.mkdir(parents=True)
+    if origin.is_dir():
+        producer = ["tar", "-C", str(origin), "--exclude=./.git", "-cf", "-", "."]
+        strip = 0
+    else:
+        producer = ["cat", str(origin)]
+        strip = 1
+    consumer = ["tar", "-C", str(target), f"--strip-components={strip}", "-xf", "-"]
+    if origin.is_file():
+        consumer.append({".xz": "-J", ".gz": "-z", ".bz2": "-j"}.get(origin.suffix, "--no-auto"))
+        if consumer[-1] == "--no-auto":
+            consumer.pop()
+    with subprocess.Popen(producer, stdout=subprocess.PIPE) as tar:
+        done = subprocess.run(consumer, stdin=tar.stdout, check=False)
+    if done.returncode or tar.returncode:
+        raise LabError(f"cannot unpack {origin}")
+    if (target / ".config").exists() or (target / "include/generated").exists():
+        subprocess.run(["make", "-s", "mrproper"], cwd=target, check=True)
+
+
+def stock_tree(progress: Progress) -> Path:
+    """The unmodified source tree, unpacked on first use and when its origin changed."""
+    origin = source_origin()
+    state = origin.stat()
+    stamp = f"{origin} {state.st_size} {int(state.st_mtime)}\n"
+    tree = KERNEL_BUILDS / "src-stock"
+    with locked("source"):
+        mark = tree / ".origin"
+        if mark.exists() and mark.read_text() == stamp:
+            return tree
+        progress.step(f"unpacking {origin}")
+        for stale in (tree, KERNEL_BUILDS / "src-timershield"):
+            shutil.rmtree(stale, ignore_errors=True)
+        temporary = KERNEL_BUILDS / "src-stock.new"
+        shutil.rmtree(temporary, ignore_errors=True)
+        _unpack(origin, temporary)
+        patchset.check_linux_tree(temporary)
+        (temporary / ".origin").write_text(stamp)
+        temporary.rename(tree)
+    return tree
+
+
+def patched_tree(progress: Progress) -> Path:
+    """The source tree with src/ and patches/ on it, brought up to date file by file."""
+    stock = stock_tree(progress)
+    tree = KERNEL_BUILDS / "src-timershield"
+    with locked("source"):
+        if not tree.exists():
+            progress.step("copying the source tree")
+            temporary = KERNEL_BUILDS / "src-timershield.new"
+            shutil.rmtree(temporary, ignore_errors=True)
+            temporary.mkdir()
+            names = {k.name for k in all_kernels()}
+            entries = [str(p) for p in stock.iterdir() if p.name not in names]
+            subprocess.run(["cp", "-al", *entries, str(temporary)], check=True)
+            temporary.rename(tree)
+        changed = patchset.sync(stock, tree, patchset.Patchset())
+        if changed:
+            progress.step(f"kernel source brought up to date: {len(changed)} files")
+    return tree
+
+
+def _make(kernel: Kernel, tree: Path, output: Path) -> list[str]:
+    command = ["make", "-C", str(tree), f"O={output}", f"ARCH={kernel.arch}"]
+    prefix = CROSS[kernel.arch]
+    compiler = f"{prefix}gcc"
+    if shutil.which("ccache"):
+        compiler = f"ccache {compiler}"
+    command += [f"CC={compiler}", f"CROSS_COMPILE={prefix}"]
+    if shutil.which("ccache"):
+        command.append("HOSTCC=ccache gcc")
+    return command
+
+
+def _environment() -> dict[str, str]:
+    """Reproducible builds, and a cache shared by all build directories."""
+    drop = {"ARCH", "CROSS_COMPILE", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "O"}
+    return {
+        **{k: v for k, v in os.environ.items() if k not in drop},
+        "LC_ALL": "C",
+        "KBUILD_BUILD_TIMESTAMP": "2026-01-01",
+        "KBUILD_BUILD_USER": "lab",
+        "KBUILD_BUILD_HOST": "timershield",
+        "KBUILD_BUILD_VERSION": "1",
+        "CCACHE_BASEDIR": str(KERNEL_BUILDS),
+        "CCACHE_SLOPPINESS": "time_macros,include_file_mtime,include_file_ctime",
+        "CCACHE_NOHASHDIR": "1",
+    }
+
+
+def _output_directory(kernel: Kernel, tree: Path) -> Path:
+    """The build directory, below its source tree: Kbuild then passes the compiler relative
+    paths only, so that stock and patched kernels share the compiler cache. A link stands
+    where the build tree is looked for.
+    """
+    output = tree / kernel.name
+    output.mkdir(exist_ok=True)
+    link = kernel.build
+    target = Path(tree.name) / kernel.name
+    if not link.is_symlink() or link.readlink() != target:
+        if link.exists() or link.is_symlink():
+            raise LabError(f"{link} exists and is not the lab's: remove it")
+        link.symlink_to(target)
+    return output
+
+
+def configure(kernel: Kernel, tree: Path, output: Path) -> list[str]:
+    """Write .config if it has to change; return symbols the tree does not know."""
+    wanted = kconfig.merge([tree / "kernel/configs/tiny-base.config",
+                            tree / "kernel/configs/tiny.config"])
+    ours = kconfig.merge(kernel.fragments)
+    ours["CONFIG_LOCALVERSION"] = f'"-{kernel.flavour}-{kernel.variant}"'
+    ours["CONFIG_LOCALVERSION_AUTO"] = "n"
+    wanted.update(ours)
+    fragment = output / ".lab-fragment"
+    fragment.write_text(kconfig.text(wanted))
+    new = output / ".config.new"
+    done = subprocess.run(
+        [*_make(kernel, tree, output), "allnoconfig", f"KCONFIG_CONFIG={new}"],
+        env={**_environment(), "KCONFIG_ALLCONFIG": str(fragment)},
+        capture_output=True, text=True, check=False,
+    )
+    if done.returncode:
+        raise LabError(f"{kernel.name}: configuration failed\n{done.stdout}{done.stderr}")
+    unknown = kconfig.check(tree, ours, new)
+    config = output / ".config"
+    if not config.exists() or config.read_bytes() != new.read_bytes():
+        new.replace(config)
+    else:
+        new.unlink()
+    for leftover in output.glob(".config.new*"):
+        leftover.unlink()
+    return unknown
+
+
+def build(kernel: Kernel, progress: Progress, jobs: int | None = None) -> Path:
+    """Build ``kernel`` as far as it is out of date; return its image."""
+    require_build_tools(kernel.arch)
+    tree = patched_tree(progress) if kernel.patched else stock_tree(progress)
+    with locked(kernel.name):
+        output = _output_directory(kernel, tree)
+        for symbol in configure(kernel, tree, output):
+            progress.step(f"{kernel.name}: this tree does not know {symbol}")
+        log = LOGS / f"kernel-{kernel.name}.log"
+        LOGS.mkdir(parents=True, exist_ok=True)
+        command = [*_make(kernel, tree, output), f"-j{jobs or os.cpu_count() or 1}",
+                   TARGET[kernel.arch]]
+        first = not (output / "vmlinux").exists()
+        with log.open("w") as out, progress.bar(
+            f"building {kernel.name}", OBJECTS[kernel.arch] if first else None
+        ) as bar, subprocess.Popen(
+            command, env=_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, start_new_session=False,
+        ) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                out.write(line)
+                if re.match(r"  (CC|AS|LD|AR) ", line):
+                    bar.advance()
+        if process.returncode:
+            tail = "".join(log.read_text().splitlines(keepends=True)[-25:])
+            raise LabError(f"{kernel.name}: the build failed; {log} ends with\n{tail}")
+    return kernel.image
+
+
+def require_build_tools(arch: str) -> None:
+    """Fail, naming Debian packages, if something to build kernels with is missing."""
+    require("make", f"{CROSS[arch]}gcc", "flex", "bison", "bc", "patch", "tar", "xz", "perl")
+    require("cpio", "gzip")
+
+
+def installed(kernel: Kernel) -> bool:
+    """Whether an image is there, up to date or not."""
+    return kernel.image.exists()
+
+
+__all__ = ["BUILD", "Kernel", "all_kernels", "build", "configure", "installed"]

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The kernel part of the project as data: whole new files and an ordered list of patches.
+
+New files live below ``kernel/src`` at the paths they take in a Linux tree; patches below
+``kernel/patches/6.12`` change existing files only and apply in the order of their names.
+Everything here works out the patched contents in a scratch directory first, so that a tree
+is either patched as a whole or left as it was.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lab.errors import LabError
+from lab.paths import NEW_FILES, PATCHES
+
+MANIFEST = ".timershield"
+"""In a tree kept up to date by :func:`sync`: the files that differ from the pristine tree."""
+
+_NAME = re.compile(rb"^(?:---|\+\+\+) (?:[ab]/)?([^\t\n]+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Patchset:
+    """Which new files and which patches there are."""
+
+    new_files: Path = NEW_FILES
+    patches: Path = PATCHES
+
+    def patch_list(self) -> list[Path]:
+        """The patches in the order in which they apply."""
+        return sorted(self.patches.glob("*.patch"))
+
+    def new_file_list(self) -> list[str]:
+        """Paths, relative to a Linux tree, of the files that the project adds."""
+        root = self.new_files
+        return sorted(
+            str(p.relative_to(root))
+            for p in root.rglob("*")
+            if p.is_file() and not p.name.startswith(".")
+        )
+
+
+def patched_paths(patch: Path) -> list[str]:
+    """The files that a patch changes, relative to the tree."""
+    body = patch.read_bytes()
+    start = re.search(rb"^(diff --git |--- )", body, re.MULTILINE)
+    names = {m.decode() for m in _NAME.findall(body, start.start() if start else 0)}
+    names.discard("/dev/null")
+    return sorted(names)
+
+
+@dataclass
+class Failure:
+    """One patch that does not fit, and what ``patch`` had to say."""
+
+    patch: Path
+    files: list[str]
+    output: str
+
+    def __str__(self) -> str:
+        files = ", ".join(self.files) or "(unknown file)"
+        return f"{self.patch.name} does not fit {files}\n{self.output.rstrip()}"
+
+
+@dataclass
+class Contents:
+    """What a tree's files must contain once everything is applied."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+
+
+def check_linux_tree(tree: Path) -> str:
+    """Return the version of the Linux tree at ``tree``; fail if it is none, or not 6.12."""
+    makefile = tree / "Makefile"
+    if not (tree / "kernel" / "time" / "hrtimer.c").is_file() or not makefile.is_file():
+        raise LabError(f"{tree}: not a Linux source tree (no kernel/time/hrtimer.c)")
+    head = makefile.read_text(errors="replace")[:2000]
+    fields = dict(re.findall(r"^(VERSION|PATCHLEVEL|SUBLEVEL) = *(\d+)", head, re.MULTILINE))
+    version = ".".join(fields.get(k, "?") for k in ("VERSION", "PATCHLEVEL", "SUBLEVEL"))
+    if not version.startswith("6.12."):
+        raise LabError(f"{tree}: this is Linux {version}; the patches are for 6.12")
+    return version
+
+
+def _failed_files(output: str, patch: Path) -> list[str]:
+    """Which files ``patch`` complained about."""
+    failed: list[str] = []
+    current = ""
+    for line in output.splitlines():
+        if m := re.match(r"(?:patching|checking) file '?([^' ]+)'?", line):
+            current = m.group(1)
+        elif re.search(r"FAILED|can't find file|Reversed|No file to patch", line):
+            if m := re.search(r"hunks? FAILED.* file ([^ ]+)", line):
+                current = m.group(1).removesuffix(".rej")
+            if current and current not in failed:
+                failed.append(current)
+    return failed or patched_paths(patch)
+
+
+def _run_patch(scratch: Path, patch: Path, *options: str) -> str | None:
+    """Apply one patch below ``scratch``; return the output if it did not fit."""
+    done = subprocess.run(
+        ["patch", "-p1", "--batch", "--forward", "--fuzz=0", "--no-backup-if-mismatch",
+         "--reject-file=-", *options, "-i", str(patch.resolve())],
+        cwd=scratch, capture_output=True, text=True, check=False,
+        env={**os.environ, "LC_ALL": "C"},
+    )
+    return done.stdout + done.stderr if done.returncode else None
+
+
+def _copy_touched(tree: Path, scratch: Path, names: Iterable[str]) -> None:
+    for name in names:
+        source = tree / name
+        target = scratch / name
+        if source.is_file() and not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
+
+
+def compute(tree: Path, patchset: Patchset) -> Contents:
+    """Work out the contents of all files that the patch set adds to or changes in ``tree``.
+
+    The tree is only read. Raises :class:`LabError` naming the patch and the file if
+    something does not fit.
+    """
+    if shutil.which("patch") is None:
+        raise LabError("'patch' is missing; it is in the Debian package patch")
+    result = Contents()
+    with tempfile.TemporaryDirectory(prefix="timershield-") as name:
+        scratch = Path(name)
+        touched: set[str] = set()
+        for patch in patchset.patch_list():
+            names = patched_paths(patch)
+            touched.update(names)
+            _copy_touched(tree, scratch, names)
+            output = _run_patch(scratch, patch)
+            if output is not None:
+                raise LabError(str(Failure(patch, _failed_files(output, patch), output)))
+        for path in sorted(touched):
+            if (scratch / path).is_file():
+                result.files[path] = (scratch / path).read_bytes()
+    for path in patchset.new_file_list():
+        if path in result.files:
+            raise LabError(f"{path} is in kernel/src and changed by a patch: it must be one")
+        result.files[path] = (patchset.new_files / path).read_bytes()
+    return result
+
+
+def is_applied(tree: Path, patchset: Patchset) -> bool:
+    """Whether all of the patch set, and exactly it, is in ``tree`` already."""
+    for path in patchset.new_file_list():
+        target = tree / path
+        if not target.is_file() or target.read_bytes() != (
+            patchset.new_files / path
+        ).read_bytes():
+            return False
+    with tempfile.TemporaryDirectory(prefix="timershield-") as name:
+        scratch = Path(name)
+        for patch in reversed(patchset.patch_list()):
+            _copy_touched(tree, scratch, patched_paths(patch))
+            if _run_patch(scratch, patch, "--reverse") is not None:
+                return False
+    return bool(patchset.new_file_list() or patchset.patch_list())
+
+
+def conflicts(tree: Path, patchset: Patchset) -> list[str]:
+    """New files that exist in ``tree`` already."""
+    return [p for p in patchset.new_file_list() if (tree / p).exists()]
+
+
+def write_file(target: Path, data: bytes, mode: int = 0o644) -> None:
+    """Replace ``target`` at once; hard links to its former contents stay what they were."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(target.name + ".timershield-new")
+    temporary.write_bytes(data)
+    temporary.chmod(mode)
+    os.replace(temporary, target)
+
+
+def _mode(path: Path) -> int:
+    return path.stat().st_mode & 0o7777 if path.exists() else 0o644
+
+
+def write_all(tree: Path, contents: Contents) -> list[str]:
+    """Write to ``tree`` what differs; put everything back if writing fails half-way."""
+    undo: list[tuple[Path, bytes | None]] = []
+    written: list[str] = []
+    try:
+        for path, data in contents.files.items():
+            target = tree / path
+            before = target.read_bytes() if target.is_file() else None
+            if before == data:
+                continue
+            undo.append((target, before))
+            write_file(target, data, _mode(target))
+            written.append(path)
+    except BaseException:
+        for target, before in reversed(undo):
+            if before is None:
+                target.unlink(missing_ok=True)
+            else:
+                write_file(target, before, _mode(target))
+        raise
+    return written
+
+
+def sync(pristine: Path, tree: Path, patchset: Patchset) -> list[str]:
+    """Make ``tree``, a copy of ``pristine``, carry exactly the current patch set.
+
+    Only files whose contents change are written, so that an incremental build of ``tree``
+    rebuilds no more than it has to. Returns the files written or removed.
+    """
+    contents = compute(pristine, patchset)
+    manifest = tree / MANIFEST
+    before = set(manifest.read_text().split("\n")) - {""} if manifest.exists() else set()
+    changed = []
+    for path in sorted(before - set(contents.files)):
+        if (pristine / path).is_file():
+            write_file(tree / path, (pristine / path).read_bytes(), _mode(pristine / path))
+        else:
+            (tree / path).unlink(missing_ok=True)
+        changed.append(path)
+    manifest.write_text("\n".join(sorted(before | set(contents.files))) + "\n")
+    changed += write_all(tree, contents)
+    manifest.write_text("\n".join(sorted(contents.files)) + "\n")
+    return changed

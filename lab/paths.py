@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where things are: the repository's own directories and what is built below build/."""
+
+import os
+from pathlib import Path
+
+REPO = Path(__file__).resolve().parent.parent
+KERNEL = REPO / "kernel"
+PATCHES = KERNEL / "patches" / "6.12"
+NEW_FILES = KERNEL / "src"
+CONFIGS = KERNEL / "configs"
+GUEST = REPO / "lab" / "guest"
+
+BUILD = Path(os.environ.get("BUILD", REPO / "build")).resolve()
+KERNEL_BUILDS = BUILD / "kernel"
+GUEST_BUILDS = BUILD / "guest"
+RESULTS = BUILD / "results"
+LOGS = BUILD / "logs"

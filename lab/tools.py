@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The programs that the lab calls, and the Debian packages that bring them."""
+
+import shutil
+
+from lab.errors import LabError
+
+CROSS = {"x86_64": "x86_64-linux-gnu-", "arm64": "aarch64-linux-gnu-"}
+"""Compiler prefixes; Debian's gcc package has the one of the machine itself as well."""
+
+PACKAGES = {
+    "make": "make",
+    "gcc": "gcc",
+    "x86_64-linux-gnu-gcc": "gcc-x86-64-linux-gnu",
+    "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu",
+    "flex": "flex",
+    "bison": "bison",
+    "bc": "bc",
+    "patch": "patch",
+    "tar": "tar",
+    "xz": "xz-utils",
+    "perl": "perl",
+    "cpio": "cpio",
+    "gzip": "gzip",
+    "git": "git",
+    "meson": "meson",
+    "ninja": "ninja-build",
+    "qemu-system-x86_64": "qemu-system-x86",
+    "qemu-system-aarch64": "qemu-system-arm",
+    "dpkg-buildpackage": "dpkg-dev",
+}
+
+
+def missing(*programs: str) -> list[str]:
+    """Those of ``programs`` that are not there."""
+    return [p for p in programs if shutil.which(p) is None]
+
+
+def require(*programs: str) -> None:
+    """Fail if a program is missing, naming the package that has it."""
+    absent = missing(*programs)
+    if not absent:
+        return
+    packages = " ".join(sorted({PACKAGES.get(p, p) for p in absent}))
+    raise LabError(
+        f"missing: {', '.join(absent)}; on Debian: apt-get install -y {packages}"
+    )
