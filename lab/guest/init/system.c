@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE
+#include "system.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+struct mount_point {
+	const char *type;
+	const char *path;
+	int needed;
+};
+
+static const struct mount_point mounts[] = {
+	{ "proc", "/proc", 1 },
+	{ "sysfs", "/sys", 1 },
+	{ "devtmpfs", "/dev", 1 },
+	{ "tmpfs", "/dev/shm", 0 },
+	{ "mqueue", "/dev/mqueue", 0 },
+	{ "tmpfs", "/tmp", 1 },
+	{ "tmpfs", "/run", 0 },
+	{ "debugfs", "/sys/kernel/debug", 0 },
+	{ "tracefs", "/sys/kernel/tracing", 0 },
+	{ "cgroup2", "/sys/fs/cgroup", 0 },
+};
+
+static void die(const char *what)
+{
+	fprintf(stderr, "init: %s: %m\n", what);
+	exit(1);
+}
+
+void system_mount(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(mounts); i++) {
+		const struct mount_point *m = &mounts[i];
+
+		mkdir(m->path, 0755);
+		if (mount(m->type, m->path, m->type, 0, NULL) && m->needed &&
+		    errno != EBUSY)
+			die(m->path);
+	}
+	chmod("/tmp", 01777);
+	chmod("/dev/shm", 01777);
+}
+
+static void loopback_up(void)
+{
+	struct ifreq request = { .ifr_name = "lo" };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return;
+	request.ifr_flags = IFF_UP | IFF_RUNNING;
+	if (ioctl(fd, SIOCSIFFLAGS, &request))
+		fprintf(stderr, "init: lo: %m\n");
+	close(fd);
+}
+
+static void lift(int resource, rlim_t limit)
+{
+	struct rlimit both = { limit, limit };
+
+	if (setrlimit(resource, &both))
+		fprintf(stderr, "init: setrlimit(%d): %m\n", resource);
+}
+
+void system_prepare(void)
+{
+	loopback_up();
+	lift(RLIMIT_NOFILE, 65536);
+	lift(RLIMIT_SIGPENDING, 65536);
+	lift(RLIMIT_MEMLOCK, RLIM_INFINITY);
+	lift(RLIMIT_CORE, 0);
+	system_write("/proc/sys/kernel/sched_rt_runtime_us", "-1");
+}
+
+const char *system_find_port(void)
+{
+	static char path[64];
+	const char *given = getenv("lab_port");
+	glob_t found;
+
+	if (given)
+		return given;
+	if (glob("/dev/vport*p1", 0, NULL, &found) == 0) {
+		snprintf(path, sizeof(path), "%s", found.gl_pathv[0]);
+		globfree(&found);
+		return path;
+	}
+	return NULL;
+}
+
+unsigned long long system_taint(void)
+{
+	unsigned long long taint = 0;
+	FILE *file = fopen("/proc/sys/kernel/tainted", "re");
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%llu", &taint) != 1)
+		taint = 0;
+	fclose(file);
+	return taint;
+}
+
+int system_write(const char *path, const char *value)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, value, strlen(value)) < 0)
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+void system_restart(void)
+{
+	sync();
+	reboot(RB_AUTOBOOT);
+	for (;;)
+		pause();
+}

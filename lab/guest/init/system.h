@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef LAB_SYSTEM_H
+#define LAB_SYSTEM_H
+
+/* system_mount() - mount what programs expect; exits if /proc or /dev fail */
+void system_mount(void);
+
+/*
+ * system_prepare() - bring up the loopback interface, lift limits, and switch
+ * off real-time throttling, whose own timer would disturb what is measured
+ */
+void system_prepare(void);
+
+/* system_find_port() - path of the result port, or NULL if there is none */
+const char *system_find_port(void);
+
+/* system_taint() - /proc/sys/kernel/tainted */
+unsigned long long system_taint(void);
+
+/* system_write() - write @value to the file @path; 0 or -errno */
+int system_write(const char *path, const char *value);
+
+/* system_restart() - end the machine's run; does not return */
+void system_restart(void) __attribute__((noreturn));
+
+#endif
