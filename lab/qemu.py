@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Booting a kernel in QEMU, under instruction-counted time unless told otherwise.
+
+With ``-icount shift=0,sleep=off`` every instruction takes one nanosecond of guest time and
+idle time is skipped, so that what a guest measures does not depend on how busy the host is.
+"""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lab import console as console_text
+from lab.errors import LabError
+from lab.kernels import Kernel
+from lab.protocol import Decoder, Outcome, ProtocolError, Transcript
+from lab.tools import require
+
+PROGRAM = {"x86_64": "qemu-system-x86_64", "arm64": "qemu-system-aarch64"}
+POLL = 0.1
+HOST_SECONDS_PER_GUEST_SECOND = 40
+"""How much slower than its own clock a busy guest may be before it counts as hung."""
+BOOT_SECONDS = 300
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What to boot a kernel on."""
+
+    cpus: int = 1
+    icount: bool = True
+    memory: int = 512
+    """MiB"""
+    append: str = ""
+
+    def command(self, kernel: Kernel, image: Path, initrd: Path) -> list[str]:
+        """QEMU's command line, without the serial ports."""
+        x86 = kernel.arch == "x86_64"
+        accelerator = "tcg" if self.icount or self.cpus == 1 else "tcg,thread=multi"
+        command = [
+            PROGRAM[kernel.arch],
+            "-M", "pc" if x86 else "virt,gic-version=3",
+            "-cpu", "max,-rdrand,-rdseed" if x86 else "cortex-a53",
+            "-accel", accelerator,
+            "-smp", str(self.cpus),
+            "-m", str(self.memory),
+            "-nodefaults", "-no-user-config", "-display", "none", "-monitor", "none",
+            "-no-reboot", "-seed", "1",
+            "-rtc", "base=2026-01-01" + (",clock=vm" if self.icount else ""),
+            "-kernel", str(image),
+            "-initrd", str(initrd),
+        ]
+        if self.icount:
+            command += ["-icount", "shift=0,sleep=off"]
+        return command
+
+    def kernel_parameters(self, kernel: Kernel, quiet: bool) -> str:
+        """The kernel command line."""
+        words = ["panic=-1", "nokaslr", "norandmaps", "rdinit=/init"]
+        if kernel.arch == "x86_64":
+            words += ["console=ttyS0", "tsc=reliable", "reboot=t"]
+        else:
+            words += ["console=ttyAMA0"]
+        if quiet:
+            words += ["loglevel=5"]
+        return " ".join([*words, self.append]).strip()
+
+
+def require_qemu(arch: str) -> None:
+    """Fail, naming the Debian package, if QEMU is missing."""
+    require(PROGRAM[arch])
+
+
+@contextlib.contextmanager
+def _running(command: list[str], **streams: int) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that does not outlive the block, nor this process, whatever happens."""
+    if shutil.which("setpriv"):
+        command = ["setpriv", "--pdeathsig", "KILL", *command]
+    process = subprocess.Popen(command, start_new_session=True, **streams)
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+
+def boot_interactive(
+    kernel: Kernel, image: Path, initrd: Path, machine: Machine, results: Path | None = None
+) -> int:
+    """Boot any initramfs with its console on standard output; return QEMU's exit status."""
+    require_qemu(kernel.arch)
+    command = [
+        *machine.command(kernel, image, initrd),
+        "-append", machine.kernel_parameters(kernel, quiet=False),
+        "-serial", "stdio",
+    ]
+    if results:
+        command += _result_port(kernel, results)
+    with _running(command) as process:
+        return process.wait()
+
+
+def _result_port(kernel: Kernel, path: Path) -> list[str]:
+    words = ["-chardev", f"file,id=results,path={path}"]
+    if kernel.arch == "x86_64":
+        return [*words, "-serial", "chardev:results"]
+    return [
+        *words,
+        "-device", "virtio-serial-device",
+        "-device", "virtserialport,chardev=results,name=lab",
+    ]
+
+
+@dataclass
+class Run:
+    """What came out of one boot."""
+
+    kernel: Kernel
+    transcript: Transcript
+    console: str
+    failure: str | None = None
+    host_seconds: float = 0.0
+    reports: list[str] = field(default_factory=list)
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        return self.transcript.outcomes
+
+    def explain(self) -> str:
+        """Why it failed, with the console's last lines."""
+        text = f"{self.kernel.name}: {self.failure}"
+        if self.outcomes and self.outcomes[-1].status is None:
+            text += f"\n  while running: {self.outcomes[-1].line}"
+        if self.reports:
+            text += "\n  the kernel reported:\n" + "\n".join(
+                f"    {line}" for line in self.reports[:10]
+            )
+        return f"{text}\n  the console's last lines:\n{console_text.tail(self.console)}"
+
+
+class _Tail:
+    """Reads what another process appends to a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("rb")
+
+    def read(self) -> bytes:
+        return self._file.read()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class _Watch:
+    """Follows a guest while it runs."""
+
+    def __init__(self, run: Run, console: Path, results: Path,
+                 on_outcome: Callable[[Outcome], None] | None) -> None:
+        self._run = run
+        self._console = _Tail(console)
+        self._results = _Tail(results)
+        self._decoder = Decoder()
+        self._on_outcome = on_outcome
+        self._reported = 0
+
+    def look(self) -> bool:
+        """Take in what is new; return whether there was something."""
+        text = self._console.read()
+        self._run.console += text.decode(errors="replace").replace("\r", "")
+        data = self._results.read()
+        for frame in self._decoder.feed(data):
+            self._run.transcript.add(frame)
+        self._report()
+        return bool(text or data)
+
+    def _report(self) -> None:
+        if self._on_outcome is None:
+            return
+        done = [o for o in self._run.outcomes if o.status is not None or o.timed_out]
+        for outcome in done[self._reported :]:
+            self._on_outcome(outcome)
+        self._reported = len(done)
+
+    def close(self) -> None:
+        self._console.close()
+        self._results.close()
+
+
+def run_commands(
+    kernel: Kernel,
+    initrd: bytes,
+    machine: Machine,
+    guest_seconds: float,
+    on_outcome: Callable[[Outcome], None] | None = None,
+) -> Run:
+    """Boot ``initrd``, whose init talks the lab's protocol, and collect what it sends.
+
+    ``guest_seconds`` bounds how much guest time its commands may take. A guest that hangs,
+    panics, leaves early or whose kernel reports something gives a run with a ``failure``.
+    """
+    require_qemu(kernel.arch)
+    run = Run(kernel, Transcript(), "")
+    start = time.monotonic()
+    limit = start + BOOT_SECONDS + guest_seconds * HOST_SECONDS_PER_GUEST_SECOND
+    with tempfile.TemporaryDirectory(prefix="timershield-") as name:
+        directory = Path(name)
+        archive = directory / "initrd"
+        archive.write_bytes(initrd)
+        files = [directory / "console", directory / "results"]
+        for file in files:
+            file.touch()
+        parameters = machine.kernel_parameters(kernel, quiet=True)
+        if kernel.arch == "x86_64":
+            parameters += " lab_port=/dev/ttyS1"
+        command = [
+            *machine.command(kernel, kernel.image, archive),
+            "-append", parameters,
+            "-chardev", f"file,id=console,path={files[0]}",
+            "-serial", "chardev:console",
+            *_result_port(kernel, files[1]),
+        ]
+        watch = _Watch(run, files[0], files[1], on_outcome)
+        try:
+            with _running(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE) as process:
+                _follow(process, watch, run, limit)
+        except ProtocolError as error:
+            run.failure = f"result port: {error}"
+        finally:
+            watch.close()
+    run.host_seconds = time.monotonic() - start
+    _judge(run)
+    return run
+
+
+def _follow(process: subprocess.Popen[bytes], watch: _Watch, run: Run, limit: float) -> None:
+    while process.poll() is None:
+        watch.look()
+        if time.monotonic() > limit:
+            run.failure = "the guest hangs"
+            return
+        time.sleep(POLL)
+    watch.look()
+    assert process.stderr is not None
+    errors = process.stderr.read().decode(errors="replace").strip()
+    if process.returncode:
+        raise LabError(f"QEMU failed with status {process.returncode}: {errors}")
+
+
+def _judge(run: Run) -> None:
+    run.reports = console_text.reports(run.console)
+    if run.failure is None and not run.transcript.ended:
+        run.failure = "the guest ended before its commands did"
+    if run.failure is None and run.reports:
+        run.failure = "the kernel reported something wrong"
+
+
+def default_jobs() -> int:
+    """How many guests to run side by side."""
+    return max(1, len(os.sched_getaffinity(0)))
