@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * counter.h - the CPU's counter, disciplined against CLOCK_MONOTONIC
+ *
+ * The counter is cheaper to read than the clock, so polling it is finer. But what it says is a
+ * prediction of what the clock would say: the kernel corrects the clock's speed at any moment,
+ * and virtual machines migrate. So the counter only decides when to read the clock next, so
+ * aimed that the read returns the instant itself; the clock has the last word on whether it has
+ * come. How well the aim was is learned, too.
+ *
+ * Each read of the clock is an anchor: the counter, read immediately before, belongs to a time
+ * not later than the clock's. An interruption between the two reads therefore makes the aim too
+ * early, never too late.
+ */
+#ifndef CLOCKFIX_COUNTER_H
+#define CLOCKFIX_COUNTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct anchor {
+	uint64_t counter;
+	int64_t clock;
+};
+
+struct counter {
+	struct anchor now;		/* last read of the clock */
+	struct anchor base, next_base;	/* speed is measured from base */
+	uint64_t ticks_per_ns;		/* 32.32 fixed point */
+	int64_t lead;			/* in 1/16 ticks: begin to read the clock so much earlier */
+	uint32_t faults;		/* in a row */
+};
+
+/* Calibrate. False if the counter does not run. */
+bool counter_init(struct counter *counter);
+
+/* Take a new anchor; returns whether it fitted the others. */
+bool counter_anchor(struct counter *counter, uint64_t count, int64_t clock);
+
+static inline int64_t counter_ticks(const struct counter *counter, int64_t ns)
+{
+	return ((__int128)ns * counter->ticks_per_ns) >> 32;
+}
+
+/* counter value at which a read of the clock should begin that is to return @instant */
+static inline uint64_t counter_aim(const struct counter *counter, int64_t instant)
+{
+	return counter->now.counter + counter_ticks(counter, instant - counter->now.clock) -
+	       counter->lead / 16;
+}
+
+/* The read aimed for an instant did or did not come too early: one in 33 may. */
+static inline void counter_aimed(struct counter *counter, bool early)
+{
+	counter->lead += early ? -32 : 1;
+}
+
+uint64_t counter_hz(const struct counter *counter);
+
+#endif

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* hygiene.c - real-time hygiene: what can be had is had, what is refused is told */
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <platform.h>
+
+#include "timer.h"
+
+#ifndef SCHED_DEADLINE
+#define SCHED_DEADLINE 6
+#endif
+
+#define STACK_LOCKED 65536
+
+/* struct sched_attr of the kernel; the C library has none before 2.41 */
+struct attr {
+	uint32_t size;
+	uint32_t policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime, deadline, period;
+};
+
+static int pin(int cpu)
+{
+	cpu_set_t set;
+
+	if (cpu < 0)
+		return CLOCKFIX_NOT_ASKED;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return sched_setaffinity(0, sizeof(set), &set) ? -errno : 0;
+}
+
+static int schedule(const struct clockfix_options *o)
+{
+	struct attr attr = {
+		.size = sizeof(attr),
+		.policy = o->policy,
+		.priority = o->priority,
+		.runtime = o->dl_runtime,
+		.deadline = o->dl_deadline,
+		.period = o->dl_period,
+	};
+
+	if (o->policy == SCHED_OTHER)
+		return CLOCKFIX_NOT_ASKED;
+	return syscall(SYS_sched_setattr, 0, &attr, 0) ? -errno : 0;
+}
+
+static int lock_memory(struct clockfix *timer)
+{
+	char stack[STACK_LOCKED] = { 0 };
+
+	if (!(timer->options.flags & CLOCKFIX_LOCK_MEMORY))
+		return CLOCKFIX_NOT_ASKED;
+	/* pages below this frame: jobs run on them. Slots are locked as they are allocated. */
+	if (mlock(stack, sizeof(stack)) || mlock(timer, sizeof(*timer)))
+		return -errno;
+	return timer->slots.lock_error;
+}
+
+/* The kernel drops the request when the file is closed. */
+static int limit_latency(struct clockfix *timer)
+{
+	int32_t us = timer->options.cpu_latency_us;
+	int ret = 0;
+
+	if (us < 0)
+		return CLOCKFIX_NOT_ASKED;
+	timer->latency_fd = open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC);
+	if (timer->latency_fd < 0)
+		return -errno;
+	if (write(timer->latency_fd, &us, sizeof(us)) != sizeof(us)) {
+		ret = -errno;
+		hygiene_undo(timer);
+	}
+	return ret;
+}
+
+int hygiene_apply(struct clockfix *timer)
+{
+	struct clockfix_capabilities *caps = &timer->caps;
+	const int32_t *status[] = {
+		&caps->timer_slack, &caps->affinity, &caps->scheduling, &caps->memory,
+		&caps->cpu_latency,
+	};
+
+	caps->timer_slack = prctl(PR_SET_TIMERSLACK, 1UL) ? -errno : 0;
+	caps->affinity = pin(timer->options.cpu);
+	caps->scheduling = schedule(&timer->options);
+	caps->memory = lock_memory(timer);
+	caps->cpu_latency = limit_latency(timer);
+
+	if (!(timer->options.flags & CLOCKFIX_STRICT))
+		return 0;
+	for (size_t i = 0; i < sizeof(status) / sizeof(*status); i++) {
+		if (*status[i] < 0)
+			return *status[i];
+	}
+	return 0;
+}
+
+void hygiene_undo(struct clockfix *timer)
+{
+	if (timer->latency_fd >= 0)
+		close(timer->latency_fd);
+	timer->latency_fd = -1;
+}

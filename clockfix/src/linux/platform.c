@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* platform.c - sleeping and memory on Linux */
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "platform.h"
+
+static struct timespec timespec_of(int64_t ns)
+{
+	return (struct timespec){ .tv_sec = ns / NSEC_PER_SEC, .tv_nsec = ns % NSEC_PER_SEC };
+}
+
+int pf_futex_wait(const _Atomic uint32_t *word, uint32_t val, int64_t until)
+{
+	struct timespec ts = timespec_of(until > 0 ? until : 0);
+
+	/* FUTEX_WAIT_BITSET takes an absolute CLOCK_MONOTONIC time, FUTEX_WAIT a relative one */
+	if (syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, val,
+		    until == INT64_MAX ? NULL : &ts, NULL, FUTEX_BITSET_MATCH_ANY))
+		return -errno;
+	return 0;
+}
+
+void pf_futex_wake(const _Atomic uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+}
+
+int pf_sleep(int64_t until)
+{
+	struct timespec ts = timespec_of(until > 0 ? until : 0);
+
+	return -clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+}
+
+void *pf_alloc(size_t size)
+{
+	void *mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (mem == MAP_FAILED)
+		return NULL;
+	/* a wish: a search in a million jobs spares most of its TLB misses */
+	madvise(mem, size, MADV_HUGEPAGE);
+	return mem;
+}
+
+void pf_free(void *mem, size_t size)
+{
+	munmap(mem, size);
+}

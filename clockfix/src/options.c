@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* options.c - check what users hand in, whatever version they were compiled with */
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+
+#include "timer.h"
+
+#ifndef SCHED_DEADLINE
+#define SCHED_DEADLINE 6
+#endif
+
+#define MAX_JOBS_DEFAULT	1000000
+#define MAX_JOBS_MOST		16000000
+#define RESERVE_DEFAULT		256
+
+_Static_assert(sizeof(struct clockfix_options) == CLOCKFIX_OPTIONS_SIZE_V1, "grows at its end");
+_Static_assert(sizeof(struct clockfix_spec) == CLOCKFIX_SPEC_SIZE_V1, "grows at its end");
+
+/*
+ * Copy a structure that begins with its size. A smaller one, of an older program, is filled up
+ * with zeros; of a greater one what this library does not know must be zero.
+ */
+static int copy_sized(void *to, size_t size, size_t least, const void *from)
+{
+	const unsigned char *bytes = from;
+	size_t given;
+
+	memcpy(&given, from, sizeof(given));
+	if (given < least)
+		return -EINVAL;
+	for (size_t i = size; i < given; i++) {
+		if (bytes[i])
+			return -E2BIG;
+	}
+	memset(to, 0, size);
+	memcpy(to, from, given < size ? given : size);
+	return 0;
+}
+
+static bool in_range(int64_t val, int64_t least, int64_t most)
+{
+	return val >= least && val <= most;
+}
+
+static bool scheduling_ok(const struct clockfix_options *o)
+{
+	switch (o->policy) {
+	case SCHED_OTHER:
+		return !o->priority;
+	case SCHED_FIFO:
+	case SCHED_RR:
+		return in_range(o->priority, 1, 99);
+	case SCHED_DEADLINE:
+		return !o->priority && o->dl_runtime;
+	default:
+		return false;
+	}
+}
+
+int options_get(struct clockfix_options *o, const struct clockfix_options *from)
+{
+	const uint32_t flags = CLOCKFIX_LOCK_MEMORY | CLOCKFIX_STRICT | CLOCKFIX_NO_LOW_POWER;
+	struct clockfix_options defaults;
+	int ret;
+
+	clockfix_options_init(&defaults);
+	ret = copy_sized(o, sizeof(*o), CLOCKFIX_OPTIONS_SIZE_V1, from ? from : &defaults);
+	if (ret)
+		return ret;
+	if (!o->max_jobs)
+		o->max_jobs = MAX_JOBS_DEFAULT;
+	if (!o->job_reserve)
+		o->job_reserve = RESERVE_DEFAULT;
+	if (!o->poll_share)
+		o->poll_share = 100;
+	if (o->flags & ~flags || !in_range(o->cpu, -1, CPU_SETSIZE - 1) || !scheduling_ok(o) ||
+	    !in_range(o->cpu_latency_us, -1, INT32_MAX) ||
+	    !in_range(o->estimator, CLOCKFIX_ESTIMATOR_DEFAULT, CLOCKFIX_ESTIMATOR_FIXED) ||
+	    !in_range(o->window, 0, WINDOW_MAX) || !in_range(o->late_ppm, 0, 500000) ||
+	    !in_range(o->fixed_margin, 0, 1000000000) ||
+	    !in_range(o->source, CLOCKFIX_SOURCE_AUTO, CLOCKFIX_SOURCE_CLOCK) ||
+	    !in_range(o->poll_share, 1, 100) || !in_range(o->max_jobs, 16, MAX_JOBS_MOST) ||
+	    !in_range(o->job_reserve, 1, RESERVE_MAX))
+		return -EINVAL;
+	return 0;
+}
+
+int spec_get(struct clockfix_spec *s, const struct clockfix_spec *from)
+{
+	int ret;
+
+	if (!from)
+		return -EINVAL;
+	ret = copy_sized(s, sizeof(*s), CLOCKFIX_SPEC_SIZE_V1, from);
+	if (ret)
+		return ret;
+	if (!s->fn || !in_range(s->start, 0, INT64_MAX - 1) || s->period < 0 ||
+	    (s->clock != CLOCK_MONOTONIC && s->clock != CLOCK_TAI) ||
+	    !in_range(s->missed, CLOCKFIX_MISSED_SKIP, CLOCKFIX_MISSED_REPORT) ||
+	    (s->runs && !s->period))
+		return -EINVAL;
+	return 0;
+}

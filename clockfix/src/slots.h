@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * slots.h - where jobs are kept
+ *
+ * A job lies in a slot. Slots are allocated in chunks, which stay until the timer ends, so that
+ * a slot may be read at any time; its generation tells whether it still is the same job. Jobs
+ * are linked by the 32-bit number of the slot.
+ *
+ * Submitters allocate and release slots, in turns (the timer's mutex). The worker never does.
+ */
+#ifndef CLOCKFIX_SLOTS_H
+#define CLOCKFIX_SLOTS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "clockfix.h"
+
+#define SLOT_NONE	UINT32_MAX
+#define SLOT_LEVELS	11	/* a quarter of the jobs rises a level: enough for 4^11 */
+#define CHUNK_SLOTS	4096u
+#define CHUNKS		4096u	/* 16 M slots */
+
+/* phase of a job, in the lower half of slot.state; the upper half is the generation */
+enum phase {
+	PHASE_FREE,
+	PHASE_PENDING,
+	PHASE_RUNNING,
+	PHASE_CANCELLING,	/* running, and not to run again */
+	PHASE_DONE,
+	PHASE_CANCELLED,
+};
+
+/*
+ * Fields from @date to @next0 are read by the worker while a submitter may already fill the slot
+ * anew: they are atomic, stored with release and loaded with acquire, so that whoever sees a new
+ * value also sees the new generation in @state.
+ */
+struct slot {
+	_Atomic uint64_t state;		/* generation << 32 | phase */
+	_Atomic int64_t date;		/* instant it is sorted by, in its clock */
+	_Atomic(clockfix_fn) fn;
+	_Atomic(void *) arg;
+	_Atomic int64_t period;
+	_Atomic uint64_t runs;
+	_Atomic uint32_t next;		/* successor in the list: level 0 */
+	uint8_t height;			/* submitters' */
+	bool linked;			/* submitters': it is in the list */
+	bool retired;			/* submitters': the worker is through with it */
+	_Atomic uint8_t kind;		/* enum clockfix_missed | KIND_... */
+	_Atomic uint64_t seq;		/* order of submission */
+	union {
+		uint32_t tower[SLOT_LEVELS - 1];	/* submitters': levels 1 and up */
+		uint32_t free_next;
+	};
+	/* the worker's own, once the job is in its heap */
+	int64_t due;
+	uint32_t left, right;
+	union {
+		uint32_t missed;	/* instants since its last run */
+		_Atomic uint32_t handed;/* next in the queue to submitters */
+	};
+	uint8_t rank;
+	_Atomic bool passed;		/* the worker is through with it in the list */
+} __attribute__((aligned(64)));
+
+_Static_assert(sizeof(struct slot) == 128, "a slot is two cache lines");
+
+#define KIND_MISSED	0x0f	/* mask: enum clockfix_missed */
+#define KIND_TAI	0x10
+#define KIND_RESERVED	0x20	/* belongs to the worker's reserve */
+
+struct slots {
+	struct slot *_Atomic chunk[CHUNKS];
+	uint32_t chunks;
+	uint32_t used;		/* slots ever taken out of a chunk */
+	uint32_t limit;		/* slots at most */
+	uint32_t free_first, free_last;	/* FIFO, so that a slot rests as long as possible */
+	bool lock_memory;
+	int lock_error;		/* of the last mlock() */
+};
+
+static inline struct slot *slot_at(struct slots *slots, uint32_t i)
+{
+	struct slot *chunk;
+
+	chunk = atomic_load_explicit(&slots->chunk[i / CHUNK_SLOTS], memory_order_acquire);
+	return &chunk[i % CHUNK_SLOTS];
+}
+
+static inline uint64_t state_of(uint32_t generation, enum phase phase)
+{
+	return (uint64_t)generation << 32 | phase;
+}
+
+static inline uint32_t state_generation(uint64_t state)
+{
+	return state >> 32;
+}
+
+static inline enum phase state_phase(uint64_t state)
+{
+	return (enum phase)(uint32_t)state;
+}
+
+/* Will the worker not run it (again) from the list? What the paper calls done. */
+static inline bool slot_finished(const struct slot *slot)
+{
+	return atomic_load(&slot->passed) ||
+	       state_phase(atomic_load(&slot->state)) == PHASE_CANCELLED;
+}
+
+void slots_init(struct slots *slots, uint32_t limit, bool lock_memory);
+void slots_destroy(struct slots *slots);
+
+/* a free slot, generation counted up, phase FREE; SLOT_NONE if there is no more */
+uint32_t slot_get(struct slots *slots);
+void slot_put(struct slots *slots, uint32_t i);
+
+/* the slot that a handle stands for, or NULL */
+struct slot *slot_of_job(struct slots *slots, clockfix_job job);
+
+static inline clockfix_job slot_job(uint32_t i, uint64_t state)
+{
+	return (uint64_t)state_generation(state) << 32 | i;
+}
+
+#endif

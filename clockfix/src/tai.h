@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * tai.h - the distance of CLOCK_TAI from CLOCK_MONOTONIC, and its steps
+ *
+ * Both clocks run at the same speed; their distance is constant but for steps. The kernel tells
+ * of steps by cancelling a timerfd on CLOCK_REALTIME. A thread that blocks in read() on it is
+ * started with the first job by CLOCK_TAI.
+ */
+#ifndef CLOCKFIX_TAI_H
+#define CLOCKFIX_TAI_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct wake;
+
+struct tai {
+	_Atomic int64_t offset;		/* CLOCK_TAI - CLOCK_MONOTONIC */
+	_Atomic uint64_t steps;
+	struct wake *wake;
+	pthread_t thread;
+	bool watching;
+	_Atomic bool stop;
+	int timer_fd, stop_fd;
+};
+
+/* Read both clocks anew; returns whether their distance has changed. */
+bool tai_update(struct tai *tai);
+
+/* Begin to watch; 0 or -errno, when steps are noticed at wake-ups only. */
+int tai_watch(struct tai *tai, struct wake *wake);
+void tai_unwatch(struct tai *tai);
+
+#endif

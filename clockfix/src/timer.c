@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* timer.c - make, end and describe a timer */
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <platform.h>
+
+#include "timer.h"
+
+/* a dummy and two held slots per list, two cancelled ones, the queue's last */
+#define SLOTS_EXTRA (4 * BASES + 8)
+
+static _Atomic bool *alive_create(void)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	_Atomic bool *alive;
+
+	alive = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (alive == MAP_FAILED)
+		return NULL;
+	if (madvise((void *)alive, page, MADV_WIPEONFORK)) {
+		munmap((void *)alive, page);
+		return NULL;
+	}
+	atomic_store(alive, true);
+	return alive;
+}
+
+static void alive_destroy(_Atomic bool *alive)
+{
+	if (alive)
+		munmap((void *)alive, sysconf(_SC_PAGESIZE));
+}
+
+static int mutex_create(pthread_mutex_t *mutex)
+{
+	pthread_mutexattr_t attr;
+	int ret;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+	ret = -pthread_mutex_init(mutex, &attr);
+	/* a kernel or emulator without PI futexes */
+	if (ret == -ENOTSUP)
+		ret = -pthread_mutex_init(mutex, NULL);
+	pthread_mutexattr_destroy(&attr);
+	return ret;
+}
+
+static void *worker(void *arg)
+{
+	struct clockfix *timer = arg;
+
+	worker_set_self(timer);
+	timer->setup = hygiene_apply(timer);
+	atomic_store(&timer->ready, 1);
+	pf_futex_wake(&timer->ready);
+	if (timer->setup)
+		return NULL;
+	while (worker_turn(timer))
+		;
+	return NULL;
+}
+
+static int worker_start(struct clockfix *timer)
+{
+	sigset_t all, old;
+	int ret;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	ret = -pthread_create(&timer->thread, NULL, worker, timer);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (ret)
+		return ret;
+	while (!atomic_load(&timer->ready))
+		pf_futex_wait(&timer->ready, 0, INT64_MAX);
+	if (timer->setup)
+		pthread_join(timer->thread, NULL);
+	return timer->setup;
+}
+
+static void describe_machine(struct clockfix_capabilities *caps)
+{
+	bool low_power = cpu_low_power();
+
+	memset(caps, 0, sizeof(*caps));
+	caps->size = sizeof(*caps);
+	caps->counter = cpu_counter_sound() ? 0 : -ENOTSUP;
+	caps->low_power = low_power ? 0 : -ENOTSUP;
+	strcpy(caps->counter_name, CPU_COUNTER_NAME);
+	strcpy(caps->low_power_name, low_power ? CPU_LOW_POWER_NAME : "");
+	caps->counter_hz = cpu_counter_hz();
+	caps->affinity = CLOCKFIX_NOT_ASKED;
+	caps->scheduling = CLOCKFIX_NOT_ASKED;
+	caps->memory = CLOCKFIX_NOT_ASKED;
+	caps->cpu_latency = CLOCKFIX_NOT_ASKED;
+	caps->timer_slack = CLOCKFIX_NOT_ASKED;
+	caps->tai_watch = CLOCKFIX_NOT_ASKED;
+}
+
+static void release(struct clockfix *timer)
+{
+	alive_destroy(timer->alive);
+	slots_destroy(&timer->slots);
+	free(timer);
+}
+
+int clockfix_create(struct clockfix **result, const struct clockfix_options *given)
+{
+	struct clockfix_options options;
+	struct clockfix *timer;
+	int ret;
+
+	if (!result)
+		return -EINVAL;
+	ret = options_get(&options, given);
+	if (ret)
+		return ret;
+	timer = aligned_alloc(64, (sizeof(*timer) + 63) & ~63ul);
+	if (!timer)
+		return -ENOMEM;
+	memset(timer, 0, sizeof(*timer));
+	timer->options = options;
+	timer->latency_fd = -1;
+	slots_init(&timer->slots, options.max_jobs + options.job_reserve + SLOTS_EXTRA,
+		   options.flags & CLOCKFIX_LOCK_MEMORY);
+	describe_machine(&timer->caps);
+
+	ret = -ENOMEM;
+	timer->alive = alive_create();
+	if (!timer->alive)
+		goto release;
+	ret = timer_jobs_init(timer);
+	if (ret)
+		goto release;
+	tai_update(&timer->tai);
+	atomic_store(&timer->tai.steps, 0);
+	ret = waiter_init(&timer->waiter, &options, &timer->stats);
+	if (ret)
+		goto release;
+	if (timer->waiter.use_counter)
+		timer->caps.counter_hz = counter_hz(&timer->waiter.counter);
+	ret = mutex_create(&timer->mutex);
+	if (ret)
+		goto release;
+	ret = worker_start(timer);
+	if (ret)
+		goto undo;
+	*result = timer;
+	return 0;
+
+undo:
+	hygiene_undo(timer);
+	pthread_mutex_destroy(&timer->mutex);
+release:
+	release(timer);
+	return ret;
+}
+
+int clockfix_destroy(struct clockfix *timer, unsigned int flags)
+{
+	int cancel_state;
+
+	if (flags & ~CLOCKFIX_DROP_PENDING)
+		return -EINVAL;
+	if (!timer)
+		return 0;
+	if (worker_is_self(timer))
+		return -EDEADLK;
+	if (!timer_check(timer)) {
+		/* half-ended timers are of no use to anyone: no cancellation here */
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+		if (flags & CLOCKFIX_DROP_PENDING)
+			atomic_store(&timer->drop, true);
+		atomic_store(&timer->dead, true);
+		wake_notify(&timer->wake);
+		pthread_join(timer->thread, NULL);
+		tai_unwatch(&timer->tai);
+		pthread_mutex_destroy(&timer->mutex);
+		pthread_setcancelstate(cancel_state, NULL);
+	}
+	hygiene_undo(timer);
+	release(timer);
+	return 0;
+}
+
+int clockfix_drain(struct clockfix *timer)
+{
+	int ret = timer_check(timer);
+
+	if (ret)
+		return ret;
+	if (worker_is_self(timer))
+		return -EDEADLK;
+	atomic_fetch_add(&timer->draining, 1);
+	for (;;) {
+		uint32_t drained = atomic_load(&timer->drained);
+
+		if (!timer_pending(timer))
+			break;
+		pf_futex_wait(&timer->drained, drained, INT64_MAX);
+	}
+	atomic_fetch_sub(&timer->draining, 1);
+	return 0;
+}
+
+int64_t clockfix_now(clockid_t clock)
+{
+	return pf_clock(clock);
+}
+
+int clockfix_stats_read(struct clockfix *timer, struct clockfix_stats *stats)
+{
+	int ret = timer_check(timer);
+
+	if (!ret)
+		ret = stats_copy(&timer->stats, stats);
+	if (ret)
+		return ret;
+	stats->pending = timer_pending(timer);
+	stats->tai_steps = atomic_load(&timer->tai.steps);
+	return 0;
+}
+
+int clockfix_capabilities_read(struct clockfix *timer, struct clockfix_capabilities *caps)
+{
+	int ret;
+
+	if (!caps || caps->size != sizeof(*caps))
+		return -EINVAL;
+	if (!timer) {
+		describe_machine(caps);
+		return 0;
+	}
+	ret = timer_check(timer);
+	if (ret)
+		return ret;
+	/* tai_watch changes when the first job by CLOCK_TAI comes */
+	pthread_mutex_lock(&timer->mutex);
+	*caps = timer->caps;
+	pthread_mutex_unlock(&timer->mutex);
+	return 0;
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* wait.c - be there at an instant */
+#include <string.h>
+
+#include <platform.h>
+
+#include "wait.h"
+
+#define COST_START	200	/* ns, until learning has been measured */
+#define SLEEP_MIN	1000	/* ns: for less, going to sleep takes longer than the sleep */
+#define SEGMENT		5000	/* ns of polling after which the clock is read in any case */
+#define TIGHT		200	/* ns: polled without pause instructions */
+#define GUARD		500	/* ns: low power ends before */
+#define GUARD_MAX	20000
+#define COUNTER_FAULTS	16	/* in a row: no more polling by the counter */
+#define BUDGET_MAX	(NSEC_PER_SEC / 10)
+
+int waiter_init(struct waiter *w, const struct clockfix_options *options, struct stats *stats)
+{
+	memset(w, 0, sizeof(*w));
+	estimator_init(&w->est, options);
+	w->stats = stats;
+	w->cost = COST_START * 8;
+	w->poll_share = options->poll_share ? options->poll_share : 100;
+	w->budget_time = pf_mono();
+	w->poll_budget = BUDGET_MAX * w->poll_share / 100;
+	w->low_power_guard = GUARD;
+
+	if (options->source != CLOCKFIX_SOURCE_CLOCK)
+		w->use_counter = cpu_counter_sound() && counter_init(&w->counter);
+	if (options->source == CLOCKFIX_SOURCE_COUNTER && !w->use_counter)
+		return -ENOTSUP;
+	w->low_power = w->use_counter && cpu_low_power() &&
+		       !(options->flags & CLOCKFIX_NO_LOW_POWER);
+	return 0;
+}
+
+static int64_t cost_of(const struct waiter *w)
+{
+	return w->cost / 8;
+}
+
+static int64_t read_clock(struct waiter *w, uint64_t count)
+{
+	int64_t now = pf_mono();
+
+	if (!counter_anchor(&w->counter, count, now)) {
+		stat_add(&w->stats->counter_faults, 1);
+		if (w->counter.faults == COUNTER_FAULTS) {
+			w->use_counter = false;
+			w->low_power = false;
+		}
+	}
+	return now;
+}
+
+static int64_t time_now(struct waiter *w)
+{
+	if (!w->use_counter)
+		return pf_mono();
+	return read_clock(w, pf_counter());
+}
+
+/* ---- learning --------------------------------------------------------------------------- */
+
+static void learn(struct waiter *w)
+{
+	int64_t start = pf_mono();
+
+	estimator_learn(&w->est, w->oversleep, w->length);
+	stat_set(&w->stats->prediction, w->est.prediction);
+	stat_set_count(&w->stats->regimes, w->est.changes);
+	/* an exponential moving average, the second level of learning [IV.b] */
+	w->cost += pf_mono() - start - w->cost / 8;
+	stat_set(&w->stats->learning_cost, cost_of(w));
+}
+
+/* ---- sleeping --------------------------------------------------------------------------- */
+
+/* Polling is paid from a budget that fills with time. */
+static int64_t within_budget(struct waiter *w, int64_t now, int64_t margin)
+{
+	int64_t gained = (now - w->budget_time) / 100 * w->poll_share;
+
+	w->poll_budget += gained;
+	if (w->poll_budget > BUDGET_MAX * w->poll_share / 100)
+		w->poll_budget = BUDGET_MAX * w->poll_share / 100;
+	w->budget_time = now;
+	if (margin <= w->poll_budget)
+		return margin;
+	stat_add(&w->stats->throttled, 1);
+	return w->poll_budget > 0 ? w->poll_budget : 0;
+}
+
+static int sleep_until(struct waiter *w, int64_t until, struct wake *wake, uint32_t count)
+{
+	int ret;
+
+	stat_add(&w->stats->sleeps, 1);
+	w->slept = true;
+	if (!wake)
+		return pf_sleep(until);
+
+	atomic_store(&wake->sleeping, 1);
+	ret = pf_futex_wait(&wake->count, count, until);
+	atomic_store_explicit(&wake->sleeping, 0, memory_order_relaxed);
+	if (ret == -ETIMEDOUT)
+		return 0;
+	stat_add(&w->stats->disturbed, 1);
+	return WAIT_CHANGED;
+}
+
+/* Sleep until shortly before @instant; *@now is the time. */
+static int sleep_before(struct waiter *w, int64_t instant, int64_t *now, struct wake *wake,
+			uint32_t count)
+{
+	int64_t length = instant - *now, until, margin;
+	int ret;
+
+	margin = estimator_predict(&w->est, length) + cost_of(w);
+	if (w->poll_share < 100)
+		margin = within_budget(w, *now, length < margin ? length : margin);
+	until = instant - margin;
+	if (until - *now < SLEEP_MIN) {
+		/* was it the prediction that made it too short? */
+		if (length - cost_of(w) >= SLEEP_MIN && length > w->gap)
+			w->gap = length;
+		return 0;
+	}
+	ret = sleep_until(w, until, wake, count);
+	*now = time_now(w);
+	if (ret)
+		return ret;
+
+	w->oversleep = *now > until ? *now - until : 0;
+	w->length = length;
+	histogram_add(&w->stats->oversleep, w->oversleep);
+	w->deferred = instant - *now < 2 * cost_of(w);
+	if (!w->deferred) {
+		learn(w);
+		*now = time_now(w);
+	}
+	return 0;
+}
+
+/* ---- polling ---------------------------------------------------------------------------- */
+
+static bool changed(struct wake *wake, uint32_t count)
+{
+	return wake && atomic_load_explicit(&wake->count, memory_order_acquire) != count;
+}
+
+static int poll_clock(struct waiter *w, int64_t instant, struct wake *wake, uint32_t count)
+{
+	int64_t now = pf_mono();
+
+	while (now < instant) {
+		if (changed(wake, count))
+			return WAIT_CHANGED;
+		if (instant - now > TIGHT)
+			pf_relax();
+		now = pf_mono();
+	}
+	w->started = now;
+	return 0;
+}
+
+static void wait_low_power(struct waiter *w, uint64_t until, struct wake *wake, uint32_t count)
+{
+	static const uint32_t never;
+
+	pf_low_power_wait(wake ? (const void *)&wake->count : &never, wake ? count : 0,
+			  until - counter_ticks(&w->counter, w->low_power_guard));
+	if ((int64_t)(pf_counter() - until) < 0)
+		return;
+	/* the CPU needs longer than that to come back */
+	stat_add(&w->stats->low_power_late, 1);
+	if (w->low_power_guard < GUARD_MAX)
+		w->low_power_guard *= 2;
+}
+
+/* Poll the counter until it reaches @until or there is a change; returns what it was. */
+static uint64_t poll_counter(struct waiter *w, uint64_t until, struct wake *wake, uint32_t count)
+{
+	uint64_t tight = until - counter_ticks(&w->counter, TIGHT), c = pf_counter();
+
+	if (w->low_power && (int64_t)(until - c) > 2 * counter_ticks(&w->counter,
+								    w->low_power_guard)) {
+		wait_low_power(w, until, wake, count);
+		c = pf_counter();
+	}
+	while ((int64_t)(c - tight) < 0 && !changed(wake, count)) {
+		pf_relax();
+		c = pf_counter();
+	}
+	while ((int64_t)(c - until) < 0 && !changed(wake, count))
+		c = pf_counter();
+	return c;
+}
+
+static int poll_until(struct waiter *w, int64_t instant, int64_t now, struct wake *wake,
+		      uint32_t count)
+{
+	bool aimed;
+	uint64_t c;
+
+	/* the caller has just read the clock: there is an anchor */
+	while (now < instant) {
+		aimed = instant - now <= SEGMENT;
+		c = poll_counter(w, counter_aim(&w->counter, aimed ? instant : now + SEGMENT),
+				 wake, count);
+		if (changed(wake, count))
+			return WAIT_CHANGED;
+		now = read_clock(w, c);
+		if (!w->use_counter)
+			return poll_clock(w, instant, wake, count);
+		if (aimed)
+			counter_aimed(&w->counter, now < instant);
+	}
+	w->started = now;
+	return 0;
+}
+
+/* ---- interface -------------------------------------------------------------------------- */
+
+int waiter_wait(struct waiter *w, int64_t instant, struct wake *wake, uint32_t count)
+{
+	int64_t now = time_now(w), start;
+	int ret;
+
+	w->started = now;
+	w->polled = 0;
+	if (now >= instant)
+		return 0;
+
+	ret = sleep_before(w, instant, &now, wake, count);
+	if (ret)
+		return ret;
+	start = now;
+	w->started = now;
+	if (now < instant) {
+		if (w->use_counter)
+			ret = poll_until(w, instant, now, wake, count);
+		else
+			ret = poll_clock(w, instant, wake, count);
+		if (ret)
+			w->started = pf_mono();
+	}
+	w->polled = w->started - start;
+	w->poll_budget -= w->polled;
+	stat_set(&w->stats->polled,
+		 atomic_load_explicit(&w->stats->polled, memory_order_relaxed) + w->polled);
+	return ret;
+}
+
+void waiter_ran(struct waiter *w, int64_t instant)
+{
+	histogram_add(&w->stats->lateness, w->started - instant);
+	histogram_add(&w->stats->polling, w->polled);
+	stat_add(&w->stats->jobs, 1);
+	if (w->deferred) {
+		w->deferred = false;
+		stat_add(&w->stats->deferred, 1);
+		learn(w);
+	}
+	if (w->ran && !w->slept) {
+		estimator_decay(&w->est, w->gap);
+		stat_set_count(&w->stats->decays, w->est.decays);
+	}
+	w->ran = true;
+	w->slept = false;
+	w->gap = 0;
+}
+
+void wake_wait(struct wake *wake, uint32_t count)
+{
+	atomic_store(&wake->sleeping, 1);
+	pf_futex_wait(&wake->count, count, INT64_MAX);
+	atomic_store_explicit(&wake->sleeping, 0, memory_order_relaxed);
+}
+
+void wake_notify(struct wake *wake)
+{
+	atomic_fetch_add(&wake->count, 1);
+	if (atomic_load(&wake->sleeping))
+		pf_futex_wake(&wake->count);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * wait.h - be there at an instant [IV]
+ *
+ * Sleep until shortly before, learn from how late that ended, poll for the rest.
+ */
+#ifndef CLOCKFIX_WAIT_H
+#define CLOCKFIX_WAIT_H
+
+#include <stdatomic.h>
+
+#include "counter.h"
+#include "estimator.h"
+#include "stats.h"
+
+/* What a submitter wakes a sleeping worker by. */
+struct wake {
+	_Atomic uint32_t count;		/* changes of what the worker should wait for */
+	_Atomic uint32_t sleeping;
+};
+
+struct waiter {
+	struct estimator est;
+	struct counter counter;
+	bool use_counter;
+	bool low_power;
+	int64_t low_power_guard;	/* low power ends that long before the instant */
+	int64_t cost;			/* EMA of what learning costs, in 1/8 ns [IV.b] */
+	bool deferred;			/* learning awaits the end of the job [IV.c] */
+	int64_t oversleep, length;	/* what it will learn */
+	bool slept;			/* since the last job */
+	bool ran;			/* there was a last job */
+	int64_t gap;			/* longest sleep declined since the last job */
+	uint32_t poll_share;		/* percent */
+	int64_t poll_budget, budget_time;
+	int64_t started;		/* CLOCK_MONOTONIC at the end of the wait */
+	int64_t polled;			/* in this wait */
+	struct stats *stats;
+};
+
+/* Calibrates the counter, which takes some milliseconds. -ENOTSUP: asked for and not sound. */
+int waiter_init(struct waiter *waiter, const struct clockfix_options *options,
+		struct stats *stats);
+
+#define WAIT_CHANGED 1
+
+/*
+ * Wait for @instant on CLOCK_MONOTONIC. 0: it has come, waiter->started says what the clock
+ * showed; WAIT_CHANGED: @wake->count is not @count any more. Without @wake the sleep is one of
+ * the calling thread's own: then also -EINTR.
+ */
+int waiter_wait(struct waiter *waiter, int64_t instant, struct wake *wake, uint32_t count);
+
+/* To be called after the job: learning that was deferred, and decay. */
+void waiter_ran(struct waiter *waiter, int64_t instant);
+
+/* The worker's other sleep: nothing to wait for but a change. */
+void wake_wait(struct wake *wake, uint32_t count);
+
+/* a submitter's: the worker has to look again */
+void wake_notify(struct wake *wake);
+
+#endif

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * worker.c - the worker: wait for the earliest job, run it [III.f]
+ *
+ * It neither locks, allocates nor frees, and it never waits for a submitter. Its turn begins
+ * anew if the earliest job has changed; each of its steps takes a bounded number of its own
+ * instructions whatever submitters do.
+ */
+#include <platform.h>
+
+#include "timer.h"
+
+/* the earliest job */
+struct pick {
+	uint32_t i;			/* SLOT_NONE: there is none */
+	enum base base;
+	bool from_heap;
+	uint64_t work;			/* of the list, if from there */
+	uint64_t state;
+	uint64_t seq;
+	int64_t date;			/* in its own clock */
+	int64_t mono;			/* the same by CLOCK_MONOTONIC */
+};
+
+static _Thread_local const struct clockfix *self;
+
+bool worker_is_self(const struct clockfix *timer)
+{
+	return self == timer;
+}
+
+void worker_set_self(const struct clockfix *timer)
+{
+	self = timer;
+}
+
+/* ---- slots the worker is through with --------------------------------------------------- */
+
+/* A queue to submitters: its last slot stays there until another comes. */
+static void hand_over(struct clockfix *timer, uint32_t i)
+{
+	struct slot *last = slot_at(&timer->slots, timer->handed_last);
+
+	atomic_store_explicit(&slot_at(&timer->slots, i)->handed, SLOT_NONE,
+			      memory_order_relaxed);
+	timer->handed_last = i;
+	atomic_store_explicit(&last->handed, i, memory_order_release);
+}
+
+static void reserve_put(struct clockfix *timer, uint32_t i)
+{
+	slot_at(&timer->slots, i)->left = timer->reserve;
+	timer->reserve = i;
+}
+
+/* A job that was in the heap, and is popped, is over. */
+static void retire(struct clockfix *timer, uint32_t i)
+{
+	struct slot *slot = slot_at(&timer->slots, i);
+
+	if (atomic_load_explicit(&slot->kind, memory_order_relaxed) & KIND_RESERVED)
+		reserve_put(timer, i);
+	else
+		hand_over(timer, i);
+}
+
+static void count_ended(struct clockfix *timer)
+{
+	atomic_store(&timer->worker_ended, timer->worker_ended + 1);
+	timer_note_ended(timer);
+}
+
+/* ---- finding the earliest --------------------------------------------------------------- */
+
+static bool is_periodic(const struct slot *slot)
+{
+	return atomic_load_explicit(&slot->period, memory_order_acquire) > 0;
+}
+
+/* a timer that ends does not run periodic jobs again */
+static bool drop_periodic(struct clockfix *timer, struct slot *slot, uint64_t state)
+{
+	if (!atomic_load_explicit(&timer->dead, memory_order_relaxed) || !is_periodic(slot))
+		return false;
+	if (atomic_compare_exchange_strong(&slot->state, &state,
+					   state_of(state_generation(state), PHASE_CANCELLED)))
+		count_ended(timer);
+	return true;
+}
+
+static void consider(struct pick *best, const struct pick *pick)
+{
+	if (best->i == SLOT_NONE || pick->mono < best->mono ||
+	    (pick->mono == best->mono && pick->seq < best->seq))
+		*best = *pick;
+}
+
+static int64_t to_mono(struct clockfix *timer, enum base base, int64_t date)
+{
+	if (base == BASE_TAI)
+		date -= atomic_load_explicit(&timer->tai.offset, memory_order_acquire);
+	return date;
+}
+
+static void look_into_list(struct clockfix *timer, enum base base, struct pick *best)
+{
+	struct list *list = &timer->list[base];
+	struct pick pick = { .base = base };
+	struct slot *slot;
+
+	for (;;) {
+		pick.work = list_work(list);
+		list_use(list, pick.work);
+		pick.i = work_slot(pick.work);
+		slot = slot_at(&timer->slots, pick.i);
+		pick.state = atomic_load(&slot->state);
+		pick.date = atomic_load_explicit(&slot->date, memory_order_acquire);
+		pick.seq = atomic_load_explicit(&slot->seq, memory_order_acquire);
+		if (pick.i == list->dummy)
+			return;
+		if (slot_finished(slot)) {
+			list_out(list, pick.work);
+			continue;
+		}
+		/* the slot was reused since @work was read: @work has changed then */
+		if (state_phase(pick.state) != PHASE_PENDING)
+			continue;
+		if (!drop_periodic(timer, slot, pick.state))
+			break;
+	}
+	pick.mono = to_mono(timer, base, pick.date);
+	consider(best, &pick);
+}
+
+static void look_into_heap(struct clockfix *timer, enum base base, struct pick *best)
+{
+	struct heap *heap = &timer->heap[base];
+	struct pick pick = { .base = base, .from_heap = true };
+	struct slot *slot;
+
+	for (;;) {
+		pick.i = heap->top;
+		if (pick.i == SLOT_NONE)
+			return;
+		slot = slot_at(&timer->slots, pick.i);
+		pick.state = atomic_load(&slot->state);
+		if (state_phase(pick.state) == PHASE_PENDING &&
+		    !drop_periodic(timer, slot, pick.state))
+			break;
+		heap_pop(heap);
+		retire(timer, pick.i);
+	}
+	pick.date = slot->due;
+	pick.seq = atomic_load_explicit(&slot->seq, memory_order_relaxed);
+	pick.mono = to_mono(timer, base, pick.date);
+	consider(best, &pick);
+}
+
+static struct pick earliest(struct clockfix *timer)
+{
+	struct pick best = { .i = SLOT_NONE };
+
+	for (enum base base = 0; base < BASES; base++) {
+		look_into_list(timer, base, &best);
+		look_into_heap(timer, base, &best);
+	}
+	return best;
+}
+
+/* ---- periodic jobs ---------------------------------------------------------------------- */
+
+/* date + n periods; false if the job has fewer instants, or time ends before */
+static bool advance(const struct slot *slot, int64_t *date, uint64_t n)
+{
+	int64_t period = atomic_load_explicit(&slot->period, memory_order_relaxed);
+	int64_t start = atomic_load_explicit(&slot->date, memory_order_relaxed);
+	uint64_t runs = atomic_load_explicit(&slot->runs, memory_order_relaxed);
+	int64_t step, next;
+
+	if (__builtin_mul_overflow(period, n, &step) ||
+	    __builtin_add_overflow(*date, step, &next) || next == INT64_MAX)
+		return false;
+	if (runs && (uint64_t)(next - start) / period >= runs)
+		return false;
+	*date = next;
+	return true;
+}
+
+/* the most of @n that advance() can do */
+static uint64_t clip(const struct slot *slot, int64_t date, uint64_t n)
+{
+	int64_t period = atomic_load_explicit(&slot->period, memory_order_relaxed);
+	int64_t start = atomic_load_explicit(&slot->date, memory_order_relaxed);
+	uint64_t runs = atomic_load_explicit(&slot->runs, memory_order_relaxed);
+	uint64_t left;
+
+	if (!runs)
+		return n;
+	left = runs - 1 - (uint64_t)(date - start) / period;
+	return n < left ? n : left;
+}
+
+/*
+ * How a periodic job deals with instants that have passed. Sets run->instant and run->missed;
+ * returns whether to run at all. @date becomes the last instant dealt with.
+ */
+static bool deal_with_missed(struct clockfix *timer, struct slot *slot, int64_t late,
+			     int64_t *date, struct clockfix_run *run)
+{
+	int64_t period = atomic_load_explicit(&slot->period, memory_order_relaxed);
+	uint8_t kind = atomic_load_explicit(&slot->kind, memory_order_relaxed);
+	uint64_t behind = clip(slot, *date, late / period);
+
+	run->missed = slot->missed;
+	if (!behind)
+		return true;
+
+	switch (kind & KIND_MISSED) {
+	case CLOCKFIX_MISSED_CATCH_UP:
+		stat_add(&timer->stats.missed, 1);
+		return true;
+	case CLOCKFIX_MISSED_REPORT:
+		stat_add(&timer->stats.missed, behind);
+		run->missed += behind;
+		advance(slot, date, behind);
+		return true;
+	default:
+		stat_add(&timer->stats.missed, behind + 1);
+		slot->missed += behind + 1;
+		advance(slot, date, behind);
+		return false;
+	}
+}
+
+/* ---- running ---------------------------------------------------------------------------- */
+
+static void call(struct clockfix *timer, struct slot *slot, const struct clockfix_run *run,
+		 int64_t mono)
+{
+	clockfix_fn fn = atomic_load_explicit(&slot->fn, memory_order_relaxed);
+	void *arg = atomic_load_explicit(&slot->arg, memory_order_relaxed);
+	int64_t took;
+
+	fn(arg, run);
+	took = pf_mono() - run->started;
+	if (took > atomic_load_explicit(&timer->stats.longest_job, memory_order_relaxed))
+		stat_set(&timer->stats.longest_job, took);
+	waiter_ran(&timer->waiter, mono);
+}
+
+/* Back into the heap for its next instant, unless that was the last or it was cancelled. */
+static bool rearm(struct clockfix *timer, const struct pick *pick, struct slot *slot,
+		  int64_t date)
+{
+	uint64_t running = state_of(state_generation(pick->state), PHASE_RUNNING);
+
+	if (!is_periodic(slot) || !advance(slot, &date, 1))
+		return false;
+	slot->due = date;
+	if (!atomic_compare_exchange_strong(&slot->state, &running, pick->state))
+		return false;
+	heap_add(&timer->heap[pick->base], pick->i);
+	return true;
+}
+
+static void finish(struct clockfix *timer, const struct pick *pick, struct slot *slot,
+		   int64_t date)
+{
+	bool periodic = is_periodic(slot), again;
+
+	/* before it is PENDING again: who sees that knows it is not in the list */
+	if (!pick->from_heap)
+		atomic_store(&slot->passed, true);
+	again = rearm(timer, pick, slot, date);
+	if (!again) {
+		atomic_store(&slot->state, state_of(state_generation(pick->state), PHASE_DONE));
+		count_ended(timer);
+	}
+	if (!pick->from_heap)
+		list_out(&timer->list[pick->base], pick->work);
+	if (!again && (pick->from_heap || periodic))
+		retire(timer, pick->i);
+}
+
+static bool tai_has_come(struct clockfix *timer, int64_t date)
+{
+	if (pf_clock(CLOCK_TAI) >= date)
+		return true;
+	/* a step, or the distance of the clocks is known to some ns only: then look again */
+	tai_update(&timer->tai);
+	return false;
+}
+
+static void run(struct clockfix *timer, const struct pick *pick)
+{
+	struct slot *slot = slot_at(&timer->slots, pick->i);
+	uint64_t state = pick->state;
+	int64_t date = pick->date, late;
+	struct clockfix_run info = { .timer = timer, .started = timer->waiter.started };
+
+	if (!pick->from_heap && list_work(&timer->list[pick->base]) != pick->work)
+		return;
+	if (pick->base == BASE_TAI && !tai_has_come(timer, pick->date))
+		return;
+	if (!atomic_compare_exchange_strong(&slot->state, &state,
+					    state_of(state_generation(state), PHASE_RUNNING)))
+		return;
+	if (pick->from_heap)
+		heap_pop(&timer->heap[pick->base]);
+
+	late = info.started - pick->mono;
+	if (!is_periodic(slot) || deal_with_missed(timer, slot, late, &date, &info)) {
+		slot->missed = 0;
+		info.instant = date;
+		info.job = slot_job(pick->i, pick->state);
+		if (is_periodic(slot))
+			info.index = (date - slot->date) / slot->period;
+		call(timer, slot, &info, pick->mono);
+	}
+	finish(timer, pick, slot, date);
+}
+
+bool worker_turn(struct clockfix *timer)
+{
+	uint32_t count = atomic_load(&timer->wake.count);
+	struct pick pick;
+
+	if (atomic_load_explicit(&timer->drop, memory_order_relaxed))
+		return false;
+	pick = earliest(timer);
+	if (pick.i == SLOT_NONE) {
+		if (atomic_load(&timer->dead))
+			return false;
+		wake_wait(&timer->wake, count);
+		return true;
+	}
+	if (!waiter_wait(&timer->waiter, pick.mono, &timer->wake, count))
+		run(timer, &pick);
+	return true;
+}
+
+/* ---- for jobs --------------------------------------------------------------------------- */
+
+int worker_submit(struct clockfix *timer, const struct clockfix_spec *spec, clockfix_job *job)
+{
+	enum base base = spec->clock == CLOCK_TAI ? BASE_TAI : BASE_MONO;
+	uint32_t i = timer->reserve;
+	struct slot *slot;
+	uint32_t generation;
+
+	if (i == SLOT_NONE)
+		return -ENOMEM;
+	slot = slot_at(&timer->slots, i);
+	timer->reserve = slot->left;
+	generation = state_generation(atomic_load(&slot->state)) + 1;
+	if (!generation)
+		generation = 1;
+	atomic_store(&slot->state, state_of(generation, PHASE_FREE));
+	slot_fill(timer, slot, spec);
+	atomic_store_explicit(&slot->kind, slot->kind | KIND_RESERVED, memory_order_relaxed);
+	atomic_store(&slot->passed, true);
+	slot->due = spec->start;
+	if (job)
+		*job = slot_job(i, state_of(generation, PHASE_FREE));
+	atomic_store(&timer->worker_added, timer->worker_added + 1);
+	atomic_store(&slot->state, state_of(generation, PHASE_PENDING));
+	heap_add(&timer->heap[base], i);
+	return 0;
+}
+
+int worker_cancel(struct clockfix *timer, clockfix_job job)
+{
+	struct slot *slot = slot_of_job(&timer->slots, job);
+	uint64_t state;
+
+	if (!slot)
+		return -ENOENT;
+	state = atomic_load(&slot->state);
+	for (;;) {
+		uint32_t generation = state_generation(state);
+		enum phase phase = state_phase(state);
+
+		if (generation != job >> 32)
+			return -ENOENT;
+		if (phase == PHASE_CANCELLING)
+			return -EINPROGRESS;
+		if (phase != PHASE_PENDING && phase != PHASE_RUNNING)
+			return -ENOENT;
+		if (!atomic_compare_exchange_strong(&slot->state, &state, state_of(generation,
+				phase == PHASE_PENDING ? PHASE_CANCELLED : PHASE_CANCELLING)))
+			continue;
+		if (phase == PHASE_RUNNING)
+			return -EINPROGRESS;
+		/* it stays where it is until its instant, when it is passed over */
+		atomic_fetch_add_explicit(&timer->stats.cancelled, 1, memory_order_relaxed);
+		count_ended(timer);
+		return 0;
+	}
+}
