@@ -1,32 +1,207 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The ``lab`` command."""
+"""The ``lab`` command: builds kernels, boots guests, runs experiments, draws reports."""
 
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
-from lab import kernels
 from lab.errors import LabError
-from lab.progress import Progress
+from lab.paths import BUILD, RESULTS
+
+DESCRIPTION = __doc__
 
 
 def _kernel(arguments: argparse.Namespace) -> int:
+    from lab import kernels
+    from lab.progress import Progress
+
+    names = [kernels.Kernel.parse(n) for n in arguments.name]
     with Progress() as progress:
-        for name in arguments.name:
-            kernel = kernels.Kernel.parse(name)
-            image = kernels.build(kernel, progress, arguments.jobs)
-            print(image)
+        for kernel in names:
+            print(kernels.build(kernel, progress, arguments.jobs))
     return 0
+
+
+def _boot(arguments: argparse.Namespace) -> int:
+    from lab import kernels, qemu
+
+    kernel = kernels.Kernel.parse(arguments.kernel)
+    if not kernels.installed(kernel):
+        raise LabError(f"{kernel.name} is not built: make kernel ARCH={kernel.arch} "
+                       f"FLAVOUR={kernel.flavour} VARIANT={kernel.variant}")
+    initrd = Path(arguments.initrd)
+    if not initrd.is_file():
+        raise LabError(f"{initrd}: no such file")
+    machine = qemu.Machine(cpus=arguments.cpus, icount=not arguments.host_time,
+                           memory=arguments.memory, append=" ".join(arguments.append))
+    return qemu.boot_interactive(kernel, kernel.image, initrd, machine)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from lab import systems
+    from lab.experiments import registry
+    from lab.experiments.base import Context
+    from lab.progress import Progress
+
+    experiments = [registry.find(n) for n in arguments.experiment]
+    jobs = arguments.jobs or (100 if arguments.quick else 1000)
+    failed = []
+    with Progress() as progress:
+        context = Context(
+            progress=progress,
+            root=arguments.results,
+            platforms=systems.platforms(arguments.kernels),
+            modes=arguments.modes,
+            jobs=jobs,
+            only=arguments.scenarios,
+            cpu=arguments.cpu,
+            host=arguments.target == "host",
+        )
+        for experiment in experiments:
+            try:
+                experiment.run(context)
+            except LabError as error:
+                progress.step(f"{experiment.name}: {error}")
+                failed.append(experiment.name)
+    if failed:
+        print(f"lab: failed: {', '.join(failed)}", file=sys.stderr)
+        return 1
+    print(f"raw samples are in {arguments.results}; 'lab report' draws them")
+    return 0
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from lab.experiments import registry
+    from lab.results import Store
+
+    missed = 0
+    for name in arguments.experiment:
+        experiment = registry.find(name)
+        goals = experiment.goals(Store(arguments.results, name))
+        if not goals:
+            raise LabError(f"{name}: no results of a shielded kernel in {arguments.results}; "
+                           f"first: lab run {name}")
+        for goal in goals:
+            print(f"{'met   ' if goal.met else 'MISSED'}  {goal.claim}: {goal.found}")
+            missed += not goal.met
+    print(f"{missed} goals missed" if missed else "all goals met")
+    return 1 if missed else 0
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from lab import report
+
+    path = arguments.output or BUILD / "report.html"
+    report.write(arguments.results, path)
+    print(path)
+    return 0
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from lab import kernels
+    from lab.experiments import registry, response_time
+
+    print("Experiments:")
+    for experiment in registry.EXPERIMENTS:
+        print(f"  {experiment.name:18} {experiment.title}")
+    print("Scenarios of response-time:")
+    for load in response_time.LOADS:
+        print(f"  {load.name:18} {load.title}")
+    print("Kernels:")
+    for kernel in kernels.all_kernels():
+        print(f"  {kernel.name:26} {'built' if kernels.installed(kernel) else ''}".rstrip())
+    return 0
+
+
+def _demo(arguments: argparse.Namespace) -> int:
+    from lab import demo
+    from lab.progress import Progress
+
+    with Progress() as progress:
+        return demo.run(progress)
+
+
+def _test(arguments: argparse.Namespace) -> int:
+    from lab import testing
+    from lab.progress import Progress
+
+    with Progress() as progress:
+        return testing.run(progress, testing.Selection(
+            kernels=arguments.kernels, suites=arguments.suites, host=not arguments.guests_only,
+            guests=not arguments.host_only,
+        ))
+
+
+def _csv(text: str) -> list[str]:
+    return [t for t in text.split(",") if t]
+
+
+def _add_results(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--results", type=Path, default=RESULTS, metavar="DIRECTORY",
+                      help="where raw samples are kept (build/results)")
+
+
+def _add_run(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    run = verbs.add_parser("run", help="run experiments and keep their raw samples")
+    run.add_argument("experiment", nargs="+")
+    run.add_argument("--target", choices=("guest", "host"), default="guest",
+                     help="lab kernels in QEMU, or this machine and its kernel")
+    run.add_argument("--kernels", type=_csv, metavar="LIST",
+                     help="platforms: x86_64-rt, arm64-preempt, rt, arm64, all (x86_64)")
+    run.add_argument("--modes", type=_csv, default=["stock", "off", "shielded"], metavar="LIST",
+                     help="stock, off (kernel.timershield=0), shielded (all three)")
+    run.add_argument("--scenarios", type=_csv, default=[], metavar="LIST",
+                     help="some scenarios only; 'lab list' names them")
+    run.add_argument("--jobs", type=int, help="jobs, that is samples, a scenario (1000)")
+    run.add_argument("--quick", action="store_true", help="a tenth of the samples")
+    run.add_argument("--cpu", type=int, default=0, help="which CPU to measure on (0)")
+    _add_results(run)
+    run.set_defaults(run=_run)
+
+
+def _add_boot(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    boot = verbs.add_parser("boot", help="boot an initramfs; its console is standard output")
+    boot.add_argument("--kernel", required=True, metavar="ARCH-FLAVOUR-VARIANT")
+    boot.add_argument("--initrd", required=True, metavar="FILE")
+    boot.add_argument("--append", action="append", default=[], metavar="WORDS",
+                      help="added to the kernel command line")
+    boot.add_argument("--cpus", type=int, default=1)
+    boot.add_argument("--memory", type=int, default=512, metavar="MIB")
+    boot.add_argument("--host-time", action="store_true",
+                      help="follow the host's clock instead of counting instructions")
+    boot.set_defaults(run=_boot)
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    top = argparse.ArgumentParser(prog="lab", description=__doc__)
+    top = argparse.ArgumentParser(prog="lab", description=DESCRIPTION)
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
     kernel = verbs.add_parser("kernel", help="build kernels")
     kernel.add_argument("name", nargs="+", metavar="ARCH-FLAVOUR-VARIANT")
     kernel.add_argument("-j", "--jobs", type=int, help="compilers at a time")
     kernel.set_defaults(run=_kernel)
+    _add_boot(verbs)
+    _add_run(verbs)
+    check = verbs.add_parser("check", help="compare results with what must be shown")
+    check.add_argument("experiment", nargs="+")
+    _add_results(check)
+    check.set_defaults(run=_check)
+    report = verbs.add_parser("report", help="draw one self-contained page from the samples")
+    report.add_argument("-o", "--output", type=Path, metavar="FILE")
+    _add_results(report)
+    report.set_defaults(run=_report)
+    verbs.add_parser("list", help="experiments, scenarios, kernels").set_defaults(run=_list)
+    verbs.add_parser("demo", help="the short version: shield off and on").set_defaults(run=_demo)
+    test = verbs.add_parser("test", help="the test suite")
+    test.add_argument("--kernels", type=_csv, metavar="LIST",
+                      help="these kernels instead of those in lab/matrix.py")
+    test.add_argument("--suites", type=_csv, default=[], metavar="LIST",
+                      help="guest suites whose names match these shell patterns only")
+    only = test.add_mutually_exclusive_group()
+    only.add_argument("--guests-only", action="store_true", help="no tests outside guests")
+    only.add_argument("--host-only", action="store_true", help="no guests")
+    test.set_defaults(run=_test)
     return top
 
 

@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -26,6 +27,20 @@ POLL = 0.1
 HOST_SECONDS_PER_GUEST_SECOND = 40
 """How much slower than its own clock a busy guest may be before it counts as hung."""
 BOOT_SECONDS = 300
+
+_stop = threading.Event()
+
+
+def stop_all() -> None:
+    """End all guests that other threads are following; none can be started any more."""
+    _stop.set()
+
+
+def version(arch: str) -> str:
+    """QEMU's own name for its version."""
+    done = subprocess.run([PROGRAM[arch], "--version"], capture_output=True, text=True,
+                          check=True)
+    return done.stdout.splitlines()[0]
 
 
 @dataclass(frozen=True)
@@ -242,6 +257,9 @@ def run_commands(
 def _follow(process: subprocess.Popen[bytes], watch: _Watch, run: Run, limit: float) -> None:
     while process.poll() is None:
         watch.look()
+        if _stop.is_set():
+            run.failure = "stopped"
+            return
         if time.monotonic() > limit:
             run.failure = "the guest hangs"
             return

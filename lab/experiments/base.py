@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What an experiment is, and how its programs are run on a guest or on the host."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lab import guests, kernels, qemu, results
+from lab.errors import LabError
+from lab.progress import Bar, Progress
+from lab.protocol import Outcome
+from lab.report_page import Section
+from lab.systems import SWITCH, System, host_description
+
+
+@dataclass(frozen=True)
+class Goal:
+    """One thing that must be shown, what was found, and whether that is enough."""
+
+    claim: str
+    found: str
+    met: bool
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One run of a guest program."""
+
+    name: str
+    title: str
+    words: tuple[str, ...]
+    timeout: int = 120
+
+
+@dataclass
+class Context:
+    """What the user asked for."""
+
+    progress: Progress
+    root: Path
+    """Where results go."""
+    platforms: list[str] = field(default_factory=lambda: ["x86_64-preempt"])
+    modes: list[str] = field(default_factory=lambda: ["stock", "off", "shielded"])
+    jobs: int = 1000
+    only: list[str] = field(default_factory=list)
+    """Names of scenarios; empty: all."""
+    cpu: int = 0
+    host: bool = False
+    parallel: int = field(default_factory=qemu.default_jobs)
+
+
+class Experiment(ABC):
+    """A file in lab/experiments defines one of these."""
+
+    name: str
+    title: str
+
+    @abstractmethod
+    def run(self, context: Context) -> None:
+        """Measure, and leave results in the store."""
+
+    @abstractmethod
+    def goals(self, store: results.Store) -> list[Goal]:
+        """Judge the results that are there."""
+
+    @abstractmethod
+    def section(self, store: results.Store) -> Section:
+        """The experiment's part of the report."""
+
+
+def run_guest(
+    context: Context,
+    experiment: str,
+    systems: Sequence[System],
+    program: str,
+    scenarios: Sequence[Scenario],
+) -> None:
+    """Run every scenario on every system, one boot per system, several side by side."""
+    store = results.Store(context.root, experiment)
+    for kernel in sorted({s.kernel for s in systems}):
+        kernels.build(kernel, context.progress)
+    for arch in sorted({s.kernel.arch for s in systems}):
+        guests.build(arch, ["init", program])
+    total = len(systems) * len(scenarios)
+    with context.progress.bar(f"{experiment}: running guests", total) as bar:
+        _in_parallel(context.parallel, [
+            (lambda s=system: _run_system(store, context, s, program, scenarios, bar))
+            for system in systems
+        ])
+
+
+def _in_parallel(width: int, calls: Sequence[Any]) -> None:
+    """Run all; report every failure, but only after the others had their chance."""
+    with ThreadPoolExecutor(width) as pool:
+        futures = [pool.submit(call) for call in calls]
+        try:
+            errors = [e for f in futures if (e := f.exception()) is not None]
+        except BaseException:
+            qemu.stop_all()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+    if errors:
+        for error in errors:
+            if not isinstance(error, LabError):
+                raise error
+        raise LabError("\n".join(str(e) for e in errors))
+
+
+def _run_system(
+    store: results.Store,
+    context: Context,
+    system: System,
+    program: str,
+    scenarios: Sequence[Scenario],
+    bar: Bar,
+) -> None:
+    commands = []
+    if system.switch is not None:
+        commands.append(guests.Command(("@write", str(SWITCH), system.switch)))
+    commands += [
+        guests.Command((f"/bin/{program}", *s.words), s.timeout) for s in scenarios
+    ]
+    out = kernels.Kernel.parse(system.kernel.name).arch
+    initrd = guests.image(guests.GUEST_BUILDS / out, [program], commands)
+    machine = qemu.Machine()
+    seconds = sum(c.timeout for c in commands)
+
+    def advance(outcome: Outcome) -> None:
+        if program in outcome.line:
+            bar.advance()
+
+    run = qemu.run_commands(system.kernel, initrd, machine, seconds, advance)
+    if run.failure:
+        raise LabError(run.explain())
+    offset = len(commands) - len(scenarios)
+    if offset and run.outcomes[0].status:
+        raise LabError(f"{system.name}: cannot switch the shield: {run.outcomes[0].output}")
+    with store.replacing(system.name) as directory:
+        for scenario, outcome in zip(scenarios, run.outcomes[offset:], strict=True):
+            _keep(directory, system, scenario, outcome)
+        results.write_meta(directory, {
+            "system": system.name,
+            "target": "guest",
+            "kernel": run.transcript.uname,
+            "time": "instruction-counted: 1 instruction = 1 ns, 1 virtual CPU",
+            "qemu": qemu.version(system.kernel.arch),
+            "scenarios": [s.name for s in scenarios],
+            "titles": {s.name: s.title for s in scenarios},
+            "commands": {s.name: " ".join([program, *s.words]) for s in scenarios},
+        })
+
+
+def _keep(directory: Path, system: System, scenario: Scenario, outcome: Outcome) -> None:
+    if outcome.timed_out:
+        raise LabError(f"{system.name}: {scenario.name} took more than {scenario.timeout} s")
+    if outcome.status:
+        raise LabError(
+            f"{system.name}: {scenario.name} failed with status {outcome.status}:\n"
+            f"{outcome.output.rstrip()}"
+        )
+    (directory / scenario.name).mkdir()
+    for name, data in outcome.files.items():
+        (directory / scenario.name / name).write_bytes(data)
+
+
+def run_host(
+    context: Context,
+    experiment: str,
+    modes: Sequence[str],
+    program: str,
+    scenarios: Sequence[Scenario],
+) -> None:
+    """Run every scenario on this machine; kernel.timershield is put back afterwards."""
+    store = results.Store(context.root, experiment)
+    arch = {"x86_64": "x86_64", "aarch64": "arm64"}[os.uname().machine]
+    binary = guests.build(arch, [program]) / program
+    before = SWITCH.read_text() if SWITCH.exists() else None
+    try:
+        with context.progress.bar(f"{experiment}: running", len(modes) * len(scenarios)) as bar:
+            for mode in modes:
+                system = System("host", mode)
+                if system.switch is not None:
+                    SWITCH.write_text(system.switch)
+                _run_host_system(store, system, binary, scenarios, bar)
+    finally:
+        if before is not None:
+            SWITCH.write_text(before)
+
+
+def _run_host_system(
+    store: results.Store,
+    system: System,
+    binary: Path,
+    scenarios: Sequence[Scenario],
+    bar: Bar,
+) -> None:
+    with store.replacing(system.name) as directory:
+        for scenario in scenarios:
+            outcome = _run_on_host(binary, scenario)
+            _keep(directory, system, scenario, outcome)
+            bar.advance()
+        results.write_meta(directory, {
+            "system": system.name,
+            "target": "host",
+            "kernel": host_description(),
+            "time": "real",
+            "scenarios": [s.name for s in scenarios],
+            "titles": {s.name: s.title for s in scenarios},
+            "commands": {s.name: " ".join([binary.name, *s.words]) for s in scenarios},
+        })
+
+
+def _run_on_host(binary: Path, scenario: Scenario) -> Outcome:
+    outcome = Outcome(scenario.name)
+    with tempfile.TemporaryDirectory(prefix="timershield-") as name:
+        os.chmod(name, 0o755)
+        try:
+            done = subprocess.run(
+                [str(binary), *scenario.words], cwd=name, timeout=scenario.timeout + 60,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+            )
+        except subprocess.TimeoutExpired:
+            outcome.timed_out = True
+            return outcome
+        outcome.output = done.stdout
+        outcome.status = done.returncode
+        outcome.files = {p.name: p.read_bytes() for p in sorted(Path(name).iterdir())}
+    return outcome
+
+
+def calibrate_on_host(program: str) -> str:
+    """The rounds of work that take the program's nominal time on this machine."""
+    arch = {"x86_64": "x86_64", "aarch64": "arm64"}[os.uname().machine]
+    binary = guests.build(arch, [program]) / program
+    if not shutil.which(str(binary)):
+        raise LabError(f"{binary} cannot be run here")
+    done = subprocess.run([str(binary), "--calibrate"], capture_output=True, text=True,
+                          check=False)
+    if done.returncode:
+        raise LabError(f"{program} --calibrate: {done.stderr.strip()}")
+    return done.stdout.strip()

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""All experiments, in the order in which a report shows them."""
+
+from lab.errors import LabError
+from lab.experiments import response_time
+from lab.experiments.base import Experiment
+
+EXPERIMENTS: tuple[Experiment, ...] = (response_time.EXPERIMENT,)
+
+
+def find(name: str) -> Experiment:
+    """The experiment called ``name``."""
+    for experiment in EXPERIMENTS:
+        if experiment.name == name:
+            return experiment
+    names = ", ".join(e.name for e in EXPERIMENTS)
+    raise LabError(f"there is no experiment '{name}'; there are: {names}")

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The response-time experiment's part of the report."""
+
+from lab import plots
+from lab.experiments import response_goals
+from lab.report_page import Figure, Section, Table, Text, Verdict
+from lab.results import Store
+from lab.stats import Summary, summarize
+
+HEAD = ["load", "kernel", "p50", "p95", "p99", "p99.9", "max", "interruptions/job",
+        "stolen/job", "jobs"]
+NOT_SHOWN = (
+    "Guest figures are taken under instruction-counted time: one instruction takes one "
+    "nanosecond, on one virtual CPU. That makes interference exact and repeatable, but models "
+    "neither caches nor the cost of an interrupt in hardware, so it understates what a real "
+    "machine loses without the shield."
+)
+MODE_TITLES = {"stock": "stock", "off": "shield off", "shielded": "shielded"}
+
+
+def row(store: Store, system: str, mode: str, scenario: str) -> tuple[list[str], Summary]:
+    """The table's row for one scenario on one system."""
+    jobs = store.table(system, scenario, "jobs")
+    s = summarize(jobs["response_ns"])
+    cells = [MODE_TITLES[mode]]
+    cells += [f"{v / 1000:.2f}" for v in (s.p50, s.p95, s.p99, s.p999, s.maximum)]
+    cells.append(f"{jobs['interruptions'].mean():.3f}".rstrip("0").rstrip("."))
+    cells.append(f"{jobs['stolen_ns'].mean() / 1000:.2f}")
+    cells.append(f"{s.count:,}")
+    return cells, s
+
+
+def table(store: Store, modes: dict[str, str]) -> Table:
+    """All fixed-work scenarios of one platform."""
+    rows: list[list[str]] = []
+    order: list[str] = []
+    titles: dict[str, str] = {}
+    for system in modes.values():
+        titles.update(store.meta(system)["titles"])
+        order += [s for s in response_goals.timed(store, system) if s not in order]
+    for scenario in order:
+        title = titles[scenario]
+        for mode in ("stock", "off", "shielded"):
+            system = modes.get(mode, "")
+            if system and store.has(system, scenario):
+                rows.append([title, *row(store, system, mode, scenario)[0]])
+                title = ""
+    return Table(HEAD, rows, "Response times in us, from the release of a job to its end; "
+                 "nearest-rank percentiles.", text_columns=2)
+
+
+def _overview(store: Store, platform: str, modes: dict[str, str]) -> Figure:
+    rows = []
+    any_system = next(iter(modes.values()))
+    titles = store.meta(any_system)["titles"]
+    for scenario in response_goals.timed(store, any_system):
+        values = {}
+        for mode, system in modes.items():
+            if store.has(system, scenario):
+                s = summarize(store.table(system, scenario, "jobs")["response_ns"])
+                values[mode] = (s.p50 / 1000, s.maximum / 1000)
+        rows.append(plots.Bars(titles[scenario], values))
+    svg = plots.ranges(rows, "response time in us", f"overview-{platform}")
+    return Figure(svg, f"{platform}: response time of the job, median to maximum.")
+
+
+def _figures(
+    store: Store, platform: str, modes: dict[str, str], groups: dict[str, tuple[str, ...]]
+) -> list[Figure]:
+    figures = []
+    shown = [m for m in ("stock", "shielded") if m in modes] or list(modes)
+    if shown == ["shielded"] and "off" in modes:
+        shown = ["off", "shielded"]
+    for number, (title, scenarios) in enumerate(groups.items()):
+        curves = []
+        for load, scenario in enumerate(scenarios):
+            for mode in shown:
+                system = modes[mode]
+                if not store.has(system, scenario):
+                    continue
+                samples = store.table(system, scenario, "jobs")["response_ns"] / 1000
+                label = f"{store.meta(system)['titles'][scenario]}, {MODE_TITLES[mode]}"
+                curves.append(plots.Curve(label, mode, load, samples))
+        if len({c.load for c in curves}) > 1:
+            svg = plots.distribution(curves, "response time in us", f"cdf-{platform}-{number}")
+            count = max(len(c.samples) for c in curves)
+            figures.append(Figure(
+                svg, f"{platform}: {title}. {count:,} jobs a curve; left the distribution, "
+                "right its tail on a logarithmic axis."))
+    return figures
+
+
+def _others(store: Store, modes: dict[str, str]) -> Table | None:
+    """How the low-priority tasks fared."""
+    rows = []
+    for system_mode, system in modes.items():
+        for scenario in store.scenarios(system):
+            if scenario.endswith("none"):
+                continue
+            tasks = store.table(system, scenario, "tasks")
+            releases = store.table(system, scenario, "releases")["response_ns"]
+            cells = [store.meta(system)["titles"][scenario], MODE_TITLES[system_mode]]
+            if len(releases):
+                s = summarize(releases)
+                cells += [f"{v / 1000:.2f}" for v in (s.p50, s.p99, s.maximum)]
+            else:
+                cells += ["", "", ""]
+            summary = store.summary(system, scenario)
+            spare = summary["spare_rounds"] / summary["window_ns"] * 1000
+            cells += [
+                f"{int(tasks['expected'].sum()):,}",
+                f"{int((tasks['expected'] - tasks['served']).clip(0).sum()):,}",
+                f"{int(tasks['early'].sum()):,}",
+                f"{spare:.2f}" if spare else "",
+                f"{summary['timer_interrupts']:,.0f}",
+            ]
+            rows.append(cells)
+    if not rows:
+        return None
+    order = {title: i for i, title in enumerate(dict.fromkeys(r[0] for r in rows))}
+    rows.sort(key=lambda r: order[r[0]])
+    for i in range(len(rows) - 1, 0, -1):
+        if rows[i][0] == rows[i - 1][0]:
+            rows[i][0] = ""
+    return Table(
+        ["load", "kernel", "p50", "p99", "max", "periods", "missed", "early", "spare rounds/us",
+         "timer interrupts"],
+        rows,
+        "Response times in us of the low-priority tasks, from release to end; spare rounds: "
+        "what a SCHED_IDLE counter still got.",
+        text_columns=2,
+    )
+
+
+def _throughput(store: Store, modes: dict[str, str]) -> Table | None:
+    rows = []
+    for mode, system in modes.items():
+        cells = [MODE_TITLES[mode]]
+        means = []
+        for scenario in ("matrix-none", "matrix-timerfds-1000"):
+            if not store.has(system, scenario):
+                break
+            jobs = store.table(system, scenario, "jobs")
+            means.append(jobs["products"].mean() / 0.3)
+        if len(means) == 2:
+            cells += [f"{m:,.1f}" for m in means]
+            cells.append(f"{1 - means[1] / means[0]:.3%}")
+            rows.append(cells)
+    if not rows:
+        return None
+    return Table(["kernel", "idle", "1,000 timerfds", "loss"], rows,
+                 "3x3 matrix multiplications per ms of a job's time (the paper's Table II).")
+
+
+def section(
+    title: str, anchor: str, store: Store, groups: dict[str, tuple[str, ...]]
+) -> Section:
+    """Tables and figures for every platform that has results."""
+    result = Section(title, anchor)
+    result.verdicts = [Verdict(g.claim, g.found, g.met) for g in response_goals.goals(store)]
+    result.parts.append(Text(
+        "A SCHED_FIFO 99 task wakes up every millisecond and does a fixed amount of work. "
+        "Whenever it looks at the CPU's counter and finds that more time has passed than its "
+        "own instructions take, it was interrupted. Beside it run other tasks, all of lower "
+        "priority, that set timers."))
+    for platform, modes in response_goals.platforms(store).items():
+        meta = store.meta(next(iter(modes.values())))
+        result.parts.append(Text(platform, heading=True))
+        result.parts.append(Text(f"{meta['kernel']}; time: {meta['time']}."))
+        if meta["target"] == "guest":
+            result.parts.append(Text(NOT_SHOWN))
+        result.parts.append(_overview(store, platform, modes))
+        result.parts.append(table(store, modes))
+        result.parts += _figures(store, platform, modes, groups)
+        for extra in (_others(store, modes), _throughput(store, modes)):
+            if extra is not None:
+                result.parts.append(extra)
+    return result

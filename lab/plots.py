@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Figures as SVG that is the same, byte for byte, whenever the samples are."""
+
+import io
+import re
+from dataclasses import dataclass
+
+import matplotlib as mpl
+import numpy as np
+
+from lab.stats import Samples, cdf
+
+mpl.use("svg")
+
+import matplotlib.pyplot as plt  # noqa: E402  (the backend must be chosen first)
+from matplotlib.figure import Figure  # noqa: E402
+
+mpl.rcParams.update({
+    "svg.hashsalt": "timershield",
+    "svg.fonttype": "path",
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "path.simplify": True,
+})
+
+COLOURS = ("#000000", "#0072b2", "#d55e00", "#999999", "#009e73")
+"""Told apart by eyes of all kinds, and dark to light when printed in grey."""
+DASHES = {"shielded": "-", "stock": "--", "off": ":"}
+MARKERS = ("o", "s", "^", "D", "v")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One distribution."""
+
+    label: str
+    mode: str
+    """``stock``, ``off`` or ``shielded``: the line's style."""
+    load: int
+    """Which load: the line's colour and marker."""
+    samples: Samples
+
+
+def to_svg(figure: Figure, prefix: str) -> str:
+    """The figure as an SVG element whose ids begin with ``prefix``, for use inside HTML."""
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    plt.close(figure)
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{prefix}-", text)
+    return re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+
+
+def _steps(samples: Samples) -> tuple[Samples, Samples]:
+    """A CDF with only as many points as a figure can show."""
+    values, share = cdf(samples)
+    if len(values) > 2000:
+        keep = np.unique(np.concatenate([
+            np.linspace(0, len(values) - 1, 1000).astype(int),
+            len(values) - 1 - np.geomspace(1, len(values), 1000).astype(int) + 1,
+        ]))
+        values, share = values[keep], share[keep]
+    return values, share
+
+
+def distribution(curves: list[Curve], unit: str, prefix: str) -> str:
+    """A CDF, and beside it the tail on a logarithmic axis."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+    for curve in curves:
+        values, share = _steps(curve.samples)
+        style = {
+            "linestyle": DASHES[curve.mode],
+            "color": COLOURS[curve.load % len(COLOURS)],
+            "marker": MARKERS[curve.load % len(MARKERS)],
+            "markersize": 3.5,
+            "linewidth": 1.3,
+            "markevery": 0.2,
+        }
+        left.step(values, share, where="post", label=curve.label, **style)
+        tail = 1 - share + 1 / len(curve.samples)
+        right.step(values, tail, where="pre", **style)
+    left.set_ylim(0, 1.02)
+    left.set_ylabel("share of jobs that took no longer")
+    right.set_yscale("log")
+    right.set_ylabel("share of jobs that took as long or longer")
+    for axes in (left, right):
+        axes.set_xlabel(unit)
+        axes.ticklabel_format(axis="x", useOffset=False)
+    left.legend(loc="lower right", fontsize=7.5)
+    return to_svg(figure, prefix)
+
+
+@dataclass(frozen=True)
+class Bars:
+    """One row of :func:`ranges`: a bar from p50 to the maximum for each mode."""
+
+    label: str
+    values: dict[str, tuple[float, float]]
+
+
+def ranges(rows: list[Bars], unit: str, prefix: str) -> str:
+    """Median to maximum of several distributions under each other, mode by mode."""
+    modes = [m for m in ("stock", "off", "shielded") if any(m in r.values for r in rows)]
+    height = 0.26 * len(rows) * len(modes) + 1.0
+    figure, axes = plt.subplots(figsize=(9, height), layout="constrained")
+    face = {"stock": "#bbbbbb", "off": "#ffffff", "shielded": "#000000"}
+    for i, row in enumerate(rows):
+        for j, mode in enumerate(modes):
+            if mode not in row.values:
+                continue
+            median, maximum = row.values[mode]
+            y = i + (j - (len(modes) - 1) / 2) * 0.26
+            axes.plot([median, maximum], [y, y], color="#555555", linewidth=1)
+            axes.plot([median], [y], marker="o", color="#000000", markersize=5,
+                      markerfacecolor=face[mode],
+                      label=f"{mode}, median (line to the maximum)" if i == 0 else None)
+            axes.plot([maximum], [y], marker="|", color="#000000", markersize=7)
+    axes.set_yticks(range(len(rows)), [r.label for r in rows])
+    axes.invert_yaxis()
+    axes.set_xlabel(unit)
+    axes.grid(axis="y", visible=False)
+    axes.legend(loc="lower right", fontsize=7.5)
+    return to_svg(figure, prefix)

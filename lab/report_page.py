@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One self-contained HTML page: sections with tables and inline SVG, fit for paper."""
+
+import html
+from dataclasses import dataclass, field
+
+_STYLE = """
+:root { color-scheme: light; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto;
+       padding: 0 1rem; color: #111; background: #fff; }
+h1 { font-size: 1.7rem; margin-bottom: .2rem; } h2 { font-size: 1.3rem; margin-top: 2.5rem; }
+h3 { font-size: 1.05rem; margin-top: 1.8rem; }
+table { border-collapse: collapse; margin: .8rem 0; font-size: .87rem; width: 100%; }
+th, td { padding: .25rem .55rem; text-align: right; border-bottom: 1px solid #ccc;
+         font-variant-numeric: tabular-nums; vertical-align: top; }
+th { border-bottom: 2px solid #111; } td.text, th.text { text-align: left; }
+tr.group td { border-top: 1px solid #111; }
+figure { margin: 1rem 0; } figure svg { width: 100%; height: auto; }
+figcaption, .note { font-size: .87rem; color: #333; }
+.missed { font-weight: bold; } .missed::before { content: "✗ "; } .met::before { content: "✓ "; }
+.scroll { overflow-x: auto; }
+@media print { body { max-width: none; margin: 0; font-size: 10pt; }
+  h2 { break-before: page; } h2.first { break-before: auto; } figure, table { break-inside: avoid; } }
+"""
+
+
+@dataclass
+class Table:
+    """Cells are text already; the first ``text_columns`` are left-aligned."""
+
+    head: list[str]
+    rows: list[list[str]]
+    caption: str = ""
+    text_columns: int = 1
+
+    def markup(self) -> str:
+        def cell(tag: str, i: int, text: str) -> str:
+            kind = ' class="text"' if i < self.text_columns else ""
+            return f"<{tag}{kind}>{html.escape(text)}</{tag}>"
+
+        head = "".join(cell("th", i, t) for i, t in enumerate(self.head))
+        body = ""
+        previous = ""
+        for row in self.rows:
+            group = ' class="group"' if previous and row[0] and row[0] != previous else ""
+            previous = row[0] or previous
+            body += f"<tr{group}>{''.join(cell('td', i, t) for i, t in enumerate(row))}</tr>\n"
+        caption = f'<p class="note">{html.escape(self.caption)}</p>' if self.caption else ""
+        return (
+            f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
+            f"<tbody>\n{body}</tbody></table></div>{caption}"
+        )
+
+
+@dataclass
+class Figure:
+    """An SVG and what it shows."""
+
+    svg: str
+    caption: str
+
+    def markup(self) -> str:
+        return f"<figure>{self.svg}<figcaption>{html.escape(self.caption)}</figcaption></figure>"
+
+
+@dataclass
+class Text:
+    """A paragraph, or a heading of the third level."""
+
+    text: str
+    heading: bool = False
+
+    def markup(self) -> str:
+        tag = "h3" if self.heading else "p"
+        return f"<{tag}>{html.escape(self.text)}</{tag}>"
+
+
+@dataclass
+class Verdict:
+    """A row of the table on the first screen."""
+
+    claim: str
+    found: str
+    met: bool
+
+
+@dataclass
+class Section:
+    """One experiment."""
+
+    title: str
+    anchor: str
+    parts: list[Table | Figure | Text] = field(default_factory=list)
+    verdicts: list[Verdict] = field(default_factory=list)
+
+    def markup(self, first: bool) -> str:
+        kind = ' class="first"' if first else ""
+        parts = "\n".join(p.markup() for p in self.parts)
+        return f'<h2 id="{self.anchor}"{kind}>{html.escape(self.title)}</h2>\n{parts}\n'
+
+
+def _verdicts(sections: list[Section]) -> str:
+    rows = ""
+    for section in sections:
+        for v in section.verdicts:
+            word, kind = ("met", "met") if v.met else ("missed", "missed")
+            rows += (
+                f'<tr><td class="text"><a href="#{section.anchor}">{html.escape(v.claim)}</a>'
+                f'</td><td class="text">{html.escape(v.found)}</td>'
+                f'<td class="text"><span class="{kind}">{word}</span></td></tr>\n'
+            )
+    if not rows:
+        return ""
+    return (
+        '<table><thead><tr><th class="text">Goal</th><th class="text">Found</th>'
+        f'<th class="text">Verdict</th></tr></thead><tbody>\n{rows}</tbody></table>'
+    )
+
+
+def page(title: str, introduction: list[str], sections: list[Section]) -> str:
+    """The whole page."""
+    intro = "\n".join(f"<p>{html.escape(p)}</p>" for p in introduction)
+    body = "\n".join(s.markup(i == 0) for i, s in enumerate(sections))
+    return (
+        "<!DOCTYPE html>\n"
+        '<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head><body>\n"
+        f"<h1>{html.escape(title)}</h1>\n{intro}\n{_verdicts(sections)}\n{body}</body></html>\n"
+    )
