@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE
+#include "task.h"
+#include "file.h"
+#include "shield.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The C library has no wrapper for sched_setattr(). */
+struct attributes {
+	uint32_t size;
+	uint32_t policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime;
+	uint64_t deadline;
+	uint64_t period;
+};
+
+int set_policy(pid_t pid, struct policy policy)
+{
+	struct attributes attributes = {
+		.size = sizeof(attributes),
+		.policy = policy.policy,
+		.nice = policy.nice,
+		.priority = policy.priority,
+		.runtime = policy.runtime,
+		.deadline = policy.period,
+		.period = policy.period,
+	};
+
+	return syscall(SYS_sched_setattr, pid, &attributes, 0) ? -errno : 0;
+}
+
+unsigned int policy_level(struct policy policy)
+{
+	switch (policy.policy) {
+	case SCHED_IDLE:
+		return LEVEL_IDLE;
+	case SCHED_FIFO:
+	case SCHED_RR:
+		return LEVEL_FIFO + policy.priority;
+	case SCHED_DEADLINE:
+		return LEVEL_DEADLINE;
+	default:
+		return LEVEL_FAIR;
+	}
+}
+
+void become(struct policy policy)
+{
+	int ret = set_policy(0, policy);
+
+	require(!ret, "sched_setattr(policy %d, priority %d): %s", policy.policy,
+		policy.priority, strerror(-ret));
+}
+
+void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	require(!sched_setaffinity(0, sizeof(set), &set), "sched_setaffinity(%d): %s",
+		cpu, strerror(errno));
+}
+
+int online_cpus(void)
+{
+	return (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+void *shared_memory(size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	require(memory != MAP_FAILED, "mmap: %s", strerror(errno));
+	return memory;
+}
+
+pid_t spawn(struct policy policy, int cpu, void (*function)(void *), void *argument)
+{
+	pid_t pid = fork();
+
+	require(pid >= 0, "fork: %s", strerror(errno));
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_TIMERSLACK, 1);
+	if (policy.policy != SCHED_DEADLINE || online_cpus() > 1)
+		pin(cpu);
+	become(policy);
+	function(argument);
+	_exit(0);
+}
+
+void await_sleep(pid_t pid)
+{
+	u64 limit = now() + 2 * SEC;
+	char path[32], text[512];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	while (now() < limit) {
+		const char *state;
+
+		if (file_read(path, text, sizeof(text)) < 0)
+			break;
+		state = strrchr(text, ')');
+		if (state && (state[2] == 'S' || state[2] == 'T'))
+			return;
+		sleep_for(200 * USEC);
+	}
+	fail("process %d does not go to sleep", pid);
+}
+
+struct timespec to_timespec(u64 ns)
+{
+	return (struct timespec){ .tv_sec = ns / SEC, .tv_nsec = ns % SEC };
+}
+
+u64 clock_now(clockid_t clock)
+{
+	struct timespec time;
+
+	clock_gettime(clock, &time);
+	return time.tv_sec * SEC + time.tv_nsec;
+}
+
+u64 now(void)
+{
+	return clock_now(CLOCK_MONOTONIC);
+}
+
+void sleep_until(u64 expiry)
+{
+	struct timespec time = to_timespec(expiry);
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL) == EINTR)
+		;
+}
+
+void sleep_for(u64 duration)
+{
+	sleep_until(now() + duration);
+}
+
+void spin_until(u64 expiry)
+{
+	while (now() < expiry)
+		;
+}
+
+bool wait_while(unsigned int *word, unsigned int value, u64 limit)
+{
+	struct timespec time = to_timespec(limit);
+
+	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == value) {
+		if (syscall(SYS_futex, word, FUTEX_WAIT_BITSET, value,
+			    limit ? &time : NULL, NULL, FUTEX_BITSET_MATCH_ANY) < 0 &&
+		    errno == ETIMEDOUT)
+			return false;
+	}
+	return true;
+}
+
+void wake_all(unsigned int *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
