@@ -27,10 +27,15 @@ class Command:
         return f"{self.timeout} {' '.join(self.words)}"
 
 
+def output(arch: str) -> Path:
+    """Where the programs for ``arch`` are."""
+    return GUEST_BUILDS / arch
+
+
 def build(arch: str, targets: Iterable[str], kernel_tree: Path | None = None) -> Path:
     """Build ``targets`` (names below the output directory); return that directory."""
     require("make", f"{CROSS[arch]}gcc")
-    out = GUEST_BUILDS / arch
+    out = output(arch)
     wanted = sorted(set(targets))
     variables = [f"ARCH={arch}", f"OUT={out}"]
     if kernel_tree is not None:

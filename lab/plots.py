@@ -12,8 +12,8 @@ from lab.stats import Samples, cdf
 
 mpl.use("svg")
 
-import matplotlib.pyplot as plt  # noqa: E402  (the backend must be chosen first)
-from matplotlib.figure import Figure  # noqa: E402
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
 
 mpl.rcParams.update({
     "svg.hashsalt": "timershield",

@@ -92,11 +92,15 @@ def require_qemu(arch: str) -> None:
 
 
 @contextlib.contextmanager
-def _running(command: list[str], **streams: int) -> Iterator[subprocess.Popen[bytes]]:
+def _running(
+    command: list[str], stdin: int | None = None, stdout: int | None = None,
+    stderr: int | None = None,
+) -> Iterator[subprocess.Popen[bytes]]:
     """A process that does not outlive the block, nor this process, whatever happens."""
     if shutil.which("setpriv"):
         command = ["setpriv", "--pdeathsig", "KILL", *command]
-    process = subprocess.Popen(command, start_new_session=True, **streams)
+    process = subprocess.Popen(command, start_new_session=True, stdin=stdin, stdout=stdout,
+                               stderr=stderr)
     try:
         yield process
     finally:

@@ -20,7 +20,8 @@ figcaption, .note { font-size: .87rem; color: #333; }
 .missed { font-weight: bold; } .missed::before { content: "✗ "; } .met::before { content: "✓ "; }
 .scroll { overflow-x: auto; }
 @media print { body { max-width: none; margin: 0; font-size: 10pt; }
-  h2 { break-before: page; } h2.first { break-before: auto; } figure, table { break-inside: avoid; } }
+  h2 { break-before: page; } h2.first { break-before: auto; }
+  figure, table { break-inside: avoid; } }
 """
 
 

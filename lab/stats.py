@@ -31,11 +31,8 @@ class Summary:
 
 def summarize(samples: Samples) -> Summary:
     """Percentiles and maximum of at least one sample."""
-    return Summary(
-        len(samples),
-        *(percentile(samples, p) for p in (50, 95, 99, 99.9)),
-        float(np.max(samples)),
-    )
+    p50, p95, p99, p999 = (percentile(samples, p) for p in (50, 95, 99, 99.9))
+    return Summary(len(samples), p50, p95, p99, p999, float(np.max(samples)))
 
 
 def cdf(samples: Samples) -> tuple[Samples, Samples]:

@@ -127,8 +127,7 @@ def _run_system(
     commands += [
         guests.Command((f"/bin/{program}", *s.words), s.timeout) for s in scenarios
     ]
-    out = kernels.Kernel.parse(system.kernel.name).arch
-    initrd = guests.image(guests.GUEST_BUILDS / out, [program], commands)
+    initrd = guests.image(guests.output(system.kernel.arch), [program], commands)
     machine = qemu.Machine()
     seconds = sum(c.timeout for c in commands)
 

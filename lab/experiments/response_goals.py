@@ -130,7 +130,8 @@ def _low_priority(store: Store, platform: str, modes: dict[str, str]) -> Iterato
         return
     name = max(more, key=lambda s: more[s])
     yield Goal(
-        f"{platform}: low-priority tasks' median response at most {LOW_PRIORITY_NS} ns over stock's",
+        f"{platform}: low-priority tasks' median response at most {LOW_PRIORITY_NS} ns "
+        "over stock's",
         f"largest difference {more[name]:+.0f} ns, in {name}",
         more[name] <= LOW_PRIORITY_NS,
     )

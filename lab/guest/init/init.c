@@ -9,8 +9,8 @@
  *	TIMEOUT WORD...
  *
  * TIMEOUT in seconds, words separated by single spaces, no quoting. The first
- * word is a program, or "@write", which writes its second argument to the file
- * named by its first.
+ * word is a program, "@write", which writes its second argument to the file named
+ * by its first, or "@read", which sends the contents of a file as output.
  */
 #define _GNU_SOURCE
 #include "port.h"
@@ -216,6 +216,25 @@ static void run_write(const struct command *command)
 	say_exit(command->number, ret ? 1 << 8 : 0, 0);
 }
 
+static void run_read(const struct command *command)
+{
+	const char *path = command->words[1] ? command->words[1] : "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const char *reason = strerror(errno);
+	char buffer[PORT_MAX];
+	ssize_t n;
+
+	if (fd < 0) {
+		port_send(PORT_OUTPUT, command->number, reason, strlen(reason));
+		say_exit(command->number, 1 << 8, 0);
+		return;
+	}
+	while ((n = read(fd, buffer, sizeof(buffer))) > 0)
+		port_send(PORT_OUTPUT, command->number, buffer, n);
+	close(fd);
+	say_exit(command->number, n < 0 ? 1 << 8 : 0, 0);
+}
+
 static void run_line(unsigned int number, char *line)
 {
 	struct command command = { .number = number };
@@ -232,6 +251,8 @@ static void run_line(unsigned int number, char *line)
 		say_exit(number, 126 << 8, 0);
 	else if (!strcmp(command.words[0], "@write"))
 		run_write(&command);
+	else if (!strcmp(command.words[0], "@read"))
+		run_read(&command);
 	else
 		run_program(&command);
 	say_taint(number);

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tests that need no guest: the lab's own, linters, the queue in user space, clockfix."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.kernels import locked, patched_tree
+from lab.paths import BUILD, REPO
+from lab.progress import Progress
+from lab.verdict import Verdict
+
+MINUTE = 60
+TAIL = 60
+
+
+@dataclass(frozen=True)
+class HostTest:
+    """One thing to run, and how to count what it prints."""
+
+    name: str
+    run: Callable[[], Verdict]
+
+
+def _call(
+    name: str, command: list[str], cwd: Path = REPO, minutes: int = 20,
+    environment: dict[str, str] | None = None,
+) -> tuple[Verdict, str]:
+    """Run ``command``; the verdict has a failure only if it could not run to its end."""
+    verdict = Verdict(name)
+    try:
+        done = subprocess.run(
+            command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            errors="replace", timeout=minutes * MINUTE, check=False,
+            env={**os.environ, **(environment or {})},
+        )
+    except subprocess.TimeoutExpired:
+        verdict.fail(f"did not end within {minutes} minutes")
+        return verdict, ""
+    except FileNotFoundError:
+        verdict.fail(f"{command[0]} is missing")
+        return verdict, ""
+    if done.returncode:
+        verdict.fail(f"exit status {done.returncode}")
+        verdict.notes += [f"| {line}" for line in done.stdout.splitlines()[-TAIL:]]
+    return verdict, done.stdout
+
+
+def _settle(verdict: Verdict, passed: int, failed: int) -> Verdict:
+    """Replace the one failure of a tool's exit status by the tests that it counted."""
+    if failed:
+        verdict.failed = failed
+    verdict.passed = passed
+    if not passed and not verdict.failed:
+        verdict.fail("ran no test")
+    return verdict
+
+
+def _pytest() -> Verdict:
+    verdict, text = _call("lab unit tests", [sys.executable, "-m", "pytest", "-q",
+                                             "-p", "no:cacheprovider", "lab/tests"])
+    counts = {word: int(n) for n, word in re.findall(r"(\d+) (passed|failed|error)", text)}
+    return _settle(verdict, counts.get("passed", 0),
+                   counts.get("failed", 0) + counts.get("error", 0))
+
+
+def _linter(name: str, *arguments: str) -> Verdict:
+    verdict, _ = _call(name, [sys.executable, "-m", *arguments])
+    verdict.passed = not verdict.failed
+    return verdict
+
+
+def _queue() -> Verdict:
+    tree = patched_tree(Progress())
+    with locked("queue-tests"):
+        verdict, text = _call("timer queue in user space", [
+            "make", "-s", "--no-print-directory", "-C", str(REPO / "kernel" / "tests"),
+            f"KERNEL_TREE={tree}", f"O={BUILD / 'queue-tests'}", "check",
+        ])
+    counts = re.findall(r"^(\d+) passed, (\d+) failed$", text, re.MULTILINE)
+    passed, failed = map(int, counts[-1]) if counts else (0, 0)
+    return _settle(verdict, passed, failed)
+
+
+def _clockfix() -> Verdict:
+    build = BUILD / "clockfix"
+    if not (build / "build.ninja").exists():
+        shutil.rmtree(build, ignore_errors=True)
+        verdict, _ = _call("libclockfix", ["meson", "setup", str(build), str(REPO / "clockfix")])
+        if verdict.failed:
+            return verdict
+    verdict, text = _call("libclockfix", ["meson", "test", "-C", str(build), "--print-errorlogs"])
+    counts = dict(re.findall(r"^(Ok|Fail|Timeout|Unexpected Pass|Expected Fail): +(\d+)",
+                             text, re.MULTILINE))
+    failed = sum(int(counts.get(k, 0)) for k in ("Fail", "Timeout", "Unexpected Pass"))
+    return _settle(verdict, int(counts.get("Ok", 0)) + int(counts.get("Expected Fail", 0)),
+                   failed)
+
+
+def _all() -> list[HostTest]:
+    tests = [
+        HostTest("lab unit tests", _pytest),
+        HostTest("ruff", lambda: _linter("ruff", "ruff", "check", "lab", "kernel")),
+        HostTest("mypy", lambda: _linter("mypy", "mypy")),
+    ]
+    if (REPO / "kernel" / "tests" / "Makefile").exists():
+        tests.append(HostTest("timer queue in user space", _queue))
+    if (REPO / "clockfix" / "meson.build").exists():
+        tests.append(HostTest("libclockfix", _clockfix))
+    return tests
+
+
+TESTS = _all()

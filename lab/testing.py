@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``make test``: everything that can fail, with one line of totals at the end."""
+
+import shutil
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lab import guests, host_tests, kernels, matrix, qemu, suites
+from lab.errors import LabError
+from lab.kernels import Kernel
+from lab.paths import BUILD
+from lab.progress import Progress
+from lab.protocol import Outcome
+from lab.suites import Suite
+from lab.systems import SWITCH
+from lab.verdict import Verdict, judge
+
+KEPT = BUILD / "test"
+
+
+@dataclass
+class Selection:
+    """What the user wants to run."""
+
+    kernels: list[str] | None = None
+    suites: list[str] = field(default_factory=list)
+    host: bool = True
+    guests: bool = True
+
+
+@dataclass
+class Boot:
+    """Suites that share one boot."""
+
+    kernel: Kernel
+    suites: list[Suite]
+
+    def machine(self) -> qemu.Machine:
+        first = self.suites[0]
+        memory = 1024 if self.kernel.variant == "debug" else 512
+        return qemu.Machine(first.cpus, first.icount, memory, first.append)
+
+    def commands(self) -> tuple[list[guests.Command], dict[int, Suite]]:
+        """The command list, and which of its lines belongs to which suite."""
+        commands: list[guests.Command] = []
+        owners: dict[int, Suite] = {}
+        for suite in self.suites:
+            switched = not suite.shield and self.kernel.patched
+            if switched:
+                commands.append(guests.Command(("@write", str(SWITCH), "0")))
+            owners[len(commands)] = suite
+            commands.append(_command(suite))
+            if switched:
+                commands.append(guests.Command(("@write", str(SWITCH), "1")))
+        return commands, owners
+
+
+def _command(suite: Suite) -> guests.Command:
+    if suite.kunit:
+        path = f"/sys/kernel/debug/kunit/{suite.kunit}/results"
+        return guests.Command(("@read", path), suite.timeout)
+    program = Path(suite.selftest or suite.program).name
+    return guests.Command((f"/bin/{program}", *suite.args), suite.timeout)
+
+
+def boots(kernel: Kernel, wanted: list[Suite]) -> list[Boot]:
+    """Group suites by the machine that they need."""
+    groups: dict[tuple[object, ...], Boot] = {}
+    for suite in wanted:
+        groups.setdefault(suite.boot_key(), Boot(kernel, [])).suites.append(suite)
+    return list(groups.values())
+
+
+def _run_boot(boot: Boot) -> list[Verdict]:
+    commands, owners = boot.commands()
+    out = guests.output(boot.kernel.arch)
+    programs = [s.target for s in boot.suites if s.target]
+    initrd = guests.image(out, programs, commands)
+    seconds = sum(c.timeout for c in commands)
+    run = qemu.run_commands(boot.kernel, initrd, boot.machine(), seconds)
+    verdicts = []
+    for number, suite in owners.items():
+        outcome = run.outcomes[number] if number < len(run.outcomes) else None
+        verdict = judge(suite, boot.kernel, outcome)
+        if outcome is not None:
+            _keep(boot.kernel, suite, outcome, run.console)
+            if verdict.failed:
+                verdict.notes += [f"| {line}" for line in outcome.output.splitlines()[-40:]]
+        verdicts.append(verdict)
+    machine = Verdict(f"{boot.kernel.name} kernel silent during "
+                      + ", ".join(s.name for s in boot.suites))
+    if run.failure:
+        machine.fail(run.explain())
+    else:
+        machine.passed = 1
+    return [*verdicts, machine]
+
+
+def _keep(kernel: Kernel, suite: Suite, outcome: Outcome, console: str) -> None:
+    directory = KEPT / kernel.name / suite.name
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    (directory / "output.txt").write_text(outcome.output)
+    (directory / "console.txt").write_text(console)
+    for name, data in outcome.files.items():
+        (directory / name).write_bytes(data)
+
+
+def _guest_verdicts(
+    progress: Progress, selection: Selection, show: Callable[[Verdict], None]
+) -> None:
+    table = suites.load()
+    names = selection.kernels or list(matrix.KERNELS)
+    planned: list[Boot] = []
+    for kernel in map(Kernel.parse, names):
+        wanted = table.for_kernel(kernel, selection.suites)
+        if not wanted:
+            progress.step(f"{kernel.name}: no suite is meant for it")
+            continue
+        try:
+            kernels.build(kernel, progress)
+            tree = (kernels.patched_tree if kernel.patched else kernels.stock_tree)(progress)
+            guests.build(kernel.arch, ["init", *(s.target for s in wanted if s.target)], tree)
+        except LabError as error:
+            verdict = Verdict(f"{kernel.name} build")
+            verdict.fail(str(error))
+            show(verdict)
+            continue
+        planned += boots(kernel, wanted)
+    _boot_all(progress, planned, show)
+
+
+def _boot_all(progress: Progress, planned: list[Boot], show: Callable[[Verdict], None]) -> None:
+    with progress.bar("guest tests", len(planned)) as bar, ThreadPoolExecutor(
+        qemu.default_jobs()
+    ) as pool:
+        futures = [pool.submit(_run_boot, boot) for boot in planned]
+        try:
+            for future in futures:
+                for verdict in future.result():
+                    show(verdict)
+                bar.advance()
+        except BaseException:
+            qemu.stop_all()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+
+
+def run(progress: Progress, selection: Selection) -> int:
+    """Run everything selected; return the exit status."""
+    totals = Verdict("all")
+
+    def show(verdict: Verdict) -> None:
+        word = "FAILED" if verdict.failed else "ok" if verdict.passed else "skipped"
+        counts = f"{verdict.passed} passed, {verdict.failed} failed"
+        if verdict.skipped:
+            counts += f", {verdict.skipped} skipped"
+        progress.step(f"{word:8}{verdict.name}: {counts}")
+        for note in verdict.notes:
+            progress.step(f"        {note}")
+        totals.passed += verdict.passed
+        totals.failed += verdict.failed
+
+    if selection.host:
+        for test in host_tests.TESTS:
+            with progress.bar(test.name, None):
+                verdict = test.run()
+            show(verdict)
+    if selection.guests:
+        _guest_verdicts(progress, selection, show)
+    print(f"{totals.passed} passed, {totals.failed} failed", flush=True)
+    return 1 if totals.failed or not totals.passed else 0
