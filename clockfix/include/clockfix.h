@@ -125,9 +125,10 @@ struct clockfix_options {
 	uint64_t dl_period;
 	int32_t cpu_latency_us;	/* PM QoS: keep CPUs from idle states slower than this; -1: off */
 	int32_t estimator;	/* enum clockfix_estimator */
-	uint32_t window;	/* values that MAX, AVERAGE and RANK look at; 1 to 256 */
+	uint32_t window;	/* values that an estimator looks at, 1 to 256; default 64 for MAX */
+				/* and AVERAGE, 256 for RANK and REGIME */
 	uint32_t late_ppm;	/* QUANTILE, RANK, REGIME: sleeps per million that may oversleep */
-				/* more than predicted; 1 to 500000, default 20000 */
+				/* more than predicted; 1 to 500000, default 15000 */
 	int64_t fixed_margin;	/* FIXED: the prediction, 0 to 1 s */
 	int32_t source;		/* enum clockfix_source */
 	uint32_t poll_share;	/* greatest share of time spent polling, in percent; 1 to 100, */
@@ -253,8 +254,8 @@ int clockfix_schedule(struct clockfix *timer, const struct clockfix_spec *spec,
 /*
  * clockfix_cancel - see to it that a job does not run (again)
  *
- * 0: it will not. -EINPROGRESS: it is running at this moment; if it is periodic, for the last
- * time. -ENOENT: it is over, or was cancelled before. From a job, also from the job itself.
+ * 0: it will not. -EINPROGRESS: it is running at this moment, or will within a microsecond; if it
+ * is periodic, for the last time. -ENOENT: it is over, or was cancelled before. From a job, also from the job itself.
  */
 int clockfix_cancel(struct clockfix *timer, clockfix_job job);
 

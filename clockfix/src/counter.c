@@ -59,13 +59,12 @@ static bool plausible(const struct counter *counter, uint64_t ticks_per_ns)
 	       ticks_per_ns < counter->ticks_per_ns / 7 * 8;
 }
 
-bool counter_anchor(struct counter *counter, uint64_t count, int64_t clock)
+bool counter_discipline(struct counter *counter)
 {
-	struct anchor anchor = { .counter = count, .clock = clock };
+	struct anchor anchor = counter->now;
 	uint64_t ticks_per_ns;
 
-	counter->now = anchor;
-	if (clock - counter->base.clock < BASE_MIN)
+	if (anchor.clock - counter->base.clock < BASE_MIN)
 		return true;
 
 	ticks_per_ns = speed(&counter->base, &anchor);
@@ -77,7 +76,7 @@ bool counter_anchor(struct counter *counter, uint64_t count, int64_t clock)
 	}
 	counter->ticks_per_ns = ticks_per_ns;
 	counter->faults = 0;
-	if (clock - counter->next_base.clock > BASE_MAX) {
+	if (anchor.clock - counter->next_base.clock > BASE_MAX) {
 		counter->base = counter->next_base;
 		counter->next_base = anchor;
 	}

@@ -34,8 +34,17 @@ struct counter {
 /* Calibrate. False if the counter does not run. */
 bool counter_init(struct counter *counter);
 
-/* Take a new anchor; returns whether it fitted the others. */
-bool counter_anchor(struct counter *counter, uint64_t count, int64_t clock);
+/* Take a new anchor. */
+static inline void counter_anchor(struct counter *counter, uint64_t count, int64_t clock)
+{
+	counter->now = (struct anchor){ .counter = count, .clock = clock };
+}
+
+/*
+ * Correct the speed by the last anchor: to be done when there is time. Returns whether the
+ * anchor fitted the others.
+ */
+bool counter_discipline(struct counter *counter);
 
 static inline int64_t counter_ticks(const struct counter *counter, int64_t ns)
 {
@@ -49,10 +58,10 @@ static inline uint64_t counter_aim(const struct counter *counter, int64_t instan
 	       counter->lead / 16;
 }
 
-/* The read aimed for an instant did or did not come too early: one in 33 may. */
-static inline void counter_aimed(struct counter *counter, bool early)
+/* Of the reads aimed for an instant, @early came too early, one did not: one in 33 may. */
+static inline void counter_aimed(struct counter *counter, unsigned int early)
 {
-	counter->lead += early ? -32 : 1;
+	counter->lead += 1 - 32 * (int64_t)early;
 }
 
 uint64_t counter_hz(const struct counter *counter);

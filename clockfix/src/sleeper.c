@@ -45,6 +45,13 @@ void clockfix_sleeper_destroy(struct clockfix_sleeper *sleeper)
 	free(sleeper);
 }
 
+static int wait_for(struct clockfix_sleeper *sleeper, int64_t mono)
+{
+	int ret = waiter_approach(&sleeper->waiter, mono, NULL, 0);
+
+	return ret ? ret : waiter_arrive(&sleeper->waiter, mono, NULL, 0);
+}
+
 /* The distance of the clocks is read anew each time, and once more at the end. */
 static int sleep_until_tai(struct clockfix_sleeper *sleeper, int64_t instant)
 {
@@ -54,7 +61,7 @@ static int sleep_until_tai(struct clockfix_sleeper *sleeper, int64_t instant)
 	do {
 		tai_update(&sleeper->tai);
 		mono = instant - atomic_load(&sleeper->tai.offset);
-		ret = waiter_wait(&sleeper->waiter, mono, NULL, 0);
+		ret = wait_for(sleeper, mono);
 		if (ret)
 			return ret;
 	} while (pf_clock(CLOCK_TAI) < instant);
@@ -71,7 +78,7 @@ int clockfix_sleep_until(struct clockfix_sleeper *sleeper, clockid_t clock, int6
 	prctl(PR_SET_TIMERSLACK, 1UL);
 	if (clock == CLOCK_TAI)
 		return sleep_until_tai(sleeper, instant);
-	ret = waiter_wait(&sleeper->waiter, instant, NULL, 0);
+	ret = wait_for(sleeper, instant);
 	if (ret)
 		return ret;
 	waiter_ran(&sleeper->waiter, instant);

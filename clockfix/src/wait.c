@@ -9,6 +9,7 @@
 #define COST_START	200	/* ns, until learning has been measured */
 #define SLEEP_MIN	1000	/* ns: for less, going to sleep takes longer than the sleep */
 #define SEGMENT		5000	/* ns of polling after which the clock is read in any case */
+#define FINAL		1000	/* ns that waiter_arrive() takes care of */
 #define TIGHT		200	/* ns: polled without pause instructions */
 #define GUARD		500	/* ns: low power ends before */
 #define GUARD_MAX	20000
@@ -40,25 +41,28 @@ static int64_t cost_of(const struct waiter *w)
 	return w->cost / 8;
 }
 
-static int64_t read_clock(struct waiter *w, uint64_t count)
+static int64_t time_now(struct waiter *w)
 {
-	int64_t now = pf_mono();
+	uint64_t count;
+	int64_t now;
 
-	if (!counter_anchor(&w->counter, count, now)) {
-		stat_add(&w->stats->counter_faults, 1);
-		if (w->counter.faults == COUNTER_FAULTS) {
-			w->use_counter = false;
-			w->low_power = false;
-		}
-	}
+	if (!w->use_counter)
+		return pf_mono();
+	count = pf_counter();
+	now = pf_mono();
+	counter_anchor(&w->counter, count, now);
 	return now;
 }
 
-static int64_t time_now(struct waiter *w)
+static void discipline(struct waiter *w)
 {
-	if (!w->use_counter)
-		return pf_mono();
-	return read_clock(w, pf_counter());
+	if (!w->use_counter || counter_discipline(&w->counter))
+		return;
+	stat_add(&w->stats->counter_faults, 1);
+	if (w->counter.faults == COUNTER_FAULTS) {
+		w->use_counter = false;
+		w->low_power = false;
+	}
 }
 
 /* ---- learning --------------------------------------------------------------------------- */
@@ -92,7 +96,16 @@ static int64_t within_budget(struct waiter *w, int64_t now, int64_t margin)
 	return w->poll_budget > 0 ? w->poll_budget : 0;
 }
 
-static int sleep_until(struct waiter *w, int64_t until, struct wake *wake, uint32_t count)
+static void account_polling(struct waiter *w, int64_t now)
+{
+	int64_t polled = now - w->poll_start;
+
+	w->poll_budget -= polled;
+	stat_set(&w->stats->polled,
+		 atomic_load_explicit(&w->stats->polled, memory_order_relaxed) + polled);
+}
+
+static int sleep_till(struct waiter *w, int64_t until, struct wake *wake, uint32_t count)
 {
 	int ret;
 
@@ -127,7 +140,7 @@ static int sleep_before(struct waiter *w, int64_t instant, int64_t *now, struct 
 			w->gap = length;
 		return 0;
 	}
-	ret = sleep_until(w, until, wake, count);
+	ret = sleep_till(w, until, wake, count);
 	*now = time_now(w);
 	if (ret)
 		return ret;
@@ -138,6 +151,7 @@ static int sleep_before(struct waiter *w, int64_t instant, int64_t *now, struct 
 	w->deferred = instant - *now < 2 * cost_of(w);
 	if (!w->deferred) {
 		learn(w);
+		discipline(w);
 		*now = time_now(w);
 	}
 	return 0;
@@ -145,12 +159,56 @@ static int sleep_before(struct waiter *w, int64_t instant, int64_t *now, struct 
 
 /* ---- polling ---------------------------------------------------------------------------- */
 
-static bool changed(struct wake *wake, uint32_t count)
+static inline bool changed(const struct wake *wake, uint32_t count)
 {
 	return wake && atomic_load_explicit(&wake->count, memory_order_acquire) != count;
 }
 
-static int poll_clock(struct waiter *w, int64_t instant, struct wake *wake, uint32_t count)
+static void wait_low_power(struct waiter *w, uint64_t until, const struct wake *wake,
+			   uint32_t count)
+{
+	static const uint32_t never;
+
+	pf_low_power_wait(wake ? (const void *)&wake->count : &never, wake ? count : 0,
+			  until - counter_ticks(&w->counter, w->low_power_guard));
+	if ((int64_t)(pf_counter() - until) < 0)
+		return;
+	/* the CPU needs longer than that to come back */
+	stat_add(&w->stats->low_power_late, 1);
+	if (w->low_power_guard < GUARD_MAX)
+		w->low_power_guard *= 2;
+}
+
+/* Poll, not tightly, until @instant, which may be overshot a little. */
+static int poll_roughly(struct waiter *w, int64_t instant, int64_t now, const struct wake *wake,
+			uint32_t count)
+{
+	uint64_t until, c;
+
+	while (now < instant) {
+		if (changed(wake, count))
+			return WAIT_CHANGED;
+		if (!w->use_counter) {
+			pf_relax();
+			now = pf_mono();
+			continue;
+		}
+		until = counter_aim(&w->counter,
+				    instant - now > SEGMENT ? now + SEGMENT : instant);
+		if (w->low_power)
+			wait_low_power(w, until, wake, count);
+		for (c = pf_counter(); (int64_t)(c - until) < 0; c = pf_counter()) {
+			if (changed(wake, count))
+				return WAIT_CHANGED;
+			pf_relax();
+		}
+		now = time_now(w);
+	}
+	return 0;
+}
+
+static int arrive_by_clock(struct waiter *w, int64_t instant, const struct wake *wake,
+			   uint32_t count)
 {
 	int64_t now = pf_mono();
 
@@ -165,57 +223,37 @@ static int poll_clock(struct waiter *w, int64_t instant, struct wake *wake, uint
 	return 0;
 }
 
-static void wait_low_power(struct waiter *w, uint64_t until, struct wake *wake, uint32_t count)
+/*
+ * The way from the last read of the clock to the job is what remains of lateness: nothing is
+ * done on it that can be done before or after.
+ */
+static int arrive_by_counter(struct waiter *w, int64_t instant, const struct wake *wake,
+			     uint32_t count)
 {
-	static const uint32_t never;
+	int64_t now = time_now(w);
+	uint64_t until, tight, c;
 
-	pf_low_power_wait(wake ? (const void *)&wake->count : &never, wake ? count : 0,
-			  until - counter_ticks(&w->counter, w->low_power_guard));
-	if ((int64_t)(pf_counter() - until) < 0)
-		return;
-	/* the CPU needs longer than that to come back */
-	stat_add(&w->stats->low_power_late, 1);
-	if (w->low_power_guard < GUARD_MAX)
-		w->low_power_guard *= 2;
-}
-
-/* Poll the counter until it reaches @until or there is a change; returns what it was. */
-static uint64_t poll_counter(struct waiter *w, uint64_t until, struct wake *wake, uint32_t count)
-{
-	uint64_t tight = until - counter_ticks(&w->counter, TIGHT), c = pf_counter();
-
-	if (w->low_power && (int64_t)(until - c) > 2 * counter_ticks(&w->counter,
-								    w->low_power_guard)) {
-		wait_low_power(w, until, wake, count);
-		c = pf_counter();
-	}
-	while ((int64_t)(c - tight) < 0 && !changed(wake, count)) {
-		pf_relax();
-		c = pf_counter();
-	}
-	while ((int64_t)(c - until) < 0 && !changed(wake, count))
-		c = pf_counter();
-	return c;
-}
-
-static int poll_until(struct waiter *w, int64_t instant, int64_t now, struct wake *wake,
-		      uint32_t count)
-{
-	bool aimed;
-	uint64_t c;
-
-	/* the caller has just read the clock: there is an anchor */
+	w->arrived = now < instant;
 	while (now < instant) {
-		aimed = instant - now <= SEGMENT;
-		c = poll_counter(w, counter_aim(&w->counter, aimed ? instant : now + SEGMENT),
-				 wake, count);
-		if (changed(wake, count))
-			return WAIT_CHANGED;
-		now = read_clock(w, c);
-		if (!w->use_counter)
-			return poll_clock(w, instant, wake, count);
-		if (aimed)
-			counter_aimed(&w->counter, now < instant);
+		until = counter_aim(&w->counter, instant);
+		tight = until - counter_ticks(&w->counter, TIGHT);
+		/* the counter is no longer what it was */
+		if (instant - now > 2 * SEGMENT)
+			return arrive_by_clock(w, instant, wake, count);
+		for (c = pf_counter(); (int64_t)(c - tight) < 0; c = pf_counter()) {
+			if (changed(wake, count))
+				return WAIT_CHANGED;
+			pf_relax();
+		}
+		while ((int64_t)(c - until) < 0)
+			c = pf_counter();
+		now = pf_mono();
+		if (__builtin_expect(now < instant, 0)) {
+			counter_anchor(&w->counter, c, now);
+			w->early++;
+			if (changed(wake, count))
+				return WAIT_CHANGED;
+		}
 	}
 	w->started = now;
 	return 0;
@@ -223,41 +261,50 @@ static int poll_until(struct waiter *w, int64_t instant, int64_t now, struct wak
 
 /* ---- interface -------------------------------------------------------------------------- */
 
-int waiter_wait(struct waiter *w, int64_t instant, struct wake *wake, uint32_t count)
+int waiter_approach(struct waiter *w, int64_t instant, struct wake *wake, uint32_t count)
 {
-	int64_t now = time_now(w), start;
-	int ret;
+	int64_t now = time_now(w);
+	int ret = 0;
 
+	w->early = 0;
+	w->arrived = false;
 	w->started = now;
-	w->polled = 0;
-	if (now >= instant)
+	w->poll_start = now;
+	if (now >= instant - FINAL)
 		return 0;
 
 	ret = sleep_before(w, instant, &now, wake, count);
 	if (ret)
 		return ret;
-	start = now;
-	w->started = now;
-	if (now < instant) {
-		if (w->use_counter)
-			ret = poll_until(w, instant, now, wake, count);
-		else
-			ret = poll_clock(w, instant, wake, count);
-		if (ret)
-			w->started = pf_mono();
-	}
-	w->polled = w->started - start;
-	w->poll_budget -= w->polled;
-	stat_set(&w->stats->polled,
-		 atomic_load_explicit(&w->stats->polled, memory_order_relaxed) + w->polled);
+	w->poll_start = now;
+	ret = poll_roughly(w, instant - FINAL, now, wake, count);
+	if (ret)
+		account_polling(w, pf_mono());
+	return ret;
+}
+
+int waiter_arrive(struct waiter *w, int64_t instant, const struct wake *wake, uint32_t count)
+{
+	int ret;
+
+	if (w->use_counter)
+		ret = arrive_by_counter(w, instant, wake, count);
+	else
+		ret = arrive_by_clock(w, instant, wake, count);
+	if (ret)
+		account_polling(w, pf_mono());
 	return ret;
 }
 
 void waiter_ran(struct waiter *w, int64_t instant)
 {
 	histogram_add(&w->stats->lateness, w->started - instant);
-	histogram_add(&w->stats->polling, w->polled);
+	histogram_add(&w->stats->polling, w->started - w->poll_start);
+	account_polling(w, w->started);
 	stat_add(&w->stats->jobs, 1);
+	if (w->use_counter && w->arrived)
+		counter_aimed(&w->counter, w->early);
+	discipline(w);
 	if (w->deferred) {
 		w->deferred = false;
 		stat_add(&w->stats->deferred, 1);

@@ -33,8 +33,10 @@ struct waiter {
 	int64_t gap;			/* longest sleep declined since the last job */
 	uint32_t poll_share;		/* percent */
 	int64_t poll_budget, budget_time;
+	int64_t poll_start;		/* when polling began in this wait */
+	unsigned int early;		/* reads of the clock that were too early */
+	bool arrived;			/* the counter told when to read the clock */
 	int64_t started;		/* CLOCK_MONOTONIC at the end of the wait */
-	int64_t polled;			/* in this wait */
 	struct stats *stats;
 };
 
@@ -45,13 +47,20 @@ int waiter_init(struct waiter *waiter, const struct clockfix_options *options,
 #define WAIT_CHANGED 1
 
 /*
- * Wait for @instant on CLOCK_MONOTONIC. 0: it has come, waiter->started says what the clock
- * showed; WAIT_CHANGED: @wake->count is not @count any more. Without @wake the sleep is one of
- * the calling thread's own: then also -EINTR.
+ * Waiting has two parts, so that between them the caller can get everything ready.
+ *
+ * waiter_approach() sleeps and polls until less than a microsecond is left. 0: so it is, or
+ * the instant has passed; WAIT_CHANGED: @wake->count is not @count any more. Without @wake the
+ * sleep is one of the calling thread's own: then also -EINTR.
+ *
+ * waiter_arrive() polls for the rest: 0 when CLOCK_MONOTONIC has reached @instant, which it does
+ * not return before; waiter->started is what the clock showed. Or WAIT_CHANGED.
  */
-int waiter_wait(struct waiter *waiter, int64_t instant, struct wake *wake, uint32_t count);
+int waiter_approach(struct waiter *waiter, int64_t instant, struct wake *wake, uint32_t count);
+int waiter_arrive(struct waiter *waiter, int64_t instant, const struct wake *wake,
+		  uint32_t count);
 
-/* To be called after the job: learning that was deferred, and decay. */
+/* To be called after the job: statistics, learning that was deferred, and decay. */
 void waiter_ran(struct waiter *waiter, int64_t instant);
 
 /* The worker's other sleep: nothing to wait for but a change. */

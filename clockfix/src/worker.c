@@ -201,8 +201,8 @@ static uint64_t clip(const struct slot *slot, int64_t date, uint64_t n)
 }
 
 /*
- * How a periodic job deals with instants that have passed. Sets run->instant and run->missed;
- * returns whether to run at all. @date becomes the last instant dealt with.
+ * How a periodic job deals with instants that have passed. Corrects @run; returns whether to run
+ * at all. @date becomes the last instant dealt with.
  */
 static bool deal_with_missed(struct clockfix *timer, struct slot *slot, int64_t late,
 			     int64_t *date, struct clockfix_run *run)
@@ -211,7 +211,6 @@ static bool deal_with_missed(struct clockfix *timer, struct slot *slot, int64_t 
 	uint8_t kind = atomic_load_explicit(&slot->kind, memory_order_relaxed);
 	uint64_t behind = clip(slot, *date, late / period);
 
-	run->missed = slot->missed;
 	if (!behind)
 		return true;
 
@@ -223,6 +222,8 @@ static bool deal_with_missed(struct clockfix *timer, struct slot *slot, int64_t 
 		stat_add(&timer->stats.missed, behind);
 		run->missed += behind;
 		advance(slot, date, behind);
+		run->instant = *date;
+		run->index += behind;
 		return true;
 	default:
 		stat_add(&timer->stats.missed, behind + 1);
@@ -234,18 +235,14 @@ static bool deal_with_missed(struct clockfix *timer, struct slot *slot, int64_t 
 
 /* ---- running ---------------------------------------------------------------------------- */
 
-static void call(struct clockfix *timer, struct slot *slot, const struct clockfix_run *run,
-		 int64_t mono)
+/* After a run: what it took, and what the waiter has to learn from it. */
+static void account(struct clockfix *timer, const struct pick *pick, int64_t started)
 {
-	clockfix_fn fn = atomic_load_explicit(&slot->fn, memory_order_relaxed);
-	void *arg = atomic_load_explicit(&slot->arg, memory_order_relaxed);
-	int64_t took;
+	int64_t took = pf_mono() - started;
 
-	fn(arg, run);
-	took = pf_mono() - run->started;
 	if (took > atomic_load_explicit(&timer->stats.longest_job, memory_order_relaxed))
 		stat_set(&timer->stats.longest_job, took);
-	waiter_ran(&timer->waiter, mono);
+	waiter_ran(&timer->waiter, pick->mono);
 }
 
 /* Back into the heap for its next instant, unless that was the last or it was cancelled. */
@@ -282,40 +279,95 @@ static void finish(struct clockfix *timer, const struct pick *pick, struct slot 
 		retire(timer, pick->i);
 }
 
-static bool tai_has_come(struct clockfix *timer, int64_t date)
+static bool tai_has_come(struct clockfix *timer, const struct pick *pick)
 {
-	if (pf_clock(CLOCK_TAI) >= date)
+	if (pick->base != BASE_TAI || pf_clock(CLOCK_TAI) >= pick->date)
 		return true;
 	/* a step, or the distance of the clocks is known to some ns only: then look again */
 	tai_update(&timer->tai);
 	return false;
 }
 
-static void run(struct clockfix *timer, const struct pick *pick)
+/*
+ * Take the job before its instant, when less than a microsecond is left: afterwards nothing
+ * stands between the clock and the job.
+ */
+static bool claim(struct clockfix *timer, const struct pick *pick, struct slot *slot)
 {
-	struct slot *slot = slot_at(&timer->slots, pick->i);
 	uint64_t state = pick->state;
-	int64_t date = pick->date, late;
-	struct clockfix_run info = { .timer = timer, .started = timer->waiter.started };
 
 	if (!pick->from_heap && list_work(&timer->list[pick->base]) != pick->work)
-		return;
-	if (pick->base == BASE_TAI && !tai_has_come(timer, pick->date))
-		return;
+		return false;
 	if (!atomic_compare_exchange_strong(&slot->state, &state,
 					    state_of(state_generation(state), PHASE_RUNNING)))
-		return;
+		return false;
 	if (pick->from_heap)
 		heap_pop(&timer->heap[pick->base]);
+	return true;
+}
 
-	late = info.started - pick->mono;
-	if (!is_periodic(slot) || deal_with_missed(timer, slot, late, &date, &info)) {
+/* Give it back, as it is not the earliest any more; false if it is being cancelled. */
+static bool unclaim(struct clockfix *timer, const struct pick *pick, struct slot *slot)
+{
+	uint64_t running = state_of(state_generation(pick->state), PHASE_RUNNING);
+
+	if (!atomic_compare_exchange_strong(&slot->state, &running, pick->state))
+		return false;
+	if (pick->from_heap)
+		heap_add(&timer->heap[pick->base], pick->i);
+	return true;
+}
+
+/*
+ * The last microsecond. False: the job was given back. One that is being cancelled can't be:
+ * who cancelled it was told that it is running, so it does, though another has become earlier.
+ */
+static bool arrive(struct clockfix *timer, const struct pick *pick, struct slot *slot,
+		   uint32_t count)
+{
+	if (waiter_arrive(&timer->waiter, pick->mono, &timer->wake, count)) {
+		if (unclaim(timer, pick, slot))
+			return false;
+		waiter_arrive(&timer->waiter, pick->mono, NULL, 0);
+	}
+	while (__builtin_expect(!tai_has_come(timer, pick), 0)) {
+		if (unclaim(timer, pick, slot))
+			return false;
+	}
+	return true;
+}
+
+static void run(struct clockfix *timer, const struct pick *pick, uint32_t count)
+{
+	struct slot *slot = slot_at(&timer->slots, pick->i);
+	clockfix_fn fn = atomic_load_explicit(&slot->fn, memory_order_acquire);
+	void *arg = atomic_load_explicit(&slot->arg, memory_order_acquire);
+	bool periodic = is_periodic(slot), run = true;
+	int64_t date = pick->date;
+	struct clockfix_run info = {
+		.instant = date,
+		.job = slot_job(pick->i, pick->state),
+		.timer = timer,
+	};
+
+	if (!claim(timer, pick, slot))
+		return;
+	if (periodic) {
+		info.missed = slot->missed;
+		info.index = (date - slot->date) / slot->period;
+	}
+	__builtin_prefetch((void *)(uintptr_t)fn);
+	__builtin_prefetch(arg);
+	if (!arrive(timer, pick, slot, count))
+		return;
+
+	info.started = timer->waiter.started;
+	if (__builtin_expect(periodic && info.started - pick->mono >= slot->period, 0))
+		run = deal_with_missed(timer, slot, info.started - pick->mono, &date, &info);
+	if (run) {
+		fn(arg, &info);
 		slot->missed = 0;
-		info.instant = date;
-		info.job = slot_job(pick->i, pick->state);
-		if (is_periodic(slot))
-			info.index = (date - slot->date) / slot->period;
-		call(timer, slot, &info, pick->mono);
+		account(timer, pick, info.started);
 	}
 	finish(timer, pick, slot, date);
 }
@@ -334,8 +386,8 @@ bool worker_turn(struct clockfix *timer)
 		wake_wait(&timer->wake, count);
 		return true;
 	}
-	if (!waiter_wait(&timer->waiter, pick.mono, &timer->wake, count))
-		run(timer, &pick);
+	if (!waiter_approach(&timer->waiter, pick.mono, &timer->wake, count))
+		run(timer, &pick, count);
 	return true;
 }
 

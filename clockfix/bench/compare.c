@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* compare.c - all rivals at all intervals, in turns */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+#define CELLS_MAX 256
+
+static bool chosen(const char *list, const char *name)
+{
+	size_t len = strlen(name);
+	const char *at;
+
+	if (!list)
+		return true;
+	for (at = list; (at = strstr(at, name)); at += len) {
+		if ((at == list || at[-1] == ',') && (at[len] == ',' || !at[len]))
+			return true;
+	}
+	return false;
+}
+
+static size_t parse_intervals(const char *list, int64_t *interval, size_t room)
+{
+	size_t count = 0;
+
+	while (*list && count < room) {
+		char *end;
+		double val = strtod(list, &end);
+		double unit = !strncmp(end, "ms", 2) ? 1e6 : !strncmp(end, "us", 2) ? 1e3 :
+			      !strncmp(end, "ns", 2) ? 1 : 0;
+
+		if (end == list || val <= 0 || !unit || (end[2] && end[2] != ',')) {
+			fprintf(stderr,
+				"clockfix-bench: '%s' is no interval; write e.g. 1us,100us,1ms\n",
+				list);
+			return 0;
+		}
+		interval[count++] = val * unit;
+		list = end + 2 + (end[2] == ',');
+	}
+	return count;
+}
+
+static bool known_rivals(const char *list)
+{
+	char name[64];
+
+	while (list && *list) {
+		size_t len = strcspn(list, ","), i;
+
+		snprintf(name, sizeof(name), "%.*s", (int)len, list);
+		for (i = 0; i < rivals_count && strcmp(rivals[i].name, name); i++)
+			;
+		if (i == rivals_count) {
+			fprintf(stderr, "clockfix-bench: no rival '%s'; there are:", name);
+			for (i = 0; i < rivals_count; i++)
+				fprintf(stderr, " %s", rivals[i].name);
+			fputc('\n', stderr);
+			return false;
+		}
+		list += len + (list[len] == ',');
+	}
+	return true;
+}
+
+static size_t cells_create(const struct bench_options *opt, struct cell *cells)
+{
+	int64_t interval[32];
+	size_t intervals = parse_intervals(opt->intervals, interval, 32), count = 0;
+
+	for (size_t i = 0; i < intervals; i++) {
+		for (size_t r = 0; r < rivals_count; r++) {
+			struct cell *cell = &cells[count];
+			uint64_t fit = opt->seconds * 1e9 / interval[i] + 1;
+
+			if (!chosen(opt->rivals, rivals[r].name) || count == CELLS_MAX)
+				continue;
+			memset(cell, 0, sizeof(*cell));
+			cell->interval = interval[i];
+			cell->rival = r;
+			cell->limit = fit < opt->jobs ? fit : opt->jobs;
+			cell->sample = malloc(cell->limit * sizeof(*cell->sample));
+			if (!cell->sample) {
+				fprintf(stderr, "clockfix-bench: no memory for %llu samples\n",
+					(unsigned long long)cell->limit);
+				return 0;
+			}
+			/* fault the pages in now: no sample is to contain that */
+			memset(cell->sample, 0xff, cell->limit * sizeof(*cell->sample));
+			count++;
+		}
+	}
+	return count;
+}
+
+/* Rounds in which all rivals take turns: what disturbs the machine for a while meets all. */
+static int run_rounds(const struct bench_options *opt, struct cell *cells, size_t count)
+{
+	for (unsigned int round = 0; round < opt->rounds && !interrupted; round++) {
+		for (size_t i = 0; i < count && !interrupted; i++) {
+			struct cell *cell = &cells[(i + round) % count];
+			const struct rival *rival = &rivals[cell->rival];
+			uint64_t jobs = cell->limit / opt->rounds;
+			int64_t until = now_ns() + opt->seconds * 1e9 / opt->rounds;
+			int ret;
+
+			if (!opt->quiet)
+				fprintf(stderr, "\rround %u of %u: %6.0f us %-20s", round + 1,
+					opt->rounds, cell->interval / 1e3, rival->name);
+			ret = rival->run(rival, opt, cell, jobs ? jobs : 1, until);
+			if (ret) {
+				fprintf(stderr, "\nclockfix-bench: %s: %s%s\n", rival->name,
+					strerror(-ret), ret == -EPERM ?
+					"; without the privilege use --priority 0" : "");
+				return ret;
+			}
+		}
+	}
+	if (!opt->quiet)
+		fprintf(stderr, "\r%60s\r", "");
+	return 0;
+}
+
+static int plot(const struct bench_options *opt)
+{
+	const char *script = getenv("CLOCKFIX_PLOT");
+	char *const argv[] = { "python3", (char *)(script ? script : PLOT_SCRIPT),
+			       (char *)opt->json, (char *)opt->plot, NULL };
+	int status;
+	pid_t pid;
+
+	pid = fork();
+	if (!pid) {
+		execvp(argv[0], argv);
+		fprintf(stderr, "clockfix-bench: no python3: %s\n", strerror(errno));
+		_exit(1);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) < 0)
+		return -errno;
+	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -EIO;
+}
+
+int verb_compare(const struct bench_options *given, int argc, char **argv)
+{
+	static struct cell cells[CELLS_MAX];
+	struct bench_options opt = *given;
+	char json[4096];
+	size_t count;
+	int ret;
+
+	if (argc > 1) {
+		fprintf(stderr, "clockfix-bench: compare takes no argument '%s'\n", argv[1]);
+		return 2;
+	}
+	if (!known_rivals(opt.rivals))
+		return 2;
+	count = cells_create(&opt, cells);
+	if (!count)
+		return 2;
+	if (opt.plot && !opt.json) {
+		snprintf(json, sizeof(json), "%s.json", opt.plot);
+		opt.json = json;
+	}
+	steal_watch(opt.cpu);
+	ret = run_rounds(&opt, cells, count);
+	steal_unwatch();
+	if (ret)
+		return 1;
+	for (size_t i = 0; i < count; i++)
+		cell_summarise(&cells[i]);
+	report_table(stdout, cells, count);
+	report_goals(stdout, cells, count);
+	if (opt.csv && report_csv(opt.csv, cells, count))
+		return 1;
+	if (opt.json && report_json(opt.json, cells, count, &opt))
+		return 1;
+	if (opt.plot && plot(&opt))
+		return 1;
+	for (size_t i = 0; i < count; i++)
+		free(cells[i].sample);
+	return interrupted ? 130 : 0;
+}

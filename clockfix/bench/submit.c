@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* submit.c - what a submission costs, and what it costs the worker */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+
+#define HOUR 3600000000000LL
+
+static void nothing(void *arg, const struct clockfix_run *run)
+{
+	(void)arg;
+	(void)run;
+}
+
+static uint64_t random64(void)
+{
+	static _Thread_local uint64_t x = 88172645463325252ull;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return x;
+}
+
+static int compare(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int64_t clock_cost(void)
+{
+	int64_t cost[1001];
+
+	for (int i = 0; i < 1001; i++) {
+		int64_t t = now_ns();
+
+		cost[i] = now_ns() - t;
+	}
+	qsort(cost, 1001, sizeof(*cost), compare);
+	return cost[500];
+}
+
+static void print_costs(const char *what, int64_t *cost, size_t count)
+{
+	qsort(cost, count, sizeof(*cost), compare);
+	printf("%-38s %8zu %7lld %7lld %7lld %9lld\n", what, count, (long long)cost[count / 2],
+	       (long long)cost[count * 95 / 100], (long long)cost[count * 99 / 100],
+	       (long long)cost[count - 1]);
+}
+
+/* Submit and cancel at random instants with @pending others waiting. */
+static int measure(size_t pending, int64_t overhead)
+{
+	enum { COUNT = 100000 };
+	static int64_t submit[COUNT], cancel[COUNT];
+	struct clockfix_options options;
+	struct clockfix *timer;
+	clockfix_job job;
+	char what[64];
+	int ret;
+
+	clockfix_options_init(&options);
+	options.max_jobs = pending + 1000;
+	ret = clockfix_create(&timer, &options);
+	if (ret)
+		return ret;
+	for (size_t i = 0; i < pending && !ret; i++)
+		ret = clockfix_submit(timer, now_ns() + HOUR + random64() % HOUR, nothing, NULL,
+				      NULL);
+	for (size_t i = 0; i < COUNT && !ret; i++) {
+		int64_t instant = now_ns() + HOUR + random64() % HOUR, t0, t1, t2;
+
+		t0 = now_ns();
+		ret = clockfix_submit(timer, instant, nothing, NULL, &job);
+		t1 = now_ns();
+		clockfix_cancel(timer, job);
+		t2 = now_ns();
+		submit[i] = t1 - t0 - overhead;
+		cancel[i] = t2 - t1 - overhead;
+	}
+	clockfix_destroy(timer, CLOCKFIX_DROP_PENDING);
+	if (ret)
+		return ret;
+	snprintf(what, sizeof(what), "submit, %zu pending", pending);
+	print_costs(what, submit, COUNT);
+	snprintf(what, sizeof(what), "cancel, %zu pending", pending);
+	print_costs(what, cancel, COUNT);
+	return 0;
+}
+
+/* ---- the worker's punctuality while others submit --------------------------------------- */
+
+struct crowd {
+	struct clockfix *timer;
+	const struct bench_options *opt;
+	volatile bool stop;
+	uint64_t submitted;
+};
+
+static void *crowd_thread(void *arg)
+{
+	struct crowd *crowd = arg;
+	clockfix_job job[64] = { 0 };
+	uint64_t n = 0;
+	cpu_set_t set;
+
+	if (!sched_getaffinity(0, sizeof(set), &set) && CPU_COUNT(&set) > 1) {
+		CPU_CLR(crowd->opt->cpu, &set);
+		sched_setaffinity(0, sizeof(set), &set);
+	}
+	while (!crowd->stop) {
+		clockfix_cancel(crowd->timer, job[n % 64]);
+		clockfix_submit(crowd->timer, now_ns() + HOUR + random64() % HOUR, nothing, NULL,
+				&job[n % 64]);
+		n++;
+	}
+	__atomic_add_fetch(&crowd->submitted, n, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+struct series {
+	int64_t *late;
+	size_t count, room;
+};
+
+static void series_job(void *arg, const struct clockfix_run *run)
+{
+	int64_t late = now_ns() - run->instant;
+	struct series *series = arg;
+
+	if (series->count < series->room)
+		series->late[series->count++] = late;
+}
+
+static int punctuality(const struct bench_options *opt, unsigned int threads, double seconds)
+{
+	const int64_t period = 100000;
+	struct series series = { .room = seconds * 1e9 / period };
+	struct crowd crowd = { .opt = opt };
+	struct clockfix_options options;
+	struct clockfix_spec spec;
+	pthread_t thread[16];
+	char what[64];
+	int ret;
+
+	series.late = calloc(series.room + 1, sizeof(*series.late));
+	if (!series.late)
+		return -ENOMEM;
+	clockfix_options_init(&options);
+	options.cpu = opt->cpu;
+	options.policy = opt->priority ? SCHED_FIFO : SCHED_OTHER;
+	options.priority = opt->priority;
+	ret = clockfix_create(&crowd.timer, &options);
+	if (ret)
+		goto free_series;
+	for (unsigned int i = 0; i < threads; i++)
+		pthread_create(&thread[i], NULL, crowd_thread, &crowd);
+
+	clockfix_spec_init(&spec);
+	spec.start = now_ns() + 10000000;
+	spec.period = period;
+	spec.runs = series.room;
+	spec.missed = CLOCKFIX_MISSED_CATCH_UP;
+	spec.fn = series_job;
+	spec.arg = &series;
+	ret = clockfix_schedule(crowd.timer, &spec, NULL);
+	while (!ret && __atomic_load_n(&series.count, __ATOMIC_RELAXED) < series.room &&
+	       !interrupted)
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+	crowd.stop = true;
+	for (unsigned int i = 0; i < threads; i++)
+		pthread_join(thread[i], NULL);
+	clockfix_destroy(crowd.timer, CLOCKFIX_DROP_PENDING);
+	snprintf(what, sizeof(what), "lateness, %u submitters (%.2f M/s)", threads,
+		 crowd.submitted / seconds / 1e6);
+	if (!ret && series.count)
+		print_costs(what, series.late, series.count);
+free_series:
+	free(series.late);
+	return ret;
+}
+
+int verb_submit(const struct bench_options *opt, int argc, char **argv)
+{
+	static const size_t pending[] = { 0, 10, 100, 1000, 10000, 100000, 1000000 };
+	int64_t overhead = clock_cost();
+	int ret = 0;
+
+	if (argc > 1) {
+		fprintf(stderr, "clockfix-bench: submit takes no argument '%s'\n", argv[1]);
+		return 2;
+	}
+	printf("ns; the cost of reading the clock, %lld ns, is subtracted from submit and cancel\n",
+	       (long long)overhead);
+	printf("%-38s %8s %7s %7s %7s %9s\n", "", "count", "p50", "p95", "p99", "max");
+	for (size_t i = 0; i < sizeof(pending) / sizeof(*pending) && !ret && !interrupted; i++)
+		ret = measure(pending[i], overhead);
+	for (unsigned int threads = 0; threads <= 4 && !ret && !interrupted; threads += 4)
+		ret = punctuality(opt, threads, opt->seconds);
+	for (unsigned int threads = 0; threads <= 4 && !ret && !interrupted; threads += 4)
+		ret = punctuality(opt, threads, opt->seconds);
+	if (ret)
+		fprintf(stderr, "clockfix-bench: submit: %s\n", strerror(-ret));
+	return ret ? 1 : 0;
+}
