@@ -152,21 +152,39 @@ def compute(tree: Path, patchset: Patchset) -> Contents:
     return result
 
 
+def _unapply(tree: Path, patchset: Patchset, scratch: Path) -> bool:
+    """Take all patches off copies in ``scratch`` of what they touch; whether that worked."""
+    for patch in reversed(patchset.patch_list()):
+        _copy_touched(tree, scratch, patched_paths(patch))
+        if _run_patch(scratch, patch, "--reverse") is not None:
+            return False
+    return True
+
+
 def is_applied(tree: Path, patchset: Patchset) -> bool:
     """Whether all of the patch set, and exactly it, is in ``tree`` already."""
     for path in patchset.new_file_list():
         target = tree / path
-        if not target.is_file() or target.read_bytes() != (
-            patchset.new_files / path
-        ).read_bytes():
+        wanted = (patchset.new_files / path).read_bytes()
+        if not target.is_file() or target.read_bytes() != wanted:
             return False
+    if not patchset.new_file_list() and not patchset.patch_list():
+        return False
+    with tempfile.TemporaryDirectory(prefix="timershield-") as name:
+        return _unapply(tree, patchset, Path(name))
+
+
+def compute_reverse(tree: Path, patchset: Patchset) -> Contents:
+    """What the patched files of ``tree`` were before; the patch set must be applied."""
+    result = Contents()
     with tempfile.TemporaryDirectory(prefix="timershield-") as name:
         scratch = Path(name)
-        for patch in reversed(patchset.patch_list()):
-            _copy_touched(tree, scratch, patched_paths(patch))
-            if _run_patch(scratch, patch, "--reverse") is not None:
-                return False
-    return bool(patchset.new_file_list() or patchset.patch_list())
+        if not _unapply(tree, patchset, scratch):
+            raise LabError(f"{tree}: the patches cannot be taken off")
+        for patch in patchset.patch_list():
+            for path in patched_paths(patch):
+                result.files[path] = (scratch / path).read_bytes()
+    return result
 
 
 def conflicts(tree: Path, patchset: Patchset) -> list[str]:

@@ -59,7 +59,7 @@ class Machine:
         accelerator = "tcg" if self.icount or self.cpus == 1 else "tcg,thread=multi"
         command = [
             PROGRAM[kernel.arch],
-            "-M", "pc" if x86 else "virt,gic-version=3",
+            "-M", "pc,hpet=off" if x86 else "virt,gic-version=3",
             "-cpu", "max,-rdrand,-rdseed" if x86 else "cortex-a53",
             "-accel", accelerator,
             "-smp", str(self.cpus),

@@ -13,7 +13,7 @@ Samples = npt.NDArray[Any]
 def percentile(samples: Samples, percent: float) -> float:
     """The nearest-rank percentile; always one of the samples."""
     ordered = np.sort(samples)
-    rank = int(np.ceil(percent / 100 * len(ordered)))
+    rank = int(np.ceil(round(percent * len(ordered) / 100, 6)))
     return float(ordered[max(rank, 1) - 1])
 
 

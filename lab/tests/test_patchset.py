@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+import argparse
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from lab import patchset
+from lab.errors import LabError
+from lab.kernel_tools import apply, git, patch_file, refresh, series
+from lab.patchset import Patchset
+from lab.tests.linux_tree import HRTIMER, make_patchset, make_tree, snapshot
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    return make_tree(tmp_path / "linux")
+
+
+@pytest.fixture
+def patches(tmp_path: Path) -> Patchset:
+    return make_patchset(tmp_path / "shield")
+
+
+def do_apply(tree: Path, patches: Patchset, **options: bool) -> None:
+    defaults = {"git": False, "check": False, "reverse": False}
+    apply.run(argparse.Namespace(tree=tree, **{**defaults, **options}), patches)
+
+
+def commit_everything(tree: Path) -> None:
+    environment = {**os.environ, "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b",
+                   "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "linux"]):
+        subprocess.run(["git", *command], cwd=tree, check=True, env=environment)
+
+
+def test_apply_writes_patches_and_new_files(tree: Path, patches: Patchset) -> None:
+    do_apply(tree, patches)
+    assert "line_12_patched" in (tree / "kernel/time/hrtimer.c").read_text()
+    assert "sched_hook" in (tree / "kernel/sched/core.c").read_text()
+    assert (tree / "lib/queue.c").read_text() == "int queue;\n"
+
+
+def test_apply_twice_changes_nothing(
+    tree: Path, patches: Patchset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    do_apply(tree, patches)
+    before = snapshot(tree)
+    do_apply(tree, patches)
+    assert snapshot(tree) == before
+    assert "already" in capsys.readouterr().out
+
+
+def test_reverse_gives_the_tree_back(tree: Path, patches: Patchset) -> None:
+    before = snapshot(tree)
+    do_apply(tree, patches)
+    do_apply(tree, patches, reverse=True)
+    assert snapshot(tree) == before
+
+
+def test_misfit_names_patch_and_file_and_leaves_the_tree(tree: Path, patches: Patchset) -> None:
+    core = tree / "kernel/sched/core.c"
+    core.write_text(core.read_text().replace("sched_4", "sched_four"))
+    before = snapshot(tree)
+    with pytest.raises(LabError, match=r"0002-change-the-scheduler\.patch.*kernel/sched/core\.c"):
+        do_apply(tree, patches)
+    assert snapshot(tree) == before
+
+
+def test_missing_file_is_a_misfit(tree: Path, patches: Patchset) -> None:
+    (tree / "kernel/sched/core.c").unlink()
+    with pytest.raises(LabError, match=r"0002-.*kernel/sched/core\.c"):
+        do_apply(tree, patches)
+
+
+def test_half_applied_tree_is_refused(tree: Path, patches: Patchset) -> None:
+    do_apply(tree, patches)
+    (tree / "kernel/time/hrtimer.c").write_text(HRTIMER)
+    before = snapshot(tree)
+    with pytest.raises(LabError, match=r"lib/queue\.c already"):
+        do_apply(tree, patches)
+    assert snapshot(tree) == before
+
+
+def test_other_versions_are_refused(tree: Path, patches: Patchset) -> None:
+    (tree / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 1\nSUBLEVEL = 7\n")
+    with pytest.raises(LabError, match=r"Linux 6\.1\.7"):
+        do_apply(tree, patches)
+
+
+def test_not_a_linux_tree(tmp_path: Path, patches: Patchset) -> None:
+    with pytest.raises(LabError, match="not a Linux source tree"):
+        do_apply(tmp_path, patches)
+
+
+def test_empty_patch_set_applies(tree: Path, tmp_path: Path) -> None:
+    before = snapshot(tree)
+    do_apply(tree, Patchset(tmp_path / "no-src", tmp_path / "no-patches"))
+    assert snapshot(tree) == before
+
+
+def test_failed_write_is_undone(
+    tree: Path, patches: Patchset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = snapshot(tree)
+    write, calls = patchset.write_file, []
+
+    def failing(target: Path, data: bytes, mode: int = 0o644) -> None:
+        calls.append(target)
+        if len(calls) == 2:
+            raise OSError(28, "No space left on device")
+        write(target, data, mode)
+
+    contents = patchset.compute(tree, patches)
+    monkeypatch.setattr(patchset, "write_file", failing)
+    with pytest.raises(OSError, match="No space"):
+        patchset.write_all(tree, contents)
+    assert snapshot(tree) == before
+
+
+def test_sync_rewrites_only_what_changed(tree: Path, patches: Patchset, tmp_path: Path) -> None:
+    copy = make_tree(tmp_path / "copy")
+    patchset.sync(tree, copy, patches)
+    stamps = {p: (copy / p).stat().st_mtime_ns for p in snapshot(copy)}
+    (patches.new_files / "lib/queue.c").write_text("int other;\n")
+    assert patchset.sync(tree, copy, patches) == ["lib/queue.c"]
+    stamps.pop(patchset.MANIFEST)
+    changed = [p for p, t in stamps.items() if (copy / p).stat().st_mtime_ns != t]
+    assert changed == ["lib/queue.c"]
+
+
+def test_sync_takes_back_what_a_dropped_patch_did(
+    tree: Path, patches: Patchset, tmp_path: Path
+) -> None:
+    copy = make_tree(tmp_path / "copy")
+    patchset.sync(tree, copy, patches)
+    (patches.patches / "0001-change-a-line.patch").unlink()
+    (patches.new_files / "lib/queue.c").unlink()
+    patchset.sync(tree, copy, patches)
+    assert (copy / "kernel/time/hrtimer.c").read_text() == HRTIMER
+    assert not (copy / "lib/queue.c").exists()
+    assert "sched_hook" in (copy / "kernel/sched/core.c").read_text()
+
+
+def test_git_round_trip_changes_nothing_twice(tree: Path, patches: Patchset) -> None:
+    commit_everything(tree)
+    do_apply(tree, patches, git=True)
+    refresh.refresh_git(tree, git.BASE_TAG, patches)
+    first = snapshot(patches.patches)
+    refresh.refresh_git(tree, git.BASE_TAG, patches)
+    assert snapshot(patches.patches) == first
+    assert list(first) == ["0001-change-a-line.patch", "0002-change-the-scheduler.patch"]
+    assert (patches.new_files / "lib/queue.c").read_text() == "int queue;\n"
+    assert "Because." in first["0001-change-a-line.patch"].decode()
+
+
+def test_refresh_takes_edits_from_commits(tree: Path, patches: Patchset) -> None:
+    commit_everything(tree)
+    do_apply(tree, patches, git=True)
+    (tree / "lib/queue.c").write_text("int better_queue;\n")
+    core = tree / "kernel/sched/core.c"
+    core.write_text(core.read_text().replace("sched_30", "sched_30_patched"))
+    environment = git.identity(tree)
+    git.git(tree, "commit", "-q", "-a", "-m", "timershield: third\n\nWhy.", environment=environment)
+    assert refresh.refresh_git(tree, git.BASE_TAG, patches) == (3, 1)
+    assert (patches.new_files / "lib/queue.c").read_text() == "int better_queue;\n"
+    third = (patches.patches / "0003-third.patch").read_text()
+    assert "sched_30_patched" in third
+    assert "better_queue" not in third
+    assert third.startswith("Subject: timershield: third\n\nWhy.\n---\n")
+
+
+def test_refresh_refuses_uncommitted_changes(tree: Path, patches: Patchset) -> None:
+    commit_everything(tree)
+    do_apply(tree, patches, git=True)
+    (tree / "lib/queue.c").write_text("int x;\n")
+    with pytest.raises(LabError, match="not committed"):
+        refresh.refresh_git(tree, git.BASE_TAG, patches)
+
+
+def test_refresh_of_a_plain_tree(tree: Path, patches: Patchset, tmp_path: Path) -> None:
+    edited = make_tree(tmp_path / "edited")
+    do_apply(edited, patches)
+    file = edited / "kernel/time/hrtimer.c"
+    file.write_text(file.read_text().replace("line_20", "line_20_edited"))
+    (edited / "lib/queue.c").write_text("int q2;\n")
+    assert refresh.refresh_plain(edited, tree, patches) == (1, 1)
+    fresh = make_tree(tmp_path / "fresh")
+    do_apply(fresh, patches)
+    assert snapshot(fresh) == snapshot(edited)
+
+
+def test_series_applies_with_git_am(tree: Path, patches: Patchset, tmp_path: Path) -> None:
+    commit_everything(tree)
+    mails = series.mails(patches)
+    out = tmp_path / "out"
+    out.mkdir()
+    for name, text in mails.items():
+        (out / name).write_text(text)
+    names = sorted(str(p) for p in out.glob("*.patch"))
+    assert len(names) == 3
+    git.git(tree, "am", "-q", *names, environment=git.identity(tree))
+    assert patchset.is_applied(tree, patches)
+    subjects = git.git(tree, "log", "--format=%s", "-3").splitlines()
+    assert subjects == ["timershield: change the scheduler", "timershield: change a line",
+                        patch_file.NEW_FILES_SUBJECT]

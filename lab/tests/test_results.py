@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Raw samples, the goals judged from them, and the page drawn from them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lab import report
+from lab.errors import LabError
+from lab.experiments import response_goals
+from lab.results import Store, write_meta
+
+PLATFORM = "x86_64-rt"
+
+
+def write_scenario(directory: Path, responses: list[int], interruptions: int = 0,
+                   served: int = 5) -> None:
+    directory.mkdir(parents=True)
+    rows = [f"{i * 1000000},2000,{r},{interruptions},0,0" for i, r in enumerate(responses)]
+    (directory / "jobs.csv").write_text(
+        "due_ns,latency_ns,response_ns,interruptions,stolen_ns,products\n"
+        + "\n".join(rows) + "\n")
+    (directory / "tasks.csv").write_text(
+        "task,kind,policy,priority,period_ns,phase_ns,expected,served,early\n"
+        f"0,sleepers,1,70,1000000,0,5,{served},0\n")
+    (directory / "releases.csv").write_text(
+        "task,due_ns,lateness_ns,response_ns\n" + "0,0,2000,2500\n" * served)
+    (directory / "summary.csv").write_text(
+        "name,value\nwindow_ns,1000\nspare_rounds,100\ntimer_interrupts,50\n")
+
+
+def write_system(root: Path, mode: str, scenarios: dict[str, list[int]], **more: int) -> None:
+    store = Store(root, "response-time")
+    with store.replacing(f"{PLATFORM}-{mode}") as directory:
+        for name, responses in scenarios.items():
+            write_scenario(directory / name, responses, **(more if name != "none" else {}))
+        write_meta(directory, {
+            "scenarios": list(scenarios), "titles": {n: n for n in scenarios},
+            "kernel": "Linux", "time": "counted", "target": "guest",
+        })
+
+
+BASE = list(range(298000, 298500, 5))
+
+
+def verdicts(root: Path) -> dict[str, bool]:
+    goals = response_goals.goals(Store(root, "response-time"))
+    return {g.claim.removeprefix(f"{PLATFORM}: ").split(" ")[0] + str(i): g.met
+            for i, g in enumerate(goals)}
+
+
+def test_a_perfect_shield_meets_all(tmp_path: Path) -> None:
+    for mode in ("stock", "off", "shielded"):
+        write_system(tmp_path, mode, {"none": BASE, "sync-100": BASE})
+    assert verdicts(tmp_path)
+    assert all(verdicts(tmp_path).values())
+
+
+@pytest.mark.parametrize(("loaded", "more", "failures"), [
+    ([b + 2001 for b in BASE], {}, 2),
+    (BASE[:-1] + [BASE[-1] + 2001], {}, 1),
+    (BASE, {"interruptions": 1}, 1),
+    (BASE, {"served": 4}, 1),
+])
+def test_each_defect_misses_a_goal(
+    tmp_path: Path, loaded: list[int], more: dict[str, int], failures: int
+) -> None:
+    for mode in ("stock", "off"):
+        write_system(tmp_path, mode, {"none": BASE, "sync-100": BASE})
+    write_system(tmp_path, "shielded", {"none": BASE, "sync-100": loaded}, **more)
+    assert sum(not met for met in verdicts(tmp_path).values()) >= failures
+
+
+def test_the_cost_without_load_is_judged(tmp_path: Path) -> None:
+    write_system(tmp_path, "stock", {"none": BASE})
+    write_system(tmp_path, "shielded", {"none": [b + 700 for b in BASE]})
+    assert not all(verdicts(tmp_path).values())
+
+
+def test_interrupted_results_leave_the_old_ones(tmp_path: Path) -> None:
+    write_system(tmp_path, "stock", {"none": BASE})
+    store = Store(tmp_path, "response-time")
+
+
+    def interrupted() -> None:
+        with store.replacing(f"{PLATFORM}-stock") as directory:
+            write_scenario(directory / "none", [1, 2, 3])
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert np.array_equal(
+        Store(tmp_path, "response-time").table(f"{PLATFORM}-stock", "none", "jobs")["response_ns"],
+        BASE)
+    assert [p.name for p in store.path.iterdir()] == [f"{PLATFORM}-stock"]
+
+
+def test_the_report_is_the_same_every_time(tmp_path: Path) -> None:
+    for mode in ("stock", "shielded"):
+        write_system(tmp_path, mode, {"none": BASE, "sync-1": BASE, "sync-100": BASE})
+    pages = []
+    for name in ("a.html", "b.html"):
+        report.write(tmp_path, tmp_path / name)
+        pages.append((tmp_path / name).read_bytes())
+    assert pages[0] == pages[1]
+    assert b"<svg" in pages[0]
+    assert b"http-equiv" not in pages[0]
+    for loaded in (b"<script", b"<link", b"<img", b"@import"):
+        assert loaded not in pages[0]
+
+
+def test_no_results_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match="no results"):
+        report.write(tmp_path, tmp_path / "x.html")
