@@ -201,6 +201,8 @@ static void quantile_learn(struct estimator *est, int64_t value)
 		est->prediction -= step * est->late_ppm / PPM;
 	if (est->prediction < 0)
 		est->prediction = 0;
+	if (est->prediction > INT32_MAX)
+		est->prediction = INT32_MAX;
 }
 
 static void decaying_max_learn(struct estimator *est, int64_t value)

@@ -101,21 +101,20 @@ static void describe_machine(struct clockfix_capabilities *caps)
 	caps->tai_watch = CLOCKFIX_NOT_ASKED;
 }
 
-static void release(struct clockfix *timer)
+void timer_free(struct clockfix *timer)
 {
+	hygiene_undo(timer);
 	alive_destroy(timer->alive);
 	slots_destroy(&timer->slots);
 	free(timer);
 }
 
-int clockfix_create(struct clockfix **result, const struct clockfix_options *given)
+int timer_new(struct clockfix **result, const struct clockfix_options *given)
 {
 	struct clockfix_options options;
 	struct clockfix *timer;
 	int ret;
 
-	if (!result)
-		return -EINVAL;
 	ret = options_get(&options, given);
 	if (ret)
 		return ret;
@@ -132,32 +131,46 @@ int clockfix_create(struct clockfix **result, const struct clockfix_options *giv
 	ret = -ENOMEM;
 	timer->alive = alive_create();
 	if (!timer->alive)
-		goto release;
+		goto free_timer;
 	ret = timer_jobs_init(timer);
 	if (ret)
-		goto release;
+		goto free_timer;
 	tai_update(&timer->tai);
 	atomic_store(&timer->tai.steps, 0);
 	ret = waiter_init(&timer->waiter, &options, &timer->stats);
 	if (ret)
-		goto release;
+		goto free_timer;
 	if (timer->waiter.use_counter)
 		timer->caps.counter_hz = counter_hz(&timer->waiter.counter);
 	ret = mutex_create(&timer->mutex);
 	if (ret)
-		goto release;
-	ret = worker_start(timer);
-	if (ret)
-		goto undo;
+		goto free_timer;
 	*result = timer;
 	return 0;
 
-undo:
-	hygiene_undo(timer);
-	pthread_mutex_destroy(&timer->mutex);
-release:
-	release(timer);
+free_timer:
+	timer_free(timer);
 	return ret;
+}
+
+int clockfix_create(struct clockfix **result, const struct clockfix_options *options)
+{
+	struct clockfix *timer;
+	int ret;
+
+	if (!result)
+		return -EINVAL;
+	ret = timer_new(&timer, options);
+	if (ret)
+		return ret;
+	ret = worker_start(timer);
+	if (ret) {
+		pthread_mutex_destroy(&timer->mutex);
+		timer_free(timer);
+		return ret;
+	}
+	*result = timer;
+	return 0;
 }
 
 int clockfix_destroy(struct clockfix *timer, unsigned int flags)
@@ -182,8 +195,7 @@ int clockfix_destroy(struct clockfix *timer, unsigned int flags)
 		pthread_mutex_destroy(&timer->mutex);
 		pthread_setcancelstate(cancel_state, NULL);
 	}
-	hygiene_undo(timer);
-	release(timer);
+	timer_free(timer);
 	return 0;
 }
 

@@ -52,6 +52,12 @@ struct clockfix {
 	int latency_fd;
 };
 
+/* ---- timer.c ---------------------------------------------------------------------------- */
+
+/* a timer without its worker */
+int timer_new(struct clockfix **timer, const struct clockfix_options *options);
+void timer_free(struct clockfix *timer);
+
 /* ---- worker.c --------------------------------------------------------------------------- */
 
 /* One turn of the worker: wait for the earliest job and run it. False: it is to end. */

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* platform.c - a simulated machine */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <platform.h>
+
+struct sim sim;
+
+void sim_reset(void)
+{
+	memset(&sim, 0, sizeof(sim));
+	sim.now = 1000 * NSEC_PER_SEC;
+	sim.tai_offset = 1700000000 * NSEC_PER_SEC;
+	sim.clock_cost = 25;
+	sim.counter_cost = 10;
+	sim.counter_rate = 2.5;
+	sim.alloc_fail = -1;
+}
+
+int64_t pf_mono(void)
+{
+	sim.clock_reads++;
+	sim.now += sim.clock_cost;
+	if (sim.reading)
+		sim.reading();
+	return sim.now;
+}
+
+int64_t pf_clock(clockid_t clock)
+{
+	switch (clock) {
+	case CLOCK_MONOTONIC:
+		return pf_mono();
+	case CLOCK_TAI:
+		return pf_mono() + sim.tai_offset;
+	default:
+		return -EINVAL;
+	}
+}
+
+uint64_t pf_counter(void)
+{
+	sim.now += sim.counter_cost;
+	return sim.counter_base + (int64_t)(sim.now * sim.counter_rate);
+}
+
+void pf_relax(void)
+{
+	sim.now += 15;
+}
+
+void pf_low_power_wait(const void *word, uint32_t val, uint64_t counter)
+{
+	int64_t until = (counter - sim.counter_base) / sim.counter_rate + sim.low_power_late;
+
+	sim.low_power_waits++;
+	if (atomic_load((const _Atomic uint32_t *)word) == val && until > sim.now)
+		sim.now = until;
+}
+
+static int sleep_to(int64_t until)
+{
+	int64_t begin = sim.now;
+
+	sim.sleeps++;
+	sim.last_until = until;
+	sim.woken = false;
+	if (sim.sleeping)
+		sim.sleeping(until);
+	if (sim.interrupt) {
+		sim.interrupt--;
+		return -EINTR;
+	}
+	if (sim.woken)
+		return 0;
+	if (until == INT64_MAX) {
+		fprintf(stderr, "sim: sleeps for ever and nobody wakes it\n");
+		abort();
+	}
+	if (until > sim.now)
+		sim.now = until;
+	if (sim.oversleep)
+		sim.now += sim.oversleep();
+	sim.slept += sim.now - begin;
+	return -ETIMEDOUT;
+}
+
+int pf_futex_wait(const _Atomic uint32_t *word, uint32_t val, int64_t until)
+{
+	if (atomic_load(word) != val)
+		return -EAGAIN;
+	return sleep_to(until);
+}
+
+void pf_futex_wake(const _Atomic uint32_t *word)
+{
+	(void)word;
+	sim.woken = true;
+}
+
+int pf_sleep(int64_t until)
+{
+	int ret = sleep_to(until);
+
+	return ret == -ETIMEDOUT ? 0 : ret;
+}
+
+void *pf_alloc(size_t size)
+{
+	if (!sim.alloc_fail)
+		return NULL;
+	if (sim.alloc_fail > 0)
+		sim.alloc_fail--;
+	sim.allocated++;
+	return calloc(1, size);
+}
+
+void pf_free(void *mem, size_t size)
+{
+	(void)size;
+	sim.allocated--;
+	free(mem);
+}
+
+bool cpu_counter_sound(void)
+{
+	return sim.has_counter;
+}
+
+uint64_t cpu_counter_hz(void)
+{
+	return 0;
+}
+
+bool cpu_low_power(void)
+{
+	return sim.has_low_power;
+}

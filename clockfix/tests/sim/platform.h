@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * platform.h - a simulated machine
+ *
+ * Takes the place of the file of the same name of the library, whose sources are compiled
+ * against it. Time passes by what is done only: each read of a clock has its cost, a sleep ends
+ * late by what the test injects. So every run is the same, to the nanosecond.
+ */
+#ifndef CLOCKFIX_PLATFORM_H
+#define CLOCKFIX_PLATFORM_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define NSEC_PER_SEC 1000000000LL
+#define CPU_COUNTER_NAME "sim"
+#define CPU_LOW_POWER_NAME "sim"
+
+struct sim {
+	int64_t now;			/* CLOCK_MONOTONIC */
+	int64_t tai_offset;
+	int64_t clock_cost;		/* ns per read of a clock */
+	int64_t counter_cost;		/* and of the counter */
+	double counter_rate;		/* ticks per ns */
+	int64_t counter_base;
+	bool has_counter, has_low_power;
+	int64_t low_power_late;		/* low power ends so much too late */
+	int64_t (*oversleep)(void);	/* NULL: 0 */
+	void (*sleeping)(int64_t until);	/* called in a sleep: another thread's doing */
+	void (*reading)(void);		/* called at each read of the clock */
+	bool woken;			/* set by a wake-up */
+	int interrupt;			/* sleeps to be ended by EINTR */
+	uint64_t sleeps, low_power_waits, clock_reads;
+	int64_t slept, last_until;
+	int64_t alloc_fail;		/* allocations left before they fail, -1: never */
+	int64_t allocated;
+};
+
+extern struct sim sim;
+
+void sim_reset(void);
+
+int64_t pf_clock(clockid_t clock);
+int64_t pf_mono(void);
+uint64_t pf_counter(void);
+void pf_relax(void);
+void pf_low_power_wait(const void *word, uint32_t val, uint64_t counter);
+int pf_futex_wait(const _Atomic uint32_t *word, uint32_t val, int64_t until);
+void pf_futex_wake(const _Atomic uint32_t *word);
+int pf_sleep(int64_t until);
+void *pf_alloc(size_t size);
+void pf_free(void *mem, size_t size);
+
+bool cpu_counter_sound(void);
+uint64_t cpu_counter_hz(void);
+bool cpu_low_power(void);
+
+#endif

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* test-estimator.c - what the estimators predict */
+#include <string.h>
+
+#include "check.h"
+#include "estimator.h"
+
+#define LENGTH 100000	/* ns: a length of sleep */
+
+static struct estimator est;
+
+static void setup(int kind, uint32_t window, uint32_t late_ppm)
+{
+	struct clockfix_options options;
+
+	clockfix_options_init(&options);
+	options.estimator = kind;
+	options.window = window;
+	options.late_ppm = late_ppm;
+	options.fixed_margin = 4711;
+	estimator_init(&est, &options);
+}
+
+static void learn(int64_t oversleep)
+{
+	estimator_learn(&est, oversleep, LENGTH);
+}
+
+static int64_t predict(void)
+{
+	return estimator_predict(&est, LENGTH);
+}
+
+static void none_predicts_nothing(void)
+{
+	setup(CLOCKFIX_ESTIMATOR_NONE, 0, 0);
+	learn(50000);
+	CHECK_EQ(predict(), 0);
+}
+
+static void fixed_stays(void)
+{
+	setup(CLOCKFIX_ESTIMATOR_FIXED, 0, 0);
+	learn(50000);
+	estimator_decay(&est, LENGTH);
+	CHECK_EQ(predict(), 4711);
+}
+
+/* [IV.a] the greatest of a sliding window of fixed size */
+static void max_is_the_greatest_of_the_window(void)
+{
+	setup(CLOCKFIX_ESTIMATOR_MAX, 3, 0);
+	CHECK_EQ(predict(), 0);
+	learn(10);
+	CHECK_EQ(predict(), 10);
+	learn(30);
+	learn(20);
+	CHECK_EQ(predict(), 30);
+	learn(5);
+	CHECK_EQ(predict(), 30);
+	learn(4);
+	CHECK_EQ(predict(), 20);
+	learn(3);
+	CHECK_EQ(predict(), 5);
+}
+
+static void max_with_random_values_matches_the_model(void)
+{
+	uint64_t rng = 42;
+	int64_t last[16] = { 0 };
+
+	setup(CLOCKFIX_ESTIMATOR_MAX, 16, 0);
+	for (int i = 0; i < 100000; i++) {
+		int64_t max = 0;
+
+		last[i % 16] = check_random(&rng) % 1000;
+		learn(last[i % 16]);
+		for (int k = 0; k < 16; k++)
+			max = last[k] > max ? last[k] : max;
+		CHECK_EQ(predict(), max);
+	}
+}
+
+/* [IV.a] all observed values are reduced by 25 % */
+static void max_decays_by_a_quarter(void)
+{
+	setup(CLOCKFIX_ESTIMATOR_MAX, 3, 0);
+	learn(1000);
+	learn(800);
+	estimator_decay(&est, LENGTH);
+	CHECK_EQ(predict(), 750);
+	CHECK_EQ(est.decays, 1);
+	learn(1);
+	learn(1);
+	/* the 1000 is gone, the 800 have become 600 */
+	CHECK_EQ(predict(), 600);
+	for (int i = 0; i < 100; i++)
+		estimator_decay(&est, LENGTH);
+	CHECK(predict() < 4);
+}
+
+/* [V.a] the paper's rival */
+static void average_is_the_mean_of_the_window(void)
+{
+	setup(CLOCKFIX_ESTIMATOR_AVERAGE, 4, 0);
+	learn(10);
+	learn(20);
+	CHECK_EQ(predict(), 15);
+	learn(30);
+	learn(40);
+	learn(50);
+	CHECK_EQ(predict(), 35);
+	estimator_decay(&est, LENGTH);
+	/* 15, 23, 30, 38 */
+	CHECK_EQ(predict(), 26);
+	learn(100);
+	CHECK_EQ(predict(), 47);
+}
+
+static void rank_leaves_out_the_greatest(void)
+{
+	setup(CLOCKFIX_ESTIMATOR_RANK, 100, 20000);
+	for (int i = 1; i <= 100; i++)
+		learn(i * 100);
+	/* 101 * 2 % = 2: the second greatest */
+	CHECK_EQ(predict(), 9900);
+	learn(10000000);
+	CHECK_EQ(predict(), 10000);
+}
+
+static void rank_of_few_is_the_greatest(void)
+{
+	setup(CLOCKFIX_ESTIMATOR_RANK, 100, 20000);
+	learn(1);
+	learn(3);
+	learn(2);
+	CHECK_EQ(predict(), 3);
+}
+
+/* the share of values above the prediction, for independent values of one distribution */
+static double share_above(int kind, uint32_t late_ppm)
+{
+	uint64_t rng = 7;
+	int above = 0;
+
+	setup(kind, 0, late_ppm);
+	for (int i = 0; i < 50000; i++) {
+		int64_t value = 10000 + check_random(&rng) % 10000;
+
+		if (!(check_random(&rng) % 50))
+			value += check_random(&rng) % 1000000;
+		if (i >= 2000)
+			above += value > predict();
+		learn(value);
+	}
+	return above / 48000.0;
+}
+
+static void share_of_late_sleeps_is_as_asked(void)
+{
+	static const int kinds[] = {
+		CLOCKFIX_ESTIMATOR_QUANTILE, CLOCKFIX_ESTIMATOR_RANK, CLOCKFIX_ESTIMATOR_REGIME,
+	};
+
+	for (int i = 0; i < 3; i++) {
+		double five = share_above(kinds[i], 50000), two = share_above(kinds[i], 20000);
+
+		printf("# kind %d: 5 %% asked, %.2f %%; 2 %% asked, %.2f %%\n", kinds[i],
+		       100 * five, 100 * two);
+		CHECK(five > 0.03 && five < 0.06);
+		CHECK(two > 0.012 && two < 0.026);
+	}
+}
+
+static void an_outlier_does_not_move_the_default(void)
+{
+	int64_t before;
+
+	setup(CLOCKFIX_ESTIMATOR_DEFAULT, 0, 0);
+	CHECK_EQ(est.kind, CLOCKFIX_ESTIMATOR_REGIME);
+	for (int i = 0; i < 300; i++)
+		learn(10000 + i * 37 % 100);
+	before = predict();
+	learn(5000000);
+	CHECK(predict() - before < 100);
+}
+
+static void decaying_max_rises_at_once_and_sinks_slowly(void)
+{
+	setup(CLOCKFIX_ESTIMATOR_DECAYING_MAX, 0, 0);
+	learn(16000);
+	CHECK_EQ(predict(), 16000);
+	learn(0);
+	CHECK_EQ(predict(), 15000);
+}
+
+static int steps_until(int64_t value, int64_t low, int64_t high)
+{
+	int steps = 0;
+
+	while ((predict() < low || predict() > high) && steps < 1000) {
+		learn(value + steps * 37 % 50);
+		steps++;
+	}
+	return steps;
+}
+
+/* another idle state, frequency or neighbour: what was learned before is of no use */
+static void a_change_of_regime_is_followed_at_once(void)
+{
+	setup(CLOCKFIX_ESTIMATOR_REGIME, 0, 0);
+	for (int i = 0; i < 300; i++)
+		learn(20000 + i * 37 % 100);
+	CHECK(steps_until(60000, 60000, 60100) <= 8);
+	CHECK(steps_until(20000, 20000, 20100) <= 24);
+	CHECK_EQ(est.changes, 2);
+
+	/* the plain window takes its time */
+	setup(CLOCKFIX_ESTIMATOR_RANK, 256, 15000);
+	for (int i = 0; i < 300; i++)
+		learn(60000 + i * 37 % 100);
+	CHECK(steps_until(20000, 20000, 20100) > 200);
+}
+
+static void lengths_of_sleep_are_told_apart(void)
+{
+	setup(CLOCKFIX_ESTIMATOR_REGIME, 0, 0);
+	for (int i = 0; i < 50; i++) {
+		estimator_learn(&est, 10000, 50000);
+		estimator_learn(&est, 90000, 10000000);
+	}
+	CHECK_EQ(estimator_predict(&est, 60000), 10000);
+	CHECK_EQ(estimator_predict(&est, 20000000), 90000);
+	/* of these nothing is known: the nearest */
+	CHECK_EQ(estimator_predict(&est, 200000), 10000);
+	CHECK_EQ(estimator_predict(&est, 3000), 10000);
+}
+
+/* sleeps declined until a trial is made; each trial that fails doubles them */
+static void trials_become_rare_while_they_fail(void)
+{
+	int declined[6];
+
+	setup(CLOCKFIX_ESTIMATOR_REGIME, 0, 0);
+	for (int i = 0; i < 300; i++)
+		estimator_learn(&est, 14000, 10000);
+	for (int trial = 0; trial < 6; trial++) {
+		declined[trial] = 0;
+		while (estimator_predict(&est, 10000) > 9000) {
+			estimator_decay(&est, 10000);
+			declined[trial]++;
+		}
+		estimator_learn(&est, 14000, 10000);
+		CHECK_EQ(estimator_predict(&est, 10000), 14000);
+	}
+	for (int trial = 1; trial < 6; trial++)
+		CHECK_EQ(declined[trial], 2 * declined[trial - 1]);
+}
+
+static void a_trial_that_succeeds_ends_the_old_regime(void)
+{
+	setup(CLOCKFIX_ESTIMATOR_REGIME, 0, 0);
+	for (int i = 0; i < 300; i++)
+		estimator_learn(&est, 14000, 10000);
+	while (estimator_predict(&est, 10000) > 9000)
+		estimator_decay(&est, 10000);
+	estimator_learn(&est, 3000, 10000);
+	CHECK_EQ(estimator_predict(&est, 10000), 3000);
+}
+
+static void absurd_values_do_no_harm(void)
+{
+	for (int kind = 0; kind <= CLOCKFIX_ESTIMATOR_FIXED; kind++) {
+		setup(kind, 0, 0);
+		for (int i = 0; i < 600; i++) {
+			learn(i % 3 ? INT64_MAX : INT64_MIN);
+			estimator_decay(&est, i % 2 ? INT64_MAX : INT64_MIN);
+			CHECK(predict() >= 0);
+			CHECK(predict() <= INT32_MAX);
+		}
+	}
+}
+
+CHECK_MAIN(TEST(none_predicts_nothing), TEST(fixed_stays),
+	   TEST(max_is_the_greatest_of_the_window),
+	   TEST(max_with_random_values_matches_the_model), TEST(max_decays_by_a_quarter),
+	   TEST(average_is_the_mean_of_the_window), TEST(rank_leaves_out_the_greatest),
+	   TEST(rank_of_few_is_the_greatest), TEST(share_of_late_sleeps_is_as_asked),
+	   TEST(an_outlier_does_not_move_the_default),
+	   TEST(decaying_max_rises_at_once_and_sinks_slowly),
+	   TEST(a_change_of_regime_is_followed_at_once), TEST(lengths_of_sleep_are_told_apart),
+	   TEST(trials_become_rare_while_they_fail),
+	   TEST(a_trial_that_succeeds_ends_the_old_regime), TEST(absurd_values_do_no_harm))

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* test-list.c - slots, list and heap against plain models */
+#include <string.h>
+
+#include <platform.h>
+
+#include "check.h"
+#include "heap.h"
+#include "list.h"
+
+#define MODEL 512
+
+struct entry {
+	uint32_t slot;
+	int64_t date;
+	uint64_t seq;
+};
+
+static struct slots slots;
+static struct list list;
+static struct entry model[MODEL];
+static size_t count;		/* sorted entries, the first is where the worker is */
+static uint64_t seq, rng;
+
+static void setup(void)
+{
+	sim_reset();
+	memset(&slots, 0, sizeof(slots));
+	memset(&list, 0, sizeof(list));
+	slots_init(&slots, 2 * MODEL, false);
+	CHECK_EQ(list_init(&list, &slots), 0);
+	count = 0;
+	seq = 0;
+	rng = 12345;
+}
+
+static void teardown(void)
+{
+	slots_destroy(&slots);
+	CHECK_EQ(sim.allocated, 0);
+}
+
+static bool add(int64_t date)
+{
+	uint32_t i = slot_get(&slots);
+	struct slot *slot = slot_at(&slots, i);
+	size_t at = 0;
+
+	CHECK(i != SLOT_NONE);
+	atomic_store(&slot->date, date);
+	atomic_store(&slot->seq, seq);
+	atomic_store(&slot->passed, false);
+	atomic_store(&slot->state, state_of(state_generation(slot->state), PHASE_PENDING));
+	while (at < count && model[at].date <= date)
+		at++;
+	memmove(&model[at + 1], &model[at], (count - at) * sizeof(*model));
+	model[at] = (struct entry){ i, date, seq++ };
+	count++;
+	return list_add(&list, i);
+}
+
+/* what the worker does with a job */
+static void pass(void)
+{
+	uint64_t work = list_work(&list);
+	struct slot *slot = slot_at(&slots, work_slot(work));
+
+	list_use(&list, work);
+	atomic_store(&slot->passed, true);
+	atomic_store(&slot->state, state_of(state_generation(slot->state), PHASE_DONE));
+	list_out(&list, work);
+	memmove(&model[0], &model[1], --count * sizeof(*model));
+}
+
+static void remove_at(size_t at)
+{
+	uint32_t i = model[at].slot;
+	struct slot *slot = slot_at(&slots, i);
+
+	atomic_store(&slot->state, state_of(state_generation(slot->state), PHASE_CANCELLED));
+	CHECK_EQ(list_remove(&list, i), at == 0);
+	slot_put(&slots, i);
+	memmove(&model[at], &model[at + 1], (--count - at) * sizeof(*model));
+}
+
+/* what comes next that is not finished: the worker passes over the others */
+static uint32_t unfinished(uint32_t i)
+{
+	while (slot_finished(slot_at(&slots, i)))
+		i = atomic_load(&slot_at(&slots, i)->next);
+	return i;
+}
+
+/* The worker finds exactly the model's jobs in order, and each level is sorted. */
+static void compare(void)
+{
+	uint32_t i = unfinished(work_slot(list_work(&list)));
+
+	for (size_t at = 0; at < count; at++) {
+		CHECK_EQ(i, model[at].slot);
+		if (i != model[at].slot)
+			return;
+		i = unfinished(atomic_load(&slot_at(&slots, i)->next));
+	}
+	CHECK_EQ(i, list.dummy);
+	for (unsigned int level = 0; level < list.height; level++) {
+		int64_t last = INT64_MIN;
+
+		for (i = list.head[level]; i != list.dummy;) {
+			struct slot *slot = slot_at(&slots, i);
+
+			CHECK(slot->date >= last);
+			CHECK(slot->height > level);
+			CHECK(slot->linked);
+			last = slot->date;
+			i = level ? slot->tower[level - 1] : atomic_load(&slot->next);
+		}
+	}
+}
+
+static void list_is_never_empty(void)
+{
+	setup();
+	CHECK_EQ(work_slot(list_work(&list)), list.dummy);
+	CHECK_EQ(slot_at(&slots, list.dummy)->date, INT64_MAX);
+	add(10);
+	pass();
+	CHECK_EQ(work_slot(list_work(&list)), list.dummy);
+	teardown();
+}
+
+static void equal_instants_keep_their_order(void)
+{
+	setup();
+	for (int i = 0; i < 20; i++)
+		add(5);
+	compare();
+	teardown();
+}
+
+static void only_an_earliest_job_wakes(void)
+{
+	setup();
+	CHECK(add(100));
+	CHECK(!add(100));
+	CHECK(!add(200));
+	CHECK(add(99));
+	CHECK(!add(150));
+	compare();
+	teardown();
+}
+
+/* [III.e]: the job at work is done, and the worker may have read its link already */
+static void job_behind_a_finished_one_wakes(void)
+{
+	uint64_t work;
+
+	setup();
+	add(100);
+	work = list_work(&list);
+	atomic_store(&slot_at(&slots, work_slot(work))->passed, true);
+	CHECK(add(200));
+	list_out(&list, work);
+	memmove(&model[0], &model[1], --count * sizeof(*model));
+	compare();
+	teardown();
+}
+
+static void job_in_the_past_of_finished_ones(void)
+{
+	setup();
+	add(100);
+	add(200);
+	pass();
+	pass();
+	CHECK(add(50));
+	compare();
+	pass();
+	/* the worker comes by the finished ones again */
+	CHECK_EQ(slot_at(&slots, work_slot(list_work(&list)))->date, 100);
+	CHECK(slot_finished(slot_at(&slots, work_slot(list_work(&list)))));
+	teardown();
+}
+
+static void clean_up_stops_at_work_and_hold(void)
+{
+	setup();
+	CHECK_EQ(list_clean(&list), SLOT_NONE);
+	for (int i = 0; i < 4; i++)
+		add(i);
+	CHECK_EQ(list_clean(&list), SLOT_NONE);
+	pass();
+	pass();
+	/* work is at the third, hold at the second */
+	CHECK_EQ(slot_at(&slots, list_clean(&list))->date, 0);
+	CHECK_EQ(list_clean(&list), SLOT_NONE);
+	list_use(&list, list_work(&list));
+	CHECK_EQ(slot_at(&slots, list_clean(&list))->date, 1);
+	CHECK_EQ(list_clean(&list), SLOT_NONE);
+	compare();
+	teardown();
+}
+
+static void every_change_of_work_is_counted(void)
+{
+	uint64_t work;
+
+	setup();
+	add(100);
+	work = list_work(&list);
+	add(50);
+	remove_at(0);
+	CHECK_EQ(work_slot(list_work(&list)), work_slot(work));
+	CHECK(list_work(&list) != work);
+	teardown();
+}
+
+static void random_operations_match_the_model(void)
+{
+	setup();
+	for (int n = 0; n < 200000 && !check_failed; n++) {
+		uint64_t r = check_random(&rng);
+
+		switch (r % 8) {
+		case 0 ... 3:
+			if (count < MODEL - 1)
+				add(r / 8 % 1000 + n / 8);
+			break;
+		case 4 ... 5:
+			if (count)
+				remove_at(r / 8 % count);
+			break;
+		case 6:
+			if (count)
+				pass();
+			break;
+		default:
+			for (uint32_t i; (i = list_clean(&list)) != SLOT_NONE;)
+				slot_put(&slots, i);
+		}
+		/* jobs that come back before finished ones: let the worker pass those */
+		while (slot_finished(slot_at(&slots, work_slot(list_work(&list)))))
+			list_out(&list, list_work(&list));
+		if (n % 16 == 0)
+			compare();
+	}
+	teardown();
+}
+
+static void slots_run_out_and_come_back(void)
+{
+	uint32_t i, first = SLOT_NONE, generation;
+
+	setup();
+	for (uint32_t n = 1; n < 2 * MODEL; n++) {
+		i = slot_get(&slots);
+		CHECK(i != SLOT_NONE);
+		if (first == SLOT_NONE)
+			first = i;
+	}
+	CHECK_EQ(slot_get(&slots), SLOT_NONE);
+	generation = state_generation(slot_at(&slots, first)->state);
+	slot_put(&slots, first);
+	CHECK_EQ(slot_get(&slots), first);
+	CHECK_EQ(state_generation(slot_at(&slots, first)->state), generation + 1);
+	/* a handle is never 0, not even after 2^32 uses of a slot */
+	atomic_store(&slot_at(&slots, first)->state, state_of(UINT32_MAX, PHASE_DONE));
+	slot_put(&slots, first);
+	slot_get(&slots);
+	CHECK_EQ(state_generation(slot_at(&slots, first)->state), 1);
+	teardown();
+}
+
+static void heap_matches_the_model(void)
+{
+	struct heap heap;
+	size_t held = 0;
+
+	setup();
+	heap_init(&heap, &slots);
+	for (int n = 0; n < 200000 && !check_failed; n++) {
+		uint64_t r = check_random(&rng);
+
+		if (held < MODEL && (r & 1 || !held)) {
+			uint32_t i = slot_get(&slots);
+			size_t at = 0;
+
+			slot_at(&slots, i)->due = r / 2 % 300;
+			atomic_store(&slot_at(&slots, i)->seq, seq);
+			while (at < held && model[at].date <= slot_at(&slots, i)->due)
+				at++;
+			memmove(&model[at + 1], &model[at], (held - at) * sizeof(*model));
+			model[at] = (struct entry){ i, slot_at(&slots, i)->due, seq++ };
+			held++;
+			heap_add(&heap, i);
+		} else {
+			CHECK_EQ(heap.top, model[0].slot);
+			heap_pop(&heap);
+			slot_put(&slots, model[0].slot);
+			memmove(&model[0], &model[1], --held * sizeof(*model));
+		}
+		CHECK_EQ(heap.count, held);
+		CHECK_EQ(heap.top == SLOT_NONE, held == 0);
+	}
+	teardown();
+}
+
+CHECK_MAIN(TEST(list_is_never_empty), TEST(equal_instants_keep_their_order),
+	   TEST(only_an_earliest_job_wakes), TEST(job_behind_a_finished_one_wakes),
+	   TEST(job_in_the_past_of_finished_ones), TEST(clean_up_stops_at_work_and_hold),
+	   TEST(every_change_of_work_is_counted), TEST(random_operations_match_the_model),
+	   TEST(slots_run_out_and_come_back), TEST(heap_matches_the_model))
