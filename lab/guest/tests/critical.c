@@ -111,9 +111,9 @@ static void spin_in_group(void *argument)
 static u64 group_progress(void)
 {
 	u64 *ran = shared_memory(sizeof(*ran));
-	pid_t pid = spawn(OTHER, TEST_CPU, spin_in_group, ran);
+	pid_t pid = spawn(OTHER, test_cpu, spin_in_group, ran);
 
-	pin(TEST_CPU);
+	pin(test_cpu);
 	spin_until(now() + 1000 * MSEC);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);

@@ -52,21 +52,21 @@ static u64 run_scenario(unsigned int sleepers)
 	struct sleeper *tasks = shared_memory((sleepers + 1) * sizeof(*tasks));
 	u64 start, end, before;
 
-	pin(TEST_CPU);
+	pin(test_cpu);
 	become(FIFO(99));
 	start = now() + 20 * MSEC;
 	end = start + JOBS * MSEC;
 	for (unsigned int i = 0; i <= sleepers; i++) {
 		tasks[i] = (struct sleeper){ .number = i, .start = start, .end = end };
-		spawn(i == sleepers ? FIFO(90) : FIFO(1 + i % 60), TEST_CPU,
+		spawn(i == sleepers ? FIFO(90) : FIFO(1 + i % 60), test_cpu,
 		      i == sleepers ? control_loop : sleep_periodically, &tasks[i]);
 	}
 	sleep_until(start - 1 * MSEC);
-	before = timer_interrupts(TEST_CPU);
+	before = timer_interrupts(test_cpu);
 	sleep_until(end + 30 * MSEC);
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		;
-	return timer_interrupts(TEST_CPU) - before;
+	return timer_interrupts(test_cpu) - before;
 }
 
 static void compare(unsigned int sleepers)
@@ -119,17 +119,17 @@ static u64 switch_levels(struct policy one, struct policy other)
 	unsigned int *turn = shared_memory(sizeof(*turn));
 	u64 before;
 
-	pin(TEST_CPU);
+	pin(test_cpu);
 	become(one);
-	before = timer_interrupts(TEST_CPU);
-	spawn(other, TEST_CPU, ping, turn);
+	before = timer_interrupts(test_cpu);
+	spawn(other, test_cpu, ping, turn);
 	for (unsigned int i = 0; i < 2000; i += 2) {
 		__atomic_store_n(turn, i + 1, __ATOMIC_RELEASE);
 		wake_all(turn);
 		wait_while(turn, i + 1, 0);
 	}
 	wait(NULL);
-	return timer_interrupts(TEST_CPU) - before;
+	return timer_interrupts(test_cpu) - before;
 }
 
 static void switching_between_levels_raises_no_interrupt(void)

@@ -153,9 +153,9 @@ static void mask_timerfd(int fd, u64 expiry, struct window *window)
 
 	armer->fd = fd;
 	armer->expiry = expiry;
-	pin(TEST_CPU);
+	pin(test_cpu);
 	become(FIFO(90));
-	pid = spawn(FIFO(10), TEST_CPU, arm_as_low, armer);
+	pid = spawn(FIFO(10), test_cpu, arm_as_low, armer);
 	sleep_for(2 * MSEC);
 	require(pid > 0 && now() < expiry, "armed too late");
 	window_spin(window, expiry + 500 * USEC);

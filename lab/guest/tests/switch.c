@@ -148,15 +148,15 @@ static void flips_lose_nothing(void)
 	pid_t pids[64], load;
 
 	require_switch();
-	pin(TEST_CPU);
+	pin(test_cpu);
 	become(FIFO(95));
 	for (unsigned int i = 0; i < count; i++) {
 		waiters[i].api = &apis[i % api_count];
 		waiters[i].rounds = 100;
-		pids[i] = spawn(i % 3 ? FIFO(1 + i) : OTHER, TEST_CPU, wait_again_and_again,
+		pids[i] = spawn(i % 3 ? FIFO(1 + i) : OTHER, test_cpu, wait_again_and_again,
 				&waiters[i]);
 	}
-	load = spawn(FIFO(60), TEST_CPU, work_half_the_time, NULL);
+	load = spawn(FIFO(60), test_cpu, work_half_the_time, NULL);
 	flip(700 * MSEC);
 	kill(load, SIGKILL);
 	sleep_for(300 * MSEC);
@@ -204,7 +204,7 @@ static void only_root_writes(void)
 	int *result = shared_memory(sizeof(*result));
 
 	require_switch();
-	waitpid(spawn(OTHER, TEST_CPU, try_to_write, result), NULL, 0);
+	waitpid(spawn(OTHER, test_cpu, try_to_write, result), NULL, 0);
 	check(*result == -EACCES || *result == -EPERM, "an unprivileged write: %s",
 	      *result > 0 ? "setuid failed" : strerror(-*result));
 	check(shield_get() == 1, "an unprivileged process switched the shield off");

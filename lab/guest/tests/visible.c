@@ -51,7 +51,7 @@ static void read_threshold(void *argument)
 {
 	struct shield_cpu *state = argument;
 
-	if (shield_read(TEST_CPU, state))
+	if (shield_read(test_cpu, state))
 		state->threshold = UINT32_MAX;
 }
 
@@ -59,10 +59,10 @@ static void threshold_is_the_running_tasks_level(void)
 {
 	struct shield_cpu *state = shared_memory(sizeof(*state));
 
-	pin(TEST_CPU);
+	pin(test_cpu);
 	for (unsigned int i = 0; i < ARRAY_SIZE(policies); i++) {
 		state->threshold = 0;
-		waitpid(spawn(policies[i], TEST_CPU, read_threshold, state), NULL, 0);
+		waitpid(spawn(policies[i], test_cpu, read_threshold, state), NULL, 0);
 		check(state->threshold == policy_level(policies[i]),
 		      "policy %d, priority %d: threshold %u, level %u", policies[i].policy,
 		      policies[i].priority, state->threshold, policy_level(policies[i]));
@@ -76,12 +76,12 @@ static void counters_count(void)
 	struct shield_cpu before, after;
 	u64 hold;
 
-	require(!shield_read(TEST_CPU, &before), "no " SHIELD_STATE);
+	require(!shield_read(test_cpu, &before), "no " SHIELD_STATE);
 	for (unsigned int i = 0; i < scene->owners; i++)
 		scene->owner[i].offset = 1 * MSEC + i * 400 * USEC;
 	scene_run(scene);
 	check_served(scene);
-	require(!shield_read(TEST_CPU, &after), "no " SHIELD_STATE);
+	require(!shield_read(test_cpu, &after), "no " SHIELD_STATE);
 	hold = scene->released - scene->owner[0].due;
 	check(after.masked - before.masked >= 8, "masked: %llu more, 8 timers were",
 	      (unsigned long long)(after.masked - before.masked));
@@ -112,9 +112,9 @@ static void counters_stand_still(void)
 	/* Once for its own timers: a test's tasks have some, too. */
 	scene_run(scene);
 	shield_set(false);
-	require(!shield_read(TEST_CPU, &before), "no " SHIELD_STATE);
+	require(!shield_read(test_cpu, &before), "no " SHIELD_STATE);
 	scene_run(scene);
-	require(!shield_read(TEST_CPU, &after), "no " SHIELD_STATE);
+	require(!shield_read(test_cpu, &after), "no " SHIELD_STATE);
 	check(after.masked == before.masked && after.released == before.released &&
 	      after.avoided == before.avoided, "the counters of a shield that is off moved");
 }
@@ -134,13 +134,13 @@ static void timer_list_shows_a_sleepers_level(void)
 {
 	struct far_sleeper *sleeper = shared_memory(sizeof(*sleeper));
 
-	pin(TEST_CPU);
+	pin(test_cpu);
 	for (unsigned int i = 0; i < ARRAY_SIZE(policies); i++) {
 		pid_t pid;
 		int level;
 
 		sleeper->expiry = now() + 3600 * SEC + 12345 * i;
-		pid = spawn(policies[i], TEST_CPU, sleep_far, sleeper);
+		pid = spawn(policies[i], test_cpu, sleep_far, sleeper);
 		await_sleep(pid);
 		level = timer_level("hrtimer_wakeup", sleeper->expiry);
 		check(level == (int)policy_level(policies[i]),
@@ -179,11 +179,11 @@ static void timer_list_shows_the_level_of_who_armed(void)
 	struct policy low = FIFO(33);
 	pid_t pid;
 
-	pin(TEST_CPU);
+	pin(test_cpu);
 	armed->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
 	armed->expiry[0] = now() + 3600 * SEC;
 	armed->expiry[1] = armed->expiry[0] + 1;
-	pid = spawn(low, TEST_CPU, arm_two, armed);
+	pid = spawn(low, test_cpu, arm_two, armed);
 	await_sleep(pid);
 	for (unsigned int i = 0; i < 2; i++) {
 		int level = timer_level(functions[i], armed->expiry[i]);

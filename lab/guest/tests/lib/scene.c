@@ -95,7 +95,7 @@ static void start_owners(struct scene *scene)
 		struct owner *owner = &scene->owner[i];
 
 		owner->woke = 0;
-		owner->pid = spawn(owner->policy, TEST_CPU, own, owner);
+		owner->pid = spawn(owner->policy, test_cpu, own, owner);
 	}
 	for (unsigned int i = 0; i < scene->owners; i++)
 		await_sleep(scene->owner[i].pid);
@@ -134,15 +134,15 @@ void scene_end(struct scene *scene)
 
 void scene_run(struct scene *scene)
 {
-	pin(TEST_CPU);
+	pin(test_cpu);
 	window_prepare();
 	/* Above them all until they have been started, then out of their way. */
 	become(FIFO(99));
 	start_owners(scene);
 	if (scene->has_hog)
-		scene->hog_pid = spawn(scene->hog, TEST_CPU, hog, scene);
+		scene->hog_pid = spawn(scene->hog, test_cpu, hog, scene);
 	if (scene->has_runner)
-		scene->runner_pid = spawn(scene->runner, TEST_CPU, run, scene);
+		scene->runner_pid = spawn(scene->runner, test_cpu, run, scene);
 	become(scene->main);
 	await_end(scene);
 	scene_end(scene);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The situation of most tests, on TEST_CPU:
+ * The situation of most tests, on test_cpu:
  *
  * - owners wait, each with a timer of its own;
  * - the runner spins over the time at which these expire, counting what

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 /* The C library has no wrapper for sched_setattr(). */
@@ -74,6 +75,15 @@ void pin(int cpu)
 	CPU_SET(cpu, &set);
 	require(!sched_setaffinity(0, sizeof(set), &set), "sched_setaffinity(%d): %s",
 		cpu, strerror(errno));
+}
+
+int test_cpu;
+
+bool kernel_is_rt(void)
+{
+	struct utsname name;
+
+	return !uname(&name) && strstr(name.version, "PREEMPT_RT");
 }
 
 int online_cpus(void)

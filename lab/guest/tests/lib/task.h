@@ -41,10 +41,13 @@ void become(struct policy policy);
 /* Lets the caller, and what it starts, run on this CPU alone. */
 void pin(int cpu);
 
-/* CPU that tests of one processor use. */
-#define TEST_CPU 0
+/* The CPU that scenes, windows and traces are about: 0 unless a test sets it. */
+extern int test_cpu;
 
 int online_cpus(void);
+
+/* Whether the kernel is a PREEMPT_RT one: it serves some timers in ksoftirqd. */
+bool kernel_is_rt(void);
 
 /* Memory shared with all processes started afterwards; zeroed, resident. */
 void *shared_memory(size_t size);

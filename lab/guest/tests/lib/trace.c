@@ -82,7 +82,7 @@ void trace_for_each(void (*function)(char *line, void *argument), void *argument
 	char path[128], line[512];
 	FILE *trace;
 
-	snprintf(path, sizeof(path), TRACING "per_cpu/cpu%d/trace", TEST_CPU);
+	snprintf(path, sizeof(path), TRACING "per_cpu/cpu%d/trace", test_cpu);
 	trace = fopen(path, "re");
 	require(trace, "%s: %s", path, strerror(errno));
 	while (fgets(line, sizeof(line), trace))

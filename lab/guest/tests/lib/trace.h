@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel's tracepoints on TEST_CPU, read from tracefs. */
+/* The kernel's tracepoints on test_cpu, read from tracefs. */
 #ifndef TESTS_TRACE_H
 #define TESTS_TRACE_H
 
