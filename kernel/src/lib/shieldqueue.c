@@ -11,11 +11,24 @@
  */
 
 #include <linux/bug.h>
+#include <linux/build_bug.h>
+#include <linux/compiler.h>
 #include <linux/minmax.h>
 #include <linux/rbtree_augmented.h>
 #include <linux/shieldqueue.h>
+#include <linux/stddef.h>
 
 #define to_timer(_rb)	rb_entry((_rb), struct hrtimer, node.node)
+
+/*
+ * What a queue costs is, for the most part, branches that nobody can predict.
+ * So which child exists, and to which the way leads, is computed, and only the
+ * end of a loop is a branch. OPTIMIZER_HIDE_VAR() keeps the compiler from
+ * turning it into branches again.
+ */
+
+/* Stands in for a missing child; its subtree level stays 0 */
+static const struct hrtimer nobody;
 
 /* Does a timer at or below @rb reach @threshold? */
 static inline bool subtree_reaches(struct rb_node *rb, u8 threshold)
@@ -23,58 +36,81 @@ static inline bool subtree_reaches(struct rb_node *rb, u8 threshold)
 	return rb && to_timer(rb)->subtree_level >= threshold;
 }
 
-static inline u8 subtree_level_of(const struct hrtimer *timer)
+/* Recompute the subtree level of the timer at @rb from its children's. */
+static inline void update_subtree_level(struct rb_node *rb)
 {
-	const struct rb_node *rb = &timer->node.node;
-	u8 level = timer->level;
+	const struct rb_node *none = &nobody.node.node;
+	const struct rb_node *left, *right;
+	struct hrtimer *timer = to_timer(rb);
+	u8 below;
 
-	if (rb->rb_left)
-		level = max(level, to_timer(rb->rb_left)->subtree_level);
-	if (rb->rb_right)
-		level = max(level, to_timer(rb->rb_right)->subtree_level);
-	return level;
+	OPTIMIZER_HIDE_VAR(none);
+	left = rb->rb_left ?: none;
+	right = rb->rb_right ?: none;
+	below = max(to_timer(left)->subtree_level,
+		    to_timer(right)->subtree_level);
+	timer->subtree_level = max(timer->level, below);
 }
 
 /*
- * A timer below @rb was removed or lowered: lower the subtree levels from @rb
- * up to, not including, @stop. Above the first that stays as it is, all do.
+ * A timer of level @gone has left the subtree of @rb and those above it. Lower
+ * their subtree levels, up to and not including @stop. It ends where the timer
+ * was not the highest, for then it is not the highest further up.
  */
 static inline void lower_subtree_levels(struct rb_node *rb,
-					struct rb_node *stop)
+					struct rb_node *stop, u8 gone)
 {
-	while (rb != stop) {
+	for (; rb != stop; rb = rb_parent(rb)) {
 		struct hrtimer *timer = to_timer(rb);
-		u8 level;
 
-		/* The usual case, and it needs no look at the children. */
-		if (timer->level == timer->subtree_level)
+		if (timer->subtree_level != gone || timer->level == gone)
 			return;
-		level = subtree_level_of(timer);
-		if (level == timer->subtree_level)
-			return;
-		timer->subtree_level = level;
-		rb = rb_parent(rb);
+		update_subtree_level(rb);
 	}
 }
 
-/* @new takes the place of @old, with the same timers below it */
+/*
+ * rb_erase_augmented() calls this twice: for the way from the old place of the
+ * erased timer's successor up to its new one, and with no @successor for all
+ * that lies above. The latter shieldqueue_del() does itself, as it knows the
+ * level that is gone.
+ */
+static inline void successor_moved(struct rb_node *rb,
+				   struct rb_node *successor)
+{
+	if (successor)
+		lower_subtree_levels(rb, successor, to_timer(successor)->level);
+}
+
+/* @new takes the place of @old */
 static inline void copy_subtree_level(struct rb_node *old, struct rb_node *new)
 {
 	to_timer(new)->subtree_level = to_timer(old)->subtree_level;
 }
 
-/* @new was rotated into the place of @old, which is now its child */
+/* @new was rotated into the place of @old, which is now its child. */
 static void rotate_subtree_levels(struct rb_node *old, struct rb_node *new)
 {
 	copy_subtree_level(old, new);
-	to_timer(old)->subtree_level = subtree_level_of(to_timer(old));
+	update_subtree_level(old);
 }
 
 static const struct rb_augment_callbacks subtree_level_callbacks = {
-	.propagate	= lower_subtree_levels,
+	.propagate	= successor_moved,
 	.copy		= copy_subtree_level,
 	.rotate		= rotate_subtree_levels,
 };
+
+/* The link to the left child if @left, else to the right one */
+static inline struct rb_node **child_link(struct rb_node *rb, unsigned long left)
+{
+	static_assert(offsetof(struct rb_node, rb_left) ==
+		      offsetof(struct rb_node, rb_right) + sizeof(rb));
+
+	return (struct rb_node **)((char *)rb +
+				   offsetof(struct rb_node, rb_right) +
+				   left * sizeof(rb));
+}
 
 /**
  * shieldqueue_add - Add a timer to the queue
@@ -98,17 +134,15 @@ bool shieldqueue_add(struct timerqueue_head *head, struct hrtimer *timer)
 
 	while (*link) {
 		struct hrtimer *above;
+		unsigned long before;
 
 		parent = *link;
 		above = to_timer(parent);
-		if (above->subtree_level < level)
-			above->subtree_level = level;
-		if (expires < above->node.expires) {
-			link = &parent->rb_left;
-		} else {
-			link = &parent->rb_right;
-			leftmost = false;
-		}
+		above->subtree_level = max(above->subtree_level, level);
+		before = expires < above->node.expires;
+		OPTIMIZER_HIDE_VAR(before);
+		leftmost &= before;
+		link = child_link(parent, before);
 	}
 
 	timer->subtree_level = level;
@@ -129,13 +163,26 @@ bool shieldqueue_add(struct timerqueue_head *head, struct hrtimer *timer)
  */
 bool shieldqueue_del(struct timerqueue_head *head, struct hrtimer *timer)
 {
-	WARN_ON_ONCE(RB_EMPTY_NODE(&timer->node.node));
+	struct rb_root *root = &head->rb_root.rb_root;
+	struct rb_node *rb = &timer->node.node;
+	struct rb_node *changed, *rebalance;
 
-	rb_erase_augmented_cached(&timer->node.node, &head->rb_root,
-				  &subtree_level_callbacks);
-	RB_CLEAR_NODE(&timer->node.node);
+	WARN_ON_ONCE(RB_EMPTY_NODE(rb));
 
-	return !RB_EMPTY_ROOT(&head->rb_root.rb_root);
+	if (head->rb_root.rb_leftmost == rb)
+		head->rb_root.rb_leftmost = rb_next(rb);
+
+	/* rb_erase_augmented(), with the subtree levels above in between */
+	changed = rb_parent(rb);
+	rebalance = __rb_erase_augmented(rb, root, &subtree_level_callbacks);
+	if (rb->rb_left && rb->rb_right)
+		changed = rb_parent(rb->rb_left);	/* the successor */
+	lower_subtree_levels(changed, NULL, timer->level);
+	if (rebalance)
+		__rb_erase_color(rebalance, root, rotate_subtree_levels);
+	RB_CLEAR_NODE(rb);
+
+	return !RB_EMPTY_ROOT(root);
 }
 
 /* The earliest timer at or below @rb that reaches @threshold. One must. */
@@ -192,19 +239,16 @@ struct hrtimer *shieldqueue_next(struct hrtimer *timer, u8 threshold)
 }
 
 /*
- * shieldqueue_highest() for when at least one timer has expired
+ * Of the timers that expire at @now or before, the earliest of the highest
+ * level, if that is above @level.
  *
  * Walk down along the border between expired and not yet expired. Whatever
  * lies left of the way has expired; it is met in the order of expiry, so the
  * earliest of the highest level is in the first part that has that level.
  */
-struct hrtimer *__shieldqueue_highest(struct timerqueue_head *head,
-				      ktime_t now, u8 threshold)
+static struct hrtimer *highest_above(struct rb_node *rb, ktime_t now, int level)
 {
-	struct rb_node *rb = head->rb_root.rb_root.rb_node;
 	struct rb_node *best = NULL;
-	/* What a part must exceed: an int, since threshold 0 gives -1 */
-	int level = (int)threshold - 1;
 	bool in_subtree = false;
 
 	while (rb && to_timer(rb)->subtree_level > level) {
@@ -228,9 +272,31 @@ struct hrtimer *__shieldqueue_highest(struct timerqueue_head *head,
 		rb = rb->rb_right;
 	}
 
-	if (!best)
+	if (in_subtree)
+		return first_in_subtree(best, level);
+	return best ? to_timer(best) : NULL;
+}
+
+/* shieldqueue_highest() for when at least the earliest timer has expired */
+struct hrtimer *__shieldqueue_highest(struct timerqueue_head *head,
+				      ktime_t now, u8 threshold)
+{
+	struct rb_node *root = head->rb_root.rb_root.rb_node;
+	struct rb_node *leftmost = head->rb_root.rb_leftmost;
+	struct hrtimer *first = to_timer(leftmost);
+	struct rb_node *second;
+
+	if (!subtree_reaches(root, threshold))
 		return NULL;
-	return in_subtree ? first_in_subtree(best, level) : to_timer(best);
+	if (first->level == to_timer(root)->subtree_level)
+		return first;
+
+	/* As a rule nothing else has expired. */
+	second = rb_next(leftmost);
+	if (!second || to_timer(second)->node.expires > now)
+		return first->level >= threshold ? first : NULL;
+
+	return highest_above(root, now, (int)threshold - 1);
 }
 
 /**
@@ -245,13 +311,15 @@ void shieldqueue_set_level(struct timerqueue_head *head, struct hrtimer *timer,
 			   u8 level)
 {
 	struct rb_node *rb = &timer->node.node;
+	u8 old = timer->level;
 
 	WARN_ON_ONCE(RB_EMPTY_NODE(rb));
 
 	timer->level = level;
 	for (; rb && to_timer(rb)->subtree_level < level; rb = rb_parent(rb))
 		to_timer(rb)->subtree_level = level;
-	lower_subtree_levels(&timer->node.node, NULL);
+	if (level < old)
+		lower_subtree_levels(&timer->node.node, NULL, old);
 }
 
 /**
@@ -265,5 +333,5 @@ void shieldqueue_rebuild(struct timerqueue_head *head)
 	struct rb_node *rb = rb_first_postorder(&head->rb_root.rb_root);
 
 	for (; rb; rb = rb_next_postorder(rb))
-		to_timer(rb)->subtree_level = subtree_level_of(to_timer(rb));
+		update_subtree_level(rb);
 }
