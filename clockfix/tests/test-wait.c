@@ -1,0 +1,557 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * test-wait.c - every branch of the paper's section IV, on an injected clock
+ *
+ * A series of jobs is waited for; the oversleep of each sleep is injected.
+ */
+#include <string.h>
+
+#include <platform.h>
+
+#include "check.h"
+#include "wait.h"
+
+#define CLOCK 12	/* ns from the begin of a read of the clock to its value */
+
+static struct waiter waiter;
+static struct stats stats;
+static struct wake wake;
+static int64_t next_oversleep;
+static uint64_t rng;
+
+static int64_t inject(void)
+{
+	return next_oversleep;
+}
+
+static void setup(int estimator)
+{
+	struct clockfix_options options;
+
+	clockfix_options_init(&options);
+	options.estimator = estimator;
+	options.window = 4;
+	memset(&stats, 0, sizeof(stats));
+	memset(&wake, 0, sizeof(wake));
+	sim_reset();
+	sim.oversleep = inject;
+	next_oversleep = 0;
+	rng = 99;
+	CHECK_EQ(waiter_init(&waiter, &options, &stats), 0);
+}
+
+static void setup_counter(int estimator)
+{
+	struct clockfix_options options;
+
+	setup(estimator);
+	sim.has_counter = true;
+	clockfix_options_init(&options);
+	options.estimator = estimator;
+	options.window = 4;
+	options.source = CLOCKFIX_SOURCE_COUNTER;
+	CHECK_EQ(waiter_init(&waiter, &options, &stats), 0);
+	CHECK(waiter.use_counter);
+}
+
+static int arrive_at(int64_t instant)
+{
+	uint32_t count = atomic_load(&wake.count);
+	int ret = waiter_approach(&waiter, instant, &wake, count);
+
+	if (!ret)
+		ret = waiter_arrive(&waiter, instant, &wake, count);
+	return ret;
+}
+
+/* Wait for a job that is @length ns away; returns how late it is. */
+static int64_t job(int64_t length)
+{
+	int64_t instant = sim.now + length, late;
+
+	CHECK_EQ(arrive_at(instant), 0);
+	CHECK(waiter.started >= instant);
+	CHECK(sim.now >= instant);
+	late = waiter.started - instant;
+	sim.now += 100;		/* the job */
+	waiter_ran(&waiter, instant);
+	return late;
+}
+
+static int64_t cost(void)
+{
+	return waiter.cost / 8;
+}
+
+static void a_past_instant_comes_at_once(void)
+{
+	int64_t now;
+
+	setup(CLOCKFIX_ESTIMATOR_MAX);
+	now = sim.now;
+	CHECK_EQ(arrive_at(now - 5000), 0);
+	CHECK(sim.now - now <= 3 * sim.clock_cost);
+	CHECK_EQ(sim.sleeps, 0);
+}
+
+/* [IV.a] the sleep is shortened by the oversleep predicted, and by the cost of learning [IV.b] */
+static void sleep_is_shortened_by_prediction_and_cost(void)
+{
+	int64_t instant;
+
+	setup(CLOCKFIX_ESTIMATOR_MAX);
+	next_oversleep = 20000;
+	instant = sim.now + 100000;
+	CHECK_EQ(arrive_at(instant), 0);
+	CHECK_EQ(sim.last_until, instant - cost());
+	waiter_ran(&waiter, instant);
+
+	instant = sim.now + 100000;
+	CHECK_EQ(arrive_at(instant), 0);
+	/* it learned after the sleep, which changed the cost; before it was this */
+	CHECK(instant - sim.last_until > 20000 && instant - sim.last_until < 20000 + 250);
+}
+
+static void a_right_prediction_makes_it_punctual(void)
+{
+	setup(CLOCKFIX_ESTIMATOR_MAX);
+	next_oversleep = 20000;
+	CHECK(job(100000) > 15000);
+	for (int i = 0; i < 50; i++)
+		CHECK(job(100000) <= 2 * sim.clock_cost);
+}
+
+/* the early wake-up is compensated by polling: never early [IV.d] */
+static void an_overestimate_is_polled(void)
+{
+	int64_t polled;
+
+	setup(CLOCKFIX_ESTIMATOR_MAX);
+	next_oversleep = 20000;
+	job(100000);
+	next_oversleep = 1000;
+	polled = stats.polled;
+	CHECK(job(100000) <= 2 * sim.clock_cost);
+	CHECK(stats.polled - polled > 18000);
+	CHECK(stats.polled - polled < 20000);
+}
+
+static void an_underestimate_is_late_and_learned(void)
+{
+	setup(CLOCKFIX_ESTIMATOR_MAX);
+	next_oversleep = 20000;
+	job(100000);
+	next_oversleep = 50000;
+	CHECK(job(100000) > 29000);
+	CHECK_EQ(stats.prediction, 50000 + CLOCK);
+	CHECK(job(100000) <= 2 * sim.clock_cost);
+}
+
+static void without_learning_it_is_always_late(void)
+{
+	setup(CLOCKFIX_ESTIMATOR_NONE);
+	next_oversleep = 20000;
+	for (int i = 0; i < 10; i++)
+		CHECK(job(100000) > 19000);
+}
+
+static void the_average_is_late_half_of_the_time(void)
+{
+	int late = 0;
+
+	setup(CLOCKFIX_ESTIMATOR_AVERAGE);
+	for (int i = 0; i < 1000; i++) {
+		next_oversleep = 10000 + (int64_t)(check_random(&rng) % 10000);
+		late += job(100000) > 100;
+	}
+	CHECK(late > 300 && late < 700);
+}
+
+/* [IV.c] learning happens between wake-up and job, unless less than twice its cost is left */
+static void learning_is_deferred_if_time_is_short(void)
+{
+	int64_t prediction;
+
+	setup(CLOCKFIX_ESTIMATOR_MAX);
+	next_oversleep = 20000;
+	CHECK_EQ(arrive_at(sim.now + 100000), 0);
+	/* slept too long: nothing learned yet */
+	CHECK(waiter.deferred);
+	CHECK_EQ(stats.prediction, 0);
+	waiter_ran(&waiter, sim.now);
+	CHECK_EQ(stats.deferred, 1);
+	CHECK_EQ(stats.prediction, 20000 + CLOCK);
+	CHECK(!waiter.deferred);
+
+	next_oversleep = 10000;
+	CHECK_EQ(arrive_at(sim.now + 100000), 0);
+	CHECK(!waiter.deferred);
+	waiter_ran(&waiter, sim.now);
+	CHECK_EQ(stats.deferred, 1);
+
+	/* exactly on the limit: the time left at the wake-up is the clock's next value */
+	prediction = stats.prediction;
+	next_oversleep = prediction + cost() - 2 * cost() - CLOCK;
+	CHECK_EQ(arrive_at(sim.now + 100000), 0);
+	CHECK(!waiter.deferred);
+	waiter_ran(&waiter, sim.now);
+	next_oversleep = waiter.est.prediction + cost() - 2 * cost() - CLOCK + 1;
+	CHECK_EQ(arrive_at(sim.now + 100000), 0);
+	CHECK(waiter.deferred);
+}
+
+/* A deferred value is not lost if the wait is given up for another job. */
+static void deferred_learning_survives_a_change(void)
+{
+	setup(CLOCKFIX_ESTIMATOR_MAX);
+	next_oversleep = 20000;
+	CHECK_EQ(waiter_approach(&waiter, sim.now + 100000, &wake, wake.count), 0);
+	CHECK(waiter.deferred);
+	CHECK_EQ(arrive_at(sim.now - 10), 0);
+	waiter_ran(&waiter, sim.now);
+	CHECK_EQ(stats.prediction, 20000 + CLOCK);
+}
+
+static int64_t learning_takes;
+
+static void take_time(void)
+{
+	sim.now += learning_takes;
+}
+
+/* [IV.b] an exponential moving average of what learning takes */
+static void learning_cost_is_an_ema(void)
+{
+	setup(CLOCKFIX_ESTIMATOR_MAX);
+	CHECK_EQ(cost(), 200);
+	next_oversleep = 10000;
+	for (int i = 0; i < 200; i++)
+		job(200000);
+	CHECK_EQ(cost(), sim.clock_cost);
+	CHECK_EQ(stats.learning_cost, sim.clock_cost);
+	/* each read of the clock takes a microsecond more now: 1/8 of the difference each time */
+	sim.reading = take_time;
+	learning_takes = 1000;
+	job(200000);
+	CHECK_EQ(cost(), (sim.clock_cost * 8 + 1000) / 8);
+	for (int i = 0; i < 200; i++)
+		job(200000);
+	CHECK(cost() > 1000 && cost() <= 1025);
+}
+
+/* [IV.a] decay by 25 % if there was no sleep between two jobs, and only then */
+static void decay_needs_two_jobs_without_sleep(void)
+{
+	setup(CLOCKFIX_ESTIMATOR_MAX);
+	next_oversleep = 200000;
+	job(1000000);
+	CHECK_EQ(stats.prediction, 200000 + CLOCK);
+	CHECK_EQ(stats.decays, 0);
+	next_oversleep = 1000;
+	for (int i = 1; i <= 3; i++) {
+		job(50000);		/* predicted to oversleep: polled instead */
+		CHECK_EQ(stats.decays, i);
+	}
+	CHECK_EQ(waiter.est.prediction, 200012 - 50003 - 37502 - 28126);
+	job(500000);
+	CHECK_EQ(stats.decays, 3);
+}
+
+/* the outlier of the paper: decay brings back sleeping, and with it learning */
+static void decay_brings_sleep_back(void)
+{
+	uint64_t sleeps;
+	int jobs = 0;
+
+	setup(CLOCKFIX_ESTIMATOR_MAX);
+	next_oversleep = 10000000;
+	job(20000000);
+	next_oversleep = 5000;
+	sleeps = sim.sleeps;
+	while (sim.sleeps == sleeps && jobs < 100) {
+		job(100000);
+		jobs++;
+	}
+	/* 0.75^17 of 10 ms is less than 100 us */
+	CHECK(jobs >= 16 && jobs <= 18);
+}
+
+static void the_default_decays_only_if_a_sleep_was_declined(void)
+{
+	setup(CLOCKFIX_ESTIMATOR_REGIME);
+	next_oversleep = 20000;
+	for (int i = 0; i < 20; i++)
+		job(100000);
+	/* a burst: no time to sleep whatever is predicted */
+	for (int i = 0; i < 1000; i++)
+		job(0);
+	CHECK_EQ(stats.decays, 0);
+	CHECK_EQ(estimator_predict(&waiter.est, 100000), 20000 + CLOCK);
+}
+
+static void sleeps_of_no_length_are_not_begun(void)
+{
+	setup(CLOCKFIX_ESTIMATOR_NONE);
+	job(900);
+	CHECK_EQ(sim.sleeps, 0);
+	job(1000 + 25 + 200);
+	CHECK_EQ(sim.sleeps, 1);
+}
+
+static void notify(int64_t until)
+{
+	(void)until;
+	wake_notify(&wake);
+}
+
+static void a_change_ends_the_sleep(void)
+{
+	setup(CLOCKFIX_ESTIMATOR_MAX);
+	sim.sleeping = notify;
+	CHECK_EQ(arrive_at(sim.now + 100000), WAIT_CHANGED);
+	CHECK(sim.woken);
+	CHECK_EQ(stats.disturbed, 1);
+	CHECK_EQ(stats.oversleep.count, 0);
+}
+
+static int64_t change_at;
+
+static void change(void)
+{
+	if (sim.now >= change_at)
+		atomic_fetch_add(&wake.count, change_at > 0);
+}
+
+static void polled_change(int64_t before)
+{
+	int64_t instant;
+
+	next_oversleep = 50000;
+	job(100000);
+	next_oversleep = 0;
+	instant = sim.now + 200000;
+	change_at = instant - before;
+	sim.reading = change;
+	CHECK_EQ(arrive_at(instant), WAIT_CHANGED);
+	CHECK(sim.now < instant);
+	CHECK(sim.now - change_at <= 6500);
+	sim.reading = NULL;
+}
+
+static void a_change_ends_polling(void)
+{
+	setup(CLOCKFIX_ESTIMATOR_MAX);
+	polled_change(20000);
+	polled_change(500);
+	setup_counter(CLOCKFIX_ESTIMATOR_MAX);
+	polled_change(20000);
+	polled_change(500);
+}
+
+static void a_signal_ends_the_sleep_of_a_thread(void)
+{
+	setup(CLOCKFIX_ESTIMATOR_MAX);
+	sim.interrupt = 1;
+	CHECK_EQ(waiter_approach(&waiter, sim.now + 100000, NULL, 0), -EINTR);
+	CHECK_EQ(waiter_approach(&waiter, sim.now + 100000, NULL, 0), 0);
+}
+
+/* ---- the counter ------------------------------------------------------------------------ */
+
+static void the_counter_is_calibrated(void)
+{
+	setup_counter(CLOCKFIX_ESTIMATOR_MAX);
+	CHECK(counter_hz(&waiter.counter) > 2499000000 && counter_hz(&waiter.counter) < 2501000000);
+}
+
+static int64_t lateness_of_many(void)
+{
+	int64_t late = 0;
+
+	next_oversleep = 5000;
+	job(100000);
+	for (int i = 0; i < 1000; i++) {
+		next_oversleep = 3000 + check_random(&rng) % 1000;
+		late += job(50000);
+	}
+	return late;
+}
+
+static void the_counter_is_finer_than_the_clock(void)
+{
+	int64_t by_clock, by_counter;
+
+	setup(CLOCKFIX_ESTIMATOR_MAX);
+	by_clock = lateness_of_many();
+	setup_counter(CLOCKFIX_ESTIMATOR_MAX);
+	by_counter = lateness_of_many();
+	printf("# mean lateness: %lld ns by the clock, %lld ns by the counter\n",
+	       (long long)by_clock / 1000, (long long)by_counter / 1000);
+	CHECK(by_counter < by_clock);
+}
+
+/* The clock is slewed, at times by as much as the kernel ever does. */
+static void never_early_whatever_the_clock_does(void)
+{
+	setup_counter(CLOCKFIX_ESTIMATOR_REGIME);
+	for (int i = 0; i < 20000; i++) {
+		uint64_t r = check_random(&rng);
+		double rate = 2.5 * (0.9 + 0.2 * (r % 1000) / 1000);
+
+		next_oversleep = 5000 + r / 7 % 20000;
+		if (!(r / 11 % 10)) {
+			/* change the speed, not the value */
+			sim.counter_base += (int64_t)(sim.now * sim.counter_rate) -
+					    (int64_t)(sim.now * rate);
+			sim.counter_rate = rate;
+		}
+		CHECK(job(r / 13 % 300000) < 30000);
+	}
+}
+
+/* A virtual machine that migrates: the counter goes on from anywhere. */
+static void a_counter_that_jumps_is_survived(void)
+{
+	setup_counter(CLOCKFIX_ESTIMATOR_REGIME);
+	for (int i = 0; i < 2000; i++) {
+		uint64_t r = check_random(&rng);
+
+		next_oversleep = 5000 + r % 1000;
+		if (!(r % 10))
+			sim.counter_base += (int64_t)(check_random(&rng) % 2000000000) - 1000000000;
+		CHECK(job(50000 + r / 17 % 100000) < 30000);
+	}
+	CHECK(stats.counter_faults > 0);
+}
+
+static void a_counter_that_is_wrong_is_given_up(void)
+{
+	setup_counter(CLOCKFIX_ESTIMATOR_REGIME);
+	for (int i = 0; i < 200 && waiter.use_counter; i++) {
+		sim.counter_base -= 100000000;
+		job(2000000);
+	}
+	CHECK(!waiter.use_counter);
+	CHECK(job(50000) <= 2 * sim.clock_cost);
+}
+
+static void a_counter_that_is_not_sound_is_refused(void)
+{
+	struct clockfix_options options;
+
+	setup(CLOCKFIX_ESTIMATOR_MAX);
+	clockfix_options_init(&options);
+	options.source = CLOCKFIX_SOURCE_COUNTER;
+	CHECK_EQ(waiter_init(&waiter, &options, &stats), -ENOTSUP);
+	options.source = CLOCKFIX_SOURCE_AUTO;
+	CHECK_EQ(waiter_init(&waiter, &options, &stats), 0);
+	CHECK(!waiter.use_counter);
+}
+
+/* ---- low power -------------------------------------------------------------------------- */
+
+static void low_power_is_used_and_left_in_time(void)
+{
+	struct clockfix_options options;
+
+	setup(CLOCKFIX_ESTIMATOR_FIXED);
+	sim.has_counter = true;
+	sim.has_low_power = true;
+	clockfix_options_init(&options);
+	options.estimator = CLOCKFIX_ESTIMATOR_FIXED;
+	options.fixed_margin = 50000;
+	CHECK_EQ(waiter_init(&waiter, &options, &stats), 0);
+	CHECK(waiter.low_power);
+	for (int i = 0; i < 100; i++)
+		CHECK(job(100000) < 60);
+	CHECK(sim.low_power_waits > 100);
+	CHECK_EQ(stats.low_power_late, 0);
+	/* a CPU that needs 4 us to come back: noticed, and allowed for */
+	sim.low_power_late = 4000;
+	for (int i = 0; i < 20; i++)
+		job(100000);
+	CHECK(stats.low_power_late > 0 && stats.low_power_late < 10);
+	for (int i = 0; i < 100; i++)
+		CHECK(job(100000) < 60);
+	/* not wanted */
+	options.flags = CLOCKFIX_NO_LOW_POWER;
+	CHECK_EQ(waiter_init(&waiter, &options, &stats), 0);
+	CHECK(!waiter.low_power);
+}
+
+/* ---- the limit on polling --------------------------------------------------------------- */
+
+static double poll_share(uint32_t limit, int64_t interval)
+{
+	struct clockfix_options options;
+	int64_t begin, polled;
+
+	setup(CLOCKFIX_ESTIMATOR_FIXED);
+	clockfix_options_init(&options);
+	options.estimator = CLOCKFIX_ESTIMATOR_FIXED;
+	options.fixed_margin = 80000;
+	options.poll_share = limit;
+	CHECK_EQ(waiter_init(&waiter, &options, &stats), 0);
+	for (int i = 0; i < 20000; i++)
+		job(interval);
+	begin = sim.now;
+	polled = stats.polled;
+	for (int i = 0; i < 20000; i++)
+		job(interval);
+	return (double)(stats.polled - polled) / (sim.now - begin);
+}
+
+static void polling_is_limited(void)
+{
+	double free = poll_share(100, 100000), ten = poll_share(10, 100000);
+	double tight = poll_share(10, 20000);
+
+	printf("# polling 80 us of each 100: %.3f; limited to 10 %%: %.3f; 20 us apart: %.3f\n",
+	       free, ten, tight);
+	CHECK(free > 0.75);
+	CHECK(ten < 0.11 && ten > 0.08);
+	CHECK(tight < 0.12);
+	CHECK(stats.throttled > 0);
+}
+
+/* ---- properties ------------------------------------------------------------------------- */
+
+/* Random oversleeps with outliers, random lengths, all estimators, both clocks: never early. */
+static void never_early_and_always_awake(void)
+{
+	for (int kind = CLOCKFIX_ESTIMATOR_NONE; kind <= CLOCKFIX_ESTIMATOR_FIXED; kind++) {
+		for (int counter = 0; counter < 2; counter++) {
+			if (counter)
+				setup_counter(kind);
+			else
+				setup(kind);
+			for (int i = 0; i < 5000; i++) {
+				uint64_t r = check_random(&rng);
+
+				next_oversleep = r % 100 ? r / 100 % 30000 : r / 100 % 20000000;
+				job((int64_t)(r / 3 % 400000) - 1000);
+			}
+			CHECK(sim.sleeps > 1000);
+			CHECK_EQ(stats.jobs, 5000);
+			CHECK_EQ(stats.lateness.count, 5000);
+			CHECK_EQ(stats.polling.count, 5000);
+		}
+	}
+}
+
+CHECK_MAIN(TEST(a_past_instant_comes_at_once), TEST(sleep_is_shortened_by_prediction_and_cost),
+	   TEST(a_right_prediction_makes_it_punctual), TEST(an_overestimate_is_polled),
+	   TEST(an_underestimate_is_late_and_learned), TEST(without_learning_it_is_always_late),
+	   TEST(the_average_is_late_half_of_the_time),
+	   TEST(learning_is_deferred_if_time_is_short),
+	   TEST(deferred_learning_survives_a_change), TEST(learning_cost_is_an_ema),
+	   TEST(decay_needs_two_jobs_without_sleep), TEST(decay_brings_sleep_back),
+	   TEST(the_default_decays_only_if_a_sleep_was_declined),
+	   TEST(sleeps_of_no_length_are_not_begun), TEST(a_change_ends_the_sleep),
+	   TEST(a_change_ends_polling), TEST(a_signal_ends_the_sleep_of_a_thread),
+	   TEST(the_counter_is_calibrated), TEST(the_counter_is_finer_than_the_clock),
+	   TEST(never_early_whatever_the_clock_does), TEST(a_counter_that_jumps_is_survived),
+	   TEST(a_counter_that_is_wrong_is_given_up),
+	   TEST(a_counter_that_is_not_sound_is_refused),
+	   TEST(low_power_is_used_and_left_in_time), TEST(polling_is_limited),
+	   TEST(never_early_and_always_awake))
