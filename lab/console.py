@@ -10,6 +10,7 @@ REPORT = re.compile(
     | \brcu:.*(?:stall|starved)|\bkernel\ BUG\ at\b|---\[\ cut\ here\ \]---
     | possible\ (?:circular|recursive|irq)|inconsistent\ lock\ state
     | suspicious\ RCU\ usage|Invalid\ wait\ context|unable\ to\ handle
+    | nobody\ cared|Disabling\ IRQ
     | sched:\ RT\ throttling\ activated|Unable\ to\ mount\ root|No\ working\ init
     """,
     re.VERBOSE,

@@ -78,8 +78,8 @@ def _run_boot(boot: Boot) -> list[Verdict]:
     out = guests.output(boot.kernel.arch)
     programs = [s.target for s in boot.suites if s.target]
     initrd = guests.image(out, programs, commands)
-    seconds = sum(c.timeout for c in commands)
-    run = qemu.run_commands(boot.kernel, initrd, boot.machine(), seconds)
+    timeout = max(c.timeout for c in commands)
+    run = qemu.run_commands(boot.kernel, initrd, boot.machine(), timeout)
     verdicts = []
     for number, suite in owners.items():
         outcome = run.outcomes[number] if number < len(run.outcomes) else None

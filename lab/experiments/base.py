@@ -129,13 +129,13 @@ def _run_system(
     ]
     initrd = guests.image(guests.output(system.kernel.arch), [program], commands)
     machine = qemu.Machine()
-    seconds = sum(c.timeout for c in commands)
+    timeout = max(c.timeout for c in commands)
 
     def advance(outcome: Outcome) -> None:
         if program in outcome.line:
             bar.advance()
 
-    run = qemu.run_commands(system.kernel, initrd, machine, seconds, advance)
+    run = qemu.run_commands(system.kernel, initrd, machine, timeout, advance)
     if run.failure:
         raise LabError(run.explain())
     offset = len(commands) - len(scenarios)

@@ -74,7 +74,7 @@ def scenarios(context: Context, rounds: str) -> list[Scenario]:
         words = [f"--jobs={context.jobs}", f"--work={rounds}", f"--cpu={context.cpu}"]
         if load.load:
             words.append(f"--load={load.load}")
-        timeout = 60 + 2 * context.jobs // 1000
+        timeout = 10 + 4 * context.jobs // 1000
         result.append(Scenario(load.name, load.title, (*words, *load.extra), timeout))
     return result
 
