@@ -170,7 +170,7 @@ bool shieldqueue_del(struct timerqueue_head *head, struct hrtimer *timer)
 	WARN_ON_ONCE(RB_EMPTY_NODE(rb));
 
 	if (head->rb_root.rb_leftmost == rb)
-		head->rb_root.rb_leftmost = rb_next(rb);
+		head->rb_root.rb_leftmost = shieldqueue_second(rb);
 
 	/* rb_erase_augmented(), with the subtree levels above in between */
 	changed = rb_parent(rb);
@@ -292,7 +292,7 @@ struct hrtimer *__shieldqueue_highest(struct timerqueue_head *head,
 		return first;
 
 	/* As a rule nothing else has expired. */
-	second = rb_next(leftmost);
+	second = shieldqueue_second(leftmost);
 	if (!second || to_timer(second)->node.expires > now)
 		return first->level >= threshold ? first : NULL;
 

@@ -71,6 +71,15 @@ static inline struct hrtimer *shieldqueue_first(struct timerqueue_head *head,
 	return __shieldqueue_first(head, threshold);
 }
 
+/*
+ * The node after the leftmost. That has nothing on its left, so what is on its
+ * right can only be a single (red) node.
+ */
+static inline struct rb_node *shieldqueue_second(const struct rb_node *leftmost)
+{
+	return leftmost->rb_right ?: rb_parent(leftmost);
+}
+
 /**
  * shieldqueue_highest - The expired timer to serve next
  * @head:	the queue
@@ -86,11 +95,14 @@ static inline struct hrtimer *shieldqueue_first(struct timerqueue_head *head,
 static inline struct hrtimer *shieldqueue_highest(struct timerqueue_head *head,
 						  ktime_t now, u8 threshold)
 {
-	struct hrtimer *first;
+	struct hrtimer *first, *second;
 
 	first = shieldqueue_entry(rb_first_cached(&head->rb_root));
 	if (!first || first->node.expires > now)
 		return NULL;
+	second = shieldqueue_entry(shieldqueue_second(&first->node.node));
+	if (first->level >= threshold && (!second || second->node.expires > now))
+		return first;
 	return __shieldqueue_highest(head, now, threshold);
 }
 

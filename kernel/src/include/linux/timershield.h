@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * TimerShield: timers do not interrupt tasks that outrank their owner
+ *
+ * Every timer and every running task has a level. While a task runs, the
+ * timers below its level are masked on its CPU: they cause no interrupt and
+ * their callbacks wait until a task of their own level or below runs there, or
+ * the CPU idles. See Documentation/timers/timershield.rst and Patel, Vanga,
+ * Brandenburg, "TimerShield: Protecting High-Priority Tasks from Low-Priority
+ * Timer Interference", RTAS 2017, section III.
+ */
+#ifndef _LINUX_TIMERSHIELD_H
+#define _LINUX_TIMERSHIELD_H
+
+#include <linux/hrtimer.h>
+#include <linux/jump_label.h>
+#include <linux/percpu.h>
+#include <linux/sched.h>
+#include <linux/sched/prio.h>
+#include <linux/tracepoint-defs.h>
+
+/**
+ * enum timershield_level - the levels of timers and running tasks
+ * @TIMERSHIELD_LEVEL_NONE:	the idle task: outranks no timer
+ * @TIMERSHIELD_LEVEL_IDLE:	SCHED_IDLE
+ * @TIMERSHIELD_LEVEL_FAIR:	SCHED_OTHER, SCHED_BATCH and SCHED_EXT, whatever
+ *				their nice value: they do not outrank each other
+ * @TIMERSHIELD_LEVEL_RT:	the level below SCHED_FIFO and SCHED_RR at
+ *				priority 1; each priority has a level of its own
+ * @TIMERSHIELD_LEVEL_DEADLINE:	SCHED_DEADLINE
+ * @TIMERSHIELD_LEVEL_CRITICAL:	timers that are never masked. Every timer is
+ *				critical unless the code that arms it names its
+ *				owner.
+ *
+ * A higher number ranks higher.
+ */
+enum timershield_level {
+	TIMERSHIELD_LEVEL_NONE		= 0,
+	TIMERSHIELD_LEVEL_IDLE		= 1,
+	TIMERSHIELD_LEVEL_FAIR		= 2,
+	TIMERSHIELD_LEVEL_RT		= TIMERSHIELD_LEVEL_FAIR,
+	TIMERSHIELD_LEVEL_DEADLINE	= TIMERSHIELD_LEVEL_RT + MAX_RT_PRIO,
+	TIMERSHIELD_LEVEL_CRITICAL	= U8_MAX,
+};
+
+/**
+ * enum timershield_owner - how a timer's level is found when it is enqueued
+ * @TIMERSHIELD_OWNER_KERNEL:	nobody's: critical. What hrtimer_init() leaves.
+ * @TIMERSHIELD_OWNER_SLEEPER:	the task that a struct hrtimer_sleeper wakes
+ * @TIMERSHIELD_OWNER_TASK:	the task for which the timer was armed, by the
+ *				level that it had then (timershield_own())
+ */
+enum timershield_owner {
+	TIMERSHIELD_OWNER_KERNEL,
+	TIMERSHIELD_OWNER_SLEEPER,
+	TIMERSHIELD_OWNER_TASK,
+};
+
+#ifdef CONFIG_TIMERSHIELD
+
+DECLARE_STATIC_KEY_FALSE(timershield_enabled);
+DECLARE_PER_CPU(struct hrtimer_cpu_base, hrtimer_bases);
+
+/**
+ * timershield_task_level - the level of a task
+ * @p: the task. Its priority may change concurrently; the caller then gets the
+ *     old or the new level.
+ *
+ * Uses the effective priority, thus includes priority inheritance.
+ */
+static inline u8 timershield_task_level(const struct task_struct *p)
+{
+	int prio = READ_ONCE(p->prio);
+
+	if (unlikely(prio < MAX_DL_PRIO))
+		return TIMERSHIELD_LEVEL_DEADLINE;
+	if (prio < MAX_RT_PRIO)
+		return TIMERSHIELD_LEVEL_RT + MAX_RT_PRIO - 1 - prio;
+	return READ_ONCE(p->policy) == SCHED_IDLE ? TIMERSHIELD_LEVEL_IDLE :
+						    TIMERSHIELD_LEVEL_FAIR;
+}
+
+void timershield_switch_slow(struct hrtimer_cpu_base *cpu_base, u8 level);
+void timershield_trace_threshold(u8 old, u8 new);
+DECLARE_TRACEPOINT(timershield_threshold);
+
+/*
+ * Change this CPU's threshold. Nothing else is to be done where the next event
+ * stays: when the threshold rises to at most the level of the next timer, and
+ * when it falls with no masked timer before the next one. What is looked at for
+ * that is changed by this CPU only, or by others for timers that do not expire
+ * before the next event; so no lock is needed.
+ */
+static __always_inline void __timershield_switch(struct hrtimer_cpu_base *cpu_base, u8 level)
+{
+	u8 old = cpu_base->threshold;
+
+	if (level > old ? level > READ_ONCE(cpu_base->next_level) :
+			  READ_ONCE(cpu_base->masked_first)) {
+		timershield_switch_slow(cpu_base, level);
+		return;
+	}
+	if (tracepoint_enabled(timershield_threshold))
+		timershield_trace_threshold(old, level);
+	WRITE_ONCE(cpu_base->threshold, level);
+}
+
+
+/**
+ * timershield_switch - a CPU is about to run a task: mask the timers below it
+ * @next: the task that runs next on this CPU
+ *
+ * Context: the local runqueue lock is held, interrupts are disabled. Takes the
+ * CPU's hrtimer base lock where the level differs from the last task's and the
+ * next timer event may differ too.
+ */
+static __always_inline void timershield_switch(const struct task_struct *next)
+{
+	struct hrtimer_cpu_base *cpu_base;
+	u8 level;
+
+	if (!static_branch_unlikely(&timershield_enabled))
+		return;
+	level = is_idle_task(next) ? TIMERSHIELD_LEVEL_NONE :
+				     timershield_task_level(next);
+	cpu_base = this_cpu_ptr(&hrtimer_bases);
+	if (level != cpu_base->threshold)
+		__timershield_switch(cpu_base, level);
+}
+
+/**
+ * timershield_own - name the task for which a timer is about to be armed
+ * @timer: initialized and not enqueued
+ * @p: the task; no reference is kept
+ */
+static inline void timershield_own(struct hrtimer *timer, const struct task_struct *p)
+{
+	timer->owner = TIMERSHIELD_OWNER_TASK;
+	timer->owner_level = timershield_task_level(p);
+}
+
+#else
+
+static inline void timershield_switch(const struct task_struct *next) { }
+static inline void timershield_own(struct hrtimer *timer, const struct task_struct *p) { }
+
+#endif /* CONFIG_TIMERSHIELD */
+
+#endif /* _LINUX_TIMERSHIELD_H */

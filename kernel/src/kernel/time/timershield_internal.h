@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * TimerShield: what kernel/time/ shares
+ */
+#ifndef _KERNEL_TIME_TIMERSHIELD_INTERNAL_H
+#define _KERNEL_TIME_TIMERSHIELD_INTERNAL_H
+
+#include <linux/hrtimer.h>
+#include <linux/percpu.h>
+#include <linux/timershield.h>
+
+#ifdef CONFIG_TIMERSHIELD
+
+/**
+ * struct timershield_stats - what the shield did on one CPU
+ * @masked:	how often a timer was passed over in favour of a later one
+ *		because it was masked
+ * @released:	timers that expired while masked and were served afterwards
+ * @avoided:	interrupts that these did not cause: one for each, less those
+ *		that served them
+ * @longest_hold: the longest time from expiry to service of such a timer, ns
+ *
+ * Written with the CPU's hrtimer base lock held, read without.
+ */
+struct timershield_stats {
+	u64	masked;
+	u64	released;
+	u64	avoided;
+	u64	longest_hold;
+};
+
+DECLARE_PER_CPU(struct timershield_stats, timershield_stats);
+
+static inline void timershield_count_masked(unsigned int cpu)
+{
+	per_cpu(timershield_stats, cpu).masked++;
+}
+
+bool timershield_is_on(void);
+void timershield_count_released(struct hrtimer *timer, ktime_t held, unsigned int nr);
+
+/* In hrtimer.c: switch this CPU's shield. Interrupts disabled. */
+void hrtimer_shield_on(void *unused);
+void hrtimer_shield_off(void *unused);
+
+/**
+ * timershield_timer_level - the level that a timer is to be queued at
+ * @timer: the timer
+ *
+ * The one place that decides whose timer it is.
+ *
+ * Context: the timer cannot expire meanwhile: it is not enqueued yet, or the
+ *	    lock of its base is held.
+ */
+static inline u8 timershield_timer_level(const struct hrtimer *timer)
+{
+	const struct task_struct *task;
+
+	if (timer->owner == TIMERSHIELD_OWNER_KERNEL)
+		return TIMERSHIELD_LEVEL_CRITICAL;
+	if (timer->owner != TIMERSHIELD_OWNER_SLEEPER)
+		return timer->owner_level;
+	task = container_of(timer, struct hrtimer_sleeper, timer)->task;
+	return task ? timershield_task_level(task) : TIMERSHIELD_LEVEL_CRITICAL;
+}
+
+#endif /* CONFIG_TIMERSHIELD */
+
+#endif /* _KERNEL_TIME_TIMERSHIELD_INTERNAL_H */
