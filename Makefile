@@ -11,6 +11,8 @@ FLAVOUR ?= preempt
 VARIANT ?= shielded
 SECONDS ?= 600
 KERNELS ?=
+CONFIG ?=
+LOCAL ?=
 export PYTHONDONTWRITEBYTECODE := 1
 
 help:
@@ -44,10 +46,11 @@ evaluate:
 soak: $(VENV)/ready
 	@$(TEST_LAB) soak --seconds $(SECONDS)
 
-#: make deb         Debian packages of a shielded kernel with this machine's configuration
+#: make deb         Debian packages of a shielded kernel with this machine's configuration,
+#:                  or with CONFIG=; LOCAL=1: only modules that are loaded now
 deb:
 	@lab/setup deb
-	@$(LAB) deb
+	@$(LAB) deb $(if $(CONFIG),--config $(CONFIG)) $(if $(LOCAL),--local-modules)
 
 #: make clean       remove what was built, except the kernel trees
 clean:

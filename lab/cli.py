@@ -133,6 +133,41 @@ def _test(arguments: argparse.Namespace) -> int:
         ))
 
 
+def _soak(arguments: argparse.Namespace) -> int:
+    from lab import testing
+    from lab.progress import Progress
+
+    with Progress() as progress:
+        return testing.run(progress, testing.Selection(
+            kernels=arguments.kernels, soak=arguments.seconds, host=False))
+
+
+def _deb(arguments: argparse.Namespace) -> int:
+    from lab import deb
+    from lab.progress import Progress
+
+    with Progress() as progress:
+        packages = deb.build(progress, arguments.config, arguments.local_modules)
+    for package in packages:
+        print(package)
+    print("install them with: apt-get install " + " ".join(map(str, packages)))
+    return 0
+
+
+def _evaluate(arguments: argparse.Namespace) -> int:
+    from lab import evaluation, systems
+    from lab.experiments.base import Context
+    from lab.progress import Progress
+
+    with Progress() as progress:
+        context = Context(
+            progress=progress, root=arguments.results,
+            platforms=systems.platforms(arguments.kernels or ["all"]),
+            jobs=100 if arguments.quick else 1000,
+        )
+        return evaluation.run(context, progress.step)
+
+
 def _csv(text: str) -> list[str]:
     return [t for t in text.split(",") if t]
 
@@ -158,6 +193,24 @@ def _add_run(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
     run.add_argument("--cpu", type=int, default=0, help="which CPU to measure on (0)")
     _add_results(run)
     run.set_defaults(run=_run)
+
+
+def _add_long(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    soak = verbs.add_parser("soak", help="timer churn on the debug kernels")
+    soak.add_argument("--seconds", type=int, default=600, help="of guest time (600)")
+    soak.add_argument("--kernels", type=_csv, metavar="LIST")
+    soak.set_defaults(run=_soak)
+    deb = verbs.add_parser("deb", help="Debian packages of a shielded kernel")
+    deb.add_argument("--config", type=Path, metavar="FILE",
+                     help="configuration to start from (the running kernel's)")
+    deb.add_argument("--local-modules", action="store_true",
+                     help="only modules that are loaded now: much faster, this machine only")
+    deb.set_defaults(run=_deb)
+    evaluate = verbs.add_parser("evaluate", help="all experiments on all kernels")
+    evaluate.add_argument("--kernels", type=_csv, metavar="LIST")
+    evaluate.add_argument("--quick", action="store_true", help="a tenth of the samples")
+    _add_results(evaluate)
+    evaluate.set_defaults(run=_evaluate)
 
 
 def _add_boot(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -202,6 +255,7 @@ def parser() -> argparse.ArgumentParser:
     only.add_argument("--guests-only", action="store_true", help="no tests outside guests")
     only.add_argument("--host-only", action="store_true", help="no guests")
     test.set_defaults(run=_test)
+    _add_long(verbs)
     return top
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lab import kconfig, patchset
 from lab.errors import LabError
-from lab.paths import BUILD, CONFIGS, KERNEL_BUILDS, LOGS
+from lab.paths import CONFIGS, KERNEL_BUILDS, LOGS
 from lab.progress import Progress
 from lab.tools import CROSS, require
 
@@ -163,7 +163,7 @@ def patched_tree(progress: Progress) -> Path:
             temporary = KERNEL_BUILDS / "src-timershield.new"
             shutil.rmtree(temporary, ignore_errors=True)
             temporary.mkdir()
-            names = {k.name for k in all_kernels()}
+            names = {k.name for k in all_kernels()} | {"deb"}
             entries = [str(p) for p in stock.iterdir() if p.name not in names]
             subprocess.run(["cp", "-al", *entries, str(temporary)], check=True)
             temporary.rename(tree)
@@ -185,7 +185,7 @@ def _make(kernel: Kernel, tree: Path, output: Path) -> list[str]:
     return command
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """Reproducible builds, and a cache shared by all build directories."""
     drop = {"ARCH", "CROSS_COMPILE", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "O"}
     return {
@@ -230,7 +230,7 @@ def configure(kernel: Kernel, tree: Path, output: Path) -> list[str]:
     new = output / ".config.new"
     done = subprocess.run(
         [*_make(kernel, tree, output), "allnoconfig", f"KCONFIG_CONFIG={new}"],
-        env={**_environment(), "KCONFIG_ALLCONFIG": str(fragment)},
+        env={**environment(), "KCONFIG_ALLCONFIG": str(fragment)},
         capture_output=True, text=True, check=False,
     )
     if done.returncode:
@@ -262,7 +262,7 @@ def build(kernel: Kernel, progress: Progress, jobs: int | None = None) -> Path:
         with log.open("w") as out, progress.bar(
             f"building {kernel.name}", OBJECTS[kernel.arch] if first else None
         ) as bar, subprocess.Popen(
-            command, env=_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             text=True, start_new_session=False,
         ) as process:
             assert process.stdout is not None
@@ -285,6 +285,3 @@ def require_build_tools(arch: str) -> None:
 def installed(kernel: Kernel) -> bool:
     """Whether an image is there, up to date or not."""
     return kernel.image.exists()
-
-
-__all__ = ["BUILD", "Kernel", "all_kernels", "build", "configure", "installed"]

@@ -11,3 +11,5 @@ KERNELS: tuple[str, ...] = (
     "x86_64-rt-debug",
     "arm64-rt-shielded",
 )
+SOAK: tuple[str, ...] = ("x86_64-rt-debug", "x86_64-preempt-debug")
+"""Where ``make soak`` runs."""

@@ -2,7 +2,7 @@
 """The table of guest tests, lab/guest/tests/suites.toml; docs/lab.md describes its keys."""
 
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ TABLE = GUEST / "tests" / "suites.toml"
 _KEYS: dict[str, type] = {
     "name": str, "program": str, "args": list, "kernels": list, "on-stock": str, "cpus": int,
     "append": str, "shield": bool, "icount": bool, "timeout": int, "alone": bool,
-    "selftest": str, "kunit": str,
+    "selftest": str, "kunit": str, "soak": str,
 }
 ON_STOCK = ("fail", "pass", "skip")
 
@@ -37,6 +37,12 @@ class Suite:
     alone: bool = False
     selftest: str = ""
     kunit: str = ""
+    soak: str = ""
+
+    def soaking(self, seconds: int) -> "Suite":
+        """The same suite, running for so many seconds of guest time."""
+        return replace(self, args=(*self.args, f"{self.soak}{seconds}"),
+                       timeout=2 * seconds + 120, kernels=("*",), alone=True)
 
     @property
     def target(self) -> str:

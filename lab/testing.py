@@ -26,6 +26,8 @@ class Selection:
 
     kernels: list[str] | None = None
     suites: list[str] = field(default_factory=list)
+    soak: int = 0
+    """Seconds of guest time; not 0: run only suites that can go on for as long as one likes."""
     host: bool = True
     guests: bool = True
 
@@ -112,7 +114,9 @@ def _guest_verdicts(
     progress: Progress, selection: Selection, show: Callable[[Verdict], None]
 ) -> None:
     table = suites.load()
-    names = selection.kernels or list(matrix.KERNELS)
+    names = selection.kernels or list(matrix.SOAK if selection.soak else matrix.KERNELS)
+    if selection.soak:
+        table = suites.Suites([s.soaking(selection.soak) for s in table.suites if s.soak])
     planned: list[Boot] = []
     for kernel in map(Kernel.parse, names):
         wanted = table.for_kernel(kernel, selection.suites)
