@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the benchmark knows about a queue. The loops that are timed are made
+ * for each contender by batches.h, so that they call it as directly as the
+ * kernel would.
+ */
+#ifndef CONTENDER_H
+#define CONTENDER_H
+
+#include <linux/hrtimer_types.h>
+#include <linux/timerqueue.h>
+#include <linux/types.h>
+
+/* Levels that the rivals with one tree per level provide for */
+#define MAX_LEVELS	128
+
+/* What is queued: the kernel's timer, and what a rival needs beyond it */
+struct bench_timer {
+	struct hrtimer timer;
+	ktime_t subtree_min;	/* min-augmented only */
+};
+
+/*
+ * Operations timed in one go. The counter of many CPUs advances in steps of
+ * 10 ns and more, so that one operation cannot be told from its neighbour.
+ */
+#define BATCH	32
+
+/**
+ * struct contender - a queue under test
+ * @name:	in tables
+ * @what:	one line on how it works
+ * @size:	of one queue in bytes
+ * @levels:	false for stock timerqueue, which ignores thresholds
+ * @level_offset: of the level in struct hrtimer
+ * @init:	makes an empty queue
+ * @add:	as shieldqueue_add()
+ * @del:	as shieldqueue_del()
+ * @first:	as shieldqueue_first(); which of equal expiries is free
+ * @highest:	as shieldqueue_highest()
+ * @dequeue_batch: @del of BATCH timers
+ * @enqueue_batch: @add of BATCH timers
+ * @query_batch: @first with BATCH thresholds
+ * @pop_batch:	@first with threshold 0, and @del, BATCH times
+ * @serve:	@highest and @del until the queue is empty; returns how often
+ *
+ * Operation i of a batch goes to queue i % queues.
+ */
+struct contender {
+	const char *name;
+	const char *what;
+	size_t size;
+	bool levels;
+	size_t level_offset;
+	void (*init)(void *queue);
+	bool (*add)(void *queue, struct hrtimer *timer);
+	bool (*del)(void *queue, struct hrtimer *timer);
+	struct hrtimer *(*first)(void *queue, u8 threshold);
+	struct hrtimer *(*highest)(void *queue, ktime_t now, u8 threshold);
+	void (*dequeue_batch)(void **queue, unsigned int queues,
+			      struct hrtimer **timer);
+	void (*enqueue_batch)(void **queue, unsigned int queues,
+			      struct hrtimer **timer);
+	void (*query_batch)(void **queue, unsigned int queues,
+			    const u8 *threshold, struct hrtimer **found);
+	void (*pop_batch)(void **queue, unsigned int queues,
+			  struct hrtimer **popped);
+	unsigned int (*serve)(void *queue);
+};
+
+extern const struct contender stock_contender;
+extern const struct contender shieldqueue_contender;
+extern const struct contender nearlevels_contender;
+extern const struct contender textbook_contender;
+extern const struct contender segmenttree_contender;
+extern const struct contender flatarray_contender;
+extern const struct contender minaugmented_contender;
+
+/* Stock first: it is what the others are compared with. */
+extern const struct contender *const contenders[];
+extern const size_t nr_contenders;
+
+#endif /* CONTENDER_H */

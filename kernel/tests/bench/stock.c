@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Stock timerqueue: the kernel's lib/timerqueue.c, which knows no levels */
+
+#include "contender.h"
+
+static void stock_init(void *queue)
+{
+	timerqueue_init_head(queue);
+}
+
+static bool stock_add(void *queue, struct hrtimer *timer)
+{
+	return timerqueue_add(queue, &timer->node);
+}
+
+static bool stock_del(void *queue, struct hrtimer *timer)
+{
+	return timerqueue_del(queue, &timer->node);
+}
+
+static struct hrtimer *stock_first(void *queue, u8 threshold)
+{
+	struct timerqueue_node *node = timerqueue_getnext(queue);
+
+	return node ? container_of(node, struct hrtimer, node) : NULL;
+}
+
+static struct hrtimer *stock_highest(void *queue, ktime_t now, u8 threshold)
+{
+	struct timerqueue_node *node = timerqueue_getnext(queue);
+
+	if (!node || node->expires > now)
+		return NULL;
+	return container_of(node, struct hrtimer, node);
+}
+
+#define PREFIX	stock
+#include "batches.h"
+
+const struct contender stock_contender = {
+	.name		= "timerqueue",
+	.what		= "stock: one rb-tree, no levels",
+	.size		= sizeof(struct timerqueue_head),
+	.levels		= false,
+	.level_offset	= offsetof(struct hrtimer, level),
+	CONTENDER_FUNCTIONS,
+};
