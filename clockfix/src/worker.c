@@ -395,8 +395,9 @@ bool worker_turn(struct clockfix *timer)
 		return false;
 	pick = earliest(timer);
 	if (pick.i == SLOT_NONE) {
+		/* what was submitted before the end has changed the count before */
 		if (atomic_load(&timer->dead))
-			return false;
+			return atomic_load(&timer->wake.count) != count;
 		wake_wait(&timer->wake, count);
 		return true;
 	}
