@@ -31,11 +31,11 @@ static int timed_out(long result, long value, int number)
 	return result < 0 ? -errno : -EBADMSG;
 }
 
-/* A relative time in units of UNIT that does not end before EXPIRY. */
+/* A relative time in units of UNIT, at least one, that does not end before EXPIRY. */
 static u64 units_until(u64 expiry, u64 unit, u64 *due)
 {
 	u64 time = now();
-	u64 units = (expiry - time + unit - 1) / unit;
+	u64 units = expiry > time ? (expiry - time + unit - 1) / unit : 1;
 
 	*due = time + units * unit;
 	return units;
@@ -326,31 +326,31 @@ static int wait_setitimer(u64 expiry, u64 *due)
 }
 
 const struct api apis[] = {
-	{ "clock_nanosleep", wait_clock_nanosleep },
-	{ "clock_nanosleep_realtime", wait_clock_nanosleep_realtime },
-	{ "clock_nanosleep_boottime", wait_clock_nanosleep_boottime },
-	{ "clock_nanosleep_tai", wait_clock_nanosleep_tai },
-	{ "nanosleep", wait_nanosleep },
-	{ "futex", wait_futex },
-	{ "futex_bitset", wait_futex_bitset },
-	{ "futex_realtime", wait_futex_realtime },
-	{ "poll", wait_poll },
-	{ "ppoll", wait_ppoll },
-	{ "select", wait_select },
-	{ "pselect", wait_pselect },
-	{ "epoll_wait", wait_epoll },
-	{ "epoll_pwait2", wait_epoll_pwait2 },
-	{ "sigtimedwait", wait_sigtimedwait },
-	{ "mq_timedreceive", wait_mq },
-	{ "semtimedop", wait_semtimedop },
-	{ "io_getevents", wait_io_getevents },
-	{ "timerfd", wait_timerfd },
-	{ "timerfd_realtime", wait_timerfd_realtime },
-	{ "timerfd_boottime", wait_timerfd_boottime },
-	{ "timer_settime_signal", wait_posix_signal },
-	{ "timer_settime_thread_id", wait_posix_thread },
-	{ "timer_settime_realtime", wait_posix_realtime },
-	{ "setitimer", wait_setitimer },
+	{ "clock_nanosleep", wait_clock_nanosleep, false },
+	{ "clock_nanosleep_realtime", wait_clock_nanosleep_realtime, true },
+	{ "clock_nanosleep_boottime", wait_clock_nanosleep_boottime, false },
+	{ "clock_nanosleep_tai", wait_clock_nanosleep_tai, true },
+	{ "nanosleep", wait_nanosleep, false },
+	{ "futex", wait_futex, false },
+	{ "futex_bitset", wait_futex_bitset, false },
+	{ "futex_realtime", wait_futex_realtime, true },
+	{ "poll", wait_poll, false },
+	{ "ppoll", wait_ppoll, false },
+	{ "select", wait_select, false },
+	{ "pselect", wait_pselect, false },
+	{ "epoll_wait", wait_epoll, false },
+	{ "epoll_pwait2", wait_epoll_pwait2, false },
+	{ "sigtimedwait", wait_sigtimedwait, false },
+	{ "mq_timedreceive", wait_mq, true },
+	{ "semtimedop", wait_semtimedop, false },
+	{ "io_getevents", wait_io_getevents, false },
+	{ "timerfd", wait_timerfd, false },
+	{ "timerfd_realtime", wait_timerfd_realtime, true },
+	{ "timerfd_boottime", wait_timerfd_boottime, false },
+	{ "timer_settime_signal", wait_posix_signal, false },
+	{ "timer_settime_thread_id", wait_posix_thread, false },
+	{ "timer_settime_realtime", wait_posix_realtime, true },
+	{ "setitimer", wait_setitimer, false },
 };
 
 const unsigned int api_count = ARRAY_SIZE(apis);

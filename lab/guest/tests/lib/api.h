@@ -8,12 +8,13 @@
 struct api {
 	const char *name;
 	/*
-	 * Arms a timer for EXPIRY (CLOCK_MONOTONIC, ns, more than 1 ms away) or
-	 * as soon after it as the call's unit allows, stores when it is due and
-	 * waits for it. Returns 0, or -errno if it ended otherwise than by the
-	 * timer: with -ENOSYS the kernel does not have the call.
+	 * Arms a timer for EXPIRY (CLOCK_MONOTONIC, ns) or as soon after it as
+	 * the call's unit allows, stores when it is due and waits for it.
+	 * Returns 0, or -errno if it ended otherwise than by the timer: with
+	 * -ENOSYS the kernel does not have the call.
 	 */
 	int (*wait)(u64 expiry, u64 *due);
+	bool settable;			/* by a clock that clock_settime() moves */
 };
 
 extern const struct api apis[];

@@ -18,7 +18,7 @@
 
 enum { PASSED, FAILED, SKIPPED = 4 };
 
-#define TEST_TIMEOUT 120	/* s */
+static unsigned int test_timeout = 120;	/* s */
 
 /* Shared by a test and all its processes; printed when the test has ended. */
 static struct {
@@ -83,6 +83,11 @@ void skip(const char *format, ...)
 	_exit(SKIPPED);
 }
 
+void set_test_timeout(unsigned int seconds)
+{
+	test_timeout = seconds;
+}
+
 unsigned int test_argument(void)
 {
 	return report->argument;
@@ -103,7 +108,7 @@ static void run_in_child(const struct test *test, unsigned int flags)
 
 static int wait_for_child(pid_t pid)
 {
-	struct timespec limit = { .tv_sec = TEST_TIMEOUT };
+	struct timespec limit = { .tv_sec = test_timeout };
 	int status;
 	sigset_t set;
 
@@ -111,7 +116,7 @@ static int wait_for_child(pid_t pid)
 	sigaddset(&set, SIGCHLD);
 	while (waitpid(pid, &status, WNOHANG) == 0) {
 		if (sigtimedwait(&set, NULL, &limit) < 0 && errno == EAGAIN) {
-			fault("not finished within %d s", TEST_TIMEOUT);
+			fault("not finished within %u s", test_timeout);
 			kill(pid, SIGKILL);
 			waitpid(pid, &status, 0);
 			break;

@@ -47,6 +47,9 @@ struct test {
 int run_tests(int argc, char **argv, const struct test *tests, size_t count,
 	      unsigned int flags);
 
+/* After how long a test counts as hung: 120 s unless set. */
+void set_test_timeout(unsigned int seconds);
+
 /* The running test's .argument. */
 unsigned int test_argument(void);
 
