@@ -307,7 +307,7 @@ static void usage(FILE *out)
 	fprintf(out,
 		"Usage: bench [OPTION]...\n"
 		"Compare shieldqueue with stock timerqueue and with its rivals.\n\n"
-		"  -n, --samples=N  batches to time of each operation, default 20000\n"
+		"  -n, --samples=N  batches to time of each operation, default 5000\n"
 		"  -t, --timers=N   only with N timers in the queue, not 1, 50, 1000, 100000\n"
 		"  -c, --cpu=N      CPU to run on, default the last one\n"
 		"  -o, --csv=FILE   write the table to FILE, too\n"
@@ -386,7 +386,7 @@ static int pin(int cpu)
 
 int main(int argc, char **argv)
 {
-	struct options options = { .samples = 20000, .cpu = -1 };
+	struct options options = { .samples = 5000, .cpu = -1 };
 	FILE *csv = NULL;
 	int ret;
 
