@@ -22,9 +22,11 @@
 
 /*
  * What a queue costs is, for the most part, branches that nobody can predict.
- * So which child exists, and to which the way leads, is computed, and only the
- * end of a loop is a branch. OPTIMIZER_HIDE_VAR() keeps the compiler from
- * turning it into branches again.
+ * So which child exists when levels are compared, and to which the way leads
+ * when a timer is added, is computed, and only the end of a loop is a branch.
+ * OPTIMIZER_HIDE_VAR() keeps the compiler from turning it into branches again.
+ * Queries do branch: their way leads to the left as a rule, and the CPU gains
+ * by going ahead.
  */
 
 /* Stands in for a missing child; its subtree level stays 0 */
