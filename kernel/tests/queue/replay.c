@@ -210,7 +210,7 @@ void replay(const u8 *data, size_t size)
 	r.timers = sizes[data[0] % REPLAY_SIZES];
 	r.spread_of_expiries = data[1];
 	r.spread_of_levels = data[2];
-	memset(r.timer, POISON, sizeof(r.timer));
+	memset(r.timer, POISON, r.timers * sizeof(r.timer[0]));
 	for (unsigned int i = 0; i < r.timers; i++)
 		timerqueue_init(&r.timer[i].node);
 
