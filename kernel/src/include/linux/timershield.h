@@ -105,7 +105,6 @@ static __always_inline void __timershield_switch(struct hrtimer_cpu_base *cpu_ba
 	WRITE_ONCE(cpu_base->threshold, level);
 }
 
-
 /**
  * timershield_switch - a CPU is about to run a task: mask the timers below it
  * @next: the task that runs next on this CPU

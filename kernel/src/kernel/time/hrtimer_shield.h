@@ -13,7 +13,6 @@
 #ifndef _KERNEL_TIME_HRTIMER_SHIELD_H
 #define _KERNEL_TIME_HRTIMER_SHIELD_H
 
-#include <linux/shieldqueue.h>
 #include <linux/timershield.h>
 
 #include "timershield_internal.h"
@@ -24,6 +23,8 @@ static inline struct hrtimer *hrtimer_leftmost(struct hrtimer_clock_base *base)
 }
 
 #ifdef CONFIG_TIMERSHIELD
+
+#include <linux/shieldqueue.h>
 
 /* Serving timers has a loop of its own when shielded: both are to be as fast */
 #define __shield_inline	__always_inline
@@ -74,7 +75,10 @@ static inline struct hrtimer *hrtimer_next(struct hrtimer_clock_base *base,
 }
 
 /* Only a shielded clock with timers may have none that counts */
-#define hrtimer_none(timer)	(!(timer))
+static inline bool hrtimer_none(const struct hrtimer *timer)
+{
+	return !timer;
+}
 
 /* Add a timer; true if it may be the next event of its CPU */
 static inline bool hrtimer_queue_add(struct hrtimer_clock_base *base, struct hrtimer *timer)
@@ -201,7 +205,10 @@ static inline struct hrtimer *hrtimer_next(struct hrtimer_clock_base *base,
 	return next ? container_of(next, struct hrtimer, node) : NULL;
 }
 
-#define hrtimer_none(timer)	false
+static inline bool hrtimer_none(const struct hrtimer *timer)
+{
+	return false;
+}
 
 static inline bool hrtimer_queue_add(struct hrtimer_clock_base *base, struct hrtimer *timer)
 {

@@ -23,9 +23,9 @@
 DEFINE_STATIC_KEY_FALSE(timershield_enabled);
 DEFINE_PER_CPU(struct timershield_stats, timershield_stats);
 
-/* Serializes switching; the value is also what a CPU that comes up starts with */
+/* Serializes switching. A CPU that comes up reads the state under the hotplug lock. */
 static DEFINE_MUTEX(timershield_mutex);
-static u8 timershield_on = IS_ENABLED(CONFIG_TIMERSHIELD_DEFAULT_ON);
+static bool timershield_on = IS_ENABLED(CONFIG_TIMERSHIELD_DEFAULT_ON);
 static bool timershield_ready;
 
 /* For __timershield_switch(), a header that cannot use tracepoints itself */
@@ -60,14 +60,15 @@ void timershield_count_released(struct hrtimer *timer, ktime_t held, unsigned in
 	trace_timershield_release(timer, held);
 }
 
-/* Bring all CPUs to the state that timershield_on asks for */
-static void timershield_apply(void)
+/* Switch all CPUs, and those to come. */
+static void timershield_set(bool on)
 {
 	lockdep_assert_held(&timershield_mutex);
 
 	cpus_read_lock();
+	timershield_on = on;
 	timershield_ready = true;
-	if (timershield_on) {
+	if (on) {
 		static_branch_enable_cpuslocked(&timershield_enabled);
 		on_each_cpu(hrtimer_shield_on, NULL, 1);
 	} else {
@@ -80,14 +81,16 @@ static void timershield_apply(void)
 static int timershield_sysctl_handler(const struct ctl_table *table, int write, void *buffer,
 				      size_t *lenp, loff_t *ppos)
 {
-	u8 old;
+	struct ctl_table on_table = *table;
+	u8 on;
 	int ret;
 
 	mutex_lock(&timershield_mutex);
-	old = timershield_on;
-	ret = proc_dou8vec_minmax(table, write, buffer, lenp, ppos);
-	if (!ret && write && timershield_on != old)
-		timershield_apply();
+	on = timershield_on;
+	on_table.data = &on;
+	ret = proc_dou8vec_minmax(&on_table, write, buffer, lenp, ppos);
+	if (!ret && write && on != timershield_on)
+		timershield_set(on);
 	mutex_unlock(&timershield_mutex);
 	return ret;
 }
@@ -95,8 +98,7 @@ static int timershield_sysctl_handler(const struct ctl_table *table, int write, 
 static struct ctl_table timershield_sysctl[] = {
 	{
 		.procname	= "timershield",
-		.data		= &timershield_on,
-		.maxlen		= sizeof(timershield_on),
+		.maxlen		= sizeof(u8),
 		.mode		= 0644,
 		.proc_handler	= timershield_sysctl_handler,
 		.extra1		= SYSCTL_ZERO,
@@ -135,7 +137,7 @@ __setup("timershield=", timershield_setup);
 static int __init timershield_init(void)
 {
 	mutex_lock(&timershield_mutex);
-	timershield_apply();
+	timershield_set(timershield_on);
 	mutex_unlock(&timershield_mutex);
 	return 0;
 }
