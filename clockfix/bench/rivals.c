@@ -217,29 +217,80 @@ static int run_clockfix(const struct rival *rival, const struct bench_options *o
 }
 
 const struct rival rivals[] = {
-	{ .name = "poll", .text = "polling loop on clock_gettime()", .run = run_poll },
-	{ "clock_nanosleep", "clock_nanosleep(), absolute", run_clock_nanosleep },
-	{ .name = "nanosleep", .text = "nanosleep()", .run = run_nanosleep },
-	{ .name = "futex", .text = "futex wait with a timeout", .run = run_futex },
-	{ .name = "margin-125us", .text = "clock_nanosleep() until 125 us before, then polling",
-	  .run = run_margin, .margin = 125000 },
-	{ .name = "clockfix-none", .text = "clockfix without prediction",
-	  .run = run_clockfix, .estimator = CLOCKFIX_ESTIMATOR_NONE },
-	{ .name = "clockfix-average", .text = "clockfix, the paper's average filter",
-	  .run = run_clockfix, .estimator = CLOCKFIX_ESTIMATOR_AVERAGE },
-	{ .name = "clockfix-max", .text = "clockfix, the paper's maximum filter",
-	  .run = run_clockfix, .estimator = CLOCKFIX_ESTIMATOR_MAX },
-	{ .name = "clockfix-quantile", .text = "clockfix, quantile tracker",
-	  .run = run_clockfix, .estimator = CLOCKFIX_ESTIMATOR_QUANTILE },
-	{ .name = "clockfix-decaying", .text = "clockfix, decaying maximum",
-	  .run = run_clockfix, .estimator = CLOCKFIX_ESTIMATOR_DECAYING_MAX },
-	{ .name = "clockfix-rank", .text = "clockfix, rank in a window",
-	  .run = run_clockfix, .estimator = CLOCKFIX_ESTIMATOR_RANK },
-	{ .name = "clockfix", .text = "clockfix as it comes",
-	  .run = run_clockfix, .estimator = CLOCKFIX_ESTIMATOR_DEFAULT },
-	{ .name = "clockfix-clock", .text = "clockfix, polling clock_gettime()",
-	  .run = run_clockfix, .estimator = CLOCKFIX_ESTIMATOR_DEFAULT,
-	  .source = CLOCKFIX_SOURCE_CLOCK },
+	{
+		.name = "poll",
+		.text = "polling loop on clock_gettime()",
+		.run = run_poll,
+	},
+	{
+		.name = "clock_nanosleep",
+		.text = "clock_nanosleep(), absolute",
+		.run = run_clock_nanosleep,
+	},
+	{
+		.name = "nanosleep",
+		.text = "nanosleep()",
+		.run = run_nanosleep,
+	},
+	{
+		.name = "futex",
+		.text = "futex wait with a timeout",
+		.run = run_futex,
+	},
+	{
+		.name = "margin-125us",
+		.text = "clock_nanosleep() until 125 us before, then polling",
+		.run = run_margin,
+		.margin = 125000,
+	},
+	{
+		.name = "clockfix-none",
+		.text = "clockfix without prediction",
+		.run = run_clockfix,
+		.estimator = CLOCKFIX_ESTIMATOR_NONE,
+	},
+	{
+		.name = "clockfix-average",
+		.text = "clockfix, the paper's average filter",
+		.run = run_clockfix,
+		.estimator = CLOCKFIX_ESTIMATOR_AVERAGE,
+	},
+	{
+		.name = "clockfix-max",
+		.text = "clockfix, the paper's maximum filter",
+		.run = run_clockfix,
+		.estimator = CLOCKFIX_ESTIMATOR_MAX,
+	},
+	{
+		.name = "clockfix-quantile",
+		.text = "clockfix, quantile tracker",
+		.run = run_clockfix,
+		.estimator = CLOCKFIX_ESTIMATOR_QUANTILE,
+	},
+	{
+		.name = "clockfix-decaying",
+		.text = "clockfix, decaying maximum",
+		.run = run_clockfix,
+		.estimator = CLOCKFIX_ESTIMATOR_DECAYING_MAX,
+	},
+	{
+		.name = "clockfix-rank",
+		.text = "clockfix, rank in a window",
+		.run = run_clockfix,
+		.estimator = CLOCKFIX_ESTIMATOR_RANK,
+	},
+	{
+		.name = "clockfix",
+		.text = "clockfix as it comes",
+		.run = run_clockfix,
+		.estimator = CLOCKFIX_ESTIMATOR_DEFAULT,
+	},
+	{
+		.name = "clockfix-clock",
+		.text = "clockfix, polling clock_gettime()",
+		.run = run_clockfix,
+		.source = CLOCKFIX_SOURCE_CLOCK,
+	},
 };
 
 const size_t rivals_count = sizeof(rivals) / sizeof(*rivals);

@@ -36,13 +36,15 @@
  *
  * A process that is stopped (SIGSTOP) or suspended finds its overdue jobs run when it goes on,
  * as any submitted for the past. A step of the time of day does not move CLOCK_MONOTONIC.
- * It does move CLOCK_TAI, which is noticed: jobs then run by the new time.
+ * It does move CLOCK_TAI, which is noticed at once (within half a second where only the kernel's
+ * offset of TAI is set): jobs then run by the new time.
  */
 #ifndef CLOCKFIX_H
 #define CLOCKFIX_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 #ifdef __cplusplus
@@ -143,9 +145,7 @@ struct clockfix_options {
 /* Fill in the defaults. */
 static inline void clockfix_options_init(struct clockfix_options *options)
 {
-	static const struct clockfix_options zero = { 0 };
-
-	*options = zero;
+	memset(options, 0, sizeof(*options));
 	options->size = sizeof(*options);
 	options->cpu = -1;
 	options->cpu_latency_us = -1;
@@ -235,9 +235,7 @@ struct clockfix_spec {
 
 static inline void clockfix_spec_init(struct clockfix_spec *spec)
 {
-	static const struct clockfix_spec zero = { 0 };
-
-	*spec = zero;
+	memset(spec, 0, sizeof(*spec));
 	spec->size = sizeof(*spec);
 	spec->clock = 1;	/* CLOCK_MONOTONIC, which strict C11 does not declare */
 }

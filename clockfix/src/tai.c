@@ -14,6 +14,9 @@
 /* Reads of two clocks differ by some ns from turn to turn; a step below this is no step. */
 #define STEP_MIN 1000
 
+/* ms: the kernel does not tell when merely its distance of TAI from UTC is set, as at boot */
+#define LOOK_EACH 500
+
 static int64_t measure(void)
 {
 	int64_t best = 0, least = INT64_MAX;
@@ -60,14 +63,13 @@ static void *watch(void *arg)
 	uint64_t expirations;
 
 	while (!atomic_load(&tai->stop)) {
-		if (poll(fds, 2, -1) < 0 || !fds[0].revents)
+		if (poll(fds, 2, LOOK_EACH) < 0)
 			continue;
-		if (read(tai->timer_fd, &expirations, sizeof(expirations)) < 0 &&
-		    errno == ECANCELED) {
+		if (fds[0].revents &&
+		    read(tai->timer_fd, &expirations, sizeof(expirations)) < 0)
 			arm(tai->timer_fd);
-			if (tai_update(tai))
-				wake_notify(tai->wake);
-		}
+		if (tai_update(tai))
+			wake_notify(tai->wake);
 	}
 	return NULL;
 }

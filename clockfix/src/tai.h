@@ -3,8 +3,9 @@
  * tai.h - the distance of CLOCK_TAI from CLOCK_MONOTONIC, and its steps
  *
  * Both clocks run at the same speed; their distance is constant but for steps. The kernel tells
- * of steps by cancelling a timerfd on CLOCK_REALTIME. A thread that blocks in read() on it is
- * started with the first job by CLOCK_TAI.
+ * of steps of the time of day by cancelling a timerfd on CLOCK_REALTIME. A thread that waits for
+ * that is started with the first job by CLOCK_TAI. A change of nothing but the kernel's offset of
+ * TAI is not told; the thread looks for it twice a second.
  */
 #ifndef CLOCKFIX_TAI_H
 #define CLOCKFIX_TAI_H

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* header.c - the header alone, first, in strict C11 without any feature macro */
+#include <clockfix.h>
+
+int main(void)
+{
+	struct clockfix_options options;
+	struct clockfix_spec spec;
+
+	clockfix_options_init(&options);
+	clockfix_spec_init(&spec);
+	return options.size != sizeof(options) || spec.size != sizeof(spec);
+}

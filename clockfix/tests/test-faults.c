@@ -1,0 +1,510 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * test-faults.c - what happens to programs: stopped, without a CPU, forked, interrupted,
+ * cancelled, the clock stepped, without privileges
+ *
+ * Nothing here depends on how fast the machine is, only on what must never happen and on what
+ * must have happened afterwards.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/timex.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <clockfix.h>
+
+#include "check.h"
+
+#define MS 1000000LL
+#define SEC (1000 * MS)
+
+static _Atomic int runs, early;
+static _Atomic int64_t most_missed, last_instant;
+
+static int64_t now(void)
+{
+	return clockfix_now(CLOCK_MONOTONIC);
+}
+
+static void nap(int64_t ns)
+{
+	struct timespec ts = { ns / SEC, ns % SEC };
+
+	while (nanosleep(&ts, &ts))
+		;
+}
+
+static void job(void *arg, const struct clockfix_run *run)
+{
+	clockid_t clock = arg ? CLOCK_TAI : CLOCK_MONOTONIC;
+
+	if (clockfix_now(clock) < run->instant)
+		atomic_fetch_add(&early, 1);
+	if ((int64_t)run->missed > atomic_load(&most_missed))
+		atomic_store(&most_missed, run->missed);
+	atomic_store(&last_instant, run->instant);
+	atomic_fetch_add(&runs, 1);
+}
+
+static struct clockfix *create(void)
+{
+	struct clockfix *timer = NULL;
+
+	atomic_store(&runs, 0);
+	atomic_store(&early, 0);
+	atomic_store(&most_missed, 0);
+	CHECK_EQ(clockfix_create(&timer, NULL), 0);
+	return timer;
+}
+
+static struct clockfix_stats *stats(struct clockfix *timer)
+{
+	static struct clockfix_stats s;
+
+	s.size = sizeof(s);
+	CHECK_EQ(clockfix_stats_read(timer, &s), 0);
+	return &s;
+}
+
+/* SIGSTOP for 1.5 s, in a process of its own as it stops all threads */
+static void stopped_child(void)
+{
+	struct clockfix *timer = create();
+	struct clockfix_spec spec;
+
+	clockfix_spec_init(&spec);
+	spec.start = now() + 10 * MS;
+	spec.period = MS;
+	spec.runs = 2500;
+	spec.missed = CLOCKFIX_MISSED_REPORT;
+	spec.fn = job;
+	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
+	for (int i = 0; i < 100; i++)
+		CHECK_EQ(clockfix_submit(timer, now() + i * 20 * MS, job, NULL, NULL), 0);
+	CHECK_EQ(clockfix_drain(timer), 0);
+	CHECK_EQ(atomic_load(&early), 0);
+	CHECK(atomic_load(&most_missed) > 1000);
+	CHECK(stats(timer)->missed > 1000);
+	CHECK_EQ(atomic_load(&runs), 2600 - (int)stats(timer)->missed);
+	CHECK(stats(timer)->lateness.max > SEC);
+	CHECK_EQ(clockfix_destroy(timer, 0), 0);
+	_exit(check_failed > 0);
+}
+
+static void the_process_is_stopped(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		stopped_child();
+	nap(300 * MS);
+	kill(pid, SIGSTOP);
+	nap(1500 * MS);
+	kill(pid, SIGCONT);
+	waitpid(pid, &status, 0);
+	CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
+}
+
+static atomic_bool hog_stop;
+
+static void *hog(void *arg)
+{
+	struct sched_param param = { .sched_priority = 90 };
+	cpu_set_t set;
+
+	(void)arg;
+	CPU_ZERO(&set);
+	CPU_SET(0, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+	if (sched_setscheduler(0, SCHED_FIFO, &param))
+		atomic_store(&hog_stop, true);
+	for (int64_t end = now() + 300 * MS; now() < end && !atomic_load(&hog_stop);)
+		;
+	return NULL;
+}
+
+static void the_cpu_is_taken_away(void)
+{
+	struct clockfix_options options;
+	struct clockfix *timer;
+	struct clockfix_spec spec;
+	pthread_t thread;
+
+	clockfix_options_init(&options);
+	options.cpu = 0;
+	options.flags = CLOCKFIX_STRICT;
+	clockfix_destroy(create(), 0);
+	if (clockfix_create(&timer, &options))
+		SKIP("CPU 0 can't be used");
+	clockfix_spec_init(&spec);
+	spec.start = now() + 10 * MS;
+	spec.period = 200000;
+	spec.runs = 2500;
+	spec.missed = CLOCKFIX_MISSED_CATCH_UP;
+	spec.fn = job;
+	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
+	pthread_create(&thread, NULL, hog, NULL);
+	pthread_join(thread, NULL);
+	CHECK_EQ(clockfix_drain(timer), 0);
+	CHECK_EQ(atomic_load(&runs), 2500);
+	CHECK_EQ(atomic_load(&early), 0);
+	printf("# latest start: %lld us\n", (long long)stats(timer)->lateness.max / 1000);
+	CHECK_EQ(clockfix_destroy(timer, 0), 0);
+	if (atomic_load(&hog_stop))
+		SKIP("SCHED_FIFO is not permitted: nothing took the CPU away");
+}
+
+/* Only CLOCK_TAI is stepped, by the offset that the kernel keeps for it: nobody else notices. */
+static bool tai_set(int seconds)
+{
+	struct timex tx = { .modes = ADJ_TAI, .constant = seconds };
+
+	return adjtimex(&tx) >= 0;
+}
+
+static int tai_get(void)
+{
+	struct timex tx = { 0 };
+
+	adjtimex(&tx);
+	return tx.tai;
+}
+
+static void the_clock_is_stepped(void)
+{
+	struct clockfix *timer;
+	struct clockfix_spec spec;
+	struct clockfix_capabilities caps = { .size = sizeof(caps) };
+	int tai = tai_get();
+	int64_t begin;
+
+	if (!tai_set(tai))
+		SKIP("no privilege to step CLOCK_TAI");
+	timer = create();
+	clockfix_spec_init(&spec);
+	spec.clock = CLOCK_TAI;
+	spec.start = clockfix_now(CLOCK_TAI) + 3600 * SEC;
+	spec.fn = job;
+	spec.arg = &spec;
+	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
+	CHECK_EQ(clockfix_capabilities_read(timer, &caps), 0);
+	CHECK_EQ(caps.tai_watch, 0);
+	nap(50 * MS);
+	CHECK_EQ(atomic_load(&runs), 0);
+
+	/* an hour forward: it runs now, though its worker was asleep for an hour */
+	begin = now();
+	CHECK(tai_set(tai + 3600));
+	CHECK_EQ(clockfix_drain(timer), 0);
+	CHECK(now() - begin < 10 * SEC);
+	CHECK_EQ(atomic_load(&runs), 1);
+
+	/* back while a job waits: it waits on */
+	spec.start = clockfix_now(CLOCK_TAI) + 300 * MS;
+	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
+	begin = now();
+	CHECK(tai_set(tai + 3599));
+	CHECK_EQ(clockfix_drain(timer), 0);
+	CHECK(now() - begin >= 1200 * MS);
+	CHECK_EQ(atomic_load(&runs), 2);
+	CHECK_EQ(atomic_load(&early), 0);
+	CHECK_EQ(stats(timer)->tai_steps, 2);
+	tai_set(tai);
+	CHECK_EQ(clockfix_destroy(timer, 0), 0);
+}
+
+static void a_child_has_no_worker(void)
+{
+	struct clockfix *timer = create();
+	struct clockfix_sleeper *sleeper;
+	pid_t pid;
+	int status;
+
+	CHECK_EQ(clockfix_sleeper_create(&sleeper, NULL), 0);
+	CHECK_EQ(clockfix_submit(timer, now() + 100 * MS, job, NULL, NULL), 0);
+	pid = fork();
+	if (!pid) {
+		struct clockfix_stats s = { .size = sizeof(s) };
+		struct clockfix *own;
+
+		CHECK_EQ(clockfix_submit(timer, now(), job, NULL, NULL), -ECHILD);
+		CHECK_EQ(clockfix_cancel(timer, 1), -ECHILD);
+		CHECK_EQ(clockfix_drain(timer), -ECHILD);
+		CHECK_EQ(clockfix_stats_read(timer, &s), -ECHILD);
+		CHECK_EQ(clockfix_destroy(timer, 0), 0);
+		/* one of its own works, and so does a sleeper */
+		CHECK_EQ(clockfix_create(&own, NULL), 0);
+		CHECK_EQ(clockfix_submit(own, now(), job, NULL, NULL), 0);
+		CHECK_EQ(clockfix_destroy(own, 0), 0);
+		CHECK_EQ(atomic_load(&runs), 1);
+		CHECK_EQ(clockfix_sleep_until(sleeper, CLOCK_MONOTONIC, now() + MS), 0);
+		clockfix_sleeper_destroy(sleeper);
+		_exit(check_failed > 0);
+	}
+	waitpid(pid, &status, 0);
+	CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
+	CHECK_EQ(clockfix_drain(timer), 0);
+	CHECK_EQ(atomic_load(&runs), 1);
+	clockfix_sleeper_destroy(sleeper);
+	CHECK_EQ(clockfix_destroy(timer, 0), 0);
+}
+
+static _Atomic int signals;
+static pthread_t signal_thread;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	signal_thread = pthread_self();
+	atomic_fetch_add(&signals, 1);
+}
+
+static void signals_do_not_reach_the_worker(void)
+{
+	struct sigaction action = { .sa_handler = on_signal }, old;
+	struct clockfix *timer = create();
+
+	sigaction(SIGUSR1, &action, &old);
+	CHECK_EQ(clockfix_submit(timer, now() + 100 * MS, job, NULL, NULL), 0);
+	for (int i = 0; i < 20; i++) {
+		kill(getpid(), SIGUSR1);
+		nap(MS);
+	}
+	CHECK(atomic_load(&signals) > 0);
+	CHECK(pthread_equal(signal_thread, pthread_self()));
+	CHECK_EQ(clockfix_drain(timer), 0);
+	CHECK_EQ(atomic_load(&runs), 1);
+	CHECK_EQ(stats(timer)->disturbed, 0);
+	CHECK_EQ(clockfix_destroy(timer, 0), 0);
+	sigaction(SIGUSR1, &old, NULL);
+}
+
+static _Atomic int sleeping, result;
+
+static void *sleep_long(void *arg)
+{
+	atomic_store(&sleeping, 1);
+	atomic_store(&result, clockfix_sleep_until(arg, CLOCK_MONOTONIC, now() + 3600 * SEC));
+	return NULL;
+}
+
+static void a_signal_ends_sleep_until(void)
+{
+	struct sigaction action = { .sa_handler = on_signal }, old;
+	struct clockfix_sleeper *sleeper;
+	pthread_t thread;
+
+	sigaction(SIGUSR1, &action, &old);
+	CHECK_EQ(clockfix_sleeper_create(&sleeper, NULL), 0);
+	atomic_store(&sleeping, 0);
+	atomic_store(&result, 1);
+	pthread_create(&thread, NULL, sleep_long, sleeper);
+	while (atomic_load(&result) == 1) {
+		nap(5 * MS);
+		if (atomic_load(&sleeping) && atomic_load(&result) == 1)
+			pthread_kill(thread, SIGUSR1);
+	}
+	pthread_join(thread, NULL);
+	CHECK_EQ(atomic_load(&result), -EINTR);
+	clockfix_sleeper_destroy(sleeper);
+	sigaction(SIGUSR1, &old, NULL);
+}
+
+static void a_thread_is_cancelled_in_sleep_until(void)
+{
+	struct clockfix_sleeper *sleeper;
+	pthread_t thread;
+	void *status;
+
+	CHECK_EQ(clockfix_sleeper_create(&sleeper, NULL), 0);
+	pthread_create(&thread, NULL, sleep_long, sleeper);
+	nap(20 * MS);
+	pthread_cancel(thread);
+	pthread_join(thread, &status);
+	CHECK(status == PTHREAD_CANCELED);
+	/* the sleeper is as good as before */
+	CHECK_EQ(clockfix_sleep_until(sleeper, CLOCK_MONOTONIC, now() + MS), 0);
+	clockfix_sleeper_destroy(sleeper);
+}
+
+static void *submit_until_cancelled(void *arg)
+{
+	for (;;) {
+		clockfix_job handle;
+
+		clockfix_submit(arg, now() + SEC, job, NULL, &handle);
+		clockfix_cancel(arg, handle);
+		pthread_testcancel();
+	}
+	return NULL;
+}
+
+static void a_submitter_is_cancelled(void)
+{
+	struct clockfix *timer = create();
+	pthread_t thread;
+
+	for (int i = 0; i < 20; i++) {
+		pthread_create(&thread, NULL, submit_until_cancelled, timer);
+		nap(2 * MS);
+		pthread_cancel(thread);
+		pthread_join(thread, NULL);
+		/* nobody holds the mutex */
+		CHECK_EQ(clockfix_submit(timer, now(), job, NULL, NULL), 0);
+	}
+	CHECK_EQ(clockfix_drain(timer), 0);
+	CHECK_EQ(atomic_load(&runs), 20);
+	CHECK_EQ(clockfix_destroy(timer, 0), 0);
+}
+
+static void sleep_until_is_never_early(void)
+{
+	static const clockid_t clocks[] = { CLOCK_MONOTONIC, CLOCK_TAI };
+	struct clockfix_stats s = { .size = sizeof(s) };
+	struct clockfix_sleeper *sleeper;
+	uint64_t rng = 11;
+
+	CHECK_EQ(clockfix_sleeper_create(&sleeper, NULL), 0);
+	for (int i = 0; i < 2000; i++) {
+		clockid_t clock = clocks[i % 2];
+		int64_t instant = clockfix_now(clock) + check_random(&rng) % 300000;
+
+		CHECK_EQ(clockfix_sleep_until(sleeper, clock, instant), 0);
+		CHECK(clockfix_now(clock) >= instant);
+	}
+	CHECK_EQ(clockfix_sleep_until(sleeper, CLOCK_REALTIME, 0), -EINVAL);
+	CHECK_EQ(clockfix_sleep_until(NULL, CLOCK_MONOTONIC, 0), -EINVAL);
+	CHECK_EQ(clockfix_sleep_until(sleeper, CLOCK_MONOTONIC, -1), -EINVAL);
+	CHECK_EQ(clockfix_sleeper_stats_read(sleeper, &s), 0);
+	CHECK_EQ(s.jobs, 2000);
+	clockfix_sleeper_destroy(sleeper);
+}
+
+static void deadlocks(void *arg, const struct clockfix_run *run)
+{
+	_Atomic int *wrong = arg;
+
+	atomic_store(wrong, clockfix_drain(run->timer) != -EDEADLK ||
+			    clockfix_destroy(run->timer, 0) != -EDEADLK ||
+			    clockfix_cancel_wait(run->timer, run->job) != -EDEADLK);
+}
+
+static void jobs_do_not_wait_for_themselves(void)
+{
+	struct clockfix *timer = create();
+	static _Atomic int wrong = 1;
+
+	CHECK_EQ(clockfix_submit(timer, now(), deadlocks, (void *)&wrong, NULL), 0);
+	CHECK_EQ(clockfix_drain(timer), 0);
+	CHECK_EQ(wrong, 0);
+	CHECK_EQ(clockfix_destroy(timer, 0), 0);
+}
+
+static void slow(void *arg, const struct clockfix_run *run)
+{
+	(void)run;
+	atomic_store((_Atomic int *)arg, 1);
+	nap(100 * MS);
+	atomic_store((_Atomic int *)arg, 2);
+}
+
+static void cancel_wait_waits(void)
+{
+	struct clockfix *timer = create();
+	static _Atomic int phase;
+	clockfix_job handle;
+
+	CHECK_EQ(clockfix_submit(timer, now(), slow, (void *)&phase, &handle), 0);
+	while (!atomic_load(&phase))
+		nap(MS);
+	CHECK_EQ(clockfix_cancel(timer, handle), -EINPROGRESS);
+	CHECK_EQ(clockfix_cancel_wait(timer, handle), 0);
+	CHECK_EQ(atomic_load(&phase), 2);
+	CHECK_EQ(clockfix_cancel_wait(timer, handle), -ENOENT);
+	CHECK_EQ(clockfix_destroy(timer, 0), 0);
+}
+
+/* An ordinary user gets a timer that works, and is told what it lacks. */
+static void unprivileged_child(void)
+{
+	struct rlimit none = { 0, 0 };
+	struct clockfix_capabilities caps = { .size = sizeof(caps) };
+	struct clockfix_options options;
+	struct clockfix *timer;
+
+	setrlimit(RLIMIT_RTPRIO, &none);
+	setrlimit(RLIMIT_MEMLOCK, &none);
+	if (setgid(65534) || setuid(65534))
+		_exit(77);
+	clockfix_options_init(&options);
+	options.cpu = 0;
+	options.policy = SCHED_FIFO;
+	options.priority = 50;
+	options.cpu_latency_us = 0;
+	options.flags = CLOCKFIX_LOCK_MEMORY;
+	CHECK_EQ(clockfix_create(&timer, &options), 0);
+	CHECK_EQ(clockfix_capabilities_read(timer, &caps), 0);
+	CHECK_EQ(caps.affinity, 0);
+	CHECK_EQ(caps.scheduling, -EPERM);
+	CHECK(caps.memory == -EPERM || caps.memory == -ENOMEM);
+	CHECK_EQ(caps.cpu_latency, -EACCES);
+	CHECK_EQ(caps.timer_slack, 0);
+	CHECK_EQ(clockfix_submit(timer, now(), job, NULL, NULL), 0);
+	CHECK_EQ(clockfix_destroy(timer, 0), 0);
+	CHECK_EQ(atomic_load(&runs), 1);
+	options.flags |= CLOCKFIX_STRICT;
+	CHECK_EQ(clockfix_create(&timer, &options), -EPERM);
+	_exit(check_failed > 0);
+}
+
+static void without_privileges(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		unprivileged_child();
+	waitpid(pid, &status, 0);
+	CHECK(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		SKIP("not root: can't become somebody else");
+	CHECK_EQ(WEXITSTATUS(status), 0);
+}
+
+static void options_take_effect(void)
+{
+	struct clockfix_capabilities caps = { .size = sizeof(caps) };
+	struct clockfix_options options;
+	struct clockfix *timer;
+
+	clockfix_options_init(&options);
+	options.cpu = 0;
+	options.policy = SCHED_FIFO;
+	options.priority = 50;
+	options.flags = CLOCKFIX_LOCK_MEMORY | CLOCKFIX_STRICT;
+	if (clockfix_create(&timer, &options))
+		SKIP("no privilege for SCHED_FIFO or locked memory");
+	CHECK_EQ(clockfix_capabilities_read(timer, &caps), 0);
+	CHECK_EQ(caps.affinity, 0);
+	CHECK_EQ(caps.scheduling, 0);
+	CHECK_EQ(caps.memory, 0);
+	CHECK_EQ(caps.cpu_latency, CLOCKFIX_NOT_ASKED);
+	CHECK_EQ(clockfix_destroy(timer, 0), 0);
+	options.cpu = 1023;
+	CHECK_EQ(clockfix_create(&timer, &options), -EINVAL);
+}
+
+CHECK_MAIN(TEST(the_process_is_stopped), TEST(the_cpu_is_taken_away),
+	   TEST(the_clock_is_stepped), TEST(a_child_has_no_worker),
+	   TEST(signals_do_not_reach_the_worker), TEST(a_signal_ends_sleep_until),
+	   TEST(a_thread_is_cancelled_in_sleep_until), TEST(a_submitter_is_cancelled),
+	   TEST(sleep_until_is_never_early), TEST(jobs_do_not_wait_for_themselves),
+	   TEST(cancel_wait_waits), TEST(without_privileges), TEST(options_take_effect))
