@@ -63,6 +63,10 @@ static void find(struct list *list, const struct slot *slot, uint32_t *path)
 	for (unsigned int level = list->height; level--;) {
 		for (;;) {
 			next = link_get(list, i, level);
+			/* it is needed if this level goes no further: fetch both at once */
+			if (level)
+				__builtin_prefetch(slot_at(list->slots,
+							   link_get(list, i, level - 1)));
 			/* what stopped the level above stops this one, too */
 			if (next == known)
 				break;

@@ -27,7 +27,8 @@ static bool grow(struct slots *slots)
 
 	if (slots->chunks == CHUNKS)
 		return false;
-	mem = pf_alloc(size);
+	/* a timer with few jobs does without */
+	mem = pf_alloc(size, slots->chunks > 0);
 	if (!mem)
 		return false;
 	if (slots->lock_memory && mlock(mem, size))

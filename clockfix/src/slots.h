@@ -19,8 +19,8 @@
 
 #define SLOT_NONE	UINT32_MAX
 #define SLOT_LEVELS	11	/* a quarter of the jobs rises a level: enough for 4^11 */
-#define CHUNK_SLOTS	4096u
-#define CHUNKS		4096u	/* 16 M slots */
+#define CHUNK_SLOTS	16384u	/* 2 MB: a huge page */
+#define CHUNKS		1024u	/* 16 M slots */
 
 /* phase of a job, in the lower half of slot.state; the upper half is the generation */
 enum phase {

@@ -24,7 +24,6 @@ struct clockfix {
 	_Atomic bool drop;		/* what is pending does not run */
 	_Atomic uint32_t draining;	/* threads in clockfix_drain() */
 	_Atomic uint32_t drained;	/* what they wait on */
-	_Atomic uint64_t seq;		/* order of submission */
 	struct list list[BASES];
 	struct slots slots;
 
@@ -35,8 +34,9 @@ struct clockfix {
 	uint32_t handed_last;		/* end of the queue of slots given back to submitters */
 	struct waiter waiter;
 
-	/* submitters', under @mutex */
+	/* submitters', under @mutex; not in a cache line that the worker polls */
 	pthread_mutex_t mutex __attribute__((aligned(64)));
+	_Atomic uint64_t seq;		/* order of submission; jobs that submit count, too */
 	_Atomic uint64_t added, cancelled;
 	uint32_t handed_first;
 	uint32_t limbo[BASES];		/* cancelled while the worker held it */

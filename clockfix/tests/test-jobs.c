@@ -354,7 +354,7 @@ static void no_memory_changes_nothing(void)
 	int ret = -ENOMEM;
 
 	clockfix_options_init(&options);
-	options.job_reserve = 10000;
+	options.job_reserve = 40000;
 	sim_reset();
 	for (int64_t fail = 0; ret; fail++) {
 		CHECK(fail < 10);
@@ -369,7 +369,7 @@ static void no_memory_changes_nothing(void)
 
 	setup();
 	sim.alloc_fail = 1;
-	for (ret = 0; !ret && timer->slots.used < 20000;)
+	for (ret = 0; !ret && timer->slots.used < 40000;)
 		ret = clockfix_submit(timer, sim.now + (int64_t)timer->slots.used, job, NULL,
 				      NULL);
 	CHECK_EQ(ret, -ENOMEM);

@@ -35,14 +35,23 @@ int pf_sleep(int64_t until)
 	return -clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
 }
 
-void *pf_alloc(size_t size)
+void *pf_alloc(size_t size, bool huge)
 {
-	void *mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	/* twice the size contains a piece that is aligned to its size; the rest goes back */
+	char *mem = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			 -1, 0);
+	size_t before;
 
 	if (mem == MAP_FAILED)
 		return NULL;
-	/* a wish: a search in a million jobs spares most of its TLB misses */
-	madvise(mem, size, MADV_HUGEPAGE);
+	before = -(uintptr_t)mem & (size - 1);
+	if (before)
+		munmap(mem, before);
+	munmap(mem + before + size, size - before);
+	mem += before;
+	/* a wish: a search among a million jobs spares most of its TLB misses */
+	if (huge)
+		madvise(mem, size, MADV_HUGEPAGE);
 	return mem;
 }
 

@@ -58,8 +58,8 @@ void pf_futex_wake(const _Atomic uint32_t *word);
 /* Sleep in a thread of the caller's; 0 or -EINTR. A cancellation point. */
 int pf_sleep(int64_t until);
 
-/* memory for job slots: zeroed, aligned to cache lines, in huge pages if the system has them */
-void *pf_alloc(size_t size);
+/* memory for job slots: zeroed, 2 MB each, if wished in a huge page where the system has one */
+void *pf_alloc(size_t size, bool huge);
 void pf_free(void *mem, size_t size);
 
 #endif

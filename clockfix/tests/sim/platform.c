@@ -112,8 +112,9 @@ int pf_sleep(int64_t until)
 	return ret == -ETIMEDOUT ? 0 : ret;
 }
 
-void *pf_alloc(size_t size)
+void *pf_alloc(size_t size, bool huge)
 {
+	(void)huge;
 	if (!sim.alloc_fail)
 		return NULL;
 	if (sim.alloc_fail > 0)

@@ -51,7 +51,7 @@ void pf_low_power_wait(const void *word, uint32_t val, uint64_t counter);
 int pf_futex_wait(const _Atomic uint32_t *word, uint32_t val, int64_t until);
 void pf_futex_wake(const _Atomic uint32_t *word);
 int pf_sleep(int64_t until);
-void *pf_alloc(size_t size);
+void *pf_alloc(size_t size, bool huge);
 void pf_free(void *mem, size_t size);
 
 bool cpu_counter_sound(void);
