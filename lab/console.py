@@ -22,9 +22,9 @@ HARMLESS = re.compile(r"WARNING: .*(?:deprecated|unmet)")
 
 
 def reports(console: str) -> list[str]:
-    """The lines of ``console`` that report something wrong."""
+    """The lines of a console, or of a kernel's log, that report something wrong."""
     return [
-        line
+        re.sub(r"^<\d+>", "", line)
         for line in console.splitlines()
         if REPORT.search(line) and not HARMLESS.search(line)
     ]

@@ -35,7 +35,7 @@ def run(progress: Progress) -> int:
 
 def _print(store: Store) -> None:
     console = Console(highlight=False, width=118)
-    table = Table(title=f"Response time in us of a 1 kHz FIFO-99 job, Linux 6.12, {PLATFORM}",
+    table = Table(title=f"Response time in µs of a 1 kHz FIFO-99 job, Linux 6.12, {PLATFORM}",
                   caption=response_section.NOT_SHOWN)
     table.add_column("load")
     table.add_column("kernel")

@@ -72,7 +72,12 @@ def _steps(samples: Samples) -> tuple[Samples, Samples]:
 
 def distribution(curves: list[Curve], unit: str, prefix: str) -> str:
     """A CDF, and beside it the tail on a logarithmic axis."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+    key = 0.19 * ((len(curves) + 1) // 2)
+    figure, axes_by_name = plt.subplot_mosaic(
+        [["left", "right"], ["key", "key"]], figsize=(9, 3.3 + key), layout="constrained",
+        height_ratios=[3.3, key],
+    )
+    left, right = axes_by_name["left"], axes_by_name["right"]
     for curve in curves:
         values, share = _steps(curve.samples)
         style = {
@@ -93,7 +98,9 @@ def distribution(curves: list[Curve], unit: str, prefix: str) -> str:
     for axes in (left, right):
         axes.set_xlabel(unit)
         axes.ticklabel_format(axis="x", useOffset=False)
-    left.legend(loc="lower right", fontsize=7.5)
+    axes_by_name["key"].axis("off")
+    axes_by_name["key"].legend(*left.get_legend_handles_labels(), loc="center", ncols=2,
+                               fontsize=7.5)
     return to_svg(figure, prefix)
 
 

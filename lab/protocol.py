@@ -27,6 +27,7 @@ class Type(IntEnum):
     DATA = 6
     TAINT = 7
     END = 8
+    LOG = 9
 
 
 class ProtocolError(Exception):
@@ -98,6 +99,7 @@ class Transcript:
         self.outcomes: list[Outcome] = []
         self.boot_taint = 0
         self.ended = False
+        self.log = ""
         self._file: str | None = None
 
     def add(self, frame: Frame) -> None:
@@ -108,6 +110,8 @@ class Transcript:
                 raise ProtocolError(f"the guest speaks version {version}, not {VERSION}")
         elif frame.type is Type.END:
             self.ended = True
+        elif frame.type is Type.LOG:
+            self.log += frame.payload.decode(errors="replace")
         elif frame.type is Type.BEGIN:
             self.outcomes.append(Outcome(frame.payload.decode(errors="replace")))
         elif frame.type is Type.TAINT and frame.command == NO_COMMAND:

@@ -282,6 +282,7 @@ def _follow(process: subprocess.Popen[bytes], watch: _Watch, run: Run, patience:
 
 def _judge(run: Run) -> None:
     run.reports = console_text.reports(run.console)
+    run.reports += [r for r in console_text.reports(run.transcript.log) if r not in run.reports]
     if run.failure is None and not run.transcript.ended:
         run.failure = "the guest ended before its commands did"
     if run.failure is None and run.reports:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lab import guests, host_tests, kernels, matrix, qemu, suites
+from lab import guests, host_tests, kernels, matrix, qemu, self_test, suites
 from lab.errors import LabError
 from lab.kernels import Kernel
 from lab.paths import BUILD
@@ -133,6 +133,10 @@ def _guest_verdicts(
             show(verdict)
             continue
         planned += boots(kernel, wanted)
+    if planned and not selection.suites:
+        with progress.bar("guests that go wrong on purpose", None):
+            for verdict in self_test.run(planned[0].kernel):
+                show(verdict)
     _boot_all(progress, planned, show)
 
 

@@ -79,8 +79,8 @@ def _response(store: Store, platform: str, modes: dict[str, str]) -> Iterator[Go
     name, found = max(loaded.items(), key=lambda item: item[1].maximum)
     more = found.maximum - idle.maximum
     yield Goal(
-        f"{platform}: maximum within {MAXIMUM_NS / 1000:g} us of the same kernel's without load",
-        f"largest difference {more / 1000:+.2f} us, in {name}",
+        f"{platform}: maximum within {MAXIMUM_NS / 1000:g} µs of the same kernel's without load",
+        f"largest difference {more / 1000:+.2f} µs, in {name}",
         more <= MAXIMUM_NS,
     )
 

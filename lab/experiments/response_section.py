@@ -45,7 +45,7 @@ def table(store: Store, modes: dict[str, str]) -> Table:
             if system and store.has(system, scenario):
                 rows.append([title, *row(store, system, mode, scenario)[0]])
                 title = ""
-    return Table(HEAD, rows, "Response times in us, from the release of a job to its end; "
+    return Table(HEAD, rows, "Response times in µs, from the release of a job to its end; "
                  "nearest-rank percentiles.", text_columns=2)
 
 
@@ -60,7 +60,7 @@ def _overview(store: Store, platform: str, modes: dict[str, str]) -> Figure:
                 s = summarize(store.table(system, scenario, "jobs")["response_ns"])
                 values[mode] = (s.p50 / 1000, s.maximum / 1000)
         rows.append(plots.Bars(titles[scenario], values))
-    svg = plots.ranges(rows, "response time in us", f"overview-{platform}")
+    svg = plots.ranges(rows, "response time in µs", f"overview-{platform}")
     return Figure(svg, f"{platform}: response time of the job, median to maximum.")
 
 
@@ -82,7 +82,7 @@ def _figures(
                 label = f"{store.meta(system)['titles'][scenario]}, {MODE_TITLES[mode]}"
                 curves.append(plots.Curve(label, mode, load, samples))
         if len({c.load for c in curves}) > 1:
-            svg = plots.distribution(curves, "response time in us", f"cdf-{platform}-{number}")
+            svg = plots.distribution(curves, "response time in µs", f"cdf-{platform}-{number}")
             count = max(len(c.samples) for c in curves)
             figures.append(Figure(
                 svg, f"{platform}: {title}. {count:,} jobs a curve; left the distribution, "
@@ -123,10 +123,10 @@ def _others(store: Store, modes: dict[str, str]) -> Table | None:
         if rows[i][0] == rows[i - 1][0]:
             rows[i][0] = ""
     return Table(
-        ["load", "kernel", "p50", "p99", "max", "periods", "missed", "early", "spare rounds/us",
+        ["load", "kernel", "p50", "p99", "max", "periods", "missed", "early", "spare rounds/µs",
          "timer interrupts"],
         rows,
-        "Response times in us of the low-priority tasks, from release to end; spare rounds: "
+        "Response times in µs of the low-priority tasks, from release to end; spare rounds: "
         "what a SCHED_IDLE counter still got.",
         text_columns=2,
     )

@@ -25,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/klog.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -32,6 +33,8 @@
 #include <unistd.h>
 
 #define MAX_WORDS 64
+#define SYSLOG_ACTION_READ_ALL 3
+#define SYSLOG_ACTION_SIZE_BUFFER 10
 #define COMMANDS "/lab/commands"
 
 struct command {
@@ -258,6 +261,23 @@ static void run_line(unsigned int number, char *line)
 	say_taint(number);
 }
 
+/*
+ * The kernel's whole log: on PREEMPT_RT the console is written by a thread, which
+ * may be a second behind.
+ */
+static void send_log(void)
+{
+	int size = klogctl(SYSLOG_ACTION_SIZE_BUFFER, NULL, 0);
+	char *text = size > 0 ? malloc(size) : NULL;
+
+	if (!text)
+		return;
+	size = klogctl(SYSLOG_ACTION_READ_ALL, text, size);
+	if (size > 0)
+		port_send(PORT_LOG, PORT_NO_COMMAND, text, size);
+	free(text);
+}
+
 static void run_commands(void)
 {
 	unsigned int number = 0;
@@ -300,6 +320,7 @@ int main(void)
 	say_hello();
 	say_taint(PORT_NO_COMMAND);
 	run_commands();
+	send_log();
 	port_send(PORT_END, PORT_NO_COMMAND, NULL, 0);
 	port_drain();
 	system_restart();

@@ -33,6 +33,7 @@ enum port_type {
 	PORT_DATA = 6,		/* contents of the file named last */
 	PORT_TAINT = 7,		/* u64 /proc/sys/kernel/tainted, sent when it changed */
 	PORT_END = 8,		/* all commands were run */
+	PORT_LOG = 9,		/* a part of the kernel's log, which comes before the end */
 };
 
 #define PORT_TIMED_OUT	(-1)

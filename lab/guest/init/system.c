@@ -121,11 +121,13 @@ unsigned long long system_taint(void)
 int system_write(const char *path, const char *value)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	char line[256];
 	int ret = 0;
 
 	if (fd < 0)
 		return -errno;
-	if (write(fd, value, strlen(value)) < 0)
+	snprintf(line, sizeof(line), "%s\n", value);
+	if (write(fd, line, strlen(line)) < 0)
 		ret = -errno;
 	close(fd);
 	return ret;

@@ -17,7 +17,7 @@ const char *system_find_port(void);
 /* system_taint() - /proc/sys/kernel/tainted */
 unsigned long long system_taint(void);
 
-/* system_write() - write @value to the file @path; 0 or -errno */
+/* system_write() - write the line @value to the file @path; 0 or -errno */
 int system_write(const char *path, const char *value);
 
 /* system_restart() - end the machine's run; does not return */
