@@ -65,16 +65,16 @@ static void check_queue(struct kunit *test)
 	struct shieldqueue_test *t = test->priv;
 	struct hrtimer *timer, *before = NULL;
 
-	KUNIT_EXPECT_PTR_EQ(test, rb_first_cached(&t->head.rb_root),
+	KUNIT_ASSERT_PTR_EQ(test, rb_first_cached(&t->head.rb_root),
 			    rb_first(&t->head.rb_root.rb_root));
 	for (timer = first_in_order(t); timer; timer = next_in_order(timer)) {
 		struct rb_node *rb = &timer->node.node;
 
-		KUNIT_EXPECT_EQ(test, timer->subtree_level,
+		KUNIT_ASSERT_EQ(test, timer->subtree_level,
 				max3(timer->level, child_level(rb->rb_left),
 				     child_level(rb->rb_right)));
 		if (before)
-			KUNIT_EXPECT_LE(test, before->node.expires,
+			KUNIT_ASSERT_LE(test, before->node.expires,
 					timer->node.expires);
 		before = timer;
 	}
@@ -97,8 +97,8 @@ static void check_answers(struct kunit *test, ktime_t now, u8 threshold)
 		    (!highest || timer->level > highest->level))
 			highest = timer;
 	}
-	KUNIT_EXPECT_NULL(test, found);
-	KUNIT_EXPECT_PTR_EQ(test, shieldqueue_highest(&t->head, now, threshold),
+	KUNIT_ASSERT_NULL(test, found);
+	KUNIT_ASSERT_PTR_EQ(test, shieldqueue_highest(&t->head, now, threshold),
 			    highest);
 }
 
