@@ -106,20 +106,23 @@ static unsigned int class_of(int64_t length)
 }
 
 /*
- * If what has come lately does not fit what came before, what came before is of no use: three
- * of the last eight above a prediction that two in a hundred should exceed, or all eight in the
- * lower quarter of those seen.
+ * If what has come lately does not fit what came before, what came before is of no use: four of
+ * the last eight above what two in a hundred should exceed, or the last sixteen all in the lower
+ * quarter of those seen. By chance, among independent values, the one happens once in 300,000
+ * sleeps, the other once in four billion. Returns how many of the last values to keep, 0: all.
  */
-static bool regime_changed(struct regime *reg, int32_t value)
+static uint32_t regime_changed(struct regime *reg, int32_t value)
 {
 	const struct window *win = &reg->window;
 	int64_t quarter = win->count ? win->sorted[win->count / 4] : 0;
-	uint32_t mask = (1u << RECENT) - 1;
 
-	reg->above = (reg->above << 1 | (value > reg->ranked)) & mask;
-	reg->below = (reg->below << 1 | (value < quarter)) & mask;
-	return win->count > 2 * RECENT &&
-	       (__builtin_popcount(reg->above) >= 3 || reg->below == mask);
+	reg->above = reg->above << 1 | (value > reg->ranked);
+	reg->below = reg->below << 1 | (value < quarter);
+	if (win->count <= 2 * RECENT)
+		return 0;
+	if (__builtin_popcount(reg->above & 0xff) >= 4)
+		return RECENT / 2;
+	return (reg->below & 0xffff) == 0xffff ? RECENT : 0;
 }
 
 /*
@@ -141,13 +144,13 @@ static void regime_judge_trial(struct estimator *est, struct regime *reg, int32_
 static void regime_learn(struct estimator *est, struct regime *reg, int32_t value)
 {
 	bool trial = reg->prediction < reg->ranked;
-	bool changed = regime_changed(reg, value);
+	uint32_t keep = regime_changed(reg, value);
 
 	window_add(&reg->window, value);
 	if (trial) {
 		regime_judge_trial(est, reg, value);
-	} else if (changed) {
-		window_shrink(&reg->window, RECENT);
+	} else if (keep) {
+		window_shrink(&reg->window, keep);
 		reg->above = 0;
 		reg->below = 0;
 		est->changes++;

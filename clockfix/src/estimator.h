@@ -15,7 +15,7 @@
 
 #define WINDOW_MAX	256
 #define CLASSES		6	/* REGIME: of lengths of sleep */
-#define RECENT		8	/* REGIME: values that a change is judged by */
+#define RECENT		16	/* REGIME: values that a change is judged by */
 
 /* The last values, in order of arrival and in order of size. */
 struct window {

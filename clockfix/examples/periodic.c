@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* periodic.c - a control loop of 1 kHz on the last CPU, real-time if it is permitted */
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <clockfix.h>
+
+struct loop {
+	uint64_t steps, missed;
+};
+
+static void control(void *arg, const struct clockfix_run *run)
+{
+	struct loop *loop = arg;
+
+	/* read sensors, compute, drive actuators */
+	loop->steps++;
+	loop->missed += run->missed;
+}
+
+int main(void)
+{
+	struct clockfix_capabilities caps = { .size = sizeof(caps) };
+	struct clockfix_stats stats = { .size = sizeof(stats) };
+	struct clockfix_options options;
+	struct clockfix_spec spec;
+	struct loop loop = { 0 };
+	struct clockfix *timer;
+	int ret;
+
+	clockfix_options_init(&options);
+	options.cpu = sysconf(_SC_NPROCESSORS_ONLN) - 1;
+	options.policy = SCHED_FIFO;
+	options.priority = 80;
+	options.flags = CLOCKFIX_LOCK_MEMORY;
+	ret = clockfix_create(&timer, &options);
+	if (ret) {
+		fprintf(stderr, "periodic: no timer: %s\n", strerror(-ret));
+		return 1;
+	}
+	clockfix_capabilities_read(timer, &caps);
+	if (caps.scheduling)
+		printf("running without SCHED_FIFO: %s\n", strerror(-caps.scheduling));
+	if (caps.memory)
+		printf("running without locked memory: %s\n", strerror(-caps.memory));
+
+	clockfix_spec_init(&spec);
+	spec.start = clockfix_now(CLOCK_MONOTONIC) + 10000000;
+	spec.period = 1000000;
+	spec.runs = 1000;
+	spec.missed = CLOCKFIX_MISSED_REPORT;
+	spec.fn = control;
+	spec.arg = &loop;
+	ret = clockfix_schedule(timer, &spec, NULL);
+	if (!ret)
+		ret = clockfix_drain(timer);
+	clockfix_stats_read(timer, &stats);
+	printf("%" PRIu64 " steps, %" PRIu64 " missed; started late by (median, 99 %%, max): "
+	       "%" PRId64 ", %" PRId64 ", %" PRId64 " ns\n", loop.steps, loop.missed,
+	       clockfix_histogram_quantile(&stats.lateness, 0.5),
+	       clockfix_histogram_quantile(&stats.lateness, 0.99), stats.lateness.max);
+	clockfix_destroy(timer, 0);
+	return ret ? 1 : 0;
+}
