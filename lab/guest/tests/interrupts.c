@@ -27,8 +27,8 @@ struct sleeper {
 static void sleep_periodically(void *argument)
 {
 	struct sleeper *sleeper = argument;
-	u64 period = 1 * MSEC + sleeper->number * 379 * USEC;
-	u64 next = sleeper->start + sleeper->number * 13 * USEC;
+	u64 period = 1 * MSEC + (sleeper->number + 1) * 379 * USEC;
+	u64 next = sleeper->start + (sleeper->number + 1) * 13 * USEC;
 
 	while (next < sleeper->end) {
 		sleep_until(next);

@@ -153,7 +153,6 @@ static void to_a_middle_level(void)
 	scene->has_hog = true;
 	scene->hog = FIFO(50);
 	scene->hog_length = scene->length + 5 * MSEC;
-	scene->release = by_exiting;
 	upper->policy = FIFO(60);
 	lower->policy = FIFO(20);
 	scene_run(scene);

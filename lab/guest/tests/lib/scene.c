@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 #define SETUP (6 * MSEC)		/* until start, and ... */
-#define SETUP_PER_OWNER (500 * USEC)	/* ... for each owner */
+#define SETUP_PER_OWNER (500 * USEC)	/* ... for each owner; in ticks without ... */
+#define SETUP_TICKS 4			/* ... high resolution */
 #define LOST SEC			/* after which a timer counts as lost */
 
 struct scene *scene_new(unsigned int owners)
@@ -68,6 +69,7 @@ static void hog(void *argument)
 		if (scene->hog_yields)
 			sched_yield();
 	}
+	pause();
 }
 
 static void run(void *argument)
@@ -87,10 +89,21 @@ static void run(void *argument)
 		pause();
 }
 
+/* How long it takes to start OWNERS processes and see them sleep. */
+static u64 setup_time(unsigned int owners)
+{
+	struct timespec tick;
+
+	clock_getres(CLOCK_MONOTONIC, &tick);
+	if (tick.tv_nsec > 1)
+		return (owners + 4) * SETUP_TICKS * (u64)tick.tv_nsec;
+	return SETUP + owners * SETUP_PER_OWNER;
+}
+
 static void start_owners(struct scene *scene)
 {
 	scene->waiting = scene->owners + scene->has_runner;
-	scene->start = now() + SETUP + scene->owners * SETUP_PER_OWNER;
+	scene->start = now() + setup_time(scene->owners);
 	for (unsigned int i = 0; i < scene->owners; i++) {
 		struct owner *owner = &scene->owner[i];
 

@@ -102,16 +102,29 @@ void *shared_memory(size_t size)
 
 pid_t spawn(struct policy policy, int cpu, void (*function)(void *), void *argument)
 {
-	pid_t pid = fork();
+	static unsigned int *started;
+	unsigned int before;
+	pid_t pid;
 
+	if (!started)
+		started = shared_memory(sizeof(*started));
+	before = *started;
+	pid = fork();
 	require(pid >= 0, "fork: %s", strerror(errno));
-	if (pid)
+	if (pid) {
+		require(wait_while(started, before, now() + 10 * SEC),
+			"process %d does not start", pid);
 		return pid;
+	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_TIMERSLACK, 1);
 	if (policy.policy != SCHED_DEADLINE || online_cpus() > 1)
 		pin(cpu);
 	become(policy);
+	/* A context switch, by which the shield learns of the policy for certain. */
+	sleep_for(1);
+	__atomic_store_n(started, before + 1, __ATOMIC_RELEASE);
+	wake_all(started);
 	function(argument);
 	_exit(0);
 }

@@ -52,7 +52,10 @@ bool kernel_is_rt(void);
 /* Memory shared with all processes started afterwards; zeroed, resident. */
 void *shared_memory(size_t size);
 
-/* Starts a process; it dies with the test, and exits when FUNCTION returns. */
+/*
+ * Starts a process and waits until it is about to call FUNCTION; it exits when
+ * that returns, and dies with the test.
+ */
 pid_t spawn(struct policy policy, int cpu, void (*function)(void *), void *argument);
 
 /* Waits until the process sleeps in the kernel. */
