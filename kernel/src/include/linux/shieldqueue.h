@@ -81,6 +81,28 @@ static inline struct rb_node *shieldqueue_second(const struct rb_node *leftmost)
 }
 
 /**
+ * shieldqueue_expired_after - May there be other expired timers?
+ * @head:	the queue
+ * @timer:	a timer of the queue, of all that are eligible the earliest
+ * @now:	the time, on the queue's clock, in ns
+ *
+ * Constant time.
+ *
+ * Return: false if no timer but @timer expires at @now or before. True if one
+ * does, or if @timer is not the earliest of all levels.
+ */
+static inline bool shieldqueue_expired_after(struct timerqueue_head *head,
+					     struct hrtimer *timer, ktime_t now)
+{
+	struct hrtimer *second;
+
+	if (rb_first_cached(&head->rb_root) != &timer->node.node)
+		return true;
+	second = shieldqueue_entry(shieldqueue_second(&timer->node.node));
+	return second && second->node.expires <= now;
+}
+
+/**
  * shieldqueue_highest - The expired timer to serve next
  * @head:	the queue
  * @now:	the time, on the queue's clock, in ns
@@ -95,14 +117,11 @@ static inline struct rb_node *shieldqueue_second(const struct rb_node *leftmost)
 static inline struct hrtimer *shieldqueue_highest(struct timerqueue_head *head,
 						  ktime_t now, u8 threshold)
 {
-	struct hrtimer *first, *second;
+	struct hrtimer *first;
 
 	first = shieldqueue_entry(rb_first_cached(&head->rb_root));
 	if (!first || first->node.expires > now)
 		return NULL;
-	second = shieldqueue_entry(shieldqueue_second(&first->node.node));
-	if (first->level >= threshold && (!second || second->node.expires > now))
-		return first;
 	return __shieldqueue_highest(head, now, threshold);
 }
 
