@@ -168,6 +168,23 @@ def _evaluate(arguments: argparse.Namespace) -> int:
         return evaluation.run(context, progress.step)
 
 
+def _patches(arguments: argparse.Namespace) -> int:
+    from lab import kernels, patch_check, testing
+    from lab.progress import Progress
+
+    with Progress() as progress:
+        stock = kernels.stock_tree(progress)
+        verdicts = patch_check.style(stock)
+        if not arguments.style_only:
+            verdicts += patch_check.new_warnings(progress, arguments.platform)
+            verdicts += patch_check.each_builds(stock, progress, arguments.platform)
+        for verdict in verdicts:
+            testing.show(progress, verdict)
+    failed = sum(v.failed for v in verdicts)
+    print(f"{sum(v.passed for v in verdicts)} passed, {failed} failed")
+    return 1 if failed else 0
+
+
 def _csv(text: str) -> list[str]:
     return [t for t in text.split(",") if t]
 
@@ -200,6 +217,11 @@ def _add_long(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     soak.add_argument("--seconds", type=int, default=600, help="of guest time (600)")
     soak.add_argument("--kernels", type=_csv, metavar="LIST")
     soak.set_defaults(run=_soak)
+    patches = verbs.add_parser(
+        "patches", help="checkpatch, warnings, and whether every kernel patch builds by itself")
+    patches.add_argument("--platform", default="x86_64-preempt", metavar="ARCH-FLAVOUR")
+    patches.add_argument("--style-only", action="store_true", help="checkpatch only")
+    patches.set_defaults(run=_patches)
     deb = verbs.add_parser("deb", help="Debian packages of a shielded kernel")
     deb.add_argument("--config", type=Path, metavar="FILE",
                      help="configuration to start from (the running kernel's)")

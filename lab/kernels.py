@@ -153,27 +153,37 @@ def stock_tree(progress: Progress) -> Path:
     return tree
 
 
+def link_copy(stock: Path, tree: Path, progress: Progress) -> None:
+    """Make ``tree`` a copy of the stock tree, unless it is there already.
+
+    The copy consists of hard links: whoever changes a file in it must replace the file.
+    """
+    if tree.exists():
+        return
+    progress.step(f"copying the source tree to {tree}")
+    temporary = tree.with_name(tree.name + ".new")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir()
+    names = {k.name for k in all_kernels()} | {"deb"}
+    entries = [str(p) for p in stock.iterdir() if p.name not in names]
+    subprocess.run(["cp", "-al", *entries, str(temporary)], check=True)
+    temporary.rename(tree)
+
+
 def patched_tree(progress: Progress) -> Path:
     """The source tree with src/ and patches/ on it, brought up to date file by file."""
     stock = stock_tree(progress)
     tree = KERNEL_BUILDS / "src-timershield"
     with locked("source"):
-        if not tree.exists():
-            progress.step("copying the source tree")
-            temporary = KERNEL_BUILDS / "src-timershield.new"
-            shutil.rmtree(temporary, ignore_errors=True)
-            temporary.mkdir()
-            names = {k.name for k in all_kernels()} | {"deb"}
-            entries = [str(p) for p in stock.iterdir() if p.name not in names]
-            subprocess.run(["cp", "-al", *entries, str(temporary)], check=True)
-            temporary.rename(tree)
+        link_copy(stock, tree, progress)
         changed = patchset.sync(stock, tree, patchset.Patchset())
         if changed:
             progress.step(f"kernel source brought up to date: {len(changed)} files")
     return tree
 
 
-def _make(kernel: Kernel, tree: Path, output: Path) -> list[str]:
+def make_command(kernel: Kernel, tree: Path, output: Path) -> list[str]:
+    """The beginning of a call of the kernel's make."""
     command = ["make", "-C", str(tree), f"O={output}", f"ARCH={kernel.arch}"]
     prefix = CROSS[kernel.arch]
     compiler = f"{prefix}gcc"
@@ -201,20 +211,23 @@ def environment() -> dict[str, str]:
     }
 
 
-def _output_directory(kernel: Kernel, tree: Path) -> Path:
+def output_directory(kernel: Kernel, tree: Path) -> Path:
     """The build directory, below its source tree: Kbuild then passes the compiler relative
-    paths only, so that stock and patched kernels share the compiler cache. A link stands
-    where the build tree is looked for.
+    paths only, so that stock and patched kernels share the compiler cache.
     """
     output = tree / kernel.name
     output.mkdir(exist_ok=True)
+    return output
+
+
+def _link(kernel: Kernel, tree: Path) -> None:
+    """Put a link to the build directory where it is looked for."""
     link = kernel.build
     target = Path(tree.name) / kernel.name
     if not link.is_symlink() or link.readlink() != target:
         if link.exists() or link.is_symlink():
             raise LabError(f"{link} exists and is not the lab's: remove it")
         link.symlink_to(target)
-    return output
 
 
 def configure(kernel: Kernel, tree: Path, output: Path) -> list[str]:
@@ -229,7 +242,7 @@ def configure(kernel: Kernel, tree: Path, output: Path) -> list[str]:
     fragment.write_text(kconfig.text(wanted))
     new = output / ".config.new"
     done = subprocess.run(
-        [*_make(kernel, tree, output), "allnoconfig", f"KCONFIG_CONFIG={new}"],
+        [*make_command(kernel, tree, output), "allnoconfig", f"KCONFIG_CONFIG={new}"],
         env={**environment(), "KCONFIG_ALLCONFIG": str(fragment)},
         capture_output=True, text=True, check=False,
     )
@@ -251,12 +264,13 @@ def build(kernel: Kernel, progress: Progress, jobs: int | None = None) -> Path:
     require_build_tools(kernel.arch)
     tree = patched_tree(progress) if kernel.patched else stock_tree(progress)
     with locked(kernel.name):
-        output = _output_directory(kernel, tree)
+        output = output_directory(kernel, tree)
+        _link(kernel, tree)
         for symbol in configure(kernel, tree, output):
             progress.step(f"{kernel.name}: this tree does not know {symbol}")
         log = LOGS / f"kernel-{kernel.name}.log"
         LOGS.mkdir(parents=True, exist_ok=True)
-        command = [*_make(kernel, tree, output), f"-j{jobs or os.cpu_count() or 1}",
+        command = [*make_command(kernel, tree, output), f"-j{jobs or os.cpu_count() or 1}",
                    TARGET[kernel.arch]]
         first = not (output / "vmlinux").exists()
         with log.open("w") as out, progress.bar(

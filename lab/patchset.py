@@ -31,10 +31,12 @@ class Patchset:
 
     new_files: Path = NEW_FILES
     patches: Path = PATCHES
+    limit: int | None = None
+    """Only so many patches, from the first on."""
 
     def patch_list(self) -> list[Path]:
         """The patches in the order in which they apply."""
-        return sorted(self.patches.glob("*.patch"))
+        return sorted(self.patches.glob("*.patch"))[: self.limit]
 
     def new_file_list(self) -> list[str]:
         """Paths, relative to a Linux tree, of the files that the project adds."""

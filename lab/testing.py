@@ -111,7 +111,7 @@ def _keep(kernel: Kernel, suite: Suite, outcome: Outcome, console: str) -> None:
 
 
 def _guest_verdicts(
-    progress: Progress, selection: Selection, show: Callable[[Verdict], None]
+    progress: Progress, selection: Selection, count: Callable[[Verdict], None]
 ) -> None:
     table = suites.load()
     names = selection.kernels or list(matrix.SOAK if selection.soak else matrix.KERNELS)
@@ -130,17 +130,17 @@ def _guest_verdicts(
         except LabError as error:
             verdict = Verdict(f"{kernel.name} build")
             verdict.fail(str(error))
-            show(verdict)
+            count(verdict)
             continue
         planned += boots(kernel, wanted)
     if planned and not selection.suites:
         with progress.bar("guests that go wrong on purpose", None):
             for verdict in self_test.run(planned[0].kernel):
-                show(verdict)
-    _boot_all(progress, planned, show)
+                count(verdict)
+    _boot_all(progress, planned, count)
 
 
-def _boot_all(progress: Progress, planned: list[Boot], show: Callable[[Verdict], None]) -> None:
+def _boot_all(progress: Progress, planned: list[Boot], count: Callable[[Verdict], None]) -> None:
     with progress.bar("guest tests", len(planned)) as bar, ThreadPoolExecutor(
         qemu.default_jobs()
     ) as pool:
@@ -148,7 +148,7 @@ def _boot_all(progress: Progress, planned: list[Boot], show: Callable[[Verdict],
         try:
             for future in futures:
                 for verdict in future.result():
-                    show(verdict)
+                    count(verdict)
                 bar.advance()
         except BaseException:
             qemu.stop_all()
@@ -156,18 +156,23 @@ def _boot_all(progress: Progress, planned: list[Boot], show: Callable[[Verdict],
             raise
 
 
+def show(progress: Progress, verdict: Verdict) -> None:
+    """One line for the verdict, and what there is to say about failures."""
+    word = "FAILED" if verdict.failed else "ok" if verdict.passed else "skipped"
+    counts = f"{verdict.passed} passed, {verdict.failed} failed"
+    if verdict.skipped:
+        counts += f", {verdict.skipped} skipped"
+    progress.step(f"{word:8}{verdict.name}: {counts}")
+    for note in verdict.notes:
+        progress.step("        " + note.replace("\n", "\n        "))
+
+
 def run(progress: Progress, selection: Selection) -> int:
     """Run everything selected; return the exit status."""
     totals = Verdict("all")
 
-    def show(verdict: Verdict) -> None:
-        word = "FAILED" if verdict.failed else "ok" if verdict.passed else "skipped"
-        counts = f"{verdict.passed} passed, {verdict.failed} failed"
-        if verdict.skipped:
-            counts += f", {verdict.skipped} skipped"
-        progress.step(f"{word:8}{verdict.name}: {counts}")
-        for note in verdict.notes:
-            progress.step(f"        {note}")
+    def count(verdict: Verdict) -> None:
+        show(progress, verdict)
         totals.passed += verdict.passed
         totals.failed += verdict.failed
 
@@ -175,8 +180,8 @@ def run(progress: Progress, selection: Selection) -> int:
         for test in host_tests.TESTS:
             with progress.bar(test.name, None):
                 verdict = test.run()
-            show(verdict)
+            count(verdict)
     if selection.guests:
-        _guest_verdicts(progress, selection, show)
+        _guest_verdicts(progress, selection, count)
     print(f"{totals.passed} passed, {totals.failed} failed", flush=True)
     return 1 if totals.failed or not totals.passed else 0

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a kernel maintainer checks before reading: style, warnings, and every patch by itself."""
+
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+from lab import kernels, patchset
+from lab.kernel_tools import series
+from lab.kernels import Kernel
+from lab.patchset import Patchset
+from lab.paths import KERNEL_BUILDS
+from lab.progress import Progress
+from lab.tools import require
+from lab.verdict import Verdict
+
+IGNORED = "FILE_PATH_CHANGES,MISSING_SIGN_OFF,NO_AUTHOR_SIGN_OFF"
+"""New files have their maintainers in the cover letter, and who sends the series signs it."""
+DIRECTORIES = ("kernel/time/", "kernel/sched/", "lib/", "fs/", "init/")
+_WHERE = re.compile(r":\d+(:\d+)?:")
+
+
+def style(stock: Path) -> list[Verdict]:
+    """checkpatch.pl --strict on every mail of the series."""
+    verdicts = []
+    with tempfile.TemporaryDirectory(prefix="timershield-") as name:
+        for file, text in series.mails(Patchset()).items():
+            if not file.endswith(".patch"):
+                continue
+            mail = Path(name) / file
+            mail.write_text(text)
+            done = subprocess.run(
+                ["perl", "scripts/checkpatch.pl", "--strict", "--quiet", "--terse",
+                 "--show-types", f"--ignore={IGNORED}", str(mail)],
+                cwd=stock, capture_output=True, text=True, check=False,
+            )
+            verdict = Verdict(f"checkpatch {file}", passed=int(not done.returncode))
+            if done.returncode:
+                verdict.fail(done.stdout.replace(f"{name}/", "").rstrip())
+            verdicts.append(verdict)
+    return verdicts
+
+
+def _compile(kernel: Kernel, tree: Path, targets: list[str], *options: str) -> tuple[int, str]:
+    output = kernels.output_directory(kernel, tree)
+    kernels.configure(kernel, tree, output)
+    done = subprocess.run(
+        [*kernels.make_command(kernel, tree, output), "-j2", "-k", *options, *targets],
+        env=kernels.environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout
+
+
+def _existing(tree: Path, targets: list[str]) -> list[str]:
+    return [t for t in targets if (tree / t).is_dir() or (tree / t).with_suffix(".c").exists()]
+
+
+def each_builds(stock: Path, progress: Progress, platform: str) -> list[Verdict]:
+    """Every patch on top of those before it, with CONFIG_TIMERSHIELD off and on."""
+    verdicts = []
+    total = len(Patchset().patch_list())
+    tree = KERNEL_BUILDS / "src-each"
+    with kernels.locked("source-each"):
+        kernels.link_copy(stock, tree, progress)
+        for count in range(total + 1):
+            changed = patchset.sync(stock, tree, Patchset(limit=count))
+            what = changed[-1] if not count else Patchset().patch_list()[count - 1].name
+            for variant in ("stock", "shielded"):
+                kernel = Kernel.parse(f"{platform}-{variant}")
+                with progress.bar(f"building after {what}, {variant}", None):
+                    status, text = _compile(kernel, tree, _existing(tree, list(DIRECTORIES)))
+                verdict = Verdict(f"{platform} {variant} builds after {what}",
+                                  passed=int(not status))
+                if status:
+                    verdict.fail("\n".join(re.findall(r"^.*(?:error|Error).*$", text, re.M)))
+                verdicts.append(verdict)
+    return verdicts
+
+
+def _warnings(kernel: Kernel, tree: Path, objects: list[str]) -> dict[str, str]:
+    """What gcc -W1 and sparse say, without line numbers -> with them."""
+    _, text = _compile(kernel, tree, _existing(tree, objects), "W=1", "C=2", "-B")
+    found = re.findall(r"^\S+:\d+:.*(?:warning|error):.*$", text, re.MULTILINE)
+    return {_WHERE.sub(":", line.removeprefix("../")): line for line in found}
+
+
+def new_warnings(progress: Progress, platform: str) -> list[Verdict]:
+    """Warnings of W=1 and sparse that the stock kernel's files do not have."""
+    require("sparse")
+    stock, tree = kernels.stock_tree(progress), kernels.patched_tree(progress)
+    paths = {p for patch in Patchset().patch_list() for p in patchset.patched_paths(patch)}
+    paths |= set(Patchset().new_file_list())
+    objects = sorted(p[:-2] + ".o" for p in paths if p.endswith(".c") and "kunit" not in p)
+    verdicts = []
+    for variant in ("stock", "shielded"):
+        with progress.bar(f"warnings, {platform}, TIMERSHIELD as in {variant}", None):
+            before = _warnings(Kernel.parse(f"{platform}-stock"), stock, objects)
+            after = _warnings(Kernel.parse(f"{platform}-{variant}"), tree, objects)
+        verdict = Verdict(f"{platform} no new warnings, {variant}")
+        for key in sorted(set(after) - set(before)):
+            verdict.fail(after[key])
+        verdict.passed = int(not verdict.failed)
+        verdicts.append(verdict)
+    return verdicts
