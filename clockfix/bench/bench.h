@@ -33,6 +33,7 @@ struct bench_options {
 	uint64_t jobs;		/* per cell at most */
 	double seconds;		/* per cell at most */
 	unsigned int rounds;
+	uint32_t late_ppm;
 	const char *intervals, *rivals;
 	const char *json, *csv, *plot, *samples;
 	bool quiet;

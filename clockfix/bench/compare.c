@@ -128,9 +128,10 @@ static int run_rounds(const struct bench_options *opt, struct cell *cells, size_
 
 static int plot(const struct bench_options *opt)
 {
-	const char *script = getenv("CLOCKFIX_PLOT");
-	char *const argv[] = { "python3", (char *)(script ? script : PLOT_SCRIPT),
-			       (char *)opt->json, (char *)opt->plot, NULL };
+	/* where it is installed, or in the sources if it is not */
+	const char *script = access(PLOT_SCRIPT, R_OK) ? PLOT_SOURCE : PLOT_SCRIPT;
+	char *const argv[] = { "python3", (char *)script, (char *)opt->json, (char *)opt->plot,
+			       NULL };
 	int status;
 	pid_t pid;
 

@@ -49,6 +49,7 @@ static int verb_help(const struct bench_options *opt, int argc, char **argv)
 	       "  -R, --rounds N        rounds in which rivals take turns (default 10)\n"
 	       "  -c, --cpu N           CPU to run on (default: the last)\n"
 	       "  -p, --priority N      SCHED_FIFO priority, 0: SCHED_OTHER (default 80 if allowed)\n"
+	       "      --late-ppm N      clockfix option late_ppm: share of sleeps that may be late\n"
 	       "  -j, --json FILE       write results with CDFs\n"
 	       "      --csv FILE        write results as a table\n"
 	       "      --plot FILE       draw CDFs (.svg, .png, .pdf; needs python3-matplotlib)\n"
@@ -137,7 +138,7 @@ static double number(const char *text, double least, double most, const char *op
 	return val;
 }
 
-enum { OPT_QUICK = 256, OPT_CSV, OPT_PLOT };
+enum { OPT_QUICK = 256, OPT_CSV, OPT_PLOT, OPT_LATE };
 
 static const struct option long_options[] = {
 	{ "intervals", required_argument, NULL, 'i' },
@@ -148,6 +149,7 @@ static const struct option long_options[] = {
 	{ "rounds", required_argument, NULL, 'R' },
 	{ "cpu", required_argument, NULL, 'c' },
 	{ "priority", required_argument, NULL, 'p' },
+	{ "late-ppm", required_argument, NULL, OPT_LATE },
 	{ "json", required_argument, NULL, 'j' },
 	{ "csv", required_argument, NULL, OPT_CSV },
 	{ "plot", required_argument, NULL, OPT_PLOT },
@@ -187,6 +189,9 @@ static void parse(struct bench_options *opt, int argc, char **argv)
 			break;
 		case 'p':
 			opt->priority = number(optarg, 0, 99, "--priority");
+			break;
+		case OPT_LATE:
+			opt->late_ppm = number(optarg, 1, 500000, "--late-ppm");
 			break;
 		case 'j':
 			opt->json = optarg;

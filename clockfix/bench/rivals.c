@@ -206,6 +206,7 @@ static int run_clockfix(const struct rival *rival, const struct bench_options *o
 	options.policy = opt->priority ? SCHED_FIFO : SCHED_OTHER;
 	options.priority = opt->priority;
 	options.estimator = rival->estimator;
+	options.late_ppm = opt->late_ppm;
 	options.source = rival->source;
 	options.fixed_margin = rival->margin;
 	ret = clockfix_create(&timer, &options);

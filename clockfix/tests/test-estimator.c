@@ -283,6 +283,46 @@ static void absurd_values_do_no_harm(void)
 	}
 }
 
+struct outcome {
+	int sleeps, late;
+	int64_t polled;
+};
+
+static struct outcome replay(int kind)
+{
+	struct outcome out = { 0 };
+	FILE *f = fopen(DATA "/oversleep-100us.txt", "r");
+	char line[128];
+	long long value;
+
+	setup(kind, 0, 0);
+	CHECK(f);
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lld", &value) != 1)
+			continue;
+		out.sleeps++;
+		out.late += value > predict() + 1000;
+		out.polled += value < predict() ? predict() - value : 0;
+		learn(value);
+	}
+	if (f)
+		fclose(f);
+	return out;
+}
+
+/* a recorded series: no more late jobs than with the maximum filter, and less polling */
+static void the_default_polls_less_than_the_maximum_filter(void)
+{
+	struct outcome max = replay(CLOCKFIX_ESTIMATOR_MAX);
+	struct outcome best = replay(CLOCKFIX_ESTIMATOR_DEFAULT);
+
+	printf("# maximum filter: %d late, %lld us polled; default: %d late, %lld us polled\n",
+	       max.late, (long long)max.polled / 1000, best.late, (long long)best.polled / 1000);
+	CHECK_EQ(max.sleeps, 6000);
+	CHECK(best.late <= max.late);
+	CHECK(best.polled < max.polled);
+}
+
 CHECK_MAIN(TEST(none_predicts_nothing), TEST(fixed_stays),
 	   TEST(max_is_the_greatest_of_the_window),
 	   TEST(max_with_random_values_matches_the_model), TEST(max_decays_by_a_quarter),
@@ -292,4 +332,5 @@ CHECK_MAIN(TEST(none_predicts_nothing), TEST(fixed_stays),
 	   TEST(decaying_max_rises_at_once_and_sinks_slowly),
 	   TEST(a_change_of_regime_is_followed_at_once), TEST(lengths_of_sleep_are_told_apart),
 	   TEST(trials_become_rare_while_they_fail),
-	   TEST(a_trial_that_succeeds_ends_the_old_regime), TEST(absurd_values_do_no_harm))
+	   TEST(a_trial_that_succeeds_ends_the_old_regime), TEST(absurd_values_do_no_harm),
+	   TEST(the_default_polls_less_than_the_maximum_filter))
