@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,7 +28,7 @@ struct window {
 static struct {
 	pthread_t thread;
 	int cpu;
-	volatile bool stop;
+	atomic_bool stop;
 	struct window *window;	/* those with theft only */
 	size_t count, room;
 	uint64_t ticks;

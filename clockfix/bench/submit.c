@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,7 +100,7 @@ static int measure(size_t pending, int64_t overhead)
 struct crowd {
 	struct clockfix *timer;
 	const struct bench_options *opt;
-	volatile bool stop;
+	atomic_bool stop;
 	uint64_t submitted;
 };
 

@@ -252,8 +252,8 @@ int clockfix_schedule(struct clockfix *timer, const struct clockfix_spec *spec,
 /*
  * clockfix_cancel - see to it that a job does not run (again)
  *
- * 0: it will not. -EINPROGRESS: it is running at this moment, or will within a microsecond; if it
- * is periodic, for the last time. -ENOENT: it is over, or was cancelled before. From a job, also from the job itself.
+ * 0: it will not. -EINPROGRESS: it is running at this moment, or will within 3 us; if it is periodic,
+ * for the last time. -ENOENT: it is over, or was cancelled before. From a job, also from the job itself.
  */
 int clockfix_cancel(struct clockfix *timer, clockfix_job job);
 

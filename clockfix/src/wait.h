@@ -49,7 +49,7 @@ int waiter_init(struct waiter *waiter, const struct clockfix_options *options,
 /*
  * Waiting has two parts, so that between them the caller can get everything ready.
  *
- * waiter_approach() sleeps and polls until less than a microsecond is left. 0: so it is, or
+ * waiter_approach() sleeps and polls until less than 3 us are left. 0: so it is, or
  * the instant has passed; WAIT_CHANGED: @wake->count is not @count any more. Without @wake the
  * sleep is one of the calling thread's own: then also -EINTR.
  *

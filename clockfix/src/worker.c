@@ -289,7 +289,7 @@ static bool tai_has_come(struct clockfix *timer, const struct pick *pick)
 }
 
 /*
- * Take the job before its instant, when less than a microsecond is left: afterwards nothing
+ * Take the job before its instant, when less than 3 us are left: afterwards nothing
  * stands between the clock and the job.
  */
 static bool claim(struct clockfix *timer, const struct pick *pick, struct slot *slot,
@@ -322,7 +322,7 @@ static bool unclaim(struct clockfix *timer, const struct pick *pick, struct slot
 }
 
 /*
- * The last microsecond. False: the job was given back. One that is being cancelled can't be:
+ * The last 3 us. False: the job was given back. One that is being cancelled can't be:
  * who cancelled it was told that it is running, so it does, though another has become earlier.
  */
 static bool arrive(struct clockfix *timer, const struct pick *pick, struct slot *slot,

@@ -29,6 +29,13 @@
 #define MLOCK_IS_FAKE 0
 #endif
 
+/* the thread sanitizer does not support them */
+#ifdef __SANITIZE_THREAD__
+#define THREADS_AFTER_FORK 0
+#else
+#define THREADS_AFTER_FORK 1
+#endif
+
 #define MS 1000000LL
 #define SEC (1000 * MS)
 
@@ -256,10 +263,12 @@ static void a_child_has_no_worker(void)
 		CHECK_EQ(clockfix_stats_read(timer, &s), -ECHILD);
 		CHECK_EQ(clockfix_destroy(timer, 0), 0);
 		/* one of its own works, and so does a sleeper */
-		CHECK_EQ(clockfix_create(&own, NULL), 0);
-		CHECK_EQ(clockfix_submit(own, now(), job, NULL, NULL), 0);
-		CHECK_EQ(clockfix_destroy(own, 0), 0);
-		CHECK_EQ(atomic_load(&runs), 1);
+		if (THREADS_AFTER_FORK) {
+			CHECK_EQ(clockfix_create(&own, NULL), 0);
+			CHECK_EQ(clockfix_submit(own, now(), job, NULL, NULL), 0);
+			CHECK_EQ(clockfix_destroy(own, 0), 0);
+			CHECK_EQ(atomic_load(&runs), 1);
+		}
 		CHECK_EQ(clockfix_sleep_until(sleeper, CLOCK_MONOTONIC, now() + MS), 0);
 		clockfix_sleeper_destroy(sleeper);
 		_exit(check_failed > 0);

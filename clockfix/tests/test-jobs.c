@@ -161,7 +161,7 @@ static void submit_in_poll(void)
 		submit_earlier(0);
 }
 
-/* The worker has claimed a job, with less than a microsecond left, when an earlier one comes. */
+/* The worker has claimed a job, with less than 3 us left, when an earlier one comes. */
 static void an_earlier_job_comes_at_the_last_moment(void)
 {
 	struct clockfix_options options;

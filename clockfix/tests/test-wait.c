@@ -292,9 +292,9 @@ static void the_default_decays_only_if_a_sleep_was_declined(void)
 static void sleeps_of_no_length_are_not_begun(void)
 {
 	setup(CLOCKFIX_ESTIMATOR_NONE);
-	job(900);
+	job(2900);
 	CHECK_EQ(sim.sleeps, 0);
-	job(1000 + 25 + 200);
+	job(4000);
 	CHECK_EQ(sim.sleeps, 1);
 }
 
