@@ -47,7 +47,7 @@ static void control_loop(void *argument)
 }
 
 /* A 1 kHz loop at FIFO 90 and sleepers below it; timer interrupts of the run. */
-static u64 run_scenario(unsigned int sleepers)
+static u64 run_scenario(unsigned int sleepers, unsigned int levels)
 {
 	struct sleeper *tasks = shared_memory((sleepers + 1) * sizeof(*tasks));
 	u64 start, end, before;
@@ -58,7 +58,7 @@ static u64 run_scenario(unsigned int sleepers)
 	end = start + JOBS * MSEC;
 	for (unsigned int i = 0; i <= sleepers; i++) {
 		tasks[i] = (struct sleeper){ .number = i, .start = start, .end = end };
-		spawn(i == sleepers ? FIFO(90) : FIFO(1 + i % 60), test_cpu,
+		spawn(i == sleepers ? FIFO(90) : FIFO(1 + i % levels), test_cpu,
 		      i == sleepers ? control_loop : sleep_periodically, &tasks[i]);
 	}
 	sleep_until(start - 1 * MSEC);
@@ -69,36 +69,49 @@ static u64 run_scenario(unsigned int sleepers)
 	return timer_interrupts(test_cpu) - before;
 }
 
-static void compare(unsigned int sleepers)
+/* At most ALLOWED per 1000 more than with the shield off. */
+static void compare(unsigned int sleepers, unsigned int levels, unsigned int allowed)
 {
 	u64 off, on;
 
 	require(shield_present(), "no " SHIELD_SWITCH);
 	shield_set(false);
-	off = run_scenario(sleepers);
+	off = run_scenario(sleepers, levels);
 	shield_set(true);
-	on = run_scenario(sleepers);
-	note("%u sleepers: %llu timer interrupts, %llu with the shield off", sleepers,
-	     (unsigned long long)on, (unsigned long long)off);
+	on = run_scenario(sleepers, levels);
+	note("%u sleepers, %u levels: %llu timer interrupts, %llu with the shield off",
+	     sleepers, levels, (unsigned long long)on, (unsigned long long)off);
 	require(off > JOBS, "only %llu interrupts: the counter is not the timer's",
 		(unsigned long long)off);
-	check(on <= off, "%u sleepers: %llu timer interrupts, %llu with the shield off",
-	      sleepers, (unsigned long long)on, (unsigned long long)off);
+	check(on <= off + off * allowed / 1000,
+	      "%llu timer interrupts, %llu with the shield off, %u per 1000 more allowed",
+	      (unsigned long long)on, (unsigned long long)off, allowed);
 }
 
 static void control_loop_alone(void)
 {
-	compare(0);
+	compare(0, 1, 0);
 }
 
-static void control_loop_and_one_sleeper(void)
+/* Those that expire during a job share an interrupt after it: there must be fewer. */
+static void fifty_sleepers_of_one_level(void)
 {
-	compare(1);
+	compare(50, 1, 0);
 }
 
-static void control_loop_and_fifty_sleepers(void)
+/*
+ * Timers of different levels that expire within the same few microseconds share
+ * an interrupt on stock. Here the higher one's task runs before the lower one is
+ * served (rule R1), which takes an interrupt of its own.
+ */
+static void fifty_sleepers_of_many_levels(void)
 {
-	compare(50);
+	compare(50, 50, 20);
+}
+
+static void one_sleeper(void)
+{
+	compare(1, 1, 5);
 }
 
 /* Two tasks of different levels, switching all the time, with a timer pending. */
@@ -152,8 +165,9 @@ int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
 		TEST(control_loop_alone),
-		TEST(control_loop_and_one_sleeper),
-		TEST(control_loop_and_fifty_sleepers),
+		TEST(one_sleeper),
+		TEST(fifty_sleepers_of_one_level),
+		TEST(fifty_sleepers_of_many_levels),
 		TEST(switching_between_levels_raises_no_interrupt),
 	};
 
