@@ -69,6 +69,20 @@ void check_queue(const struct timerqueue_head *head, const struct model *model)
 	expect(!rb);
 }
 
+/* Is there another expired timer besides the first eligible one? */
+static void check_expired_after(struct timerqueue_head *head, const struct model *model,
+				ktime_t now, u8 threshold)
+{
+	struct hrtimer *first = model_first(model, threshold);
+	bool other;
+
+	if (!first)
+		return;
+	other = model->count > 1 && model->timer[1]->_softexpires <= now;
+	expect(shieldqueue_expired_after(head, first, now) ==
+	       (first != model->timer[0] || other));
+}
+
 void check_answers(struct timerqueue_head *head, const struct model *model,
 		   ktime_t now, u8 threshold)
 {
@@ -76,4 +90,5 @@ void check_answers(struct timerqueue_head *head, const struct model *model,
 	       model_first(model, threshold));
 	expect(shieldqueue_highest(head, now, threshold) ==
 	       model_highest(model, now, threshold));
+	check_expired_after(head, model, now, threshold);
 }

@@ -86,10 +86,10 @@ static inline struct rb_node *shieldqueue_second(const struct rb_node *leftmost)
  * @timer:	a timer of the queue, of all that are eligible the earliest
  * @now:	the time, on the queue's clock, in ns
  *
- * Constant time.
+ * A timer counts as expired from its soft expiry on. Constant time.
  *
- * Return: false if no timer but @timer expires at @now or before. True if one
- * does, or if @timer is not the earliest of all levels.
+ * Return: false if the timer after @timer has not expired, or there is none.
+ * True if it has, or if @timer is not the earliest of all levels.
  */
 static inline bool shieldqueue_expired_after(struct timerqueue_head *head,
 					     struct hrtimer *timer, ktime_t now)
@@ -99,7 +99,7 @@ static inline bool shieldqueue_expired_after(struct timerqueue_head *head,
 	if (rb_first_cached(&head->rb_root) != &timer->node.node)
 		return true;
 	second = shieldqueue_entry(shieldqueue_second(&timer->node.node));
-	return second && second->node.expires <= now;
+	return second && second->_softexpires <= now;
 }
 
 /**
