@@ -74,9 +74,18 @@ static u64 lateness_from(u64 start, u64 period)
 	return worst;
 }
 
+/* Without the burst: the best of three, since what went before may echo. */
 static u64 lateness_alone(u64 period)
 {
-	return lateness_from(now() + 10 * MSEC, period);
+	u64 best = UINT64_MAX;
+
+	for (int i = 0; i < 3; i++) {
+		u64 worst = lateness_from(now() + 100 * MSEC, period);
+
+		if (worst < best)
+			best = worst;
+	}
+	return best;
 }
 
 static unsigned int hangs(void)

@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 #define JOBS 500
+/* Every run begins at the same phase of the tick, so that runs can be compared. */
+#define PHASE (20 * MSEC)
 
 struct sleeper {
 	unsigned int number;
@@ -54,7 +56,7 @@ static u64 run_scenario(unsigned int sleepers, unsigned int levels)
 
 	pin(test_cpu);
 	become(FIFO(99));
-	start = now() + 20 * MSEC;
+	start = (now() / PHASE + 2) * PHASE;
 	end = start + JOBS * MSEC;
 	for (unsigned int i = 0; i <= sleepers; i++) {
 		tasks[i] = (struct sleeper){ .number = i, .start = start, .end = end };
