@@ -29,8 +29,11 @@
 #endif
 
 #define TOLERANCE (10 * USEC)
-/* With two CPUs, which take turns in a guest, time is coarser. */
-#define TOLERANCE_SMP (500 * USEC)
+/*
+ * The CPUs of a guest with instruction-counted time take turns of 10 ms: that is
+ * enough to tell a wake-up from waiting 50 ms for the end of the spinning.
+ */
+#define TOLERANCE_SMP (20 * MSEC)
 #define LEAD (20 * MSEC)		/* from now to the expiry */
 #define HOG (5 * MSEC)			/* how long the hog goes on after it */
 

@@ -95,9 +95,12 @@ static unsigned int hangs(void)
 	char line[256];
 	char *at;
 
-	while (list && fgets(line, sizeof(line), list))
-		if ((at = strstr(line, ".nr_hangs")) && (at = strchr(at, ':')))
+	while (list && fgets(line, sizeof(line), list)) {
+		at = strstr(line, ".nr_hangs");
+		at = at ? strchr(at, ':') : NULL;
+		if (at)
 			count += atoi(at + 1);
+	}
 	if (list)
 		fclose(list);
 	return count;
