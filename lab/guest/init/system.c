@@ -79,8 +79,21 @@ static void lift(int resource, rlim_t limit)
 		fprintf(stderr, "init: setrlimit(%d): %m\n", resource);
 }
 
+/* A serial port that is about to suspend itself has a timer, a critical one. */
+static void keep_serial_ports_awake(void)
+{
+	glob_t found;
+
+	if (glob("/sys/bus/serial-base/devices/*/power/control", 0, NULL, &found))
+		return;
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		system_write(found.gl_pathv[i], "on");
+	globfree(&found);
+}
+
 void system_prepare(void)
 {
+	keep_serial_ports_awake();
 	loopback_up();
 	lift(RLIMIT_NOFILE, 65536);
 	lift(RLIMIT_SIGPENDING, 65536);
