@@ -127,6 +127,32 @@ static __always_inline void timershield_switch(const struct task_struct *next)
 		__timershield_switch(cpu_base, level);
 }
 
+void timershield_release_slow(struct hrtimer_cpu_base *cpu_base);
+u8 timershield_next_level(void);
+
+/**
+ * timershield_release - a task is about to block: serve what it has masked
+ * @prev: the current task
+ * @may_block: it is not being preempted, so with a state other than running it
+ *	       does block
+ *
+ * Expired timers that outrank the task that would run next are served here,
+ * highest level first, which saves the interrupt that would follow the switch.
+ *
+ * Context: interrupts are disabled, the runqueue lock is not held.
+ */
+static __always_inline void timershield_release(const struct task_struct *prev, bool may_block)
+{
+	struct hrtimer_cpu_base *cpu_base;
+
+	if (!static_branch_unlikely(&timershield_enabled) || !may_block ||
+	    !READ_ONCE(prev->__state))
+		return;
+	cpu_base = this_cpu_ptr(&hrtimer_bases);
+	if (cpu_base->threshold && READ_ONCE(cpu_base->masked_first))
+		timershield_release_slow(cpu_base);
+}
+
 /**
  * timershield_own - name the task for which a timer is about to be armed
  * @timer: initialized and not enqueued
@@ -141,6 +167,7 @@ static inline void timershield_own(struct hrtimer *timer, const struct task_stru
 #else
 
 static inline void timershield_switch(const struct task_struct *next) { }
+static inline void timershield_release(const struct task_struct *prev, bool may_block) { }
 static inline void timershield_own(struct hrtimer *timer, const struct task_struct *p) { }
 
 #endif /* CONFIG_TIMERSHIELD */

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * TimerShield: who runs when the current task blocks?
+ */
+#include <linux/mmu_context.h>
+#include <linux/timershield.h>
+
+#include "sched.h"
+
+static u8 rt_next_level(struct rq *rq, struct task_struct *curr)
+{
+	struct rt_prio_array *array = &rq->rt.active;
+	int first = 0, prio;
+
+	/* The current task is queued as long as it runs; it does not count. */
+	if (rt_task(curr) && list_is_singular(&array->queue[curr->prio]))
+		first = curr->prio + 1;
+	prio = find_next_bit(array->bitmap, MAX_RT_PRIO, first);
+	return prio < MAX_RT_PRIO ? TIMERSHIELD_LEVEL_RT + MAX_RT_PRIO - 1 - prio :
+				    TIMERSHIELD_LEVEL_NONE;
+}
+
+static u8 fair_next_level(struct rq *rq, struct task_struct *curr)
+{
+	bool is_fair = fair_policy(curr->policy) || idle_policy(curr->policy);
+	unsigned int others = rq->cfs.h_nr_runnable - (is_fair && !rt_or_dl_prio(curr->prio));
+	unsigned int idlers = rq->cfs.idle_h_nr_running;
+
+	if (!others)
+		return TIMERSHIELD_LEVEL_NONE;
+	return others > idlers ? TIMERSHIELD_LEVEL_FAIR : TIMERSHIELD_LEVEL_IDLE;
+}
+
+/**
+ * timershield_next_level - the level of the task that would run if the current
+ *			    one blocked now
+ *
+ * Looked up without the lock of the runqueue, so it may be wrong when another
+ * CPU changes it: __schedule() sets the threshold by the task that it picks.
+ *
+ * Context: interrupts are disabled, the current task is about to block.
+ */
+u8 timershield_next_level(void)
+{
+	struct rq *rq = this_rq();
+	u8 level;
+
+	if (rq->dl.dl_nr_running || scx_enabled() || is_idle_task(rq->curr))
+		return TIMERSHIELD_LEVEL_CRITICAL;
+
+	level = rt_next_level(rq, rq->curr);
+	return level ?: fair_next_level(rq, rq->curr);
+}
