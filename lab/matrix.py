@@ -9,7 +9,6 @@ KERNELS: tuple[str, ...] = (
     "x86_64-preempt-shielded",
     "x86_64-preempt-stock",
     "x86_64-rt-debug",
-    "arm64-rt-shielded",
 )
 SOAK: tuple[str, ...] = ("x86_64-rt-debug", "x86_64-preempt-debug")
 """Where ``make soak`` runs."""
