@@ -9,7 +9,7 @@
  * so every query is one walk down the tree.
  *
  * It replaces the array of trees and the segment tree of TimerShield (Patel,
- * Brandenburg: RTAS 2017, section III), needs no memory beyond two bytes in
+ * Vanga, Brandenburg: RTAS 2017, section III), needs no memory beyond two bytes in
  * struct hrtimer, and has no limit on the number of levels in use.
  *
  * Levels: a higher number is more important. Threshold T leaves out the levels
