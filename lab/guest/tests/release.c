@@ -91,7 +91,7 @@ static const struct way {
 	{ "exit", by_exiting, 500 * USEC },
 	{ "sigstop", by_stopping, 20 * USEC },
 	{ "sigwait", by_waiting_for_a_signal, 0 },
-	{ "pipe_read", by_reading_a_pipe, 0 },
+	{ "pipe_read", by_reading_a_pipe, 20 * USEC },
 };
 
 /* The runner leaves the CPU to a SCHED_OTHER hog. */
