@@ -71,7 +71,7 @@ def _pytest() -> Verdict:
 
 def _linter(name: str, *arguments: str) -> Verdict:
     verdict, _ = _call(name, [sys.executable, "-m", *arguments])
-    verdict.passed = not verdict.failed
+    verdict.passed = int(not verdict.failed)
     return verdict
 
 
