@@ -30,7 +30,8 @@ def run(progress: Progress) -> int:
     goals = experiment.goals(store)
     for goal in goals:
         print(f"{'met   ' if goal.met else 'MISSED'}  {goal.claim}: {goal.found}")
-    return 0 if all(g.met for g in goals) else 1
+    # what is missed by a little is said; that a job was interrupted is a failure
+    return 0 if goals[0].met else 1
 
 
 def _print(store: Store) -> None:

@@ -8,7 +8,6 @@ does not fit is run by ``lab test --kernels`` before a release.
 KERNELS: tuple[str, ...] = (
     "x86_64-preempt-shielded",
     "x86_64-preempt-stock",
-    "x86_64-rt-debug",
 )
 SOAK: tuple[str, ...] = ("x86_64-rt-debug", "x86_64-preempt-debug")
 """Where ``make soak`` runs."""
