@@ -45,6 +45,10 @@ u8 timershield_next_level(void)
 	struct rq *rq = this_rq();
 	u8 level;
 
+	/* One of the timers that are being served was its own: it goes on. */
+	if (!READ_ONCE(rq->curr->__state))
+		return timershield_task_level(rq->curr);
+
 	if (rq->dl.dl_nr_running || scx_enabled() || is_idle_task(rq->curr))
 		return TIMERSHIELD_LEVEL_CRITICAL;
 
