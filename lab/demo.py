@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The short version: one shielded kernel, its shield off and on, a table and a page."""
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -13,6 +14,7 @@ from lab.results import Store
 
 PLATFORM = "x86_64-preempt"
 JOBS = 500
+WIDTH = 118
 
 
 def run(progress: Progress) -> int:
@@ -35,18 +37,19 @@ def run(progress: Progress) -> int:
 
 
 def _print(store: Store) -> None:
-    console = Console(highlight=False, width=118)
-    table = Table(title=f"Response time in µs of a 1 kHz FIFO-99 job, Linux 6.12, {PLATFORM}",
-                  caption=response_section.NOT_SHOWN)
-    table.add_column("load")
-    table.add_column("kernel")
-    for name in response_section.HEAD[2:]:
-        table.add_column(name, justify="right")
+    console = Console(highlight=False, width=WIDTH)
+    table = Table(title=f"Response time in µs of a 1 kHz FIFO-99 job, Linux 6.12, {PLATFORM}, "
+                  f"{JOBS} jobs a row", caption=response_section.NOT_SHOWN,
+                  caption_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("load", no_wrap=True)
+    table.add_column("kernel", no_wrap=True)
+    for name in ("p50", "p95", "p99", "p99.9", "max", "interruptions/job", "stolen/job"):
+        table.add_column(name, justify="right", no_wrap=True)
     for name in response_time.DEMO:
         title = store.meta(f"{PLATFORM}-off")["titles"][name]
         for mode in ("off", "shielded"):
             cells, _ = response_section.row(store, f"{PLATFORM}-{mode}", mode, name)
-            table.add_row(title, *cells)
+            table.add_row(title, *cells[:-1])
             title = ""
         table.add_section()
     console.print(table)
