@@ -25,45 +25,63 @@
 
 #define TIMERFDS 3000u
 #define SLEEPERS 300u
-#define ROUNDS 20
+#define STEP 200u		/* ns from one timer of a burst to the next */
+#define BURSTS 16u
+#define PERIOD (80 * MSEC)	/* from one burst to the next, ... */
+#define ARM_BEFORE (50 * MSEC)	/* ... which is armed by then */
 /* A few services of other timers, one of which may just have begun. */
 #define TOLERANCE (5 * USEC)
 
 struct burst {
-	u64 start;
-	u64 step;
+	u64 start;		/* of the first */
+	unsigned int number;	/* of a sleeper */
 };
 
-static void arm_burst(void *argument)
+static void arm_bursts(void *argument)
 {
 	struct rlimit limit = { .rlim_cur = TIMERFDS + 64, .rlim_max = TIMERFDS + 64 };
 	struct burst *burst = argument;
+	static int fds[TIMERFDS];
 
 	require(!setrlimit(RLIMIT_NOFILE, &limit), "setrlimit: %s", strerror(errno));
 	for (unsigned int i = 0; i < TIMERFDS; i++) {
-		struct itimerspec setting = {
-			.it_value = to_timespec(burst->start + i * burst->step),
-		};
-		int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+		fds[i] = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+		require(fds[i] >= 0, "timerfd_create: %s", strerror(errno));
+	}
+	for (unsigned int round = 0; round < BURSTS; round++) {
+		u64 start = burst->start + round * PERIOD;
 
-		require(fd >= 0 && !timerfd_settime(fd, TFD_TIMER_ABSTIME, &setting, NULL),
-			"timerfd %u: %s", i, strerror(errno));
+		sleep_until(start - ARM_BEFORE);
+		for (unsigned int i = 0; i < TIMERFDS; i++) {
+			struct itimerspec setting = {
+				.it_value = to_timespec(start + i * STEP),
+			};
+
+			timerfd_settime(fds[i], TFD_TIMER_ABSTIME, &setting, NULL);
+		}
+		require(now() < start, "burst %u was armed too late", round);
 	}
 	pause();
 }
 
-static void sleep_in_burst(void *argument)
+static void sleep_in_bursts(void *argument)
 {
-	sleep_until(*(u64 *)argument);
+	struct burst *burst = argument;
+
+	for (unsigned int round = 0; round < BURSTS; round++)
+		sleep_until(burst->start + round * PERIOD + burst->number * STEP);
 }
 
-/* The worst lateness of a FIFO-90 task that wakes up 20 times from START on. */
-static u64 lateness_from(u64 start, u64 period)
+/*
+ * The worst lateness of a FIFO-90 task that wakes up once in every burst, later
+ * from one to the next: one of them falls into the pause if there is one.
+ */
+static u64 lateness_in_bursts(u64 start, u64 length)
 {
 	u64 worst = 0;
 
-	for (unsigned int i = 0; i < ROUNDS; i++) {
-		u64 due = start + i * period;
+	for (unsigned int round = 0; round < BURSTS; round++) {
+		u64 due = start + round * PERIOD + (round + 1) * length / BURSTS;
 		u64 late;
 
 		sleep_until(due);
@@ -74,18 +92,10 @@ static u64 lateness_from(u64 start, u64 period)
 	return worst;
 }
 
-/* Without the burst: the best of three, since what went before may echo. */
-static u64 lateness_alone(u64 period)
+/* Without bursts. */
+static u64 lateness_alone(void)
 {
-	u64 best = UINT64_MAX;
-
-	for (int i = 0; i < 3; i++) {
-		u64 worst = lateness_from(now() + 100 * MSEC, period);
-
-		if (worst < best)
-			best = worst;
-	}
-	return best;
+	return lateness_in_bursts(now() + PERIOD, 1 * MSEC);
 }
 
 static unsigned int hangs(void)
@@ -125,32 +135,31 @@ static void unprivileged_timerfds(void)
 	become(FIFO(90));
 	/* Before there are many timers: printing them is quadratic. */
 	before = hangs();
-	alone = lateness_alone(100 * USEC);
+	alone = lateness_alone();
 	burst->start = now() + 300 * MSEC;
-	burst->step = 200;
-	await_sleep(spawn(OTHER, test_cpu, arm_burst, burst));
-	require(now() < burst->start, "the burst was armed too late");
-	late = lateness_from(burst->start + 50 * USEC, 100 * USEC);
+	spawn(OTHER, test_cpu, arm_bursts, burst);
+	late = lateness_in_bursts(burst->start, 2 * MSEC);
 	check_lateness(alone, late, before, "3000 timerfds in 0.6 ms");
 }
 
 /* The same by tasks that sleep, which PREEMPT_RT wakes in the interrupt too. */
 static void low_priority_sleepers(void)
 {
-	u64 *times = shared_memory(SLEEPERS * sizeof(*times));
+	struct burst *bursts = shared_memory(SLEEPERS * sizeof(*bursts));
 	u64 start, alone, late;
 	unsigned int before;
 
 	pin(test_cpu);
 	become(FIFO(90));
 	before = hangs();
-	alone = lateness_alone(50 * USEC);
-	start = now() + 300 * MSEC;
+	alone = lateness_alone();
+	start = now() + 400 * MSEC;
 	for (unsigned int i = 0; i < SLEEPERS; i++) {
-		times[i] = start + i * 200;
-		spawn(FIFO(5), test_cpu, sleep_in_burst, &times[i]);
+		bursts[i] = (struct burst){ .start = start, .number = i };
+		spawn(FIFO(5), test_cpu, sleep_in_bursts, &bursts[i]);
 	}
-	late = lateness_from(start + 30 * USEC, 50 * USEC);
+	require(now() < start, "the sleepers were started too late");
+	late = lateness_in_bursts(start, 400 * USEC);
 	check_lateness(alone, late, before, "300 sleepers in 60 us");
 }
 
