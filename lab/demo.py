@@ -14,7 +14,7 @@ from lab.results import Store
 
 PLATFORM = "x86_64-preempt"
 JOBS = 500
-WIDTH = 118
+WIDTH = 124
 
 
 def run(progress: Progress) -> int:
@@ -39,11 +39,13 @@ def run(progress: Progress) -> int:
 def _print(store: Store) -> None:
     console = Console(highlight=False, width=WIDTH)
     table = Table(title=f"Response time in µs of a 1 kHz FIFO-99 job, Linux 6.12, {PLATFORM}, "
-                  f"{JOBS} jobs a row", caption=response_section.NOT_SHOWN,
+                  f"{JOBS} jobs a row",
+                  caption="interrupted, stolen: interruptions and µs lost a job. "
+                  + response_section.NOT_SHOWN,
                   caption_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("load", no_wrap=True)
     table.add_column("kernel", no_wrap=True)
-    for name in ("p50", "p95", "p99", "p99.9", "max", "interruptions/job", "stolen/job"):
+    for name in ("p50", "p95", "p99", "p99.9", "max", "interrupted", "stolen"):
         table.add_column(name, justify="right", no_wrap=True)
     for name in response_time.DEMO:
         title = store.meta(f"{PLATFORM}-off")["titles"][name]
