@@ -62,7 +62,7 @@ class Machine:
             "-M", "pc,hpet=off" if x86 else "virt,gic-version=3",
             "-cpu", "max,-rdrand,-rdseed" if x86 else "cortex-a53",
             "-accel", accelerator,
-            "-smp", str(self.cpus),
+            "-smp", f"{self.cpus},sockets={self.cpus}",
             "-m", str(self.memory),
             "-nodefaults", "-no-user-config", "-display", "none", "-monitor", "none",
             "-no-reboot", "-seed", "1",
