@@ -161,15 +161,26 @@ static inline bool hrtimer_hang_keeps_device(const struct hrtimer_cpu_base *cpu_
 	return cpu_base->hang_detected && !hrtimer_shielded(cpu_base);
 }
 
-static inline void hrtimer_shield_cpu_starting(struct hrtimer_cpu_base *cpu_base)
+/*
+ * Nothing is masked. Without a shield threshold and next_level stay as they are
+ * here, so that every change of the threshold looks at the base and leaves it.
+ */
+static inline void hrtimer_shield_reset(struct hrtimer_cpu_base *cpu_base, bool shielded)
 {
-	cpu_base->shielded = timershield_is_on();
+	cpu_base->shielded = shielded;
 	cpu_base->threshold = TIMERSHIELD_LEVEL_NONE;
 	/* Lets the first change of the threshold look at the queues */
 	cpu_base->next_level = TIMERSHIELD_LEVEL_NONE;
 	cpu_base->hang_level = TIMERSHIELD_LEVEL_NONE;
 	cpu_base->held_below = TIMERSHIELD_LEVEL_NONE;
 	cpu_base->masked_first = false;
+}
+
+/* Interrupts are disabled, the lock is not held. */
+static inline void hrtimer_shield_switch_to_hres(void)
+{
+	if (timershield_is_on())
+		hrtimer_shield_on(NULL);
 }
 
 static inline void hrtimer_own_sleeper(struct hrtimer_sleeper *sl)
@@ -256,7 +267,8 @@ static inline bool hrtimer_hang_keeps_device(const struct hrtimer_cpu_base *cpu_
 	return cpu_base->hang_detected;
 }
 
-static inline void hrtimer_shield_cpu_starting(struct hrtimer_cpu_base *cpu_base) { }
+static inline void hrtimer_shield_reset(struct hrtimer_cpu_base *cpu_base, bool shielded) { }
+static inline void hrtimer_shield_switch_to_hres(void) { }
 static inline void hrtimer_own_sleeper(struct hrtimer_sleeper *sl) { }
 
 #endif /* CONFIG_TIMERSHIELD */

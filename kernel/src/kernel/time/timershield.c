@@ -23,10 +23,11 @@
 DEFINE_STATIC_KEY_FALSE(timershield_enabled);
 DEFINE_PER_CPU(struct timershield_stats, timershield_stats);
 
-/* Serializes switching. A CPU that comes up reads the state under the hotplug lock. */
+/* Serializes switching */
 static DEFINE_MUTEX(timershield_mutex);
 static bool timershield_on = IS_ENABLED(CONFIG_TIMERSHIELD_DEFAULT_ON);
-static bool timershield_ready;
+/* Bases may be shielded: the static key is on. */
+static bool timershield_active;
 
 /* For __timershield_switch(), a header that cannot use tracepoints itself */
 void timershield_trace_threshold(u8 old, u8 new)
@@ -34,10 +35,13 @@ void timershield_trace_threshold(u8 old, u8 new)
 	trace_timershield_threshold(old, new);
 }
 
-/* For a CPU that comes up. The CPU hotplug lock is held. */
+/*
+ * For a CPU whose timers get their high resolution. Interrupts are disabled: if
+ * the shield is switched meanwhile, this CPU hears of it afterwards.
+ */
 bool timershield_is_on(void)
 {
-	return timershield_ready && timershield_on;
+	return READ_ONCE(timershield_active);
 }
 
 /**
@@ -67,11 +71,12 @@ static void timershield_set(bool on)
 
 	cpus_read_lock();
 	timershield_on = on;
-	timershield_ready = true;
 	if (on) {
 		static_branch_enable_cpuslocked(&timershield_enabled);
+		WRITE_ONCE(timershield_active, true);
 		on_each_cpu(hrtimer_shield_on, NULL, 1);
 	} else {
+		WRITE_ONCE(timershield_active, false);
 		on_each_cpu(hrtimer_shield_off, NULL, 1);
 		static_branch_disable_cpuslocked(&timershield_enabled);
 	}

@@ -67,6 +67,32 @@ void become(struct policy policy)
 		policy.priority, strerror(-ret));
 }
 
+static void set_thread(const char *name, struct policy policy)
+{
+	char path[64], comm[64];
+
+	for (pid_t pid = 2; pid < 100; pid++) {
+		int ret;
+
+		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+		if (file_read(path, comm, sizeof(comm)) < 0)
+			continue;
+		comm[strcspn(comm, "\n")] = 0;
+		if (strcmp(comm, name))
+			continue;
+		ret = set_policy(pid, policy);
+		require(!ret, "%s: sched_setattr: %s", name, strerror(-ret));
+		return;
+	}
+	fail("no kernel thread %s", name);
+}
+
+void set_softirq_threads(struct policy policy)
+{
+	set_thread("ksoftirqd/0", policy);
+	set_thread("rcuc/0", policy);
+}
+
 void pin(int cpu)
 {
 	cpu_set_t set;
@@ -132,20 +158,18 @@ pid_t spawn(struct policy policy, int cpu, void (*function)(void *), void *argum
 void await_sleep(pid_t pid)
 {
 	u64 limit = now() + 2 * SEC;
-	char path[32], text[512];
+	char path[32], text[512], *state = NULL;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 	while (now() < limit) {
-		const char *state;
-
 		if (file_read(path, text, sizeof(text)) < 0)
-			break;
+			fail("process %d ended instead of going to sleep", pid);
 		state = strrchr(text, ')');
 		if (state && (state[2] == 'S' || state[2] == 'T'))
 			return;
 		sleep_for(200 * USEC);
 	}
-	fail("process %d does not go to sleep", pid);
+	fail("process %d does not go to sleep: %.30s", pid, state ? state + 2 : "");
 }
 
 struct timespec to_timespec(u64 ns)

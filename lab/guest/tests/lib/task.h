@@ -38,6 +38,13 @@ int set_policy(pid_t pid, struct policy policy);
 /* The same for the caller; the test fails if it cannot. */
 void become(struct policy policy);
 
+/*
+ * Sets the policy of those threads of the kernel that serve CPU 0's soft
+ * interrupts on PREEMPT_RT: as the ordinary tasks that they are, they take turns
+ * with a SCHED_IDLE one and may wait for it until the next tick.
+ */
+void set_softirq_threads(struct policy policy);
+
 /* Lets the caller, and what it starts, run on this CPU alone. */
 void pin(int cpu);
 
