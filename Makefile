@@ -38,9 +38,11 @@ kernel:
 	@$(LAB) kernel $(ARCH)-$(FLAVOUR)-$(VARIANT)
 
 #: make evaluate    all experiments on all kernels; build/evaluation/report.html
+#:                  and results.json; QUICK=1: a tenth of the samples;
+#:                  KERNELS=x86_64-preempt,x86_64-rt: some kernels only
 evaluate:
 	@lab/setup x86_64 arm64
-	@$(LAB) evaluate
+	@$(LAB) evaluate $(if $(QUICK),--quick) $(if $(KERNELS),--kernels $(KERNELS))
 
 #: make soak        timer churn on the debug kernels for SECONDS of guest time
 soak: $(VENV)/ready

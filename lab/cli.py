@@ -57,6 +57,7 @@ def _run(arguments: argparse.Namespace) -> int:
             only=arguments.scenarios,
             cpu=arguments.cpu,
             host=arguments.target == "host",
+            quick=arguments.quick,
         )
         for experiment in experiments:
             try:
@@ -159,13 +160,15 @@ def _evaluate(arguments: argparse.Namespace) -> int:
     from lab.experiments.base import Context
     from lab.progress import Progress
 
+    if arguments.draw_only:
+        return evaluation.draw(arguments.results, {})
     with Progress() as progress:
         context = Context(
             progress=progress, root=arguments.results,
             platforms=systems.platforms(arguments.kernels or ["all"]),
-            jobs=100 if arguments.quick else 1000,
+            jobs=100 if arguments.quick else 1000, quick=arguments.quick,
         )
-        return evaluation.run(context, progress.step)
+        return evaluation.run(context, progress.step, arguments.experiment)
 
 
 def _patches(arguments: argparse.Namespace) -> int:
@@ -229,8 +232,12 @@ def _add_long(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
                      help="only modules that are loaded now: much faster, this machine only")
     deb.set_defaults(run=_deb)
     evaluate = verbs.add_parser("evaluate", help="all experiments on all kernels")
-    evaluate.add_argument("--kernels", type=_csv, metavar="LIST")
+    evaluate.add_argument("experiment", nargs="*", help="run these only, draw all")
+    evaluate.add_argument("--kernels", type=_csv, metavar="LIST",
+                          help="platforms: x86_64-rt, arm64-preempt, rt, arm64, all (all)")
     evaluate.add_argument("--quick", action="store_true", help="a tenth of the samples")
+    evaluate.add_argument("--draw-only", action="store_true",
+                          help="run nothing, draw the report from the samples that there are")
     _add_results(evaluate)
     evaluate.set_defaults(run=_evaluate)
 

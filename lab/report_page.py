@@ -4,6 +4,8 @@
 import html
 from dataclasses import dataclass, field
 
+from lab.claims import Claim
+
 _STYLE = """
 :root { color-scheme: light; }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto;
@@ -18,6 +20,7 @@ tr.group td { border-top: 1px solid #111; }
 figure { margin: 1rem 0; } figure svg { width: 100%; height: auto; }
 figcaption, .note { font-size: .87rem; color: #333; }
 .missed { font-weight: bold; } .missed::before { content: "✗ "; } .met::before { content: "✓ "; }
+.noted::before { content: "· "; } .failed { border: 2px solid #111; padding: .4rem .8rem; }
 .scroll { overflow-x: auto; }
 @media print { body { max-width: none; margin: 0; font-size: 10pt; }
   h2 { break-before: page; } h2.first { break-before: auto; }
@@ -78,7 +81,7 @@ class Text:
 
 @dataclass
 class Verdict:
-    """A row of the table on the first screen."""
+    """A goal, and whether it was met."""
 
     claim: str
     found: str
@@ -93,11 +96,46 @@ class Section:
     anchor: str
     parts: list[Table | Figure | Text] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
 
-    def markup(self, first: bool) -> str:
+    def markup(self, first: bool, with_verdicts: bool = False) -> str:
         kind = ' class="first"' if first else ""
+        goals = _verdicts([self]) if with_verdicts else ""
         parts = "\n".join(p.markup() for p in self.parts)
-        return f'<h2 id="{self.anchor}"{kind}>{html.escape(self.title)}</h2>\n{parts}\n'
+        return f'<h2 id="{self.anchor}"{kind}>{html.escape(self.title)}</h2>\n{goals}{parts}\n'
+
+
+def _claims(sections: list[Section]) -> str:
+    rows = ""
+    for section in sections:
+        for c in section.claims:
+            rows += (
+                f'<tr><td class="text"><a href="#{section.anchor}">{html.escape(c.claim)}</a>'
+                f'</td><td class="text">{html.escape(c.paper)}</td>'
+                f'<td class="text">{html.escape(c.ours)}</td>'
+                f'<td class="text"><span class="{c.outcome}">{html.escape(c.verdict)}</span>'
+                "</td></tr>\n"
+            )
+    if not rows:
+        return ""
+    return (
+        '<table><thead><tr><th class="text">Claim</th><th class="text">Paper</th>'
+        '<th class="text">Ours</th><th class="text">Verdict</th></tr></thead>'
+        f"<tbody>\n{rows}</tbody></table>"
+    )
+
+
+def _failed(failed: dict[str, str]) -> str:
+    if not failed:
+        return ""
+    items = "".join(
+        f"<li><b>{html.escape(name)}</b>: {html.escape(reason)}</li>"
+        for name, reason in failed.items()
+    )
+    return (
+        '<div class="failed"><p>These experiments failed in this run; what is shown of them, '
+        f"if anything, is from an earlier one.</p><ul>{items}</ul></div>"
+    )
 
 
 def _verdicts(sections: list[Section]) -> str:
@@ -118,14 +156,22 @@ def _verdicts(sections: list[Section]) -> str:
     )
 
 
-def page(title: str, introduction: list[str], sections: list[Section]) -> str:
-    """The whole page."""
+def page(
+    title: str, introduction: list[str], sections: list[Section],
+    failed: dict[str, str] | None = None,
+) -> str:
+    """The whole page. It begins with the claims, or, where there are none, with the goals.
+
+    ``failed`` names experiments that did not run to their end, and says why.
+    """
     intro = "\n".join(f"<p>{html.escape(p)}</p>" for p in introduction)
-    body = "\n".join(s.markup(i == 0) for i, s in enumerate(sections))
+    claims = _claims(sections)
+    body = "\n".join(s.markup(i == 0, bool(claims)) for i, s in enumerate(sections))
+    top = _failed(failed or {}) + (claims or _verdicts(sections))
     return (
         "<!DOCTYPE html>\n"
         '<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head><body>\n"
-        f"<h1>{html.escape(title)}</h1>\n{intro}\n{_verdicts(sections)}\n{body}</body></html>\n"
+        f"<h1>{html.escape(title)}</h1>\n{intro}\n{top}\n{body}</body></html>\n"
     )

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lab import guests, kernels, qemu, results
+from lab.claims import Claim
 from lab.errors import LabError
 from lab.progress import Bar, Progress
 from lab.protocol import Outcome
@@ -58,7 +59,13 @@ class Context:
     """Names of scenarios; empty: all."""
     cpu: int = 0
     host: bool = False
+    quick: bool = False
+    """A tenth of the samples; ``jobs`` is already that."""
     parallel: int = field(default_factory=qemu.default_jobs)
+
+    def samples(self, usual: int) -> int:
+        """How many to take of something of which there usually are so many."""
+        return max(usual // 10, 1) if self.quick else usual
 
 
 class Experiment(ABC):
@@ -74,6 +81,10 @@ class Experiment(ABC):
     @abstractmethod
     def goals(self, store: results.Store) -> list[Goal]:
         """Judge the results that are there."""
+
+    def claims(self, store: results.Store) -> list[Claim]:
+        """The experiment's rows in the table that the report begins with."""
+        return []
 
     @abstractmethod
     def section(self, store: results.Store) -> Section:

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The frame: what failed is named, what is there stays, the same samples give the same page."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lab import evaluation
+from lab.claims import Claim
+from lab.errors import LabError
+from lab.experiments import registry
+from lab.experiments.base import Context, Experiment, Goal
+from lab.progress import Progress
+from lab.report_page import Section, Text
+from lab.results import Store, write_meta
+
+
+class Good(Experiment):
+    """Leaves one system's results."""
+
+    name = "good"
+    title = "One that works"
+
+    def run(self, context: Context) -> None:
+        with Store(context.root, self.name).replacing("x-stock") as directory:
+            write_meta(directory, {"scenarios": [], "jobs": context.jobs})
+
+    def goals(self, store: Store) -> list[Goal]:
+        return [Goal("it is fast", "slow", False)]
+
+    def claims(self, store: Store) -> list[Claim]:
+        return [Claim("fast <always>", "1 µs", "2 µs", "missed: twice as slow", "missed")]
+
+    def section(self, store: Store) -> Section:
+        return Section(self.title, self.name, [Text(f"{store.meta('x-stock')['jobs']} jobs")])
+
+
+class Bad(Good):
+    """Fails, however it is told to."""
+
+    name = "bad"
+    error: Exception = LabError("the guest hangs")
+
+    def run(self, context: Context) -> None:
+        raise self.error
+
+
+def context(root: Path, **more: bool) -> Context:
+    return Context(progress=Progress(), root=root, **more)  # type: ignore[arg-type]
+
+
+@pytest.fixture(autouse=True)
+def experiments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "EXPERIMENTS", (Bad(), Good()))
+
+
+@pytest.mark.parametrize("error", [LabError("the guest hangs"), ValueError("the guest hangs")])
+def test_one_that_fails_is_named_and_costs_nothing_else(
+    tmp_path: Path, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Bad, "error", error)
+    said: list[str] = []
+    assert evaluation.run(context(tmp_path), said.append, directory=tmp_path) == 1
+    assert "bad" in said[0]
+    found = json.loads((tmp_path / "results.json").read_text())
+    assert list(found["failed"]) == ["bad"]
+    assert "the guest hangs" in found["failed"]["bad"]
+    assert found["experiments"]["good"]["claims"][0]["verdict"] == "missed: twice as slow"
+    page = (tmp_path / "report.html").read_text()
+    assert "<b>bad</b>: " in page
+    assert "1000 jobs" in page
+
+
+def test_the_summary_comes_first_and_is_escaped(tmp_path: Path) -> None:
+    assert evaluation.run(context(tmp_path), print, ["good"], tmp_path) == 0
+    page = (tmp_path / "report.html").read_text()
+    assert "fast &lt;always&gt;" in page
+    assert page.index("missed: twice as slow") < page.index("<h2")
+    assert "failed in this run" not in page
+
+
+def test_the_same_samples_give_the_same_page(tmp_path: Path) -> None:
+    evaluation.run(context(tmp_path), print, ["good"], tmp_path)
+    before = [(tmp_path / n).read_bytes() for n in ("report.html", "results.json")]
+    evaluation.draw(tmp_path, {}, tmp_path)
+    assert [(tmp_path / n).read_bytes() for n in ("report.html", "results.json")] == before
+
+
+def test_an_earlier_run_is_kept_when_a_later_one_fails(tmp_path: Path) -> None:
+    evaluation.run(context(tmp_path), print, ["good"], tmp_path)
+    evaluation.run(context(tmp_path), print, ["bad"], tmp_path)
+    assert "good" in json.loads((tmp_path / "results.json").read_text())["experiments"]
+
+
+def test_quick_is_a_tenth(tmp_path: Path) -> None:
+    assert context(tmp_path, quick=True).samples(1000) == 100
+    assert context(tmp_path).samples(1000) == 1000
+    assert context(tmp_path, quick=True).samples(5) == 1
