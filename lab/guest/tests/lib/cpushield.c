@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE
+#include "cpushield.h"
+#include "file.h"
+#include "task.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CPU_DIRECTORY "/sys/devices/system/cpu"
+
+static cpus_t read_list(const char *path)
+{
+	char text[256];
+	int n = file_read(path, text, sizeof(text));
+
+	require(n >= 0, "%s: %s", path, strerror(-n));
+	return cpus_parse(text);
+}
+
+cpus_t cpus_parse(const char *list)
+{
+	const char *at = list;
+	cpus_t cpus = 0;
+
+	while (*at && *at != '\n') {
+		char *end;
+		unsigned long first = strtoul(at, &end, 10), last = first;
+
+		require(end != at, "'%s' is not a CPU list", list);
+		if (*end == '-')
+			last = strtoul(end + 1, &end, 10);
+		require(last < 64 && first <= last, "'%s' is not a CPU list", list);
+		for (unsigned long cpu = first; cpu <= last; cpu++)
+			cpus |= CPU(cpu);
+		at = *end == ',' ? end + 1 : end;
+	}
+	require(*at == '\n' && !at[1], "'%s' does not end in one newline", list);
+	return cpus;
+}
+
+const char *cpus_text(cpus_t cpus)
+{
+	static char texts[8][200];
+	static unsigned int next;
+	char *text = texts[next++ % ARRAY_SIZE(texts)];
+	int n = 0;
+
+	text[0] = 0;
+	for (unsigned int cpu = 0; cpu < 64; cpu++)
+		if (cpus & CPU(cpu))
+			n += snprintf(text + n, sizeof(texts[0]) - n, "%s%u", n ? "," : "", cpu);
+	return text;
+}
+
+cpus_t cpus_online(void)
+{
+	return read_list(CPU_DIRECTORY "/online");
+}
+
+int cpu_set_online(int cpu, bool online)
+{
+	char path[80];
+
+	snprintf(path, sizeof(path), CPU_DIRECTORY "/cpu%d/online", cpu);
+	if (access(path, F_OK))
+		return online ? 0 : -EOPNOTSUPP;
+	return file_write(path, online ? "1" : "0");
+}
+
+void cpushield_prepare(int needed)
+{
+	cpus_t present = read_list(CPU_DIRECTORY "/present");
+
+	for (int cpu = 0; cpu < 64; cpu++) {
+		if (present & CPU(cpu) && !(cpus_online() & CPU(cpu)))
+			require(!cpu_set_online(cpu, true), "CPU %d does not come back", cpu);
+	}
+	if (online_cpus() < needed)
+		skip("takes %d CPUs", needed);
+	require(!access(PROCS, F_OK), "the kernel has no " PROCS);
+	shield_cpus(PROCS, 0);
+	shield_cpus(IRQS, 0);
+	set_affinity(0, cpus_online());
+}
+
+cpus_t shielded(const char *file)
+{
+	return read_list(file);
+}
+
+int try_shield(const char *file, cpus_t cpus)
+{
+	char text[208];
+
+	snprintf(text, sizeof(text), "%s\n", cpus_text(cpus));
+	return file_write(file, text);
+}
+
+void shield_cpus(const char *file, cpus_t cpus)
+{
+	int ret = try_shield(file, cpus);
+
+	require(!ret, "writing '%s' to %s: %s", cpus_text(cpus), file, strerror(-ret));
+}
+
+int try_affinity(pid_t pid, cpus_t cpus)
+{
+	return syscall(SYS_sched_setaffinity, pid, sizeof(cpus), &cpus) ? -errno : 0;
+}
+
+void set_affinity(pid_t pid, cpus_t cpus)
+{
+	int ret = try_affinity(pid, cpus);
+
+	require(!ret, "sched_setaffinity(%d, %s): %s", pid, cpus_text(cpus), strerror(-ret));
+}
+
+cpus_t affinity(pid_t pid)
+{
+	cpus_t cpus = 0;
+
+	require(syscall(SYS_sched_getaffinity, pid, sizeof(cpus), &cpus) > 0,
+		"sched_getaffinity(%d): %s", pid, strerror(errno));
+	return cpus;
+}
+
+void expect_affinity(pid_t pid, cpus_t cpus, const char *when)
+{
+	cpus_t is = affinity(pid);
+
+	check(is == cpus, "%s: may run on CPUs '%s', not on '%s'", when, cpus_text(is),
+	      cpus_text(cpus));
+}
+
+static pid_t start(void (*function)(void *), void *argument)
+{
+	pid_t pid = fork();
+
+	require(pid >= 0, "fork: %s", strerror(errno));
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		function(argument);
+		_exit(0);
+	}
+	return pid;
+}
+
+static void wait_for_ever(void *unused)
+{
+	for (;;)
+		pause();
+}
+
+pid_t start_waiter(void)
+{
+	return start(wait_for_ever, NULL);
+}
+
+static void spin(void *argument)
+{
+	u64 *seen = argument;
+
+	for (;;)
+		__atomic_fetch_add(&seen[sched_getcpu()], 1, __ATOMIC_RELAXED);
+}
+
+struct spinner start_spinner(void)
+{
+	struct spinner spinner = { .seen = shared_memory(64 * sizeof(u64)) };
+
+	spinner.pid = start(spin, spinner.seen);
+	return spinner;
+}
+
+cpus_t spinner_watch(const struct spinner *spinner, u64 duration)
+{
+	cpus_t cpus = 0;
+	u64 before[64];
+
+	for (int cpu = 0; cpu < 64; cpu++)
+		before[cpu] = __atomic_load_n(&spinner->seen[cpu], __ATOMIC_RELAXED);
+	sleep_for(duration);
+	for (int cpu = 0; cpu < 64; cpu++)
+		if (__atomic_load_n(&spinner->seen[cpu], __ATOMIC_RELAXED) != before[cpu])
+			cpus |= CPU(cpu);
+	return cpus;
+}
+
+void end_process(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+void become_unprivileged(void)
+{
+	require(!setresgid(1000, 1000, 1000) && !setresuid(1000, 1000, 1000), "setresuid: %s",
+		strerror(errno));
+}
+
+const char *report_line(const char *kind, unsigned int id)
+{
+	static char text[1 << 16];
+	char start[64];
+	char *line;
+	int n = file_read(REPORT, text, sizeof(text));
+
+	require(n > 0, REPORT ": %s", strerror(-n));
+	require(!strncmp(text, "#kind\tid\tcpus\tname\treason\n", 26),
+		REPORT " has another header");
+	snprintf(start, sizeof(start), "\n%s\t%u\t", kind, id);
+	line = strstr(text, start);
+	if (!line)
+		return NULL;
+	line++;
+	line[strcspn(line, "\n")] = 0;
+	return line;
+}
