@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import matplotlib as mpl
 import numpy as np
 
-from lab.stats import Samples, cdf
+from lab.stats import Samples, cdf, percentile
 
 mpl.use("svg")
 
 import matplotlib.pyplot as plt
+from matplotlib import ticker
 from matplotlib.figure import Figure
 
 mpl.rcParams.update({
@@ -101,6 +102,70 @@ def distribution(curves: list[Curve], unit: str, prefix: str) -> str:
     axes_by_name["key"].axis("off")
     axes_by_name["key"].legend(*left.get_legend_handles_labels(), loc="center", ncols=2,
                                fontsize=7.5)
+    return to_svg(figure, prefix)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of :func:`lines`."""
+
+    label: str
+    mode: str
+    load: int
+    x: list[int]
+    y: list[float]
+
+
+def lines(curves: list[Line], x_unit: str, y_unit: str, prefix: str) -> str:
+    """Values against a number, on a logarithmic axis of values."""
+    figure, axes = plt.subplots(figsize=(9, 3.2), layout="constrained")
+    for curve in curves:
+        axes.plot(curve.x, curve.y, label=curve.label, linestyle=DASHES[curve.mode],
+                  color=COLOURS[curve.load % len(COLOURS)],
+                  marker=MARKERS[curve.load % len(MARKERS)], markersize=4, linewidth=1.3)
+    axes.set_xlabel(x_unit)
+    axes.set_ylabel(y_unit)
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(ticker.ScalarFormatter())
+    axes.yaxis.set_minor_formatter(ticker.LogFormatter(minor_thresholds=(1.5, 1)))
+    axes.legend(fontsize=7.5)
+    return to_svg(figure, prefix)
+
+
+@dataclass(frozen=True)
+class Candle:
+    """One candlestick of :func:`candles`: a mode's samples."""
+
+    mode: str
+    samples: Samples
+
+
+def candles(groups: dict[str, list[Candle]], unit: str, prefix: str) -> str:
+    """Candlesticks as in the paper: line from minimum to maximum, box from the 5th to the 95th
+    percentile, bar at the median; logarithmic axis.
+    """
+    figure, axes = plt.subplots(figsize=(9, 3.4), layout="constrained")
+    face = {"stock": "#bbbbbb", "off": "#ffffff", "shielded": "#555555"}
+    seen: set[str] = set()
+    for i, sticks in enumerate(groups.values()):
+        for j, stick in enumerate(sticks):
+            x = i + (j - (len(sticks) - 1) / 2) * 0.3
+            low, p5, p50, p95, high = (
+                percentile(stick.samples, p) for p in (0, 5, 50, 95, 100))
+            axes.plot([x, x], [low, high], color="#000000", linewidth=1, zorder=1)
+            axes.bar([x], [max(p95 - p5, 0)], 0.22, bottom=p5, color=face[stick.mode],
+                     edgecolor="#000000", linewidth=0.8, zorder=2,
+                     label=None if stick.mode in seen else stick.mode)
+            axes.plot([x - 0.11, x + 0.11], [p50, p50], color="#000000", linewidth=2.2, zorder=3)
+            axes.plot([x - 0.11, x + 0.11], [p50, p50], color="#ffffff", linewidth=0.8, zorder=4)
+            seen.add(stick.mode)
+    axes.set_xticks(range(len(groups)), list(groups), fontsize=7.5)
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(ticker.ScalarFormatter())
+    axes.yaxis.set_minor_formatter(ticker.LogFormatter(minor_thresholds=(1.5, 1)))
+    axes.grid(axis="x", visible=False)
+    axes.set_ylabel(unit)
+    axes.legend(fontsize=7.5)
     return to_svg(figure, prefix)
 
 

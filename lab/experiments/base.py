@@ -8,7 +8,7 @@ import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +62,10 @@ class Context:
     quick: bool = False
     """A tenth of the samples; ``jobs`` is already that."""
     parallel: int = field(default_factory=qemu.default_jobs)
+
+    def with_modes(self, modes: list[str]) -> "Context":
+        """The same, but for other modes."""
+        return replace(self, modes=modes)
 
     def samples(self, usual: int) -> int:
         """How many to take of something of which there usually are so many."""

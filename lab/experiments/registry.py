@@ -2,10 +2,14 @@
 """All experiments, in the order in which a report shows them."""
 
 from lab.errors import LabError
-from lab.experiments import response_time
+from lab.experiments import hostile, low_priority, response_time
 from lab.experiments.base import Experiment
 
-EXPERIMENTS: tuple[Experiment, ...] = (response_time.EXPERIMENT,)
+EXPERIMENTS: tuple[Experiment, ...] = (
+    response_time.EXPERIMENT,
+    hostile.EXPERIMENT,
+    low_priority.EXPERIMENT,
+)
 
 
 def find(name: str) -> Experiment:

@@ -15,7 +15,6 @@ MAXIMUM_NS = 2000
 STOCK_SHARE = 0.002
 LOW_PRIORITY_NS = 500
 SPARE_SHARE = 0.99
-THROUGHPUT_LOSS = 0.0005
 
 
 def platforms(store: Store) -> dict[str, dict[str, str]]:
@@ -193,26 +192,12 @@ def _interrupts(store: Store, platform: str, modes: dict[str, str]) -> Iterator[
         )
 
 
-def _throughput(store: Store, platform: str, modes: dict[str, str]) -> Iterator[Goal]:
-    system = modes["shielded"]
-    pair = ("matrix-none", "matrix-timerfds-1000")
-    if not all(store.has(system, s) for s in pair):
-        return
-    idle, hostile = (store.table(system, s, "jobs")["products"].mean() for s in pair)
-    loss = 1 - hostile / idle
-    yield Goal(
-        f"{platform}: a hostile process costs at most {THROUGHPUT_LOSS:.2%} of throughput",
-        f"{loss:.3%} with 1,000 timerfds",
-        loss <= THROUGHPUT_LOSS,
-    )
-
-
 def goals(store: Store) -> list[Goal]:
     """All goals that the results at hand allow to judge."""
     found: list[Goal] = []
     for platform, modes in platforms(store).items():
         if "shielded" in modes:
             for judge in (_interruptions, _response, _cost, _low_priority, _spare, _served,
-                          _interrupts, _throughput):
+                          _interrupts):
                 found += judge(store, platform, modes)
     return found

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The response-time experiment's part of the report."""
 
+from collections.abc import Collection, Sequence
+
 from lab import plots
-from lab.experiments import response_goals
+from lab.experiments import response_claims, response_goals
 from lab.report_page import Figure, Section, Table, Text, Verdict
 from lab.results import Store
 from lab.stats import Summary, summarize
@@ -30,15 +32,17 @@ def row(store: Store, system: str, mode: str, scenario: str) -> tuple[list[str],
     return cells, s
 
 
-def table(store: Store, modes: dict[str, str]) -> Table:
-    """All fixed-work scenarios of one platform."""
+def table(
+    store: Store, modes: dict[str, str], leave_out: Collection[str] = ()
+) -> Table:
+    """All fixed-work scenarios of one platform but ``leave_out``."""
     rows: list[list[str]] = []
     order: list[str] = []
     titles: dict[str, str] = {}
     for system in modes.values():
         titles.update(store.meta(system)["titles"])
         order += [s for s in response_goals.timed(store, system) if s not in order]
-    for scenario in order:
+    for scenario in (s for s in order if s not in leave_out):
         title = titles[scenario]
         for mode in ("stock", "off", "shielded"):
             system = modes.get(mode, "")
@@ -49,11 +53,15 @@ def table(store: Store, modes: dict[str, str]) -> Table:
                  "nearest-rank percentiles.", text_columns=2)
 
 
-def _overview(store: Store, platform: str, modes: dict[str, str]) -> Figure:
+def _overview(
+    store: Store, platform: str, modes: dict[str, str], leave_out: Collection[str]
+) -> Figure:
     rows = []
     any_system = next(iter(modes.values()))
     titles = store.meta(any_system)["titles"]
     for scenario in response_goals.timed(store, any_system):
+        if scenario in leave_out:
+            continue
         values = {}
         for mode, system in modes.items():
             if store.has(system, scenario):
@@ -132,28 +140,9 @@ def _others(store: Store, modes: dict[str, str]) -> Table | None:
     )
 
 
-def _throughput(store: Store, modes: dict[str, str]) -> Table | None:
-    rows = []
-    for mode, system in modes.items():
-        cells = [MODE_TITLES[mode]]
-        means = []
-        for scenario in ("matrix-none", "matrix-timerfds-1000"):
-            if not store.has(system, scenario):
-                break
-            jobs = store.table(system, scenario, "jobs")
-            means.append(jobs["products"].mean() / 0.3)
-        if len(means) == 2:
-            cells += [f"{m:,.1f}" for m in means]
-            cells.append(f"{1 - means[1] / means[0]:.3%}")
-            rows.append(cells)
-    if not rows:
-        return None
-    return Table(["kernel", "idle", "1,000 timerfds", "loss"], rows,
-                 "3x3 matrix multiplications per ms of a job's time (the paper's Table II).")
-
-
 def section(
-    title: str, anchor: str, store: Store, groups: dict[str, tuple[str, ...]]
+    title: str, anchor: str, store: Store, groups: dict[str, tuple[str, ...]],
+    steps: Sequence[int] = (),
 ) -> Section:
     """Tables and figures for every platform that has results."""
     result = Section(title, anchor)
@@ -162,17 +151,24 @@ def section(
         "A SCHED_FIFO 99 task wakes up every millisecond and does a fixed amount of work. "
         "Whenever it looks at the CPU's counter and finds that more time has passed than its "
         "own instructions take, it was interrupted. Beside it run other tasks, all of lower "
-        "priority, that set timers."))
+        "priority, that set timers. In the paper's experiment the job is a matrix multiplication "
+        "of about 200 µs and the low-priority tasks are cyclictest instances."))
     for platform, modes in response_goals.platforms(store).items():
         meta = store.meta(next(iter(modes.values())))
         result.parts.append(Text(platform, heading=True))
         result.parts.append(Text(f"{meta['kernel']}; time: {meta['time']}."))
         if meta["target"] == "guest":
             result.parts.append(Text(NOT_SHOWN))
-        result.parts.append(_overview(store, platform, modes))
-        result.parts.append(table(store, modes))
+        between = {
+            s for sync in (False, True)
+            for s in response_claims.step_scenarios(sync, steps).values()
+        } - {s for group in groups.values() for s in group}
+        result.parts.append(_overview(store, platform, modes, between))
+        result.parts.append(table(store, modes, between))
         result.parts += _figures(store, platform, modes, groups)
-        for extra in (_others(store, modes), _throughput(store, modes)):
-            if extra is not None:
-                result.parts.append(extra)
+        if steps:
+            result.parts += response_claims.steps_figure(store, platform, modes, steps)
+        others = _others(store, modes)
+        if others is not None:
+            result.parts.append(others)
     return result

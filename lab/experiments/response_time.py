@@ -5,42 +5,37 @@ The paper's section IV-C: unsynchronized releases (Figs 5, 6), synchronized ones
 and unprivileged timers (Figs 9, 10; Table II).
 """
 
-from dataclasses import dataclass
-
-from lab.experiments import base, response_goals, response_section
-from lab.experiments.base import Context, Goal, Scenario
+from lab.claims import Claim
+from lab.experiments import base, response_claims, response_goals, response_runs, response_section
+from lab.experiments.base import Context, Goal
+from lab.experiments.response_runs import Load
 from lab.report_page import Section
 from lab.results import Store
-from lab.systems import System, host_modes
 
-PROGRAM = "response"
-ROUNDS = {"x86_64": 3750, "arm64": 5000}
-"""Work of a job in a guest, about 300 us at one instruction a nanosecond. It is fixed, not
-calibrated, so that all kernels are given exactly the same."""
+STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40, 50, 70, 100)
+"""Numbers of low-priority tasks, for the figure of where the shield begins to pay."""
 
 
-@dataclass(frozen=True)
-class Load:
-    """A scenario before the number of jobs is known."""
-
-    name: str
-    title: str
-    load: str = ""
-    extra: tuple[str, ...] = ()
+def _sleepers(n: int, synchronized: bool) -> Load:
+    plural = "s" * (n > 1)
+    shown = n in (1, 50, 100)
+    if synchronized:
+        return Load(f"sync-{n}", f"{n} FIFO-70 sleeper{plural}, synchronized",
+                    f"sleepers:n={n},sync", off=shown)
+    return Load(f"sleepers-{n}", f"{n} FIFO-70 sleeper{plural}, unsynchronized",
+                f"sleepers:n={n}", off=shown)
 
 
 LOADS = (
     Load("none", "no load"),
-    *(Load(f"sleepers-{n}", f"{n} FIFO-70 sleeper{'s' * (n > 1)}, unsynchronized",
-           f"sleepers:n={n}") for n in (1, 50, 100)),
+    *(_sleepers(n, False) for n in STEPS),
     Load("spread-100", "100 sleepers over 90 priorities", "sleepers:n=100,spread"),
     Load("drift-100", "100 FIFO-70 sleepers, drifting", "sleepers:n=100,periods=drift"),
     Load("sleepers-1000", "1,000 FIFO-70 sleepers, drifting",
          "sleepers:n=1000,periods=long+drift"),
     Load("spread-1000", "1,000 sleepers over 90 priorities, drifting",
          "sleepers:n=1000,spread,periods=long+drift"),
-    *(Load(f"sync-{n}", f"{n} FIFO-70 sleeper{'s' * (n > 1)}, synchronized",
-           f"sleepers:n={n},sync") for n in (1, 50, 100)),
+    *(_sleepers(n, True) for n in STEPS),
     Load("sync-spread-100", "100 sleepers over 90 priorities, synchronized",
          "sleepers:n=100,sync,spread"),
     Load("sync-1000", "1,000 FIFO-70 sleepers, synchronized",
@@ -57,26 +52,10 @@ LOADS = (
          "sleepers:n=100,spread,periods=drift", ("--spare",)),
     Load("spare-spread-1000", "1,000 sleepers over 90 priorities, drifting, spare time counted",
          "sleepers:n=1000,spread,periods=long+drift", ("--spare",)),
-    Load("matrix-none", "no load, matrix multiplications", "", ("--matrix=300000",)),
-    Load("matrix-timerfds-1000", "1,000 timerfds, matrix multiplications", "timerfds:n=1000",
-         ("--matrix=300000",)),
 )
 
 DEMO = ("none", "drift-100", "sync-100", "timerfds-1000", "posix-500", "threads-200")
 """What ``make demo`` shows."""
-
-
-def scenarios(context: Context, rounds: str) -> list[Scenario]:
-    """The scenarios that the user asked for."""
-    chosen = [load for load in LOADS if not context.only or load.name in context.only]
-    result = []
-    for load in chosen:
-        words = [f"--jobs={context.jobs}", f"--work={rounds}", f"--cpu={context.cpu}"]
-        if load.load:
-            words.append(f"--load={load.load}")
-        timeout = 10 + 4 * context.jobs // 1000
-        result.append(Scenario(load.name, load.title, (*words, *load.extra), timeout))
-    return result
 
 
 class ResponseTime(base.Experiment):
@@ -86,23 +65,17 @@ class ResponseTime(base.Experiment):
     title = "Response time of a high-priority task beside lower-priority timers"
 
     def run(self, context: Context) -> None:
-        if context.host:
-            rounds = base.calibrate_on_host(PROGRAM)
-            base.run_host(context, self.name, host_modes(), PROGRAM,
-                          scenarios(context, rounds))
-            return
-        for arch in ("x86_64", "arm64"):
-            systems = [System(p, m) for p in context.platforms for m in context.modes
-                       if p.startswith(arch)]
-            if systems:
-                base.run_guest(context, self.name, systems, PROGRAM,
-                               scenarios(context, str(ROUNDS[arch])))
+        response_runs.run(context, self.name, LOADS)
 
     def goals(self, store: Store) -> list[Goal]:
         return response_goals.goals(store)
 
+    def claims(self, store: Store) -> list[Claim]:
+        return response_claims.claims(store, STEPS)
+
     def section(self, store: Store) -> Section:
-        return response_section.section(self.title, self.name, store, LOADS_BY_GROUP)
+        return response_section.section(self.title, self.name, store, LOADS_BY_GROUP,
+                                        STEPS)
 
 
 LOADS_BY_GROUP: dict[str, tuple[str, ...]] = {

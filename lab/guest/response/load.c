@@ -37,7 +37,7 @@ static void plan_sleeper(const struct load *load, int i, struct task *task, uint
 	int from = strstr(load->periods, "long") ? LONG_FROM : 0;
 	int pick = from + random_next(seed) % (ARRAY_SIZE(bosch_ms) - from);
 
-	task->period = bosch_ms[pick] * NSEC_PER_MSEC;
+	task->period = load->period ? load->period : bosch_ms[pick] * NSEC_PER_MSEC;
 	if (strstr(load->periods, "drift"))
 		task->period += task->period / 73 + 1009 * (i % 97);
 	if (!load->synchronized)
@@ -105,6 +105,8 @@ static int parse_setting(char *setting, struct load *load)
 		load->count = strtol(value, &end, 10);
 	else if (!strcmp(setting, "priority") && value)
 		load->priority = strtol(value, &end, 10);
+	else if (!strcmp(setting, "period") && value)
+		load->period = strtoll(value, &end, 10);
 	else if (!strcmp(setting, "periods") && value)
 		snprintf(load->periods, sizeof(load->periods), "%s", value);
 	else if (!strcmp(setting, "spread"))
@@ -129,7 +131,8 @@ int load_parse(const char *text, struct load *load)
 	ret = 0;
 	while (!ret && (word = strsep(&rest, ",")))
 		ret = parse_setting(word, load);
-	if (load->count < 1 || load->count > 10000 || load->priority > 98)
+	if (load->count < 1 || load->count > 10000 || load->priority > 98 ||
+	    load->period < 0 || load->period > 1000 * NSEC_PER_SEC)
 		ret = -EINVAL;
 out:
 	free(copy);

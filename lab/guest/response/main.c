@@ -41,7 +41,7 @@ static void usage(FILE *out)
 	fprintf(out,
 		"Settings of sleepers: priority=N (70), or spread over priorities 1 to 90; sync:\n"
 		"released together with the job; periods=bosch (1 to 1000 ms), long (from 5 ms),\n"
-		"drift or long+drift (none a multiple of the job's).\n"
+		"drift or long+drift (none a multiple of the job's), or period=NS for all.\n"
 		"\n"
 		"Exit status: 0 measured, 1 failed, 2 wrong usage.\n");
 }

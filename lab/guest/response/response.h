@@ -93,6 +93,7 @@ struct load {
 	int count;
 	int priority;		/* -1: spread over many */
 	bool synchronized;
+	int64_t period;		/* 0: drawn from those that "periods" names */
 	char periods[16];
 };
 

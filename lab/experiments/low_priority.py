@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Response time of the lowest-priority of three kinds of tasks: the paper's Figs 11 and 12."""
+
+from lab import plots
+from lab.claims import Claim
+from lab.experiments import base, compare, response_runs
+from lab.experiments.base import Context, Goal
+from lab.experiments.response_runs import Load
+from lab.report_page import Figure, Section, Table, Text, Verdict
+from lab.results import Store
+from lab.stats import Samples, summarize
+
+STEPS = (1, 10, 20, 30, 40, 50)
+SHOWN = (1, 30, 50)
+PERIOD_NS = 900000
+
+
+def _load(n: int) -> Load:
+    return Load(
+        f"medium-{n}", f"{n} medium task{'s' * (n > 1)}",
+        f"sleepers:n={n},priority=75 sleepers:n=1,priority=70,period={PERIOD_NS}", off=False)
+
+
+LOADS = tuple(_load(n) for n in STEPS)
+
+
+def responses(store: Store, system: str, scenario: str) -> Samples:
+    """Of the lowest-priority task, which is the last one, ns."""
+    table = store.table(system, scenario, "releases")
+    samples: Samples = table["response_ns"][table["task"] == table["task"].max()]
+    return samples
+
+
+def differences(store: Store, stock: str, shielded: str) -> dict[str, float]:
+    """Scenario -> shielded mean less stock's, ns."""
+    return {
+        load.name: float(responses(store, shielded, load.name).mean()
+                         - responses(store, stock, load.name).mean())
+        for load in LOADS if compare.both(store, load.name, stock, shielded)
+    }
+
+
+class LowPriority(base.Experiment):
+    """See the module."""
+
+    name = "low-priority"
+    title = "Response time of the lowest-priority task"
+
+    def run(self, context: Context) -> None:
+        modes = [m for m in context.modes if m != "off"] or context.modes
+        response_runs.run(context.with_modes(modes), self.name, LOADS)
+
+    def goals(self, store: Store) -> list[Goal]:
+        found = []
+        for platform, stock, shielded in compare.pairs(store):
+            more = differences(store, stock, shielded)
+            if more:
+                name = max(more, key=lambda n: more[n])
+                found.append(Goal(
+                    f"{platform}: the lowest-priority task's mean response is no worse than "
+                    "stock's", f"largest difference {more[name]:+.0f} ns, with {name}",
+                    more[name] <= 0))
+        return found
+
+    def claims(self, store: Store) -> list[Claim]:
+        def judge(stock: str, shielded: str) -> tuple[str, bool | None] | None:
+            more = differences(store, stock, shielded)
+            if not more:
+                return None
+            return (f"mean {min(more.values()) / 1000:+.2f} to {max(more.values()) / 1000:+.2f} µs "
+                    "against stock", max(more.values()) <= 0)
+
+        return compare.claim(
+            store, "The lowest-priority task beside 1 to 50 medium ones is served no worse than on "
+            "stock (goal: mean)", "Figs 11, 12: mean up to 0.06 µs (Intel) and 1.79 µs (ARM) worse",
+            judge, "met", "missed: the mean is worse for at least one number of tasks")
+
+    def section(self, store: Store) -> Section:
+        result = Section(self.title, self.name)
+        result.verdicts = [Verdict(g.claim, g.found, g.met) for g in self.goals(store)]
+        result.parts.append(Text(
+            "A SCHED_FIFO 99 task works 300 µs of every millisecond; 1 to 50 medium tasks at "
+            "FIFO 75 sleep and wake up with periods from 1 to 1,000 ms; one task at FIFO 70 is "
+            "released every 0.9 ms and does a small piece of work. Its response time, from release "
+            "to end, includes waiting for all the others; releases during the high-priority job "
+            "make the right part of the distribution."))
+        result.parts.append(Text(compare.WHY_GUEST))
+        for platform, modes in compare.platforms(store).items():
+            result.parts.append(Text(platform, heading=True))
+            result.parts += _figure(store, platform, modes)
+            result.parts.append(_table(store, modes))
+        return result
+
+
+def _figure(store: Store, platform: str, modes: dict[str, str]) -> list[Figure]:
+    curves = [
+        plots.Curve(f"{_load(n).title}, {mode}", mode, i,
+                    responses(store, system, f"medium-{n}") / 1000)
+        for i, n in enumerate(SHOWN) for mode in ("stock", "shielded")
+        if (system := modes.get(mode, "")) and store.has(system, f"medium-{n}")
+    ]
+    if not curves:
+        return []
+    return [Figure(
+        plots.distribution(curves, "response time in µs", f"low-{platform}"),
+        f"{platform}: response time of the lowest-priority task; "
+        f"{max(len(c.samples) for c in curves):,} releases a curve.")]
+
+
+def _table(store: Store, modes: dict[str, str]) -> Table:
+    rows = []
+    for load in LOADS:
+        title = load.title
+        means = []
+        for mode in ("stock", "shielded"):
+            system = modes.get(mode, "")
+            if not system or not store.has(system, load.name):
+                continue
+            samples = responses(store, system, load.name)
+            s = summarize(samples)
+            means.append(float(samples.mean()))
+            more = f"{means[1] - means[0]:+.0f}" if len(means) == 2 else ""
+            rows.append([title, mode, f"{means[-1] / 1000:.3f}", more,
+                         *(f"{v / 1000:.2f}" for v in (s.p50, s.p95, s.p99, s.maximum)),
+                         f"{s.count:,}"])
+            title = ""
+    return Table(["load", "kernel", "mean", "mean − stock's (ns)", "p50", "p95", "p99", "max",
+                  "releases"], rows, "Response times in µs.", text_columns=2)
+
+
+EXPERIMENT = LowPriority()

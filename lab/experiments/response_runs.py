@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Running lab/guest/response: what several experiments have in common."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lab.experiments import base
+from lab.experiments.base import Context, Scenario
+from lab.systems import System, host_modes
+
+PROGRAM = "response"
+ROUNDS = {"x86_64": 3750, "arm64": 5000}
+"""Work of a job in a guest, about 300 us at one instruction a nanosecond. It is fixed, not
+calibrated, so that all kernels are given exactly the same."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """A scenario before the number of jobs is known."""
+
+    name: str
+    title: str
+    load: str = ""
+    """One load, or several with a blank between."""
+    extra: tuple[str, ...] = ()
+    off: bool = True
+    """Whether it is run with the shield switched off, too."""
+
+
+def scenarios(context: Context, loads: Sequence[Load], rounds: str) -> list[Scenario]:
+    """The scenarios that the user asked for."""
+    result = []
+    for load in loads:
+        if context.only and load.name not in context.only:
+            continue
+        words = [f"--jobs={context.jobs}", f"--work={rounds}", f"--cpu={context.cpu}"]
+        words += [f"--load={word}" for word in load.load.split()]
+        timeout = 10 + 4 * context.jobs // 1000
+        result.append(Scenario(load.name, load.title, (*words, *load.extra), timeout))
+    return result
+
+
+def run(context: Context, experiment: str, loads: Sequence[Load]) -> None:
+    """Run ``loads`` on every platform and mode, or on this machine."""
+    if context.host:
+        rounds = base.calibrate_on_host(PROGRAM)
+        base.run_host(context, experiment, host_modes(), PROGRAM,
+                      scenarios(context, loads, rounds))
+        return
+    with_off = [load for load in loads if load.off]
+    for arch in ("x86_64", "arm64"):
+        systems = [System(p, m) for p in context.platforms for m in context.modes
+                   if p.startswith(arch)]
+        for chosen, which in (
+            ([s for s in systems if s.mode != "off"], loads),
+            ([s for s in systems if s.mode == "off"], with_off),
+        ):
+            wanted = scenarios(context, which, str(ROUNDS[arch]))
+            if chosen and wanted:
+                base.run_guest(context, experiment, chosen, PROGRAM, wanted)
