@@ -52,6 +52,8 @@ class Machine:
     memory: int = 512
     """MiB"""
     append: str = ""
+    options: tuple[str, ...] = ()
+    """Added to QEMU's command line."""
 
     def command(self, kernel: Kernel, image: Path, initrd: Path) -> list[str]:
         """QEMU's command line, without the serial ports."""
@@ -72,7 +74,7 @@ class Machine:
         ]
         if self.icount:
             command += ["-icount", "shift=0,sleep=off"]
-        return command
+        return [*command, *self.options]
 
     def kernel_parameters(self, kernel: Kernel, quiet: bool) -> str:
         """The kernel command line."""

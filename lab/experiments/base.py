@@ -12,12 +12,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from lab import guests, kernels, qemu, results
+from lab import guests, kernels, qemu, results, spans
 from lab.claims import Claim
 from lab.errors import LabError
 from lab.progress import Bar, Progress
 from lab.protocol import Outcome
 from lab.report_page import Section
+from lab.spans import Span
 from lab.systems import SWITCH, System, host_description
 
 FAIR_SERVER = "/sys/kernel/debug/sched/fair_server/cpu0/runtime"
@@ -101,8 +102,13 @@ def run_guest(
     systems: Sequence[System],
     program: str,
     scenarios: Sequence[Scenario],
+    watched: Sequence[Span] = (),
 ) -> None:
-    """Run every scenario on every system, one boot per system, several side by side."""
+    """Run every scenario on every system, one boot per system, several side by side.
+
+    What the kernel executes in the spans ``watched`` is kept as spans.csv of each scenario; the
+    program has to call getitimer() when recording is to begin and to end.
+    """
     store = results.Store(context.root, experiment)
     for kernel in sorted({s.kernel for s in systems}):
         kernels.build(kernel, context.progress)
@@ -111,7 +117,7 @@ def run_guest(
     total = len(systems) * len(scenarios)
     with context.progress.bar(f"{experiment}: running guests", total) as bar:
         _in_parallel(context.parallel, [
-            (lambda s=system: _run_system(store, context, s, program, scenarios, bar))
+            (lambda s=system: _run_system(store, s, program, scenarios, bar, watched))
             for system in systems
         ])
 
@@ -135,11 +141,11 @@ def _in_parallel(width: int, calls: Sequence[Any]) -> None:
 
 def _run_system(
     store: results.Store,
-    context: Context,
     system: System,
     program: str,
     scenarios: Sequence[Scenario],
     bar: Bar,
+    watched: Sequence[Span],
 ) -> None:
     commands = [guests.Command(("@write", FAIR_SERVER, "0"))]
     if system.switch is not None:
@@ -148,23 +154,32 @@ def _run_system(
         guests.Command((f"/bin/{program}", *s.words), s.timeout) for s in scenarios
     ]
     initrd = guests.image(guests.output(system.kernel.arch), [program], commands)
-    machine = qemu.Machine()
     timeout = max(c.timeout for c in commands)
 
     def advance(outcome: Outcome) -> None:
         if program in outcome.line:
             bar.advance()
 
-    run = qemu.run_commands(system.kernel, initrd, machine, timeout, advance)
-    if run.failure:
-        raise LabError(run.explain())
+    with tempfile.TemporaryDirectory(prefix="timershield-") as name:
+        watch = spans.Watch(watched, Path(name))
+        options = watch.options(system.kernel) if watched else ()
+        run = qemu.run_commands(system.kernel, initrd, qemu.Machine(options=options), timeout,
+                                advance)
+        if run.failure:
+            raise LabError(run.explain())
+        seen = watch.samples() if watched else None
     offset = len(commands) - len(scenarios)
     for outcome in run.outcomes[:offset]:
         if outcome.status:
             raise LabError(f"{system.name}: {outcome.line}: {outcome.output}")
     with store.replacing(system.name) as directory:
-        for scenario, outcome in zip(scenarios, run.outcomes[offset:], strict=True):
+        for number, (scenario, outcome) in enumerate(
+            zip(scenarios, run.outcomes[offset:], strict=True)
+        ):
             _keep(directory, system, scenario, outcome)
+            if seen is not None:
+                (directory / scenario.name / "spans.csv").write_text(
+                    spans.csv(spans.select(seen, seen["window"] == number), watched))
         results.write_meta(directory, {
             "system": system.name,
             "target": "guest",

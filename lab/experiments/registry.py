@@ -2,10 +2,11 @@
 """All experiments, in the order in which a report shows them."""
 
 from lab.errors import LabError
-from lab.experiments import hostile, low_priority, response_time
+from lab.experiments import hostile, low_priority, response_time, timer_overhead
 from lab.experiments.base import Experiment
 
 EXPERIMENTS: tuple[Experiment, ...] = (
+    timer_overhead.EXPERIMENT,
     response_time.EXPERIMENT,
     hostile.EXPERIMENT,
     low_priority.EXPERIMENT,

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #define CALIBRATION_ROUNDS 20000
@@ -129,6 +130,15 @@ void job_calibrate(struct run *run)
 		run->options.work = WORK_NS * CALIBRATION_ROUNDS / best;
 }
 
+/* Arm a timer that never expires, and cancel it. */
+static void arm_and_cancel(int timerfd)
+{
+	static const struct itimerspec far = { .it_value.tv_sec = 3600 }, never;
+
+	timerfd_settime(timerfd, 0, &far, NULL);
+	timerfd_settime(timerfd, 0, &never, NULL);
+}
+
 static void run_one(const struct run *run, int64_t due, struct job *job)
 {
 	const struct options *options = &run->options;
@@ -136,6 +146,8 @@ static void run_one(const struct run *run, int64_t due, struct job *job)
 
 	sleep_until(due);
 	job->latency = clock_ns() - due;
+	if (options->arm)
+		arm_and_cancel(run->timerfd);
 	if (options->matrix)
 		work_matrix((uint64_t)(options->matrix * run->ticks_per_ns), job);
 	else
@@ -170,18 +182,23 @@ int job_run_all(struct run *run)
 	ret = task_become(&self);
 	if (ret)
 		return ret;
+	run->timerfd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	if (run->timerfd < 0)
+		return -errno;
 	set_time_zero(run);
 	due = run->shared->zero;
 	for (int i = 0; i < options->warmup; i++, due += options->period)
 		run_one(run, due, &unrecorded);
 
 	record_counters(run, false);
+	recording();
 	run->spare_rounds = atomic_load(&run->shared->spare);
 	start = clock_ns();
 	for (int i = 0; i < options->jobs; i++, due += options->period)
 		run_one(run, due, &run->jobs[i]);
 	run->spare_rounds = atomic_load(&run->shared->spare) - run->spare_rounds;
 	run->window = clock_ns() - start;
+	recording();
 	record_counters(run, true);
 
 	self = (struct task){ .policy = SCHED_OTHER };

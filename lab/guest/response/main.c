@@ -33,6 +33,7 @@ static void usage(FILE *out)
 		"  -m, --matrix=NS     multiply 3x3 matrices for NS in each job instead\n"
 		"  -l, --load=KIND[:n=N][,SETTING]...   see below; may be repeated\n"
 		"  -s, --spare         count what a SCHED_IDLE task gets\n"
+		"  -a, --arm           arm and cancel a timerfd at the beginning of each job\n"
 		"  -S, --seed=N        for periods and phases (1)\n"
 		"  -C, --calibrate     print the rounds of work that take 300 us, and exit\n"
 		"\n"
@@ -72,6 +73,7 @@ static const struct option long_options[] = {
 	{ "matrix", required_argument, NULL, 'm' },
 	{ "load", required_argument, NULL, 'l' },
 	{ "spare", no_argument, NULL, 's' },
+	{ "arm", no_argument, NULL, 'a' },
 	{ "seed", required_argument, NULL, 'S' },
 	{ "calibrate", no_argument, NULL, 'C' },
 	{ "help", no_argument, NULL, 'h' },
@@ -110,6 +112,9 @@ static void parse_option(int option, struct options *to, struct load *loads, int
 		break;
 	case 's':
 		to->spare = true;
+		break;
+	case 'a':
+		to->arm = true;
 		break;
 	case 'C':
 		to->calibrate = true;
@@ -172,7 +177,7 @@ int main(int argc, char **argv)
 	struct load loads[MAX_LOADS];
 	int count = 0, option;
 
-	while ((option = getopt_long(argc, argv, "n:w:p:W:P:c:g:m:l:sS:Ch", long_options,
+	while ((option = getopt_long(argc, argv, "n:w:p:W:P:c:g:m:l:saS:Ch", long_options,
 				     NULL)) != -1)
 		parse_option(option, &run.options, loads, &count);
 	if (optind < argc) {

@@ -57,6 +57,7 @@ struct options {
 	int64_t matrix;		/* multiply matrices for so long instead */
 	uint64_t seed;
 	bool spare;
+	bool arm;		/* arm and cancel a timer in each job */
 	bool calibrate;
 };
 
@@ -74,6 +75,7 @@ struct run {
 	struct options options;
 	struct shared *shared;
 	struct task *tasks;
+	int timerfd;
 	int task_count;
 	int task_room;
 	struct job *jobs;
