@@ -21,6 +21,8 @@ DEBIAN_SOURCE = Path("/usr/src/linux-source-6.12.tar.xz")
 ARCHES = ("x86_64", "arm64")
 FLAVOURS = ("rt", "preempt")
 VARIANTS = ("stock", "shielded", "debug")
+FEATURES = ("network",)
+"""What a kernel may have on top, as the last word of its name: fragments of the same names."""
 TARGET = {"x86_64": "bzImage", "arm64": "Image"}
 IMAGE = {"x86_64": "arch/x86/boot/bzImage", "arm64": "arch/arm64/boot/Image"}
 OBJECTS = {"x86_64": 1290, "arm64": 1240}
@@ -34,26 +36,28 @@ class Kernel:
     arch: str
     flavour: str
     variant: str
+    feature: str = ""
 
     @classmethod
     def parse(cls, name: str) -> "Kernel":
-        """``x86_64-preempt-shielded`` and the like."""
-        arch, _, rest = name.partition("-")
-        flavour, _, variant = rest.partition("-")
+        """``x86_64-preempt-shielded``, ``x86_64-preempt-stock-network`` and the like."""
+        arch, flavour, variant, feature = (*name.split("-", 3), "", "", "")[:4]
         for what, value, allowed in (
             ("architecture", arch, ARCHES),
             ("flavour", flavour, FLAVOURS),
             ("variant", variant, VARIANTS),
+            ("feature", feature, ("", *FEATURES)),
         ):
             if value not in allowed:
                 raise LabError(
                     f"kernel '{name}': {what} '{value}' is not one of {', '.join(allowed)}"
                 )
-        return cls(arch, flavour, variant)
+        return cls(arch, flavour, variant, feature)
 
     @property
     def name(self) -> str:
-        return f"{self.arch}-{self.flavour}-{self.variant}"
+        words = (self.arch, self.flavour, self.variant, self.feature)
+        return "-".join(w for w in words if w)
 
     @property
     def build(self) -> Path:
@@ -77,6 +81,8 @@ class Kernel:
             names.append("shielded")
         if self.variant == "debug":
             names.append("debug")
+        if self.feature:
+            names.append(self.feature)
         return [CONFIGS / n for n in names]
 
 
@@ -235,7 +241,7 @@ def configure(kernel: Kernel, tree: Path, output: Path) -> list[str]:
     wanted = kconfig.merge([tree / "kernel/configs/tiny-base.config",
                             tree / "kernel/configs/tiny.config"])
     ours = kconfig.merge(kernel.fragments)
-    ours["CONFIG_LOCALVERSION"] = f'"-{kernel.flavour}-{kernel.variant}"'
+    ours["CONFIG_LOCALVERSION"] = f'"{kernel.name.removeprefix(kernel.arch)}"'
     ours["CONFIG_LOCALVERSION_AUTO"] = "n"
     wanted.update(ours)
     fragment = output / ".lab-fragment"

@@ -2,7 +2,13 @@
 """All experiments, in the order in which a report shows them."""
 
 from lab.errors import LabError
-from lab.experiments import hostile, low_priority, response_time, timer_overhead
+from lab.experiments import (
+    age_of_information,
+    hostile,
+    low_priority,
+    response_time,
+    timer_overhead,
+)
 from lab.experiments.base import Experiment
 
 EXPERIMENTS: tuple[Experiment, ...] = (
@@ -10,6 +16,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     response_time.EXPERIMENT,
     hostile.EXPERIMENT,
     low_priority.EXPERIMENT,
+    age_of_information.EXPERIMENT,
 )
 
 

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Age of information across a real-time datagram protocol, timed by ClockFix and by sleeping.
+
+S. Reif, W. Schröder-Preikschat, "Precisely Timed Task Execution", section VI (Figs 1, 7 to 9).
+"""
+
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass
+
+from lab import guests
+from lab.claims import Claim
+from lab.errors import LabError
+from lab.experiments import aoi_section, base
+from lab.experiments.base import Context, Goal, Scenario
+from lab.report_page import Section
+from lab.results import Store
+
+PROGRAM = "aoi"
+ITERATIONS = 10
+PACKETS = 1000
+WARMUP = 500
+TIMINGS = "nanosleep,clockfix,poll"
+
+
+@dataclass(frozen=True)
+class Link:
+    """What is between the two nodes."""
+
+    name: str
+    title: str
+    words: tuple[str, ...] = ()
+    seconds: int = 60
+    """At most, for all iterations."""
+
+
+HOST = (
+    Link("ethernet", "virtual Ethernet, no limit"),
+    Link("300-mbit", "300 Mbit/s", ("--rate=300000000",)),
+    Link("100-mbit", "100 Mbit/s", ("--rate=100000000",)),
+    Link("20-mbit", "20 Mbit/s", ("--rate=20000000",), 120),
+    Link("100-mbit-schedule", "100 Mbit/s, sent by a fixed schedule",
+         ("--rate=100000000", "--from-schedule")),
+)
+UPLINKS = (
+    Link("uplink-40", "uplink of 40 Mbit/s, 4 ms, no loss",
+         ("--rate=40000000", "--delay=4000000"), 300),
+    Link("uplink-10", "uplink of 10 Mbit/s, 10 ms, 0.5 % loss",
+         ("--rate=10000000", "--delay=10000000", "--loss=0.005"), 600),
+)
+"""As at home: fibre, and DSL on an ordinary day."""
+
+
+def scenarios(context: Context, links: tuple[Link, ...]) -> list[Scenario]:
+    """The scenarios that the user asked for."""
+    words = ("--quiet", f"--timing={TIMINGS}", f"--iterations={ITERATIONS}",
+             f"--packets={context.samples(PACKETS)}", f"--warmup={WARMUP}")
+    return [Scenario(link.name, link.title, (*words, *link.words), link.seconds)
+            for link in links if not context.only or link.name in context.only]
+
+
+def _host_netem() -> bool:
+    """Whether this machine's kernel can delay packets."""
+    arch = {"x86_64": "x86_64", "aarch64": "arm64"}[os.uname().machine]
+    program = guests.build(arch, [PROGRAM]) / PROGRAM
+    with tempfile.TemporaryDirectory(prefix="timershield-") as name:
+        done = subprocess.run(
+            [program, "--quiet", "--delay=1000", "--iterations=1", "--packets=10", "--warmup=1"],
+            cwd=name, capture_output=True, check=False)
+    return done.returncode == 0
+
+
+class AgeOfInformation(base.Experiment):
+    """See the module."""
+
+    name = "age-of-information"
+    title = "Age of information in a real-time network protocol"
+
+    def run(self, context: Context) -> None:
+        if os.geteuid():
+            raise LabError("network namespaces and SCHED_FIFO take root's privileges: run this "
+                           "as root")
+        links: tuple[Link, ...] = HOST
+        if _host_netem():
+            links += UPLINKS
+        else:
+            context.progress.step(f"{self.name}: this machine's kernel has no netem "
+                                  "(CONFIG_NET_SCH_NETEM): no uplinks on the host")
+        chosen = scenarios(context, links)
+        if chosen:
+            base.run_host(context, self.name, ["stock"], PROGRAM, chosen)
+
+    def goals(self, store: Store) -> list[Goal]:
+        return aoi_section.goals(store)
+
+    def claims(self, store: Store) -> list[Claim]:
+        return aoi_section.claims(store)
+
+    def section(self, store: Store) -> Section:
+        return aoi_section.section(self.title, self.name, store)
+
+
+EXPERIMENT = AgeOfInformation()
