@@ -52,6 +52,15 @@ class _Code:
     symbols: dict[str, int]
     returns: dict[str, list[int]] = field(default_factory=dict)
     """Function -> addresses of instructions behind its calls."""
+    jumps: dict[str, set[str]] = field(default_factory=dict)
+    """Function -> those that end by jumping to it."""
+
+    def exits(self, name: str, seen: frozenset[str] = frozenset()) -> set[int]:
+        """Where execution goes on when ``name`` has returned."""
+        found = set(self.returns.get(name, []))
+        for caller in self.jumps.get(name, set()) - seen:
+            found |= self.exits(caller, seen | {name})
+        return found
 
     def matching(self, pattern: str) -> list[str]:
         regex = re.compile(rf"(?:{pattern})(?:\.[\w.]+)?")
@@ -72,9 +81,11 @@ def _read_code(kernel: Kernel) -> _Code:
         if kind in "tTwW":
             symbols[name] = int(address, 16)
     code = _Code(symbols)
-    call = re.compile(r"^([0-9a-f]+):\s+(?:call|callq|bl)\s+(?:0x)?[0-9a-f]+ <([^+>]+)>")
+    call = re.compile(r"^[0-9a-f]+:\s+(?:call|callq|bl)\s+(?:0x)?[0-9a-f]+ <([^+>]+)>")
+    jump = re.compile(r"^[0-9a-f]+:\s+(?:jmp|jmpq|b)\s+(?:0x)?[0-9a-f]+ <([^+>]+)>")
+    function = re.compile(r"^[0-9a-f]+ <([^>]+)>:")
     instruction = re.compile(r"^([0-9a-f]+):")
-    pending = ""
+    pending = current = ""
     with subprocess.Popen(
         [_tool(kernel.arch, "objdump"), "-d", "--no-show-raw-insn", str(image)],
         stdout=subprocess.PIPE, text=True,
@@ -84,8 +95,12 @@ def _read_code(kernel: Kernel) -> _Code:
             if pending and (found := instruction.match(line)):
                 code.returns.setdefault(pending, []).append(int(found[1], 16))
                 pending = ""
-            if found := call.match(line):
-                pending = found[2]
+            if found := function.match(line):
+                current = found[1]
+            elif found := call.match(line):
+                pending = found[1]
+            elif (found := jump.match(line)) and found[1] != current:
+                code.jumps.setdefault(found[1], set()).add(current)
     if objdump.returncode:
         raise LabError(f"{image}: objdump failed with status {objdump.returncode}")
     return code
@@ -100,7 +115,7 @@ def marks(code: _Code, spans: Sequence[Span]) -> list[str]:
     for number, span in enumerate(spans):
         entered = code.matching(span.entered)
         ended = [code.symbols[n] for n in code.matching(span.until)] if span.until else [
-            a for n in entered for a in code.returns.get(n, [])]
+            a for n in entered for a in sorted(code.exits(n))]
         if not (entered and ended):
             if span.optional:
                 continue

@@ -44,6 +44,8 @@ class Scenario:
     title: str
     words: tuple[str, ...]
     timeout: int = 120
+    program: str = ""
+    """Another program than the experiment's."""
 
 
 @dataclass
@@ -113,13 +115,17 @@ def run_guest(
     for kernel in sorted({s.kernel for s in systems}):
         kernels.build(kernel, context.progress)
     for arch in sorted({s.kernel.arch for s in systems}):
-        guests.build(arch, ["init", program])
+        guests.build(arch, ["init", *_programs(program, scenarios)])
     total = len(systems) * len(scenarios)
     with context.progress.bar(f"{experiment}: running guests", total) as bar:
         _in_parallel(context.parallel, [
             (lambda s=system: _run_system(store, s, program, scenarios, bar, watched))
             for system in systems
         ])
+
+
+def _programs(program: str, scenarios: Sequence[Scenario]) -> list[str]:
+    return sorted({s.program or program for s in scenarios})
 
 
 def _in_parallel(width: int, calls: Sequence[Any]) -> None:
@@ -150,14 +156,15 @@ def _run_system(
     commands = [guests.Command(("@write", FAIR_SERVER, "0"))]
     if system.switch is not None:
         commands.append(guests.Command(("@write", str(SWITCH), system.switch)))
+    programs = _programs(program, scenarios)
     commands += [
-        guests.Command((f"/bin/{program}", *s.words), s.timeout) for s in scenarios
+        guests.Command((f"/bin/{s.program or program}", *s.words), s.timeout) for s in scenarios
     ]
-    initrd = guests.image(guests.output(system.kernel.arch), [program], commands)
+    initrd = guests.image(guests.output(system.kernel.arch), programs, commands)
     timeout = max(c.timeout for c in commands)
 
     def advance(outcome: Outcome) -> None:
-        if program in outcome.line:
+        if any(f"/bin/{p}" in outcome.line for p in programs):
             bar.advance()
 
     with tempfile.TemporaryDirectory(prefix="timershield-") as name:
@@ -188,7 +195,7 @@ def _run_system(
             "qemu": qemu.version(system.kernel.arch),
             "scenarios": [s.name for s in scenarios],
             "titles": {s.name: s.title for s in scenarios},
-            "commands": {s.name: " ".join([program, *s.words]) for s in scenarios},
+            "commands": {s.name: " ".join([s.program or program, *s.words]) for s in scenarios},
         })
 
 

@@ -4,6 +4,7 @@
 from lab.errors import LabError
 from lab.experiments import (
     age_of_information,
+    context_switch,
     hostile,
     low_priority,
     response_time,
@@ -13,6 +14,7 @@ from lab.experiments.base import Experiment
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     timer_overhead.EXPERIMENT,
+    context_switch.EXPERIMENT,
     response_time.EXPERIMENT,
     hostile.EXPERIMENT,
     low_priority.EXPERIMENT,
