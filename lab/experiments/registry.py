@@ -4,6 +4,7 @@
 from lab.errors import LabError
 from lab.experiments import (
     age_of_information,
+    code_size,
     context_switch,
     hostile,
     low_priority,
@@ -15,6 +16,7 @@ from lab.experiments.base import Experiment
 EXPERIMENTS: tuple[Experiment, ...] = (
     timer_overhead.EXPERIMENT,
     context_switch.EXPERIMENT,
+    code_size.EXPERIMENT,
     response_time.EXPERIMENT,
     hostile.EXPERIMENT,
     low_priority.EXPERIMENT,
