@@ -10,10 +10,12 @@ from lab.experiments import (
     low_priority,
     response_time,
     timer_overhead,
+    together,
 )
 from lab.experiments.base import Experiment
 
 EXPERIMENTS: tuple[Experiment, ...] = (
+    together.EXPERIMENT,
     timer_overhead.EXPERIMENT,
     context_switch.EXPERIMENT,
     code_size.EXPERIMENT,

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A process without any privilege that takes what CPU time it gets, for the most part in
+ * the kernel: it maps, touches and gives back memory, and has a file written and read.
+ */
+#define _GNU_SOURCE
+#include "together.h"
+#include "clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#define AREA (256 * 1024)
+#define PAGE 4096
+
+static void use_memory(void)
+{
+	char *area = mmap(NULL, AREA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (area == MAP_FAILED)
+		return;
+	for (size_t i = 0; i < AREA; i += PAGE)
+		area[i] = 1;
+	munmap(area, AREA);
+}
+
+static void use_file(int fd)
+{
+	char block[16 * 1024];
+
+	memset(block, 1, sizeof(block));
+	if (pwrite(fd, block, sizeof(block), 0) == sizeof(block))
+		(void)!pread(fd, block, sizeof(block), 0);
+}
+
+static int hog(struct together *together)
+{
+	struct task self = { .policy = 0, .unprivileged = true };
+	const struct shared *shared = together->run.shared;
+	int fd = memfd_create("hog", MFD_CLOEXEC);
+
+	munlockall();
+	if (fd < 0 || task_pin(together->run.options.cpu) || task_become(&self))
+		return 1;
+	task_ready_and_wait(&together->run, 0);
+	while (clock_ns() < shared->stop) {
+		use_memory();
+		use_file(fd);
+	}
+	return 0;
+}
+
+int hogs_start(struct together *together)
+{
+	struct run *run = &together->run;
+
+	for (int i = 0; i < together->hogs; i++) {
+		pid_t pid = fork();
+
+		if (pid < 0)
+			return -errno;
+		if (!pid) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			_exit(hog(together));
+		}
+		run->children[run->child_count++] = pid;
+	}
+	return 0;
+}

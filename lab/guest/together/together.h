@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What each layer gives: a periodic job that waits by clock_nanosleep() or by
+ * libclockfix, beside loads that set timers and loads that take the CPU.
+ *
+ * Loads and records are those of ../response.
+ */
+#ifndef LAB_TOGETHER_H
+#define LAB_TOGETHER_H
+
+#include "response.h"
+
+struct together {
+	struct run run;
+	bool clockfix;		/* else clock_nanosleep() */
+	int hogs;		/* ordinary processes that take the CPU, in kernel and user space */
+};
+
+/* hog.c */
+int hogs_start(struct together *together);
+
+/* work.c */
+int work_run_all(struct together *together);
+
+#endif
