@@ -61,6 +61,9 @@ struct cell {			/* one rival at one interval */
 	struct sample *sample;
 	uint64_t count, limit;
 	int64_t cpu, elapsed;	/* ns */
+	uint64_t random;	/* state of the generator that spreads intervals */
+	bool warm;		/* it ran in an earlier round */
+	struct clockfix *timer;	/* of the rivals that have one */
 	struct summary all, unstolen;
 };
 
@@ -81,6 +84,7 @@ struct rival {
 		   uint64_t jobs, int64_t until);
 	int estimator;
 	int source;
+	uint32_t late_ppm;	/* 0: as asked for on the command line */
 	int64_t margin;
 };
 

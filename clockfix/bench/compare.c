@@ -83,6 +83,7 @@ static size_t cells_create(const struct bench_options *opt, struct cell *cells)
 			memset(cell, 0, sizeof(*cell));
 			cell->interval = interval[i];
 			cell->rival = r;
+			cell->random = 88172645463325252ull;
 			cell->limit = fit < opt->jobs ? fit : opt->jobs;
 			cell->sample = malloc(cell->limit * sizeof(*cell->sample));
 			if (!cell->sample) {
@@ -182,7 +183,9 @@ int verb_compare(const struct bench_options *given, int argc, char **argv)
 		return 1;
 	if (opt.plot && plot(&opt))
 		return 1;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		clockfix_destroy(cells[i].timer, 0);
 		free(cells[i].sample);
+	}
 	return interrupted ? 130 : 0;
 }

@@ -46,7 +46,7 @@ static int verb_help(const struct bench_options *opt, int argc, char **argv)
 	       "  -n, --jobs N          jobs per rival and interval at most (default 1000000)\n"
 	       "  -s, --seconds S       time per rival and interval at most (default 60)\n"
 	       "      --quick           the same as -s 2 with intervals up to 10ms\n"
-	       "  -R, --rounds N        rounds in which rivals take turns (default 10)\n"
+	       "  -R, --rounds N        rounds in which rivals take turns (default 20)\n"
 	       "  -c, --cpu N           CPU to run on (default: the last)\n"
 	       "  -p, --priority N      SCHED_FIFO priority, 0: SCHED_OTHER (default 80 if allowed)\n"
 	       "      --late-ppm N      clockfix option late_ppm: share of sleeps that may be late\n"
@@ -226,7 +226,7 @@ int main(int argc, char **argv)
 		.priority = default_priority(),
 		.jobs = 1000000,
 		.seconds = 60,
-		.rounds = 10,
+		.rounds = 20,
 		.intervals = "1us,10us,100us,1ms,10ms,100ms",
 	};
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };

@@ -55,50 +55,90 @@ static void print_costs(const char *what, int64_t *cost, size_t count)
 	       (long long)cost[count - 1]);
 }
 
-/* Submit and cancel at random instants with @pending others waiting. */
-static int measure(size_t pending, int64_t overhead)
+struct measurement {
+	const struct bench_options *opt;
+	struct clockfix *timer;
+	size_t pending;
+	int64_t overhead;
+	int ret;
+};
+
+/* Submit and cancel at random instants with others waiting. */
+static void *measure_thread(void *arg)
 {
 	enum { COUNT = 100000 };
 	static int64_t submit[COUNT], cancel[COUNT];
-	struct clockfix_options options;
-	struct clockfix *timer;
+	struct measurement *m = arg;
 	clockfix_job job;
 	char what[64];
+
+	m->ret = thread_prepare(m->opt);
+	for (size_t i = 0; i < m->pending && !m->ret; i++)
+		m->ret = clockfix_submit(m->timer, now_ns() + HOUR + random64() % HOUR, nothing,
+					 NULL, NULL);
+	for (size_t i = 0; i < COUNT && !m->ret; i++) {
+		int64_t instant = now_ns() + HOUR + random64() % HOUR, t0, t1, t2;
+
+		t0 = now_ns();
+		m->ret = clockfix_submit(m->timer, instant, nothing, NULL, &job);
+		t1 = now_ns();
+		clockfix_cancel(m->timer, job);
+		t2 = now_ns();
+		submit[i] = t1 - t0 - m->overhead;
+		cancel[i] = t2 - t1 - m->overhead;
+	}
+	if (m->ret)
+		return NULL;
+	snprintf(what, sizeof(what), "submit, %zu pending", m->pending);
+	print_costs(what, submit, COUNT);
+	snprintf(what, sizeof(what), "cancel, %zu pending", m->pending);
+	print_costs(what, cancel, COUNT);
+	return NULL;
+}
+
+static int other_cpu(int cpu)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set))
+		return -1;
+	for (int i = 0; i < CPU_SETSIZE; i++) {
+		if (i != cpu && CPU_ISSET(i, &set))
+			return i;
+	}
+	return -1;
+}
+
+static int measure(const struct bench_options *opt, size_t pending, int64_t overhead)
+{
+	struct measurement m = { .opt = opt, .pending = pending, .overhead = overhead };
+	struct clockfix_options options;
+	pthread_t thread;
 	int ret;
 
 	clockfix_options_init(&options);
 	options.max_jobs = pending + 1000;
-	ret = clockfix_create(&timer, &options);
+	/* the worker must get to see what it is woken for */
+	options.cpu = other_cpu(opt->cpu);
+	options.policy = opt->priority ? SCHED_FIFO : SCHED_OTHER;
+	options.priority = opt->priority;
+	ret = clockfix_create(&m.timer, &options);
 	if (ret)
 		return ret;
-	for (size_t i = 0; i < pending && !ret; i++)
-		ret = clockfix_submit(timer, now_ns() + HOUR + random64() % HOUR, nothing, NULL,
-				      NULL);
-	for (size_t i = 0; i < COUNT && !ret; i++) {
-		int64_t instant = now_ns() + HOUR + random64() % HOUR, t0, t1, t2;
-
-		t0 = now_ns();
-		ret = clockfix_submit(timer, instant, nothing, NULL, &job);
-		t1 = now_ns();
-		clockfix_cancel(timer, job);
-		t2 = now_ns();
-		submit[i] = t1 - t0 - overhead;
-		cancel[i] = t2 - t1 - overhead;
+	ret = -pthread_create(&thread, NULL, measure_thread, &m);
+	if (!ret) {
+		pthread_join(thread, NULL);
+		ret = m.ret;
 	}
-	clockfix_destroy(timer, CLOCKFIX_DROP_PENDING);
-	if (ret)
-		return ret;
-	snprintf(what, sizeof(what), "submit, %zu pending", pending);
-	print_costs(what, submit, COUNT);
-	snprintf(what, sizeof(what), "cancel, %zu pending", pending);
-	print_costs(what, cancel, COUNT);
-	return 0;
+	clockfix_destroy(m.timer, CLOCKFIX_DROP_PENDING);
+	return ret;
 }
 
 /* ---- the worker's punctuality while others submit --------------------------------------- */
 
 struct crowd {
 	struct clockfix *timer;
+	struct clockfix *busy;	/* the timer that the crowd submits to */
 	const struct bench_options *opt;
 	atomic_bool stop;
 	uint64_t submitted;
@@ -116,8 +156,8 @@ static void *crowd_thread(void *arg)
 		sched_setaffinity(0, sizeof(set), &set);
 	}
 	while (!crowd->stop) {
-		clockfix_cancel(crowd->timer, job[n % 64]);
-		clockfix_submit(crowd->timer, now_ns() + HOUR + random64() % HOUR, nothing, NULL,
+		clockfix_cancel(crowd->busy, job[n % 64]);
+		clockfix_submit(crowd->busy, now_ns() + HOUR + random64() % HOUR, nothing, NULL,
 				&job[n % 64]);
 		n++;
 	}
@@ -139,11 +179,17 @@ static void series_job(void *arg, const struct clockfix_run *run)
 		series->late[series->count++] = late;
 }
 
-static int punctuality(const struct bench_options *opt, unsigned int threads, double seconds)
+/*
+ * @elsewhere: the crowd submits to another timer. So the difference is what they do to the worker,
+ * not what four busy threads do to the machine.
+ */
+static int punctuality(const struct bench_options *opt, unsigned int threads, bool elsewhere,
+		       double seconds)
 {
 	const int64_t period = 100000;
 	struct series series = { .room = seconds * 1e9 / period };
 	struct crowd crowd = { .opt = opt };
+	struct clockfix *other = NULL;
 	struct clockfix_options options;
 	struct clockfix_spec spec;
 	pthread_t thread[16];
@@ -160,6 +206,10 @@ static int punctuality(const struct bench_options *opt, unsigned int threads, do
 	ret = clockfix_create(&crowd.timer, &options);
 	if (ret)
 		goto free_series;
+	ret = clockfix_create(&other, NULL);
+	if (ret)
+		goto destroy_timer;
+	crowd.busy = elsewhere ? other : crowd.timer;
 	for (unsigned int i = 0; i < threads; i++)
 		pthread_create(&thread[i], NULL, crowd_thread, &crowd);
 
@@ -177,11 +227,13 @@ static int punctuality(const struct bench_options *opt, unsigned int threads, do
 	crowd.stop = true;
 	for (unsigned int i = 0; i < threads; i++)
 		pthread_join(thread[i], NULL);
-	clockfix_destroy(crowd.timer, CLOCKFIX_DROP_PENDING);
-	snprintf(what, sizeof(what), "lateness, %u submitters (%.2f M/s)", threads,
-		 crowd.submitted / seconds / 1e6);
+	snprintf(what, sizeof(what), "lateness, %u submitters%s (%.2f M/s)", threads,
+		 elsewhere ? " elsewhere" : "", crowd.submitted / seconds / 1e6);
 	if (!ret && series.count)
 		print_costs(what, series.late, series.count);
+	clockfix_destroy(other, CLOCKFIX_DROP_PENDING);
+destroy_timer:
+	clockfix_destroy(crowd.timer, CLOCKFIX_DROP_PENDING);
 free_series:
 	free(series.late);
 	return ret;
@@ -201,11 +253,12 @@ int verb_submit(const struct bench_options *opt, int argc, char **argv)
 	       (long long)overhead);
 	printf("%-38s %8s %7s %7s %7s %9s\n", "", "count", "p50", "p95", "p99", "max");
 	for (size_t i = 0; i < sizeof(pending) / sizeof(*pending) && !ret && !interrupted; i++)
-		ret = measure(pending[i], overhead);
-	for (unsigned int threads = 0; threads <= 4 && !ret && !interrupted; threads += 4)
-		ret = punctuality(opt, threads, opt->seconds);
-	for (unsigned int threads = 0; threads <= 4 && !ret && !interrupted; threads += 4)
-		ret = punctuality(opt, threads, opt->seconds);
+		ret = measure(opt, pending[i], overhead);
+	for (int round = 0; round < 3 && !ret && !interrupted; round++) {
+		ret = punctuality(opt, 4, true, opt->seconds / 3);
+		if (!ret)
+			ret = punctuality(opt, 4, false, opt->seconds / 3);
+	}
 	if (ret)
 		fprintf(stderr, "clockfix-bench: submit: %s\n", strerror(-ret));
 	return ret ? 1 : 0;

@@ -127,8 +127,8 @@ struct clockfix_options {
 	uint64_t dl_period;
 	int32_t cpu_latency_us;	/* PM QoS: keep CPUs from idle states slower than this; -1: off */
 	int32_t estimator;	/* enum clockfix_estimator */
-	uint32_t window;	/* values that an estimator looks at, 1 to 256; default 64 for MAX */
-				/* and AVERAGE, 256 for RANK and REGIME */
+	uint32_t window;	/* values that an estimator looks at, 1 to 1024; default 64 for */
+				/* MAX and AVERAGE, 512 for RANK and REGIME */
 	uint32_t late_ppm;	/* QUANTILE, RANK, REGIME: sleeps per million that may oversleep */
 				/* more than predicted; 1 to 500000, default 15000 */
 	int64_t fixed_margin;	/* FIXED: the prediction, 0 to 1 s */

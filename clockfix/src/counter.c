@@ -47,6 +47,7 @@ bool counter_init(struct counter *counter)
 	counter->base = first;
 	counter->next_base = last;
 	counter->lead = 0;
+	counter->aims = 0;
 	counter->faults = 0;
 	/* slower than one tick in a microsecond is of no use */
 	return counter->ticks_per_ns > (1ull << 32) / 1000;

@@ -18,6 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define LEAD_STEP	32	/* of the first corrections, in 1/16 ticks */
+
 struct anchor {
 	uint64_t counter;
 	int64_t clock;
@@ -28,6 +30,7 @@ struct counter {
 	struct anchor base, next_base;	/* speed is measured from base */
 	uint64_t ticks_per_ns;		/* 32.32 fixed point */
 	int64_t lead;			/* in 1/16 ticks: begin to read the clock so much earlier */
+	uint32_t aims;			/* so many corrected the lead */
 	uint32_t faults;		/* in a row */
 };
 
@@ -60,11 +63,16 @@ static inline uint64_t counter_aim(const struct counter *counter, int64_t instan
 
 /*
  * Of the reads aimed for an instant, @early came too early, one did not. A read too early costs
- * another read, an aim too careful costs what it is too careful by: one early read in 25 is the compromise.
+ * another read, an aim too careful costs what it is too careful by: one early read in 25 is the
+ * compromise. The first hundred corrections are greater, so that the lead is soon found.
  */
 static inline void counter_aimed(struct counter *counter, unsigned int early)
 {
-	counter->lead += 1 - 24 * (int64_t)early;
+	int64_t step = LEAD_STEP >> counter->aims / 16;
+
+	if (step > 1)
+		counter->aims++;
+	counter->lead += step * (1 - 24 * (int64_t)early);
 }
 
 uint64_t counter_hz(const struct counter *counter);

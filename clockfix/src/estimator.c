@@ -5,9 +5,10 @@
 #include "estimator.h"
 
 #define DEFAULT_WINDOW_PAPER	64
-#define DEFAULT_WINDOW_RANK	256
+#define DEFAULT_WINDOW_RANK	512
 #define DEFAULT_LATE_PPM	15000
 #define PPM			1000000
+#define PRICE_OF_LATE		4000000LL	/* ns of polling that a punctual job is worth */
 #define PATIENCE		8
 #define PATIENCE_MAX		65536
 
@@ -80,17 +81,29 @@ static void window_decay(struct window *win)
 /*
  * A new value exceeds the k-th greatest of n with probability k / (n + 1), whatever the
  * distribution. While there are too few values for the share that is wanted, the greatest.
+ *
+ * But not at any price: a value further down is taken if the polling it saves outweighs the
+ * sleeps it makes late. So the few outliers that a short window has at its top don't count.
  */
 static int64_t window_rank(const struct window *win, uint32_t late_ppm)
 {
-	uint32_t k;
+	uint32_t n = win->count, k;
+	int64_t best = INT64_MAX, prediction = 0;
 
-	if (!win->count)
+	if (!n)
 		return 0;
-	k = (uint64_t)(win->count + 1) * late_ppm / PPM;
+	k = ((uint64_t)(n + 1) * late_ppm + PPM / 2) / PPM;
 	if (!k)
 		k = 1;
-	return win->sorted[win->count - k];
+	for (uint32_t most = k > n / 8 ? k : n / 8; k <= most; k++) {
+		int64_t value = win->sorted[n - k], price = value + k * PRICE_OF_LATE / (n + 1);
+
+		if (price < best) {
+			best = price;
+			prediction = value;
+		}
+	}
+	return prediction;
 }
 
 /* ---- change of regime ------------------------------------------------------------------- */
@@ -107,17 +120,17 @@ static unsigned int class_of(int64_t length)
 
 /*
  * If what has come lately does not fit what came before, what came before is of no use: four of
- * the last eight above what two in a hundred should exceed, or the last sixteen all in the lower
- * quarter of those seen. By chance, among independent values, the one happens once in 300,000
- * sleeps, the other once in four billion. Returns how many of the last values to keep, 0: all.
+ * the last eight above what one in 64 exceeded, or the last sixteen all in the lower quarter of
+ * those seen. By chance, among independent values, the one happens once in 250,000 sleeps, the
+ * other once in four billion. Returns how many of the last values to keep, 0: all.
  */
 static uint32_t regime_changed(struct regime *reg, int32_t value)
 {
 	const struct window *win = &reg->window;
-	int64_t quarter = win->count ? win->sorted[win->count / 4] : 0;
+	uint32_t n = win->count;
 
-	reg->above = reg->above << 1 | (value > reg->ranked);
-	reg->below = reg->below << 1 | (value < quarter);
+	reg->above = reg->above << 1 | (n && value > win->sorted[n - 1 - n / 64]);
+	reg->below = reg->below << 1 | (n && value < win->sorted[n / 4]);
 	if (win->count <= 2 * RECENT)
 		return 0;
 	if (__builtin_popcount(reg->above & 0xff) >= 4)

@@ -13,7 +13,7 @@
 
 #include "clockfix.h"
 
-#define WINDOW_MAX	256
+#define WINDOW_MAX	1024
 #define CLASSES		6	/* REGIME: of lengths of sleep */
 #define RECENT		16	/* REGIME: values that a change is judged by */
 
@@ -28,8 +28,8 @@ struct window {
 
 struct regime {
 	struct window window;
-	uint32_t above, below;		/* bit per recent value: above the prediction; in the */
-					/* lower quarter */
+	uint32_t above, below;		/* bit per recent value: above what one in 64 */
+					/* exceeded; in the lower quarter */
 	int64_t ranked;			/* what the window says */
 	int64_t prediction;		/* the same or, after decay, less */
 	uint32_t patience, declined;	/* sleeps declined before decay; so far */

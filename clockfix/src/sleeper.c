@@ -60,7 +60,7 @@ static int sleep_until_tai(struct clockfix_sleeper *sleeper, int64_t instant)
 
 	do {
 		tai_update(&sleeper->tai);
-		mono = instant - atomic_load(&sleeper->tai.offset);
+		mono = tai_to_mono(&sleeper->tai, instant);
 		ret = wait_for(sleeper, mono);
 		if (ret)
 			return ret;

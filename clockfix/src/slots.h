@@ -33,27 +33,29 @@ enum phase {
 };
 
 /*
- * Fields from @date to @next0 are read by the worker while a submitter may already fill the slot
- * anew: they are atomic, stored with release and loaded with acquire, so that whoever sees a new
- * value also sees the new generation in @state.
+ * Atomic fields but @state are read by the worker while a submitter may already fill the slot
+ * anew: they are stored with release and loaded with acquire, so that whoever sees a new value
+ * also sees the new generation in @state.
+ *
+ * A search for a place reads nothing but the first cache line, in all levels but the topmost.
  */
 struct slot {
 	_Atomic uint64_t state;		/* generation << 32 | phase */
 	_Atomic int64_t date;		/* instant it is sorted by, in its clock */
-	_Atomic(clockfix_fn) fn;
-	_Atomic(void *) arg;
-	_Atomic int64_t period;
-	_Atomic uint64_t runs;
+	_Atomic uint64_t seq;		/* order of submission */
 	_Atomic uint32_t next;		/* successor in the list: level 0 */
 	uint8_t height;			/* submitters' */
 	bool linked;			/* submitters': it is in the list */
 	bool retired;			/* submitters': the worker is through with it */
 	_Atomic uint8_t kind;		/* enum clockfix_missed | KIND_... */
-	_Atomic uint64_t seq;		/* order of submission */
 	union {
 		uint32_t tower[SLOT_LEVELS - 1];	/* submitters': levels 1 and up */
 		uint32_t free_next;
 	};
+	_Atomic(clockfix_fn) fn;
+	_Atomic(void *) arg;
+	_Atomic int64_t period;
+	_Atomic uint64_t runs;
 	/* the worker's own, once the job is in its heap */
 	int64_t due;
 	uint32_t left, right;

@@ -106,7 +106,7 @@ void slot_fill(struct clockfix *timer, struct slot *slot, const struct clockfix_
 static int submit_locked(struct clockfix *timer, const struct clockfix_spec *spec,
 			 clockfix_job *job, bool *earliest)
 {
-	enum base base = spec->clock == CLOCK_TAI ? BASE_TAI : BASE_MONO;
+	enum base base = base_of(spec);
 	struct slot *slot;
 	uint64_t state;
 	uint32_t i;
@@ -157,7 +157,7 @@ int clockfix_schedule(struct clockfix *timer, const struct clockfix_spec *given,
 	ret = submit_locked(timer, &spec, job, &earliest);
 	pthread_mutex_unlock(&timer->mutex);
 	if (earliest)
-		wake_notify(&timer->wake);
+		wake_notify(&timer->wake, timer_mono(timer, base_of(&spec), spec.start));
 	return ret;
 }
 

@@ -69,7 +69,7 @@ static void *watch(void *arg)
 		    read(tai->timer_fd, &expirations, sizeof(expirations)) < 0)
 			arm(tai->timer_fd);
 		if (tai_update(tai))
-			wake_notify(tai->wake);
+			wake_notify(tai->wake, INT64_MIN);
 	}
 	return NULL;
 }

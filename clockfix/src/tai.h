@@ -27,6 +27,12 @@ struct tai {
 	int timer_fd, stop_fd;
 };
 
+/* the same instant by CLOCK_MONOTONIC */
+static inline int64_t tai_to_mono(struct tai *tai, int64_t instant)
+{
+	return instant - atomic_load_explicit(&tai->offset, memory_order_acquire);
+}
+
 /* Read both clocks anew; returns whether their distance has changed. */
 bool tai_update(struct tai *tai);
 

@@ -189,7 +189,7 @@ int clockfix_destroy(struct clockfix *timer, unsigned int flags)
 		if (flags & CLOCKFIX_DROP_PENDING)
 			atomic_store(&timer->drop, true);
 		atomic_store(&timer->dead, true);
-		wake_notify(&timer->wake);
+		wake_notify(&timer->wake, INT64_MIN);
 		pthread_join(timer->thread, NULL);
 		tai_unwatch(&timer->tai);
 		pthread_mutex_destroy(&timer->mutex);

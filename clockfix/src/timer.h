@@ -84,6 +84,17 @@ uint64_t timer_pending(struct clockfix *timer);
 /* To be called after pending jobs have become less. */
 void timer_note_ended(struct clockfix *timer);
 
+static inline enum base base_of(const struct clockfix_spec *spec)
+{
+	return spec->clock == CLOCK_TAI ? BASE_TAI : BASE_MONO;
+}
+
+/* an instant of a list or heap by CLOCK_MONOTONIC */
+static inline int64_t timer_mono(struct clockfix *timer, enum base base, int64_t date)
+{
+	return base == BASE_TAI ? tai_to_mono(&timer->tai, date) : date;
+}
+
 static inline int timer_check(const struct clockfix *timer)
 {
 	if (!timer)

@@ -105,19 +105,27 @@ static void account_polling(struct waiter *w, int64_t now)
 		 atomic_load_explicit(&w->stats->polled, memory_order_relaxed) + polled);
 }
 
-static int sleep_till(struct waiter *w, int64_t until, struct wake *wake, uint32_t count)
+/* Sleep until @until for what is to be done at @instant. */
+static int wake_sleep(struct wake *wake, uint32_t count, int64_t until, int64_t instant)
 {
 	int ret;
 
+	atomic_store(&wake->instant, instant);
+	atomic_store(&wake->sleeping, 1);
+	ret = pf_futex_wait(&wake->count, count, until);
+	atomic_store_explicit(&wake->sleeping, 0, memory_order_relaxed);
+	return ret;
+}
+
+static int sleep_till(struct waiter *w, int64_t until, int64_t instant, struct wake *wake,
+		      uint32_t count)
+{
 	stat_add(&w->stats->sleeps, 1);
 	w->slept = true;
 	if (!wake)
 		return pf_sleep(until);
 
-	atomic_store(&wake->sleeping, 1);
-	ret = pf_futex_wait(&wake->count, count, until);
-	atomic_store_explicit(&wake->sleeping, 0, memory_order_relaxed);
-	if (ret == -ETIMEDOUT)
+	if (wake_sleep(wake, count, until, instant) == -ETIMEDOUT)
 		return 0;
 	stat_add(&w->stats->disturbed, 1);
 	return WAIT_CHANGED;
@@ -140,7 +148,7 @@ static int sleep_before(struct waiter *w, int64_t instant, int64_t *now, struct 
 			w->gap = length;
 		return 0;
 	}
-	ret = sleep_till(w, until, wake, count);
+	ret = sleep_till(w, until, instant, wake, count);
 	*now = time_now(w);
 	if (ret)
 		return ret;
@@ -314,14 +322,17 @@ void waiter_ran(struct waiter *w, int64_t instant)
 
 void wake_wait(struct wake *wake, uint32_t count)
 {
-	atomic_store(&wake->sleeping, 1);
-	pf_futex_wait(&wake->count, count, INT64_MAX);
-	atomic_store_explicit(&wake->sleeping, 0, memory_order_relaxed);
+	int64_t last = atomic_load_explicit(&wake->instant, memory_order_relaxed);
+
+	if (last <= pf_mono())
+		last = INT64_MAX;
+	wake_sleep(wake, count, last, last);
 }
 
-void wake_notify(struct wake *wake)
+void wake_notify(struct wake *wake, int64_t instant)
 {
 	atomic_fetch_add(&wake->count, 1);
-	if (atomic_load(&wake->sleeping))
+	/* if it begins to sleep after this, it sees that the count has changed */
+	if (atomic_load(&wake->sleeping) && instant < atomic_load(&wake->instant))
 		pf_futex_wake(&wake->count);
 }

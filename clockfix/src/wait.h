@@ -17,6 +17,7 @@
 struct wake {
 	_Atomic uint32_t count;		/* changes of what the worker should wait for */
 	_Atomic uint32_t sleeping;
+	_Atomic int64_t instant;	/* for which it sleeps; INT64_MAX: for none */
 };
 
 struct waiter {
@@ -63,10 +64,18 @@ int waiter_arrive(struct waiter *waiter, int64_t instant, const struct wake *wak
 /* To be called after the job: statistics, learning that was deferred, and decay. */
 void waiter_ran(struct waiter *waiter, int64_t instant);
 
-/* The worker's other sleep: nothing to wait for but a change. */
+/*
+ * The worker's other sleep: nothing to wait for but a change. What it slept for last was cancelled;
+ * it sleeps until then all the same, so that jobs after that need not wake it.
+ */
 void wake_wait(struct wake *wake, uint32_t count);
 
-/* a submitter's: the worker has to look again */
-void wake_notify(struct wake *wake);
+/*
+ * A submitter's: there is something to do at @instant (CLOCK_MONOTONIC; INT64_MIN: now). A worker
+ * that polls looks again. One that sleeps is woken if it sleeps for a later instant; else it
+ * looks when it wakes up, which is soon enough, and a timeout that is submitted and cancelled
+ * time and again costs no system call.
+ */
+void wake_notify(struct wake *wake, int64_t instant);
 
 #endif

@@ -95,13 +95,6 @@ static void consider(struct pick *best, const struct pick *pick)
 		*best = *pick;
 }
 
-static int64_t to_mono(struct clockfix *timer, enum base base, int64_t date)
-{
-	if (base == BASE_TAI)
-		date -= atomic_load_explicit(&timer->tai.offset, memory_order_acquire);
-	return date;
-}
-
 static void look_into_list(struct clockfix *timer, enum base base, struct pick *best)
 {
 	struct list *list = &timer->list[base];
@@ -128,7 +121,7 @@ static void look_into_list(struct clockfix *timer, enum base base, struct pick *
 		if (!drop_periodic(timer, slot, pick.state))
 			break;
 	}
-	pick.mono = to_mono(timer, base, pick.date);
+	pick.mono = timer_mono(timer, base, pick.date);
 	consider(best, &pick);
 }
 
@@ -152,7 +145,7 @@ static void look_into_heap(struct clockfix *timer, enum base base, struct pick *
 	}
 	pick.date = slot->due;
 	pick.seq = atomic_load_explicit(&slot->seq, memory_order_relaxed);
-	pick.mono = to_mono(timer, base, pick.date);
+	pick.mono = timer_mono(timer, base, pick.date);
 	consider(best, &pick);
 }
 
@@ -410,7 +403,7 @@ bool worker_turn(struct clockfix *timer)
 
 int worker_submit(struct clockfix *timer, const struct clockfix_spec *spec, clockfix_job *job)
 {
-	enum base base = spec->clock == CLOCK_TAI ? BASE_TAI : BASE_MONO;
+	enum base base = base_of(spec);
 	uint32_t i = timer->reserve;
 	struct slot *slot;
 	uint32_t generation;

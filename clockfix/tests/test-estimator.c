@@ -270,6 +270,21 @@ static void a_trial_that_succeeds_ends_the_old_regime(void)
 	CHECK_EQ(estimator_predict(&est, 10000), 3000);
 }
 
+/* while a window is short its greatest value counts for one in so many, not for what it costs */
+static void an_outlier_is_not_paid_at_any_price(void)
+{
+	setup(CLOCKFIX_ESTIMATOR_RANK, 0, 0);
+	for (int i = 0; i < 39; i++)
+		learn(20000 + i);
+	/* one job in 41 in time for 90 us more of each polling: a price that is paid */
+	learn(110000);
+	CHECK_EQ(predict(), 110000);
+	for (int i = 0; i < 10; i++)
+		learn(20000 + i);
+	/* one in 51: it is not */
+	CHECK_EQ(predict(), 20038);
+}
+
 static void absurd_values_do_no_harm(void)
 {
 	for (int kind = 0; kind <= CLOCKFIX_ESTIMATOR_FIXED; kind++) {
@@ -332,5 +347,6 @@ CHECK_MAIN(TEST(none_predicts_nothing), TEST(fixed_stays),
 	   TEST(decaying_max_rises_at_once_and_sinks_slowly),
 	   TEST(a_change_of_regime_is_followed_at_once), TEST(lengths_of_sleep_are_told_apart),
 	   TEST(trials_become_rare_while_they_fail),
-	   TEST(a_trial_that_succeeds_ends_the_old_regime), TEST(absurd_values_do_no_harm),
+	   TEST(a_trial_that_succeeds_ends_the_old_regime), TEST(an_outlier_is_not_paid_at_any_price),
+	   TEST(absurd_values_do_no_harm),
 	   TEST(the_default_polls_less_than_the_maximum_filter))

@@ -382,7 +382,7 @@ static void timer_submitter(void)
 {
 	timer_op();
 	atomic_store(&timer->dead, true);
-	wake_notify(&timer->wake);
+	wake_notify(&timer->wake, INT64_MIN);
 }
 
 static uint64_t timer_explore(void (*op)(void), int before, int total, uint32_t preemptions)

@@ -488,7 +488,7 @@ static void bad_arguments_are_refused(void)
 	BAD_OPTION(cpu_latency_us, -2);
 	BAD_OPTION(estimator, 99);
 	BAD_OPTION(estimator, -1);
-	BAD_OPTION(window, 257);
+	BAD_OPTION(window, 1025);
 	BAD_OPTION(late_ppm, 500001);
 	BAD_OPTION(fixed_margin, -1);
 	BAD_OPTION(source, 3);
@@ -749,7 +749,7 @@ static void step_tai(int64_t until)
 	step = 0;
 	/* what the watching thread does */
 	CHECK(tai_update(&timer->tai));
-	wake_notify(&timer->wake);
+	wake_notify(&timer->wake, INT64_MIN);
 }
 
 static void a_step_of_tai_moves_its_jobs(void)

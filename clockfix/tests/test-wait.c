@@ -301,7 +301,7 @@ static void sleeps_of_no_length_are_not_begun(void)
 static void notify(int64_t until)
 {
 	(void)until;
-	wake_notify(&wake);
+	wake_notify(&wake, INT64_MIN);
 }
 
 static void a_change_ends_the_sleep(void)
@@ -312,6 +312,46 @@ static void a_change_ends_the_sleep(void)
 	CHECK(sim.woken);
 	CHECK_EQ(stats.disturbed, 1);
 	CHECK_EQ(stats.oversleep.count, 0);
+}
+
+static int64_t news;
+
+static void notify_of_news(int64_t until)
+{
+	(void)until;
+	wake_notify(&wake, news);
+}
+
+/* The worker sleeps for an instant: what comes later can wait until then. */
+static void only_what_is_earlier_wakes(void)
+{
+	int64_t instant;
+
+	setup(CLOCKFIX_ESTIMATOR_MAX);
+	sim.sleeping = notify_of_news;
+	instant = sim.now + 100000;
+	news = instant;
+	CHECK_EQ(arrive_at(instant), WAIT_CHANGED);
+	CHECK(!sim.woken);
+	CHECK_EQ(stats.disturbed, 0);
+	CHECK(sim.now >= instant - 1000 && sim.now < instant);
+
+	instant = sim.now + 100000;
+	news = instant - 1;
+	CHECK_EQ(arrive_at(instant), WAIT_CHANGED);
+	CHECK(sim.woken);
+
+	/* the job was cancelled, nothing is left: what comes after it need not wake, before it must */
+	news = instant + 1;
+	wake_wait(&wake, wake.count);
+	CHECK(!sim.woken);
+	CHECK_EQ(sim.last_until, instant);
+	/* and when that instant has passed whatever comes is earlier */
+	sim.now = instant;
+	news = INT64_MAX - 1;
+	wake_wait(&wake, wake.count);
+	CHECK(sim.woken);
+	CHECK_EQ(sim.last_until, INT64_MAX);
 }
 
 static int64_t change_at;
@@ -551,6 +591,7 @@ CHECK_MAIN(TEST(a_past_instant_comes_at_once), TEST(sleep_is_shortened_by_predic
 	   TEST(decay_needs_two_jobs_without_sleep), TEST(decay_brings_sleep_back),
 	   TEST(the_default_decays_only_if_a_sleep_was_declined),
 	   TEST(sleeps_of_no_length_are_not_begun), TEST(a_change_ends_the_sleep),
+	   TEST(only_what_is_earlier_wakes),
 	   TEST(a_change_ends_polling), TEST(a_signal_ends_the_sleep_of_a_thread),
 	   TEST(the_counter_is_calibrated), TEST(the_counter_is_finer_than_the_clock),
 	   TEST(never_early_whatever_the_clock_does), TEST(a_counter_that_jumps_is_survived),
