@@ -161,9 +161,10 @@ class Watch:
     def samples(self) -> Table:
         """Every span that was recorded: window, span (its number), begin, instructions."""
         path = self.directory / "spans"
-        rows = np.loadtxt(path, delimiter=",", dtype=np.int64, ndmin=2)
-        if not rows.size:
-            rows = rows.reshape(0, len(COLUMNS))
+        if path.stat().st_size:
+            rows = np.loadtxt(path, delimiter=",", dtype=np.int64, ndmin=2)
+        else:
+            rows = np.empty((0, len(COLUMNS)), dtype=np.int64)
         return {name: rows[:, i] for i, name in enumerate(COLUMNS)}
 
 
