@@ -37,11 +37,11 @@ kernel:
 	@lab/setup $(ARCH)
 	@$(LAB) kernel $(ARCH)-$(FLAVOUR)-$(VARIANT)
 
-#: make evaluate    all experiments on all kernels; build/evaluation/report.html
-#:                  and results.json; QUICK=1: a tenth of the samples;
-#:                  KERNELS=x86_64-preempt,x86_64-rt: some kernels only
+#: make evaluate    all experiments; build/evaluation/report.html and results.json;
+#:                  KERNELS=x86_64-preempt, arm64, all …: on which kernels (x86_64);
+#:                  QUICK=1: a tenth of the samples
 evaluate:
-	@lab/setup x86_64 arm64
+	@lab/setup x86_64 $(if $(KERNELS),arm64)
 	@$(LAB) evaluate $(if $(QUICK),--quick) $(if $(KERNELS),--kernels $(KERNELS))
 
 #: make soak        timer churn on the debug kernels for SECONDS of guest time

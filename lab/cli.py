@@ -165,7 +165,7 @@ def _evaluate(arguments: argparse.Namespace) -> int:
     with Progress() as progress:
         context = Context(
             progress=progress, root=arguments.results,
-            platforms=systems.platforms(arguments.kernels or ["all"]),
+            platforms=systems.platforms(arguments.kernels),
             jobs=100 if arguments.quick else 1000, quick=arguments.quick,
         )
         return evaluation.run(context, progress.step, arguments.experiment)
@@ -231,10 +231,10 @@ def _add_long(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     deb.add_argument("--local-modules", action="store_true",
                      help="only modules that are loaded now: much faster, this machine only")
     deb.set_defaults(run=_deb)
-    evaluate = verbs.add_parser("evaluate", help="all experiments on all kernels")
+    evaluate = verbs.add_parser("evaluate", help="all experiments; one report")
     evaluate.add_argument("experiment", nargs="*", help="run these only, draw all")
     evaluate.add_argument("--kernels", type=_csv, metavar="LIST",
-                          help="platforms: x86_64-rt, arm64-preempt, rt, arm64, all (all)")
+                          help="platforms: x86_64-rt, arm64-preempt, rt, arm64, all (x86_64)")
     evaluate.add_argument("--quick", action="store_true", help="a tenth of the samples")
     evaluate.add_argument("--draw-only", action="store_true",
                           help="run nothing, draw the report from the samples that there are")

@@ -60,6 +60,10 @@ def _run_one(experiment: Experiment, context: Context) -> str | None:
         experiment.run(context)
     except LabError as error:
         return str(error)
+    except KeyboardInterrupt:
+        print(f"interrupted in {experiment.name}; what was measured before stays, and "
+              "'lab evaluate --draw-only' draws it")
+        raise
     except Exception as error:
         # a defect in one experiment's code must not cost the others' hours
         traceback.print_exc()

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -112,24 +112,51 @@ def run_guest(
     program has to call getitimer() when recording is to begin and to end.
     """
     store = results.Store(context.root, experiment)
-    for kernel in sorted({s.kernel for s in systems}):
-        kernels.build(kernel, context.progress)
-    for arch in sorted({s.kernel.arch for s in systems}):
-        guests.build(arch, ["init", *_programs(program, scenarios)])
-    total = len(systems) * len(scenarios)
+    errors: list[str] = []
+    ready = _ready(context, systems, _programs(program, scenarios), errors)
+    total = len(ready) * len(scenarios)
     with context.progress.bar(f"{experiment}: running guests", total) as bar:
-        _in_parallel(context.parallel, [
+        errors += _in_parallel(context.parallel, [
             (lambda s=system: _run_system(store, s, program, scenarios, bar, watched))
-            for system in systems
+            for system in ready
         ])
+    if errors:
+        raise LabError("\n".join(errors))
+
+
+def _ready(
+    context: Context, systems: Sequence[System], programs: Sequence[str], errors: list[str]
+) -> list[System]:
+    """The systems whose kernel and programs could be built; the others go into ``errors``."""
+    failed: set[kernels.Kernel] = set()
+    for kernel in sorted({s.kernel for s in systems}):
+        try:
+            kernels.build(kernel, context.progress)
+            guests.build(kernel.arch, ["init", *programs])
+        except LabError as error:
+            errors.append(str(error))
+            failed.add(kernel)
+    return [s for s in systems if s.kernel not in failed]
+
+
+def run_all(calls: Sequence[Callable[[], None]]) -> None:
+    """Call one after the other; failures are reported after the others had their chance."""
+    errors = []
+    for call in calls:
+        try:
+            call()
+        except LabError as error:
+            errors.append(str(error))
+    if errors:
+        raise LabError("\n".join(dict.fromkeys(errors)))
 
 
 def _programs(program: str, scenarios: Sequence[Scenario]) -> list[str]:
     return sorted({s.program or program for s in scenarios})
 
 
-def _in_parallel(width: int, calls: Sequence[Any]) -> None:
-    """Run all; report every failure, but only after the others had their chance."""
+def _in_parallel(width: int, calls: Sequence[Any]) -> list[str]:
+    """Run all; return what failed."""
     with ThreadPoolExecutor(width) as pool:
         futures = [pool.submit(call) for call in calls]
         try:
@@ -138,11 +165,10 @@ def _in_parallel(width: int, calls: Sequence[Any]) -> None:
             qemu.stop_all()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
-    if errors:
-        for error in errors:
-            if not isinstance(error, LabError):
-                raise error
-        raise LabError("\n".join(str(e) for e in errors))
+    for error in errors:
+        if not isinstance(error, LabError):
+            raise error
+    return [str(e) for e in errors]
 
 
 def _run_system(

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How much larger the shielded kernel is: the paper's Table I."""
 
+import functools
+
 from lab import kernels, object_sizes
 from lab.claims import Claim
 from lab.experiments import base, compare
@@ -47,9 +49,10 @@ class CodeSize(base.Experiment):
     def run(self, context: Context) -> None:
         store = Store(context.root, self.name)
         owners = object_sizes.owners()
-        for platform in context.platforms:
-            for mode in ("stock", "shielded"):
-                _measure(context, store, System(platform, mode), owners)
+        base.run_all([
+            functools.partial(_measure, context, store, System(platform, mode), owners)
+            for platform in context.platforms for mode in ("stock", "shielded")
+        ])
 
     def goals(self, store: Store) -> list[Goal]:
         found = []

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the shield adds to a context switch: the paper's Fig 4."""
 
+import functools
+
 from lab.claims import Claim
 from lab.experiments import base, compare, response_runs
 from lab.experiments.base import Context, Goal, Scenario
@@ -59,12 +61,15 @@ class ContextSwitch(base.Experiment):
     title = "What the shield adds to a context switch"
 
     def run(self, context: Context) -> None:
+        calls = []
         for arch in ("x86_64", "arm64"):
             systems = [System(p, m) for p in context.platforms for m in context.modes
                        if m != "off" and p.startswith(arch)]
             if systems:
-                base.run_guest(context, self.name, systems, "switch",
-                               scenarios(context, arch), SPANS)
+                calls.append(functools.partial(
+                    base.run_guest, context, self.name, systems, "switch",
+                    scenarios(context, arch), SPANS))
+        base.run_all(calls)
 
     def goals(self, store: Store) -> list[Goal]:
         found = []

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Running lab/guest/response: what several experiments have in common."""
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -48,6 +49,7 @@ def run(context: Context, experiment: str, loads: Sequence[Load]) -> None:
                       scenarios(context, loads, rounds))
         return
     with_off = [load for load in loads if load.off]
+    calls = []
     for arch in ("x86_64", "arm64"):
         systems = [System(p, m) for p in context.platforms for m in context.modes
                    if p.startswith(arch)]
@@ -57,4 +59,6 @@ def run(context: Context, experiment: str, loads: Sequence[Load]) -> None:
         ):
             wanted = scenarios(context, which, str(ROUNDS[arch]))
             if chosen and wanted:
-                base.run_guest(context, experiment, chosen, PROGRAM, wanted)
+                calls.append(functools.partial(
+                    base.run_guest, context, experiment, chosen, PROGRAM, wanted))
+    base.run_all(calls)

@@ -4,6 +4,8 @@
 The paper's Figs 2 and 3.
 """
 
+import functools
+
 from lab.claims import Claim
 from lab.experiments import base, compare, queue_bench
 from lab.experiments.base import Context, Goal, Scenario
@@ -47,13 +49,12 @@ class TimerOverhead(base.Experiment):
     title = "What arming and removing a timer costs"
 
     def run(self, context: Context) -> None:
-        queue_bench.run(context, self.name)
-        if context.host:
-            return
-        modes = [m for m in context.modes if m != "off"]
-        systems = [System(p, m) for p in context.platforms for m in modes]
-        if systems:
-            base.run_guest(context, self.name, systems, "response", scenarios(context), SPANS)
+        calls = [functools.partial(queue_bench.run, context, self.name)]
+        systems = [System(p, m) for p in context.platforms for m in context.modes if m != "off"]
+        if systems and not context.host:
+            calls.append(functools.partial(base.run_guest, context, self.name, systems,
+                                           "response", scenarios(context), SPANS))
+        base.run_all(calls)
 
     def goals(self, store: Store) -> list[Goal]:
         return []

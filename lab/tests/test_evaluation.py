@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from lab import evaluation
+from lab import evaluation, guests, kernels
 from lab.claims import Claim
 from lab.errors import LabError
-from lab.experiments import registry
+from lab.experiments import base, registry
 from lab.experiments.base import Context, Experiment, Goal
 from lab.progress import Progress
 from lab.report_page import Section, Text
 from lab.results import Store, write_meta
+from lab.systems import System
 
 
 class Good(Experiment):
@@ -97,3 +98,21 @@ def test_quick_is_a_tenth(tmp_path: Path) -> None:
     assert context(tmp_path, quick=True).samples(1000) == 100
     assert context(tmp_path).samples(1000) == 1000
     assert context(tmp_path, quick=True).samples(5) == 1
+
+
+def test_a_kernel_that_cannot_be_built_costs_only_its_own_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def build(kernel: kernels.Kernel, progress: Progress) -> None:
+        if kernel.flavour == "rt":
+            raise LabError(f"{kernel.name}: the build failed")
+
+    ran: list[str] = []
+    monkeypatch.setattr(kernels, "build", build)
+    monkeypatch.setattr(guests, "build", lambda arch, programs: tmp_path)
+    monkeypatch.setattr(base, "_run_system", lambda store, system, *rest: ran.append(system.name))
+    systems = [System(p, "stock") for p in ("x86_64-rt", "x86_64-preempt")]
+    with pytest.raises(LabError, match="x86_64-rt-stock: the build failed"):
+        base.run_guest(context(tmp_path), "x", systems, "response",
+                       [base.Scenario("none", "no load", ())])
+    assert ran == ["x86_64-preempt-stock"]
