@@ -105,13 +105,17 @@ def _clockfix() -> Verdict:
 def _all() -> list[HostTest]:
     tests = [
         HostTest("lab unit tests", _pytest),
-        HostTest("ruff", lambda: _linter("ruff", "ruff", "check", "lab", "kernel")),
+        HostTest("ruff", lambda: _linter("ruff", "ruff", "check", "lab", "kernel", "clockfix")),
         HostTest("mypy", lambda: _linter("mypy", "mypy")),
     ]
     if (REPO / "kernel" / "tests" / "Makefile").exists():
         tests.append(HostTest("timer queue in user space", _queue))
     if (REPO / "clockfix" / "meson.build").exists():
         tests.append(HostTest("libclockfix", _clockfix))
+        programs = sorted(str(path.relative_to(REPO))
+                          for path in (REPO / "clockfix").rglob("*.py"))
+        tests.append(HostTest("mypy: libclockfix", lambda: _linter("mypy: libclockfix", "mypy",
+                                                                   *programs)))
     return tests
 
 

@@ -29,7 +29,7 @@ def draw(results: dict[str, Any], path: str) -> None:
     )
     for axis in axes.flat[len(intervals):]:
         axis.set_visible(False)
-    for axis, interval in zip(axes.flat, intervals):
+    for axis, interval in zip(axes.flat, intervals, strict=False):
         for cell in cells:
             if cell["interval"] != interval or not cell["all"]["jobs"]:
                 continue

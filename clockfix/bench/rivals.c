@@ -125,7 +125,6 @@ struct own {
 	int ret;
 };
 
-
 static void *own_thread(void *arg)
 {
 	struct own *own = arg;
@@ -253,41 +252,20 @@ static int run_clockfix(const struct rival *rival, const struct bench_options *o
 	return ret;
 }
 
+#define OWN_THREAD(rival, description, ...)							\
+	{ .name = rival, .text = description, __VA_ARGS__ }
+
 #define CLOCKFIX(suffix, description, ...)							\
-	{											\
-		.name = "clockfix" suffix,							\
-		.text = "clockfix, " description,						\
-		.run = run_clockfix,								\
-		__VA_ARGS__									\
-	}
+	{ .name = "clockfix" suffix, .text = "clockfix, " description, .run = run_clockfix,	\
+	  __VA_ARGS__ }
 
 const struct rival rivals[] = {
-	{
-		.name = "poll",
-		.text = "polling loop on clock_gettime()",
-		.run = run_poll,
-	},
-	{
-		.name = "clock_nanosleep",
-		.text = "clock_nanosleep(), absolute",
-		.run = run_clock_nanosleep,
-	},
-	{
-		.name = "nanosleep",
-		.text = "nanosleep()",
-		.run = run_nanosleep,
-	},
-	{
-		.name = "futex",
-		.text = "futex wait with a timeout",
-		.run = run_futex,
-	},
-	{
-		.name = "margin-125us",
-		.text = "clock_nanosleep() until 125 us before, then polling",
-		.run = run_margin,
-		.margin = 125000,
-	},
+	OWN_THREAD("poll", "polling loop on clock_gettime()", .run = run_poll),
+	OWN_THREAD("clock_nanosleep", "clock_nanosleep(), absolute", .run = run_clock_nanosleep),
+	OWN_THREAD("nanosleep", "nanosleep()", .run = run_nanosleep),
+	OWN_THREAD("futex", "futex wait with a timeout", .run = run_futex),
+	OWN_THREAD("margin-125us", "clock_nanosleep() until 125 us before, then polling",
+		   .run = run_margin, .margin = 125000),
 	CLOCKFIX("-none", "no prediction", .estimator = CLOCKFIX_ESTIMATOR_NONE),
 	CLOCKFIX("-average", "the paper's average filter", .estimator = CLOCKFIX_ESTIMATOR_AVERAGE),
 	CLOCKFIX("-max", "the paper's maximum filter", .estimator = CLOCKFIX_ESTIMATOR_MAX),

@@ -31,8 +31,8 @@
  * Conventions: times are int64_t nanoseconds. Functions return 0 or a negative errno value, and
  * where one fails nothing has changed. All functions may be called from any thread; the text
  * says where a job itself may call them. None is async-signal-safe. In a child made by fork()
- * there is no worker: there every function returns -ECHILD, except clockfix_destroy() and
- * clockfix_sleeper_destroy(), which give the memory back.
+ * there is no worker: there every function that is given a timer returns -ECHILD, except
+ * clockfix_destroy(), which gives the child's copy back. Sleepers go on working.
  *
  * A process that is stopped (SIGSTOP) or suspended finds its overdue jobs run when it goes on,
  * as any submitted for the past. A step of the time of day does not move CLOCK_MONOTONIC.
@@ -120,7 +120,8 @@ struct clockfix_options {
 	size_t size;		/* sizeof(struct clockfix_options), by clockfix_options_init() */
 	uint32_t flags;		/* CLOCKFIX_... */
 	int32_t cpu;		/* pin the worker to this CPU; -1: do not pin */
-	int32_t policy;		/* SCHED_OTHER, SCHED_FIFO, SCHED_RR or SCHED_DEADLINE (6) */
+	int32_t policy;		/* SCHED_FIFO, SCHED_RR or SCHED_DEADLINE (6); 0 (SCHED_OTHER): */
+				/* as the thread has it that creates the timer */
 	int32_t priority;	/* FIFO and RR: 1 to 99 */
 	uint64_t dl_runtime;	/* DEADLINE: as sched_setattr(2) */
 	uint64_t dl_deadline;
@@ -200,7 +201,7 @@ int64_t clockfix_now(clockid_t clock);
  * @arg: handed to it
  * @job: where to put the handle, or NULL
  *
- * Wakes the worker if the job is now the earliest.
+ * Wakes the worker if it sleeps for a later instant, which takes a system call.
  *
  * -EINVAL: @fn is NULL, or @instant is negative or INT64_MAX; -ENOMEM: max_jobs are pending, or
  * no memory. Called from one of the timer's jobs, -ENOMEM: job_reserve jobs submitted that way
@@ -252,8 +253,9 @@ int clockfix_schedule(struct clockfix *timer, const struct clockfix_spec *spec,
 /*
  * clockfix_cancel - see to it that a job does not run (again)
  *
- * 0: it will not. -EINPROGRESS: it is running at this moment, or will within 3 us; if it is periodic,
- * for the last time. -ENOENT: it is over, or was cancelled before. From a job, also from the job itself.
+ * 0: it will not. -EINPROGRESS: it is running at this moment, or will within 3 us; if it is
+ * periodic, for the last time. -ENOENT: it is over, or was cancelled before. A job may call it,
+ * for itself too.
  */
 int clockfix_cancel(struct clockfix *timer, clockfix_job job);
 

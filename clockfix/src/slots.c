@@ -93,3 +93,28 @@ struct slot *slot_of_job(struct slots *slots, clockfix_job job)
 		return NULL;
 	return slot_at(slots, i);
 }
+
+int slot_cancel(struct slots *slots, clockfix_job job)
+{
+	struct slot *slot = slot_of_job(slots, job);
+	uint64_t state;
+
+	if (!slot)
+		return -ENOENT;
+	state = atomic_load(&slot->state);
+	for (;;) {
+		uint32_t generation = state_generation(state);
+		enum phase phase = state_phase(state);
+		enum phase then = phase == PHASE_PENDING ? PHASE_CANCELLED : PHASE_CANCELLING;
+
+		if (generation != job >> 32)
+			return -ENOENT;
+		if (phase == PHASE_CANCELLING)
+			return -EINPROGRESS;
+		if (phase != PHASE_PENDING && phase != PHASE_RUNNING)
+			return -ENOENT;
+		if (atomic_compare_exchange_strong(&slot->state, &state,
+						   state_of(generation, then)))
+			return phase == PHASE_PENDING ? 0 : -EINPROGRESS;
+	}
+}

@@ -123,6 +123,12 @@ void slot_put(struct slots *slots, uint32_t i);
 /* the slot that a handle stands for, or NULL */
 struct slot *slot_of_job(struct slots *slots, clockfix_job job);
 
+/*
+ * Cancel a job. 0: it was pending and is CANCELLED now, to be taken out by the caller.
+ * -EINPROGRESS: it is running, if periodic for the last time. -ENOENT: it is over.
+ */
+int slot_cancel(struct slots *slots, clockfix_job job);
+
 static inline clockfix_job slot_job(uint32_t i, uint64_t state)
 {
 	return (uint64_t)state_generation(state) << 32 | i;

@@ -200,37 +200,11 @@ static void take_out(struct clockfix *timer, struct slot *slot, uint32_t i)
 
 static int cancel_locked(struct clockfix *timer, clockfix_job job)
 {
-	struct slot *slot = slot_of_job(&timer->slots, job);
-	uint64_t state;
+	int ret = slot_cancel(&timer->slots, job);
 
-	if (!slot)
-		return -ENOENT;
-	state = atomic_load(&slot->state);
-	for (;;) {
-		uint32_t generation = state_generation(state);
-
-		if (generation != job >> 32)
-			return -ENOENT;
-		switch (state_phase(state)) {
-		case PHASE_PENDING:
-			if (!atomic_compare_exchange_strong(&slot->state, &state,
-							    state_of(generation,
-								     PHASE_CANCELLED)))
-				continue;
-			take_out(timer, slot, (uint32_t)job);
-			return 0;
-		case PHASE_RUNNING:
-			if (!atomic_compare_exchange_strong(&slot->state, &state,
-							    state_of(generation,
-								     PHASE_CANCELLING)))
-				continue;
-			return -EINPROGRESS;
-		case PHASE_CANCELLING:
-			return -EINPROGRESS;
-		default:
-			return -ENOENT;
-		}
-	}
+	if (!ret)
+		take_out(timer, slot_of_job(&timer->slots, job), (uint32_t)job);
+	return ret;
 }
 
 int clockfix_cancel(struct clockfix *timer, clockfix_job job)

@@ -9,7 +9,7 @@
 #define COST_START	200	/* ns, until learning has been measured */
 #define SLEEP_MIN	1000	/* ns: for less, going to sleep takes longer than the sleep */
 #define SEGMENT		5000	/* ns of polling after which the clock is read in any case */
-#define FINAL		3000	/* ns that waiter_arrive() takes care of: enough to get ready with cold caches */
+#define FINAL		3000	/* ns of waiter_arrive(): enough to get ready with cold caches */
 #define TIGHT		200	/* ns: polled without pause instructions */
 #define GUARD		500	/* ns: low power ends before */
 #define GUARD_MAX	20000

@@ -430,30 +430,12 @@ int worker_submit(struct clockfix *timer, const struct clockfix_spec *spec, cloc
 
 int worker_cancel(struct clockfix *timer, clockfix_job job)
 {
-	struct slot *slot = slot_of_job(&timer->slots, job);
-	uint64_t state;
+	int ret = slot_cancel(&timer->slots, job);
 
-	if (!slot)
-		return -ENOENT;
-	state = atomic_load(&slot->state);
-	for (;;) {
-		uint32_t generation = state_generation(state);
-		enum phase phase = state_phase(state);
-
-		if (generation != job >> 32)
-			return -ENOENT;
-		if (phase == PHASE_CANCELLING)
-			return -EINPROGRESS;
-		if (phase != PHASE_PENDING && phase != PHASE_RUNNING)
-			return -ENOENT;
-		if (!atomic_compare_exchange_strong(&slot->state, &state, state_of(generation,
-				phase == PHASE_PENDING ? PHASE_CANCELLED : PHASE_CANCELLING)))
-			continue;
-		if (phase == PHASE_RUNNING)
-			return -EINPROGRESS;
-		/* it stays where it is until its instant, when it is passed over */
-		atomic_fetch_add_explicit(&timer->stats.cancelled, 1, memory_order_relaxed);
-		count_ended(timer);
-		return 0;
-	}
+	if (ret)
+		return ret;
+	/* it stays where it is until its instant, when it is passed over */
+	atomic_fetch_add_explicit(&timer->stats.cancelled, 1, memory_order_relaxed);
+	count_ended(timer);
+	return 0;
 }

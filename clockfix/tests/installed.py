@@ -1,0 +1,69 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Install into a directory, then build and run an example with what is there and nothing else.
+
+usage: installed.py BUILD-DIRECTORY EXAMPLE.c
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PAGES = ("man1/clockfix-bench.1", "man3/clockfix_create.3", "man3/clockfix_destroy.3",
+         "man7/clockfix.7")
+
+
+def output(command: list[str], **environment: str) -> str:
+    """Run, and return what it printed."""
+    return subprocess.run(command, check=True, capture_output=True, text=True,
+                          env=os.environ | environment).stdout
+
+
+def one(root: Path, pattern: str) -> Path:
+    """The one file below @root that matches."""
+    found = list(root.rglob(pattern))
+    if len(found) != 1:
+        raise SystemExit(f"installed {len(found)} files {pattern}, not one")
+    return found[0]
+
+
+def check(build: str, example: str, root: Path) -> None:
+    """Install below @root and use it from there."""
+    output(["meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", str(root)])
+    config = one(root, "clockfix.pc")
+    flags = output(["pkg-config", "--cflags", "--libs", "clockfix"],
+                   PKG_CONFIG_LIBDIR=str(config.parent), PKG_CONFIG_SYSROOT_DIR=str(root))
+    program = root / "example"
+    output(["cc", "-o", str(program), example, *shlex.split(flags)])
+    library = one(root, "libclockfix.so.1").parent
+    print(output([str(program)], LD_LIBRARY_PATH=str(library)))
+    bench = one(root, "clockfix-bench")
+    output([str(bench), "--version"])
+    one(root, "plot.py")
+    manuals = one(root, "clockfix.7*").parent.parent
+    for page in PAGES:
+        if not list(manuals.glob(page + "*")):
+            raise SystemExit(f"not installed: {page}")
+
+
+def main() -> int:
+    """Say what failed, if something did."""
+    if len(sys.argv) != 3:
+        print(__doc__, file=sys.stderr)
+        return 2
+    with tempfile.TemporaryDirectory() as root:
+        try:
+            check(sys.argv[1], sys.argv[2], Path(root))
+        except subprocess.CalledProcessError as error:
+            print(f"{shlex.join(error.cmd)}\n{error.stdout}{error.stderr}")
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
