@@ -161,6 +161,8 @@ def candles(groups: dict[str, list[Candle]], unit: str, prefix: str) -> str:
             seen.add(stick.mode)
     axes.set_xticks(range(len(groups)), list(groups), fontsize=7.5)
     axes.set_yscale("log")
+    axes.set_ylim(bottom=0.8 * min(
+        max(float(s.samples.min()), 1) for sticks in groups.values() for s in sticks))
     axes.yaxis.set_major_formatter(ticker.ScalarFormatter())
     axes.yaxis.set_minor_formatter(ticker.LogFormatter(minor_thresholds=(1.5, 1)))
     axes.grid(axis="x", visible=False)
