@@ -87,6 +87,17 @@ def _queue() -> Verdict:
     return _settle(verdict, passed, failed)
 
 
+_MESON_COUNT = re.compile(r"^(Ok|Fail|Timeout|Unexpected Pass|Expected Fail): +(\d+)",
+                          re.MULTILINE)
+
+
+def _settle_meson(verdict: Verdict, text: str) -> Verdict:
+    """Count what one or several runs of ``meson test`` say."""
+    counts = [(word, int(n)) for word, n in _MESON_COUNT.findall(text)]
+    return _settle(verdict, sum(n for word, n in counts if word in ("Ok", "Expected Fail")),
+                   sum(n for word, n in counts if word not in ("Ok", "Expected Fail")))
+
+
 def _clockfix() -> Verdict:
     build = BUILD / "clockfix"
     if not (build / "build.ninja").exists():
@@ -95,11 +106,14 @@ def _clockfix() -> Verdict:
         if verdict.failed:
             return verdict
     verdict, text = _call("libclockfix", ["meson", "test", "-C", str(build), "--print-errorlogs"])
-    counts = dict(re.findall(r"^(Ok|Fail|Timeout|Unexpected Pass|Expected Fail): +(\d+)",
-                             text, re.MULTILINE))
-    failed = sum(int(counts.get(k, 0)) for k in ("Fail", "Timeout", "Unexpected Pass"))
-    return _settle(verdict, int(counts.get("Ok", 0)) + int(counts.get("Expected Fail", 0)),
-                   failed)
+    return _settle_meson(verdict, text)
+
+
+def _clockfix_sanitizers() -> Verdict:
+    verdict, text = _call("libclockfix: ASan, UBSan, TSan",
+                          [str(REPO / "clockfix" / "tests" / "sanitizers"),
+                           str(BUILD / "clockfix")])
+    return _settle_meson(verdict, text)
 
 
 def _all() -> list[HostTest]:
@@ -112,6 +126,7 @@ def _all() -> list[HostTest]:
         tests.append(HostTest("timer queue in user space", _queue))
     if (REPO / "clockfix" / "meson.build").exists():
         tests.append(HostTest("libclockfix", _clockfix))
+        tests.append(HostTest("libclockfix: ASan, UBSan, TSan", _clockfix_sanitizers))
         programs = sorted(str(path.relative_to(REPO))
                           for path in (REPO / "clockfix").rglob("*.py"))
         tests.append(HostTest("mypy: libclockfix", lambda: _linter("mypy: libclockfix", "mypy",

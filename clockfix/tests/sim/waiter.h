@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* waiter.h - a waiter on the simulated machine, whose oversleeps are injected */
+#ifndef SIM_WAITER_H
+#define SIM_WAITER_H
+
+#include <string.h>
+
+#include <platform.h>
+
+#include "check.h"
+#include "wait.h"
+
+#define CLOCK 12	/* ns from the begin of a read of the clock to its value */
+
+static struct waiter waiter;
+static struct stats stats;
+static struct wake wake;
+static int64_t next_oversleep;
+static uint64_t rng;
+
+static inline int64_t inject(void)
+{
+	return next_oversleep;
+}
+
+static inline void setup_with(int estimator, int source)
+{
+	struct clockfix_options options;
+
+	clockfix_options_init(&options);
+	options.estimator = estimator;
+	options.window = 4;
+	options.source = source;
+	memset(&stats, 0, sizeof(stats));
+	memset(&wake, 0, sizeof(wake));
+	sim_reset();
+	sim.has_counter = source == CLOCKFIX_SOURCE_COUNTER;
+	sim.oversleep = inject;
+	next_oversleep = 0;
+	rng = 99;
+	CHECK_EQ(waiter_init(&waiter, &options, &stats), 0);
+	CHECK_EQ(waiter.use_counter, sim.has_counter);
+}
+
+static inline void setup(int estimator)
+{
+	setup_with(estimator, CLOCKFIX_SOURCE_AUTO);
+}
+
+static inline void setup_counter(int estimator)
+{
+	setup_with(estimator, CLOCKFIX_SOURCE_COUNTER);
+}
+
+static inline int arrive_at(int64_t instant)
+{
+	uint32_t count = atomic_load(&wake.count);
+	int ret = waiter_approach(&waiter, instant, &wake, count);
+
+	if (!ret)
+		ret = waiter_arrive(&waiter, instant, &wake, count);
+	return ret;
+}
+
+/* Wait for a job that is @length ns away; returns how late it is. */
+static inline int64_t job(int64_t length)
+{
+	int64_t instant = sim.now + length, late;
+
+	CHECK_EQ(arrive_at(instant), 0);
+	CHECK(waiter.started >= instant);
+	CHECK(sim.now >= instant);
+	late = waiter.started - instant;
+	sim.now += 100;		/* the job */
+	waiter_ran(&waiter, instant);
+	return late;
+}
+
+static inline int64_t cost(void)
+{
+	return waiter.cost / 8;
+}
+
+#endif

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* test-schedule.c - periodic jobs, both clocks, statistics; on the simulated machine */
+#include "sim/jobs.h"
+
+/* ---- periodic --------------------------------------------------------------------------- */
+
+static void periodic_jobs_do_not_drift(void)
+{
+	struct clockfix_spec spec;
+	int64_t t0;
+
+	setup();
+	t0 = sim.now + 500000;
+	spec = periodic(t0, 333333, 1000, 0);
+	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
+	next_oversleep = 40000;
+	CHECK(sim_run(timer, 2000));
+	CHECK_EQ(runs, 1000);
+	for (int k = 0; k < 1000; k++) {
+		CHECK_EQ(ran[k].run.instant, t0 + k * 333333LL);
+		CHECK_EQ(ran[k].run.index, k);
+		CHECK_EQ(ran[k].run.missed, 0);
+	}
+	CHECK_EQ(stats().missed, 0);
+	teardown();
+}
+
+static void slow_job(void *arg, const struct clockfix_run *run)
+{
+	job(arg, run);
+	/* the third run takes 3.5 periods */
+	if (run->index == 2)
+		sim.now += 3500000;
+}
+
+static void run_slow(int policy, uint64_t count)
+{
+	struct clockfix_spec spec;
+
+	setup();
+	spec = periodic(sim.now + 500000, 1000000, count, policy);
+	spec.fn = slow_job;
+	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
+	CHECK(sim_run(timer, 100));
+}
+
+static void missed_instants_are_skipped(void)
+{
+	run_slow(CLOCKFIX_MISSED_SKIP, 10);
+	/* 0 1 2, then 3 4 5 are gone */
+	CHECK_EQ(runs, 7);
+	CHECK_EQ(ran[3].run.index, 6);
+	CHECK_EQ(ran[3].run.missed, 3);
+	CHECK(ran[3].now - ran[3].run.instant < 1000);
+	CHECK_EQ(ran[4].run.missed, 0);
+	CHECK_EQ(ran[6].run.index, 9);
+	CHECK_EQ(stats().missed, 3);
+	teardown();
+}
+
+static void missed_instants_are_caught_up(void)
+{
+	run_slow(CLOCKFIX_MISSED_CATCH_UP, 10);
+	CHECK_EQ(runs, 10);
+	for (int k = 0; k < 10; k++) {
+		CHECK_EQ(ran[k].run.index, k);
+		CHECK_EQ(ran[k].run.missed, 0);
+	}
+	CHECK(ran[5].now - ran[2].now < 3600000);
+	CHECK_EQ(stats().missed, 2);
+	teardown();
+}
+
+static void missed_instants_are_reported(void)
+{
+	run_slow(CLOCKFIX_MISSED_REPORT, 10);
+	/* 0 1 2, then at once one for 3 4 5 */
+	CHECK_EQ(runs, 8);
+	CHECK_EQ(ran[3].run.index, 5);
+	CHECK_EQ(ran[3].run.missed, 2);
+	CHECK_EQ(ran[3].run.instant, ran[0].run.instant + 5000000);
+	CHECK_EQ(ran[4].run.index, 6);
+	CHECK_EQ(stats().missed, 2);
+	teardown();
+}
+
+static void the_last_instants_are_missed(void)
+{
+	run_slow(CLOCKFIX_MISSED_SKIP, 5);
+	CHECK_EQ(runs, 3);
+	teardown();
+	run_slow(CLOCKFIX_MISSED_REPORT, 5);
+	CHECK_EQ(runs, 4);
+	CHECK_EQ(ran[3].run.index, 4);
+	CHECK_EQ(ran[3].run.missed, 1);
+	teardown();
+	run_slow(CLOCKFIX_MISSED_CATCH_UP, 5);
+	CHECK_EQ(runs, 5);
+	teardown();
+}
+
+static void periods_end_with_time(void)
+{
+	struct clockfix_spec spec;
+
+	setup();
+	spec = periodic(0, INT64_MAX / 2 + 1, 0, 0);
+	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
+	sim_turn(timer);
+	CHECK_EQ(runs, 1);
+	CHECK_EQ(stats().pending, 1);
+	sim.now = INT64_MAX - 1000000;
+	CHECK(sim_run(timer, 10));
+	teardown();
+}
+
+static void periodic_and_single_jobs_interleave(void)
+{
+	struct clockfix_spec spec;
+	uint64_t rng = 5;
+	int64_t t0;
+
+	setup();
+	t0 = sim.now + 1000000;
+	for (int i = 0; i < 20; i++) {
+		spec = periodic(t0 + i * 1111, 100000 + i * 7919, 50, CLOCKFIX_MISSED_CATCH_UP);
+		spec.arg = (void *)(intptr_t)i;
+		CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
+	}
+	for (int i = 0; i < 1000; i++)
+		submit(t0 + check_random(&rng) % 10000000, 100);
+	CHECK(sim_run(timer, 5000));
+	CHECK_EQ(runs, 2000);
+	for (unsigned int i = 1; i < runs; i++)
+		CHECK(ran[i].run.instant >= ran[i - 1].run.instant);
+	teardown();
+}
+
+static void periodic_slots_come_back(void)
+{
+	struct clockfix_options options;
+	struct clockfix_spec spec;
+	clockfix_job handle;
+
+	clockfix_options_init(&options);
+	options.max_jobs = 16;
+	options.job_reserve = 1;
+	setup_with(&options);
+	for (int i = 0; i < 1000 && !check_failed; i++) {
+		spec = periodic(sim.now + 1000, 10000, i % 3 ? i % 5 + 1 : 0, 0);
+		CHECK_EQ(clockfix_schedule(timer, &spec, &handle), 0);
+		if (i % 3) {
+			CHECK(sim_run(timer, 10));
+		} else {
+			sim_turn(timer);
+			sim_turn(timer);
+			CHECK_EQ(clockfix_cancel(timer, handle), 0);
+			/* the worker finds it in its heap when its instant comes */
+			submit(sim.now + 20000, 0);
+			CHECK(sim_run(timer, 10));
+		}
+	}
+	CHECK(timer->slots.used < 30);
+	teardown();
+}
+
+static void ending_drops_periodic_jobs_only(void)
+{
+	struct clockfix_spec spec;
+
+	setup();
+	spec = periodic(sim.now + 1000, 1000000, 0, 0);
+	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
+	sim_turn(timer);
+	spec = periodic(sim.now + 5000000, 1000000, 0, 0);
+	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
+	submit(sim.now + 10000000, 1);
+	atomic_store(&timer->dead, true);
+	runs = 0;
+	for (int i = 0; i < 10 && sim_turn(timer); i++)
+		;
+	CHECK_EQ(runs, 1);
+	CHECK_EQ(ran[0].who, 1);
+	CHECK_EQ(stats().pending, 0);
+	CHECK(!sim_turn(timer));
+	teardown();
+}
+
+/* ---- CLOCK_TAI -------------------------------------------------------------------------- */
+
+static clockfix_job submit_tai(int64_t instant, intptr_t who)
+{
+	struct clockfix_spec spec;
+	clockfix_job handle = 0;
+
+	clockfix_spec_init(&spec);
+	spec.clock = CLOCK_TAI;
+	spec.start = instant;
+	spec.fn = job;
+	spec.arg = (void *)who;
+	CHECK_EQ(clockfix_schedule(timer, &spec, &handle), 0);
+	return handle;
+}
+
+static void both_clocks_share_one_order(void)
+{
+	int64_t t0;
+
+	setup();
+	/* the watching thread is Linux's; this machine has none */
+	timer->caps.tai_watch = 0;
+	t0 = sim.now;
+	submit(t0 + 2000000, 1);
+	submit_tai(t0 + sim.tai_offset + 1000000, 0);
+	submit_tai(t0 + sim.tai_offset + 3000000, 2);
+	submit(t0 + 4000000, 3);
+	CHECK(sim_run(timer, 1000));
+	CHECK_EQ(runs, 4);
+	for (int i = 0; i < 4; i++) {
+		CHECK_EQ(ran[i].who, i);
+		CHECK(ran[i].now >= t0 + (i + 1) * 1000000);
+		CHECK(ran[i].now < t0 + (i + 1) * 1000000 + 20000);
+	}
+	teardown();
+}
+
+static int64_t step;
+
+static void step_tai(int64_t until)
+{
+	(void)until;
+	if (!step)
+		return;
+	sim.tai_offset += step;
+	step = 0;
+	/* what the watching thread does */
+	CHECK(tai_update(&timer->tai));
+	wake_notify(&timer->wake, INT64_MIN);
+}
+
+static void a_step_of_tai_moves_its_jobs(void)
+{
+	int64_t t0;
+
+	for (int forward = 0; forward < 2; forward++) {
+		setup();
+		timer->caps.tai_watch = 0;
+		t0 = sim.now;
+		sim.sleeping = step_tai;
+		step = forward ? 60 * NSEC_PER_SEC : -60 * NSEC_PER_SEC;
+		submit_tai(t0 + sim.tai_offset + 100 * NSEC_PER_SEC, 1);
+		submit(t0 + 70 * NSEC_PER_SEC, 0);
+		CHECK(sim_run(timer, 100));
+		CHECK_EQ(ran[0].who, forward);
+		CHECK_EQ(ran[1].who, !forward);
+		CHECK(ran[!forward].now - t0 >= (forward ? 40 : 160) * NSEC_PER_SEC);
+		CHECK(ran[!forward].now - t0 < (forward ? 40 : 160) * NSEC_PER_SEC + 100000);
+		CHECK_EQ(stats().tai_steps, 1);
+		teardown();
+	}
+}
+
+static void step_unnoticed(int64_t until)
+{
+	(void)until;
+	sim.tai_offset += step;
+	step = 0;
+}
+
+/* the watch is late, or there is none: noticed before the job would run early */
+static void a_step_back_is_noticed_at_the_instant(void)
+{
+	int64_t t0;
+
+	setup();
+	timer->caps.tai_watch = -EPERM;
+	t0 = sim.now;
+	sim.sleeping = step_unnoticed;
+	step = -NSEC_PER_SEC;
+	submit_tai(t0 + sim.tai_offset + NSEC_PER_SEC, 1);
+	CHECK(sim_run(timer, 100));
+	CHECK_EQ(runs, 1);
+	CHECK(ran[0].now + sim.tai_offset >= ran[0].run.instant);
+	CHECK(ran[0].now - t0 >= 2 * NSEC_PER_SEC);
+	CHECK_EQ(stats().tai_steps, 1);
+	teardown();
+}
+
+/* ---- statistics ------------------------------------------------------------------------- */
+
+static void statistics_count_what_happened(void)
+{
+	struct clockfix_stats s;
+
+	setup();
+	job_takes = 70000;
+	for (int i = 0; i < 100; i++)
+		submit(sim.now + 1000000 * (i + 1), 0);
+	submit(sim.now + 50000010, 0);	/* behind a job that takes 70 us */
+	CHECK_EQ(stats().pending, 101);
+	CHECK(sim_run(timer, 1000));
+	s = stats();
+	CHECK_EQ(s.jobs, 101);
+	CHECK_EQ(s.pending, 0);
+	CHECK_EQ(s.lateness.count, 101);
+	CHECK(s.lateness.max > 69000 && s.lateness.max < 80000);
+	CHECK(s.longest_job >= 70000 && s.longest_job < 70100);
+	CHECK(s.sleeps >= 100 && s.sleeps <= 101);
+	CHECK_EQ(s.oversleep.count, s.sleeps);
+	CHECK(clockfix_histogram_quantile(&s.oversleep, 0.5) >= 5000);
+	CHECK(clockfix_histogram_quantile(&s.oversleep, 0.5) < 5700);
+	CHECK(clockfix_histogram_quantile(&s.lateness, 0.5) < 100);
+	CHECK(s.polled > 0);
+	teardown();
+}
+
+static void histograms_are_exact_to_a_sixteenth(void)
+{
+	static struct clockfix_histogram h;
+
+	for (int64_t value = 0; value < 1000000000; value += value / 50 + 1) {
+		unsigned int i = 0;
+
+		while (clockfix_histogram_floor(i + 1) <= value)
+			i++;
+		CHECK(clockfix_histogram_floor(i) <= value);
+		CHECK(clockfix_histogram_floor(i + 1) - clockfix_histogram_floor(i) <=
+		      1 + value / 16);
+		memset(&h, 0, sizeof(h));
+		h.bucket[i] = 1;
+		h.count = 1;
+		h.max = value;
+		CHECK_EQ(clockfix_histogram_quantile(&h, 0.5), value);
+	}
+	memset(&h, 0, sizeof(h));
+	CHECK_EQ(clockfix_histogram_quantile(&h, 0.5), 0);
+	CHECK_EQ(clockfix_histogram_quantile(NULL, 0.5), 0);
+}
+
+CHECK_MAIN(TEST(periodic_jobs_do_not_drift), TEST(missed_instants_are_skipped),
+	   TEST(missed_instants_are_caught_up), TEST(missed_instants_are_reported),
+	   TEST(the_last_instants_are_missed), TEST(periods_end_with_time),
+	   TEST(periodic_and_single_jobs_interleave), TEST(periodic_slots_come_back),
+	   TEST(ending_drops_periodic_jobs_only), TEST(both_clocks_share_one_order),
+	   TEST(a_step_of_tai_moves_its_jobs), TEST(a_step_back_is_noticed_at_the_instant),
+	   TEST(statistics_count_what_happened), TEST(histograms_are_exact_to_a_sixteenth))
