@@ -32,7 +32,7 @@ static const struct policy policies[] = {
 
 static void state_file_has_a_line_per_cpu(void)
 {
-	static const char header[] = "cpu\tthreshold\tmasked\treleased\tavoided\tlongest_hold_ns\n";
+	static const char header[] = "cpu\tthreshold\tmasked\treleased\tavoided\tlongest_hold_ns\ttaken\n";
 	char text[8192];
 	int ret = file_read(SHIELD_STATE, text, sizeof(text));
 

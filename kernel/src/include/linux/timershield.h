@@ -17,6 +17,7 @@
 #include <linux/percpu.h>
 #include <linux/sched.h>
 #include <linux/sched/prio.h>
+#include <linux/sched/signal.h>
 #include <linux/tracepoint-defs.h>
 
 /**
@@ -47,19 +48,27 @@ enum timershield_level {
  * enum timershield_owner - how a timer's level is found when it is enqueued
  * @TIMERSHIELD_OWNER_KERNEL:	nobody's: critical. What hrtimer_init() leaves.
  * @TIMERSHIELD_OWNER_SLEEPER:	the task that a struct hrtimer_sleeper wakes
- * @TIMERSHIELD_OWNER_TASK:	the task for which the timer was armed, by the
- *				level that it had then (timershield_own())
+ * @TIMERSHIELD_OWNER_TASKS:	tasks, as they rank by timershield_own()
  */
 enum timershield_owner {
 	TIMERSHIELD_OWNER_KERNEL,
 	TIMERSHIELD_OWNER_SLEEPER,
-	TIMERSHIELD_OWNER_TASK,
+	TIMERSHIELD_OWNER_TASKS,
 };
 
 #ifdef CONFIG_TIMERSHIELD
 
 DECLARE_STATIC_KEY_FALSE(timershield_enabled);
 DECLARE_PER_CPU(struct hrtimer_cpu_base, hrtimer_bases);
+
+static inline u8 timershield_prio_level(int prio, unsigned int policy)
+{
+	if (unlikely(prio < MAX_DL_PRIO))
+		return TIMERSHIELD_LEVEL_DEADLINE;
+	if (prio < MAX_RT_PRIO)
+		return TIMERSHIELD_LEVEL_RT + MAX_RT_PRIO - 1 - prio;
+	return policy == SCHED_IDLE ? TIMERSHIELD_LEVEL_IDLE : TIMERSHIELD_LEVEL_FAIR;
+}
 
 /**
  * timershield_task_level - the level of a task
@@ -70,15 +79,39 @@ DECLARE_PER_CPU(struct hrtimer_cpu_base, hrtimer_bases);
  */
 static inline u8 timershield_task_level(const struct task_struct *p)
 {
-	int prio = READ_ONCE(p->prio);
-
-	if (unlikely(prio < MAX_DL_PRIO))
-		return TIMERSHIELD_LEVEL_DEADLINE;
-	if (prio < MAX_RT_PRIO)
-		return TIMERSHIELD_LEVEL_RT + MAX_RT_PRIO - 1 - prio;
-	return READ_ONCE(p->policy) == SCHED_IDLE ? TIMERSHIELD_LEVEL_IDLE :
-						    TIMERSHIELD_LEVEL_FAIR;
+	return timershield_prio_level(READ_ONCE(p->prio), READ_ONCE(p->policy));
 }
+
+/**
+ * timershield_normal_level - the level of a task without what it has inherited
+ * @p: the task, see timershield_task_level()
+ *
+ * For what outlasts the inheritance: timers that a task arms for later.
+ */
+static inline u8 timershield_normal_level(const struct task_struct *p)
+{
+	return timershield_prio_level(READ_ONCE(p->normal_prio), READ_ONCE(p->policy));
+}
+
+#ifdef CONFIG_SMP
+extern struct cpumask timershield_offers;
+void __timershield_fell(u8 level);
+
+/*
+ * This CPU's threshold has fallen: it might serve timers that others mask. The
+ * barrier pairs with that in hrtimer_shield_offer().
+ */
+static __always_inline void timershield_fell(u8 level)
+{
+	if (nr_cpu_ids == 1)
+		return;
+	smp_mb();
+	if (unlikely(!cpumask_empty(&timershield_offers)))
+		__timershield_fell(level);
+}
+#else
+static inline void timershield_fell(u8 level) { }
+#endif
 
 void timershield_switch_slow(struct hrtimer_cpu_base *cpu_base, u8 level);
 void timershield_trace_threshold(u8 old, u8 new);
@@ -103,6 +136,8 @@ static __always_inline void __timershield_switch(struct hrtimer_cpu_base *cpu_ba
 	if (tracepoint_enabled(timershield_threshold))
 		timershield_trace_threshold(old, level);
 	WRITE_ONCE(cpu_base->threshold, level);
+	if (level < old)
+		timershield_fell(level);
 }
 
 /**
@@ -128,6 +163,7 @@ static __always_inline void timershield_switch(const struct task_struct *next)
 }
 
 void timershield_release_slow(struct hrtimer_cpu_base *cpu_base);
+void timershield_update(struct hrtimer *timer, const struct task_struct *waiter);
 u8 timershield_next_level(void);
 
 /**
@@ -141,34 +177,98 @@ u8 timershield_next_level(void);
  *
  * Context: interrupts are disabled, the runqueue lock is not held.
  */
-static __always_inline void timershield_release(const struct task_struct *prev, bool may_block)
+static __always_inline void timershield_release(struct task_struct *prev, bool may_block)
 {
 	struct hrtimer_cpu_base *cpu_base;
+	struct hrtimer *timer;
 
 	if (!static_branch_unlikely(&timershield_enabled) || !may_block ||
 	    !READ_ONCE(prev->__state))
 		return;
+	/* Its priority may have changed since it armed the timer that it waits for. */
+	timer = READ_ONCE(prev->timershield_timer);
+	if (timer && unlikely(READ_ONCE(timer->level) != timershield_task_level(prev)))
+		timershield_update(timer, prev);
 	cpu_base = this_cpu_ptr(&hrtimer_bases);
 	if (cpu_base->threshold && READ_ONCE(cpu_base->masked_first))
 		timershield_release_slow(cpu_base);
 }
 
 /**
- * timershield_own - name the task for which a timer is about to be armed
- * @timer: initialized and not enqueued
- * @p: the task; no reference is kept
+ * timershield_outranked - would a task that wakes up have to wait on a CPU?
+ * @p: the task
+ * @cpu: the CPU
+ *
+ * Return: true if it ranks below the task that runs there.
  */
-static inline void timershield_own(struct hrtimer *timer, const struct task_struct *p)
+static inline bool timershield_outranked(const struct task_struct *p, int cpu)
 {
-	timer->owner = TIMERSHIELD_OWNER_TASK;
-	timer->owner_level = timershield_task_level(p);
+	return static_branch_unlikely(&timershield_enabled) &&
+	       timershield_task_level(p) < READ_ONCE(per_cpu(hrtimer_bases, cpu).threshold);
+}
+
+/**
+ * timershield_own - say how those rank for whom a timer is about to be armed
+ * @timer: initialized and not enqueued
+ * @level: the level of the highest-ranking of them
+ */
+static inline void timershield_own(struct hrtimer *timer, u8 level)
+{
+	timer->owner = TIMERSHIELD_OWNER_TASKS;
+	timer->owner_level = level;
+}
+
+/**
+ * timershield_own_update - those for whom a timer was armed rank otherwise now
+ * @timer: it has been through timershield_own(), and may be enqueued
+ * @level: the level of the highest-ranking of them
+ *
+ * Context: any, the caller serializes calls for one timer.
+ */
+static inline void timershield_own_update(struct hrtimer *timer, u8 level)
+{
+	if (level == timer->owner_level)
+		return;
+	WRITE_ONCE(timer->owner_level, level);
+	timershield_update(timer, NULL);
+}
+
+/**
+ * timershield_await - the current task is about to block until a timer expires
+ * @timer: the timer, NULL when the task goes on. It outlives the wait.
+ *
+ * Until then the timer ranks at least as high as the task.
+ */
+static inline void timershield_await(struct hrtimer *timer)
+{
+	WRITE_ONCE(current->timershield_timer, timer);
+}
+
+void timershield_policy_changed(struct task_struct *p, u8 old_level);
+void timershield_thread_exit(struct task_struct *p);
+
+/**
+ * timershield_process_level - the level of the highest-ranking thread of a process
+ * @signal: the process's
+ */
+static inline u8 timershield_process_level(const struct signal_struct *signal)
+{
+	return READ_ONCE(signal->timershield_level);
 }
 
 #else
 
 static inline void timershield_switch(const struct task_struct *next) { }
-static inline void timershield_release(const struct task_struct *prev, bool may_block) { }
-static inline void timershield_own(struct hrtimer *timer, const struct task_struct *p) { }
+static inline void timershield_release(struct task_struct *prev, bool may_block) { }
+static inline u8 timershield_task_level(const struct task_struct *p) { return 0; }
+static inline u8 timershield_normal_level(const struct task_struct *p) { return 0; }
+static inline bool timershield_outranked(const struct task_struct *p, int cpu) { return false; }
+static inline void timershield_own(struct hrtimer *timer, u8 level) { }
+static inline void timershield_own_update(struct hrtimer *timer, u8 level) { }
+static inline void timershield_await(struct hrtimer *timer) { }
+static inline u8 timershield_process_level(const struct signal_struct *signal) { return 0; }
+static inline void timershield_policy_changed(struct task_struct *p, u8 old_level) { }
+static inline void timershield_thread_exit(struct task_struct *p) { }
 
 #endif /* CONFIG_TIMERSHIELD */
 

@@ -80,6 +80,79 @@ static inline bool hrtimer_none(const struct hrtimer *timer)
 	return !timer;
 }
 
+void hrtimer_shield_offer(struct hrtimer_cpu_base *cpu_base, ktime_t expires_next);
+void hrtimer_shield_offer_timer(struct hrtimer_cpu_base *cpu_base,
+				struct hrtimer_clock_base *base, struct hrtimer *timer);
+
+/* The next event has just been chosen. Are masked timers before it, for others to serve? */
+static inline void hrtimer_offer(struct hrtimer_cpu_base *cpu_base, ktime_t expires_next)
+{
+	if (IS_ENABLED(CONFIG_SMP) && unlikely(cpu_base->masked_first && cpu_base->nr_movable))
+		hrtimer_shield_offer(cpu_base, expires_next);
+}
+
+/* May others serve a timer that is masked now? */
+static inline void hrtimer_offer_timer(struct hrtimer_cpu_base *cpu_base,
+				       struct hrtimer_clock_base *base, struct hrtimer *timer)
+{
+	if (IS_ENABLED(CONFIG_SMP) && timer->movable)
+		hrtimer_shield_offer_timer(cpu_base, base, timer);
+}
+
+/* While it is enqueued, the task that it wakes knows its timer. */
+static inline void hrtimer_note_sleeper(struct hrtimer *timer)
+{
+	struct task_struct *task = timershield_sleeper(timer);
+
+	if (task)
+		WRITE_ONCE(task->timershield_timer, timer);
+}
+
+static inline void hrtimer_forget_sleeper(struct hrtimer *timer)
+{
+	struct task_struct *task = timershield_sleeper(timer);
+
+	if (task && READ_ONCE(task->timershield_timer) == timer)
+		WRITE_ONCE(task->timershield_timer, NULL);
+}
+
+/* May another CPU serve the timer? Those of the kernel itself stay where they are. */
+static inline bool hrtimer_movable(struct hrtimer *timer)
+{
+	struct task_struct *task = timershield_sleeper(timer);
+
+	if (!IS_ENABLED(CONFIG_SMP) || nr_cpu_ids == 1)
+		return false;
+	return task ? task->nr_cpus_allowed > 1 : timer->owner == TIMERSHIELD_OWNER_TASKS;
+}
+
+/* A queue gets a timer, or loses it */
+static inline void hrtimer_count_in(struct hrtimer_cpu_base *cpu_base, struct hrtimer *timer)
+{
+	timer->level = timershield_timer_level(timer);
+	timer->movable = hrtimer_movable(timer);
+	cpu_base->nr_movable += timer->movable;
+	hrtimer_note_sleeper(timer);
+}
+
+static inline void hrtimer_count_out(struct hrtimer_cpu_base *cpu_base, struct hrtimer *timer)
+{
+	cpu_base->nr_movable -= timer->movable;
+	hrtimer_forget_sleeper(timer);
+}
+
+/* The task of an enqueued timer may run on other CPUs than before. */
+static inline void hrtimer_recount(struct hrtimer_clock_base *base, struct hrtimer *timer)
+{
+	struct hrtimer_cpu_base *cpu_base = base->cpu_base;
+	bool was_movable = timer->movable;
+
+	timer->movable = hrtimer_movable(timer);
+	cpu_base->nr_movable += timer->movable - was_movable;
+	if (timer->movable && !was_movable)
+		hrtimer_offer_timer(cpu_base, base, timer);
+}
+
 /* Add a timer; true if it may be the next event of its CPU */
 static inline bool hrtimer_queue_add(struct hrtimer_clock_base *base, struct hrtimer *timer)
 {
@@ -89,7 +162,7 @@ static inline bool hrtimer_queue_add(struct hrtimer_clock_base *base, struct hrt
 	if (!hrtimer_shielded(cpu_base))
 		return timerqueue_add(&base->active, &timer->node);
 
-	timer->level = timershield_timer_level(timer);
+	hrtimer_count_in(cpu_base, timer);
 	leftmost = shieldqueue_add(&base->active, timer);
 	if (!cpu_base->threshold)
 		return leftmost;
@@ -98,22 +171,26 @@ static inline bool hrtimer_queue_add(struct hrtimer_clock_base *base, struct hrt
 	first = ktime_sub(timer->node.expires, base->offset) < cpu_base->expires_next;
 	if (timer->level >= cpu_base->threshold)
 		return first || timer->is_soft;
-	if (first)
+	if (first) {
 		cpu_base->masked_first = true;
+		hrtimer_offer_timer(cpu_base, base, timer);
+	}
 	return false;
 }
 
 /* Remove a timer; true if others remain */
 static inline bool hrtimer_queue_del(struct hrtimer_clock_base *base, struct hrtimer *timer)
 {
-	if (hrtimer_shielded(base->cpu_base))
+	if (hrtimer_shielded(base->cpu_base)) {
+		hrtimer_count_out(base->cpu_base, timer);
 		return shieldqueue_del(&base->active, timer);
+	}
 	return timerqueue_del(&base->active, &timer->node);
 }
 
 /* Would a timer that is about to be armed wait behind the task on that CPU? */
 static inline bool hrtimer_would_wait(const struct hrtimer_cpu_base *cpu_base,
-				      const struct hrtimer *timer)
+				      struct hrtimer *timer)
 {
 	u8 threshold = hrtimer_threshold(cpu_base);
 
@@ -173,6 +250,8 @@ static inline void hrtimer_shield_reset(struct hrtimer_cpu_base *cpu_base, bool 
 	cpu_base->next_level = TIMERSHIELD_LEVEL_NONE;
 	cpu_base->hang_level = TIMERSHIELD_LEVEL_NONE;
 	cpu_base->held_below = TIMERSHIELD_LEVEL_NONE;
+	cpu_base->offer_level = TIMERSHIELD_LEVEL_NONE;
+	cpu_base->nr_movable = 0;
 	cpu_base->masked_first = false;
 }
 
@@ -232,7 +311,7 @@ static inline bool hrtimer_queue_del(struct hrtimer_clock_base *base, struct hrt
 }
 
 static inline bool hrtimer_would_wait(const struct hrtimer_cpu_base *cpu_base,
-				      const struct hrtimer *timer)
+				      struct hrtimer *timer)
 {
 	return false;
 }
@@ -250,6 +329,7 @@ static inline bool hrtimer_masked_first(const struct hrtimer_cpu_base *cpu_base)
 static inline void hrtimer_reset_masked_first(struct hrtimer_cpu_base *cpu_base) { }
 static inline void hrtimer_note_next(struct hrtimer_cpu_base *cpu_base,
 				     const struct hrtimer *next_timer) { }
+static inline void hrtimer_offer(struct hrtimer_cpu_base *cpu_base, ktime_t expires_next) { }
 
 static inline bool hrtimer_hang_holds(const struct hrtimer_cpu_base *cpu_base, u8 level)
 {

@@ -115,13 +115,13 @@ static int timershield_show(struct seq_file *m, void *v)
 {
 	unsigned int cpu;
 
-	seq_puts(m, "cpu\tthreshold\tmasked\treleased\tavoided\tlongest_hold_ns\n");
+	seq_puts(m, "cpu\tthreshold\tmasked\treleased\tavoided\tlongest_hold_ns\ttaken\n");
 	for_each_online_cpu(cpu) {
 		const struct timershield_stats *stats = per_cpu_ptr(&timershield_stats, cpu);
 
-		seq_printf(m, "%u\t%u\t%llu\t%llu\t%llu\t%llu\n", cpu,
+		seq_printf(m, "%u\t%u\t%llu\t%llu\t%llu\t%llu\t%llu\n", cpu,
 			   READ_ONCE(per_cpu(hrtimer_bases, cpu).threshold), stats->masked,
-			   stats->released, stats->avoided, stats->longest_hold);
+			   stats->released, stats->avoided, stats->longest_hold, stats->taken);
 	}
 	return 0;
 }

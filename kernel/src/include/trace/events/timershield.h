@@ -88,6 +88,38 @@ TRACE_EVENT(timershield_release,
 		  __entry->function, __entry->level, __entry->held)
 );
 
+/**
+ * timershield_handover - a CPU takes a masked timer over from another one
+ * @hrtimer: the timer
+ * @from: the CPU that masks it
+ * @to: the CPU that serves it
+ */
+TRACE_EVENT(timershield_handover,
+
+	TP_PROTO(struct hrtimer *hrtimer, unsigned int from, unsigned int to),
+
+	TP_ARGS(hrtimer, from, to),
+
+	TP_STRUCT__entry(
+		__field(void *,		hrtimer)
+		__field(void *,		function)
+		__field(unsigned int,	from)
+		__field(unsigned int,	to)
+		__field(u8,		level)
+	),
+
+	TP_fast_assign(
+		__entry->hrtimer	= hrtimer;
+		__entry->function	= hrtimer->function;
+		__entry->from		= from;
+		__entry->to		= to;
+		__entry->level		= hrtimer->level;
+	),
+
+	TP_printk("hrtimer=%p function=%ps level=%u from=%u to=%u", __entry->hrtimer,
+		  __entry->function, __entry->level, __entry->from, __entry->to)
+);
+
 #endif /* CONFIG_TIMERSHIELD */
 
 #endif /* _TRACE_TIMERSHIELD_H */
