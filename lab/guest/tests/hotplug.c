@@ -88,20 +88,20 @@ static void cpu_goes_with_masked_timers(void)
 
 	prepare();
 	become(FIFO(95));
-	start = now() + 40 * MSEC;
-	*end = start + 60 * MSEC;
+	start = now() + 40 * MSEC * slowness();
+	*end = start + 60 * MSEC * slowness();
 	for (unsigned int i = 0; i < api_count; i++) {
 		sleepers[i].api = &apis[i];
 		sleepers[i].expiry = start + i * 100 * USEC;
 		spawn(FIFO(10 + i), 1, sleep_once, &sleepers[i]);
 	}
-	sleep_for(20 * MSEC);
+	sleep_for(20 * MSEC * slowness());
 	spawn(FIFO(90), 1, spin_to, end);
 	sleep_until(start + 10 * MSEC);
 	set_online(false);
-	sleep_until(*end + 100 * MSEC);
-	check(!late_or_lost(sleepers, api_count, *end + 50 * MSEC),
-	      "some were served more than 50 ms after the last higher task ended");
+	sleep_until(*end + 100 * MSEC * slowness());
+	check(!late_or_lost(sleepers, api_count, *end + 50 * MSEC * slowness()),
+	      "some were served long after the last higher task had ended");
 	set_online(true);
 }
 
@@ -113,17 +113,18 @@ static void cpu_goes_with_pending_timers(void)
 
 	prepare();
 	become(FIFO(95));
-	start = now() + 200 * MSEC;
+	start = now() + 200 * MSEC * slowness();
 	for (unsigned int i = 0; i < api_count; i++) {
 		sleepers[i].api = &apis[i];
 		sleepers[i].expiry = start + i * 100 * USEC;
 		spawn(i % 2 ? FIFO(10 + i) : OTHER, 1, sleep_once, &sleepers[i]);
 	}
-	sleep_for(50 * MSEC);
+	sleep_for(50 * MSEC * slowness());
 	set_online(false);
 	require(now() < start, "offlining took too long");
-	sleep_until(start + 100 * MSEC);
-	check(!late_or_lost(sleepers, api_count, start + 20 * MSEC), "some were late");
+	sleep_until(start + 100 * MSEC * slowness());
+	check(!late_or_lost(sleepers, api_count, start + 20 * MSEC * slowness()),
+	      "some were late");
 	set_online(true);
 }
 

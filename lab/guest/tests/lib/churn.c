@@ -32,9 +32,9 @@ u64 pick_delay(u64 *random)
 	case 0:
 		return pick_between(random, 1, 20 * USEC);
 	case 1:
-		return pick_between(random, 5 * MSEC, 30 * MSEC);
+		return pick_between(random, 5 * MSEC, 30 * MSEC) * slowness();
 	default:
-		return pick_between(random, 20 * USEC, 5 * MSEC);
+		return pick_between(random, 20 * USEC, 5 * MSEC) * slowness();
 	}
 }
 

@@ -55,7 +55,7 @@ u64 pick(u64 *random, u64 limit);
 /* One from LOW to HIGH. */
 u64 pick_between(u64 *random, u64 low, u64 high);
 
-/* How long the next timer shall run: mostly short, ns. */
+/* How long the next timer shall run: mostly short, ns; longer on a slow kernel. */
 u64 pick_delay(u64 *random);
 
 bool churn_stopped(const struct churn *churn);

@@ -81,10 +81,10 @@ void churn_exit(struct worker *worker)
 	}
 }
 
-/* Sleeps; and for as long as the churn pauses. */
+/* Sleeps, longer on a slow kernel; and for as long as the churn pauses. */
 static void rest(struct disturber *disturber, u64 duration)
 {
-	sleep_for(duration);
+	sleep_for(duration * slowness());
 	while (__atomic_load_n(&disturber->churn->pause, __ATOMIC_ACQUIRE))
 		sleep_for(2 * MSEC);
 }

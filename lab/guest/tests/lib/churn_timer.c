@@ -22,7 +22,8 @@
 #include <unistd.h>
 
 #define TIMERS 6
-#define PATIENCE (2 * SEC)	/* after which a pending timer is lost, once all is at rest */
+/* After which a pending timer is lost, once all is at rest. */
+#define PATIENCE (2 * SEC * slowness())
 
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
@@ -141,7 +142,7 @@ static void change_one(struct worker *worker, const struct kind *kind, struct ti
 		break;
 	case 1:
 		set(worker, kind, timers, timer, first,
-		    pick_between(&worker->random, 300 * USEC, 8 * MSEC));
+		    pick_between(&worker->random, 300 * USEC, 8 * MSEC) * slowness());
 		break;
 	default:
 		set(worker, kind, timers, timer, first, 0);
@@ -206,7 +207,8 @@ static void own_timers(struct worker *worker, const struct kind *kind)
 	while (!churn_stopped(worker->churn)) {
 		change_one(worker, kind, timers);
 		note_earliest(worker, kind, timers);
-		collect(worker, kind, timers, pick_between(&worker->random, 0, 2 * MSEC));
+		collect(worker, kind, timers,
+			pick_between(&worker->random, 0, 2 * MSEC) * slowness());
 		note_earliest(worker, kind, timers);
 	}
 	wait_for_all(worker, kind, timers);

@@ -182,7 +182,7 @@ static void *hold(void *argument)
 		pthread_mutex_lock(&holder->mutex);
 		sleep_for(pick_delay(&holder->random));
 		pthread_mutex_unlock(&holder->mutex);
-		sleep_for(pick_between(&holder->random, 1, 2 * MSEC));
+		sleep_for(pick_between(&holder->random, 1, 2 * MSEC) * slowness());
 	}
 	return NULL;
 }
@@ -224,7 +224,7 @@ void churn_pi_lock(struct worker *worker)
 	}
 	while (!churn_stopped(worker->churn)) {
 		lock_with_timeout(worker, &holder);
-		sleep_for(pick_between(&worker->random, 1, 500 * USEC));
+		sleep_for(pick_between(&worker->random, 1, 500 * USEC) * slowness());
 	}
 	__atomic_store_n(&holder.stop, 1, __ATOMIC_RELEASE);
 	pthread_join(thread, NULL);

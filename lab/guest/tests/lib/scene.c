@@ -92,12 +92,13 @@ static void run(void *argument)
 /* How long it takes to start OWNERS processes and see them sleep. */
 static u64 setup_time(unsigned int owners)
 {
+	u64 time = (SETUP + owners * SETUP_PER_OWNER) * slowness();
 	struct timespec tick;
 
 	clock_getres(CLOCK_MONOTONIC, &tick);
 	if (tick.tv_nsec > 1)
-		return (owners + 4) * SETUP_TICKS * (u64)tick.tv_nsec;
-	return SETUP + owners * SETUP_PER_OWNER;
+		time += (owners + 4) * SETUP_TICKS * (u64)tick.tv_nsec;
+	return time;
 }
 
 static void start_owners(struct scene *scene)
@@ -118,7 +119,7 @@ static void start_owners(struct scene *scene)
 
 static void await_end(struct scene *scene)
 {
-	u64 limit = scene->start + scene->length + LOST;
+	u64 limit = scene->start + scene->length + LOST * slowness();
 	unsigned int left;
 
 	while ((left = __atomic_load_n(&scene->waiting, __ATOMIC_ACQUIRE)))

@@ -78,7 +78,7 @@ int timer_level(const char *function, u64 expiry)
 			memcpy(head, line, sizeof(head));
 			continue;
 		}
-		if (soft != expiry || (function && !strstr(head, function)))
+		if ((expiry && soft != expiry) || (function && !strstr(head, function)))
 			continue;
 		at = strstr(head, "L:");
 		level = at ? atoi(at + 2) : -ENODATA;

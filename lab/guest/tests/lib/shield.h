@@ -48,7 +48,7 @@ int shield_read(unsigned int cpu, struct shield_cpu *state);
 
 /*
  * Level of the pending timer that runs FUNCTION (NULL: any) and expires at
- * EXPIRY on its own clock; -ENOENT if there is none, -ENODATA if the kernel
+ * EXPIRY (0: any) on its own clock; -ENOENT if there is none, -ENODATA if the kernel
  * shows no level.
  */
 int timer_level(const char *function, u64 expiry);

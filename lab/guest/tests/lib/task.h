@@ -53,6 +53,13 @@ extern int test_cpu;
 
 int online_cpus(void);
 
+/*
+ * How many times longer than on other kernels everything takes: 1, or 10 with
+ * lockdep and its like. Tests of behaviour multiply their set-up times, loads
+ * and bounds by it, so that they check the same thing on every kernel.
+ */
+unsigned int slowness(void);
+
 /* Whether the kernel is a PREEMPT_RT one: it serves some timers in ksoftirqd. */
 bool kernel_is_rt(void);
 

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Random task sets, the same on every kernel for the same seed: tasks of random
+ * policies that wait periodically with random system calls and then work, while
+ * the priorities of some are changed. Not a test by itself: it writes tasks.csv,
+ * and `lab run task-sets` compares two kernels.
+ *
+ *	task_sets [--sets N] [--first N] [--seed N] [--length MS] [--hard]
+ *
+ * Of each wait it takes the lateness, from the time that was asked for to the
+ * first instruction in user space, and what of it is not explained by tasks that
+ * rank at least as high: the time that the CPU spent with lower-ranking tasks,
+ * or idle, while the task was due. The kernel's own record of context switches
+ * tells. That is what the shield must not increase: lateness itself depends on
+ * which task happens to come first.
+ */
+#define _GNU_SOURCE
+#include "lib/api.h"
+#include "lib/churn.h"
+#include "lib/file.h"
+#include "lib/shield.h"
+#include "lib/task.h"
+#include "lib/trace.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TASKS 8
+#define JOBS 128
+#define CHANGES 8
+#define SWITCHES (1 << 15)
+#define SETUP (1 * MSEC)	/* for each task, until the set starts */
+
+static struct {
+	u64 sets, first, seed, length;
+	bool hard;
+} options = { .sets = 100, .seed = 1, .length = 30 };
+
+struct change {
+	u64 time;			/* from start; when it was done, on the clock */
+	unsigned int task;
+	struct policy policy;
+};
+
+struct job {
+	u64 due, woke;
+};
+
+struct task {
+	struct policy policy;
+	const struct api *api;
+	u64 phase, period, work;	/* ns */
+	struct set *set;
+
+	pid_t pid;
+	unsigned int level;		/* at first */
+	unsigned int jobs;
+	int failed;			/* -errno of a call that failed */
+	struct job job[JOBS];
+};
+
+struct set {
+	u64 start;
+	unsigned int tasks, changes;
+	struct task task[TASKS];
+	struct change change[CHANGES];
+};
+
+/* The record of context switches: from TIME on PID runs. */
+static struct {
+	unsigned int count;
+	struct {
+		u64 time;
+		pid_t pid;
+		int priority;		/* the kernel's: 99 - real-time priority */
+	} at[SWITCHES];
+} switches;
+
+static struct policy random_policy(u64 *random)
+{
+	switch (pick(random, 8)) {
+	case 0:
+		return IDLE;
+	case 1:
+		return NICE((int)pick(random, 40) - 20);
+	case 2:
+		return RR((int)pick_between(random, 1, 97));
+	default:
+		return FIFO((int)pick_between(random, 1, 97));
+	}
+}
+
+/*
+ * On PREEMPT_RT some timers expire in a thread that has no priority: sleeps of
+ * real-time tasks do not.
+ */
+static const struct api *random_api(u64 *random)
+{
+	static const char * const hard[] = {
+		"clock_nanosleep", "clock_nanosleep_realtime", "clock_nanosleep_boottime",
+		"clock_nanosleep_tai", "nanosleep", "futex", "futex_bitset", "futex_realtime",
+		"ppoll", "pselect", "epoll_pwait2", "sigtimedwait",
+	};
+
+	if (options.hard)
+		return api_find(hard[pick(random, ARRAY_SIZE(hard))]);
+	return &apis[pick(random, api_count)];
+}
+
+static struct set *random_set(u64 number)
+{
+	struct set *set = shared_memory(sizeof(*set));
+	u64 random = options.seed * 1000003 + number;
+	u64 load = 0;
+
+	set->tasks = pick_between(&random, 3, TASKS);
+	for (unsigned int i = 0; i < set->tasks; i++) {
+		struct task *task = &set->task[i];
+
+		/* The first outranks all others: its lateness is the kernel's doing. */
+		task->policy = i ? random_policy(&random) : FIFO(99);
+		task->api = i ? random_api(&random) : api_find("clock_nanosleep");
+		task->set = set;
+		task->period = pick_between(&random, 1 * MSEC, 8 * MSEC);
+		task->phase = pick_between(&random, 0, task->period);
+		task->work = pick_between(&random, 10 * USEC, task->period / 4);
+		if (!i)
+			task->work = 5 * USEC;
+		load += 1000 * task->work / task->period;
+		if (load > 850)
+			task->work = 10 * USEC;
+		task->level = policy_level(task->policy);
+	}
+	set->changes = pick(&random, CHANGES + 1);
+	for (unsigned int i = 0; i < set->changes; i++)
+		set->change[i] = (struct change){
+			.time = options.length * MSEC * (i + 1) / (CHANGES + 1),
+			.task = pick_between(&random, 1, set->tasks - 1),
+			.policy = random_policy(&random),
+		};
+	return set;
+}
+
+static void work_periodically(void *argument)
+{
+	struct task *task = argument;
+	u64 end = task->set->start + options.length * MSEC;
+	u64 expiry = task->set->start + task->phase;
+
+	while (expiry < end && task->jobs < JOBS) {
+		struct job job = { 0 };
+		int ret = task->api->wait(expiry, &job.due);
+
+		job.woke = now();
+		if (ret) {
+			task->failed = ret;
+			break;
+		}
+		task->job[task->jobs++] = job;
+		spin_until(job.woke + task->work);
+		while (expiry <= now())
+			expiry += task->period;
+	}
+	pause();
+}
+
+static void play(struct set *set)
+{
+	set->start = now() + (set->tasks + 2) * SETUP * slowness();
+	for (unsigned int i = 0; i < set->tasks; i++)
+		set->task[i].pid = spawn(set->task[i].policy, 0, work_periodically,
+					 &set->task[i]);
+	require(now() < set->start, "prepared too late");
+	trace_on();
+	for (unsigned int i = 0; i < set->changes; i++) {
+		struct change *change = &set->change[i];
+
+		sleep_until(set->start + change->time);
+		change->time = now();
+		set_policy(set->task[change->task].pid, change->policy);
+	}
+	sleep_until(set->start + (options.length + 10) * MSEC);
+	trace_off();
+	for (unsigned int i = 0; i < set->tasks; i++)
+		kill(set->task[i].pid, SIGKILL);
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+}
+
+/* " ... 12.345678: sched_switch: ... ==> next_comm=a b next_pid=7 next_prio=49" */
+static void read_switch(char *line, void *argument)
+{
+	char *event = strstr(line, ": sched_switch: ");
+	char *next, *time = event;
+	u64 seconds, micros;
+	int priority;
+	pid_t pid;
+
+	if (!event || switches.count == SWITCHES)
+		return;
+	while (time > line && time[-1] != ' ')
+		time--;
+	next = strstr(event, "==> next_comm=");
+	next = next ? strstr(next, " next_pid=") : NULL;
+	if (!next || sscanf(time, "%" SCNu64 ".%" SCNu64, &seconds, &micros) != 2 ||
+	    sscanf(next, " next_pid=%d next_prio=%d", &pid, &priority) != 2)
+		return;
+	switches.at[switches.count].time = seconds * SEC + micros * USEC;
+	switches.at[switches.count].pid = pid;
+	switches.at[switches.count++].priority = priority;
+}
+
+static const struct task *find(const struct set *set, pid_t pid)
+{
+	for (unsigned int i = 0; i < set->tasks; i++)
+		if (set->task[i].pid == pid)
+			return &set->task[i];
+	return NULL;
+}
+
+/* By the changes that had been made by TIME. */
+static unsigned int level_at(const struct set *set, const struct task *task, u64 time)
+{
+	unsigned int level = task->level;
+
+	for (unsigned int i = 0; i < set->changes; i++)
+		if (&set->task[set->change[i].task] == task && set->change[i].time <= time)
+			level = policy_level(set->change[i].policy);
+	return level;
+}
+
+static unsigned int running_level(const struct set *set, unsigned int number, u64 time)
+{
+	const struct task *task = find(set, switches.at[number].pid);
+	int priority = switches.at[number].priority;
+
+	if (task)
+		return level_at(set, task, time);
+	if (!switches.at[number].pid)
+		return LEVEL_NONE;
+	return priority < 0 ? LEVEL_DEADLINE :
+	       priority < 100 ? LEVEL_FIFO + 99 - priority : LEVEL_FAIR;
+}
+
+/* How long lower-ranking tasks ran, or none, between JOB's expiry and its wake-up. */
+static u64 unexplained(const struct set *set, const struct task *task, const struct job *job)
+{
+	u64 sum = 0;
+
+	for (unsigned int i = 0; i < switches.count; i++) {
+		u64 from = switches.at[i].time;
+		u64 to = i + 1 < switches.count ? switches.at[i + 1].time : job->woke;
+
+		if (from < job->due)
+			from = job->due;
+		if (to > job->woke)
+			to = job->woke;
+		/* While a priority changes, either value may count. */
+		if (from < to && switches.at[i].pid != task->pid &&
+		    running_level(set, i, from) < level_at(set, task, job->due) &&
+		    running_level(set, i, to) < level_at(set, task, job->woke))
+			sum += to - from;
+	}
+	return sum;
+}
+
+static void report(FILE *file, u64 number, const struct set *set)
+{
+	for (unsigned int i = 0; i < set->tasks; i++) {
+		const struct task *task = &set->task[i];
+		u64 latest = 0, worst = 0;
+
+		require(!task->failed, "set %llu, task %u: %s: %s", (unsigned long long)number, i,
+			task->api->name, strerror(-task->failed));
+		for (unsigned int j = 0; j < task->jobs; j++) {
+			const struct job *job = &task->job[j];
+			u64 rest = unexplained(set, task, job);
+
+			require(job->woke >= job->due, "set %llu, task %u: %s was early",
+				(unsigned long long)number, i, task->api->name);
+			latest = job->woke - job->due > latest ? job->woke - job->due : latest;
+			worst = rest > worst ? rest : worst;
+		}
+		fprintf(file, "%llu,%u,%u,%s,%u,%llu,%llu\n", (unsigned long long)number, i,
+			task->level, task->api->name, task->jobs, (unsigned long long)latest,
+			(unsigned long long)worst);
+	}
+}
+
+/* One set in a process of its own: what it leaves behind ends with it. */
+static void run_set(void)
+{
+	u64 number = options.first + test_argument();
+	FILE *file = fopen("tasks.csv", "ae");
+	struct set *set;
+
+	require(file, "tasks.csv: %s", strerror(errno));
+
+	trace_prepare();
+	require(!file_write("/sys/kernel/tracing/trace_clock", "mono"), "no mono trace clock");
+	trace_enable("sched/sched_switch");
+	pin(0);
+	become(FIFO(98));
+	set = random_set(number);
+	play(set);
+	become(OTHER);
+	trace_for_each(read_switch, NULL);
+	require(switches.count && switches.count < SWITCHES, "%u switches recorded",
+		switches.count);
+	report(file, number, set);
+	fclose(file);
+}
+
+static u64 number(const char *name, const char *text, u64 low, u64 high)
+{
+	char *end;
+	u64 value;
+
+	errno = 0;
+	value = strtoull(text, &end, 0);
+	if (errno || *end || end == text || *text == '-' || value < low || value > high) {
+		fprintf(stderr, "%s: '%s' is not a number from %llu to %llu\n", name, text,
+			(unsigned long long)low, (unsigned long long)high);
+		exit(2);
+	}
+	return value;
+}
+
+static void read_options(int argc, char **argv)
+{
+	static const struct option names[] = {
+		{ "sets", required_argument, NULL, 'n' },
+		{ "first", required_argument, NULL, 'f' },
+		{ "seed", required_argument, NULL, 's' },
+		{ "length", required_argument, NULL, 'l' },
+		{ "hard", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", names, NULL)) >= 0) {
+		switch (option) {
+		case 'n':
+			options.sets = number(argv[0], optarg, 1, 100000);
+			break;
+		case 'f':
+			options.first = number(argv[0], optarg, 0, 1000000000);
+			break;
+		case 's':
+			options.seed = number(argv[0], optarg, 0, UINT32_MAX);
+			break;
+		case 'l':
+			options.length = number(argv[0], optarg, 10, 100);
+			break;
+		case 'h':
+			options.hard = true;
+			break;
+		default:
+			fprintf(stderr, "usage: %s [--sets N] [--first N] [--seed N] [--length MS] [--hard]\n",
+				argv[0]);
+			exit(2);
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct test *tests;
+	char *names;
+	FILE *file;
+
+	read_options(argc, argv);
+	tests = calloc(options.sets, sizeof(*tests));
+	names = calloc(options.sets, 24);
+	file = fopen("tasks.csv", "we");
+	if (!tests || !names || !file) {
+		perror(argv[0]);
+		return 2;
+	}
+	fputs("set,task,level,api,jobs,lateness_ns,unexplained_ns\n", file);
+	fclose(file);
+	for (u64 i = 0; i < options.sets; i++) {
+		tests[i] = (struct test){ names + 24 * i, run_set, i };
+		snprintf(names + 24 * i, 24, "set_%llu", (unsigned long long)(options.first + i));
+	}
+	return run_tests(1, argv, tests, options.sets, TESTS_KEEP_SWITCH);
+}
