@@ -184,13 +184,14 @@ def _run_system(
         commands.append(guests.Command(("@write", str(SWITCH), system.switch)))
     programs = _programs(program, scenarios)
     commands += [
-        guests.Command((f"/bin/{s.program or program}", *s.words), s.timeout) for s in scenarios
+        guests.Command((f"/bin/{Path(s.program or program).name}", *s.words), s.timeout)
+        for s in scenarios
     ]
     initrd = guests.image(guests.output(system.kernel.arch), programs, commands)
     timeout = max(c.timeout for c in commands)
 
     def advance(outcome: Outcome) -> None:
-        if any(f"/bin/{p}" in outcome.line for p in programs):
+        if any(f"/bin/{Path(p).name}" in outcome.line for p in programs):
             bar.advance()
 
     with tempfile.TemporaryDirectory(prefix="timershield-") as name:

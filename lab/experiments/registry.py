@@ -9,6 +9,7 @@ from lab.experiments import (
     hostile,
     low_priority,
     response_time,
+    task_sets,
     timer_overhead,
     together,
 )
@@ -22,6 +23,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     response_time.EXPERIMENT,
     hostile.EXPERIMENT,
     low_priority.EXPERIMENT,
+    task_sets.EXPERIMENT,
     age_of_information.EXPERIMENT,
 )
 

@@ -374,7 +374,7 @@ int main(int argc, char **argv)
 {
 	struct test *tests;
 	char *names;
-	FILE *file;
+	FILE *file, *summary;
 
 	read_options(argc, argv);
 	tests = calloc(options.sets, sizeof(*tests));
@@ -384,6 +384,15 @@ int main(int argc, char **argv)
 		perror(argv[0]);
 		return 2;
 	}
+	summary = fopen("summary.csv", "we");
+	if (!summary) {
+		perror("summary.csv");
+		return 2;
+	}
+	fprintf(summary, "name,value\nsets,%llu\nfirst,%llu\nseed,%llu\nlength_ms,%llu\n",
+		(unsigned long long)options.sets, (unsigned long long)options.first,
+		(unsigned long long)options.seed, (unsigned long long)options.length);
+	fclose(summary);
 	fputs("set,task,level,api,jobs,lateness_ns,unexplained_ns\n", file);
 	fclose(file);
 	for (u64 i = 0; i < options.sets; i++) {
