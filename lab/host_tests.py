@@ -98,15 +98,23 @@ def _settle_meson(verdict: Verdict, text: str) -> Verdict:
                    sum(n for word, n in counts if word not in ("Ok", "Expected Fail")))
 
 
-def _clockfix() -> Verdict:
-    build = BUILD / "clockfix"
+def _meson(name: str, source: Path, build: Path, *options: str) -> Verdict:
     if not (build / "build.ninja").exists():
         shutil.rmtree(build, ignore_errors=True)
-        verdict, _ = _call("libclockfix", ["meson", "setup", str(build), str(REPO / "clockfix")])
+        verdict, _ = _call(name, ["meson", "setup", *options, str(build), str(source)])
         if verdict.failed:
             return verdict
-    verdict, text = _call("libclockfix", ["meson", "test", "-C", str(build), "--print-errorlogs"])
+    verdict, text = _call(name, ["meson", "test", "-C", str(build), "--print-errorlogs"])
     return _settle_meson(verdict, text)
+
+
+def _clockfix() -> Verdict:
+    return _meson("libclockfix", REPO / "clockfix", BUILD / "clockfix")
+
+
+def _tools() -> Verdict:
+    return _meson("timershield", REPO / "tools", BUILD / "tools", "-Dwerror=true",
+                  "-Db_sanitize=address,undefined")
 
 
 def _clockfix_sanitizers() -> Verdict:
@@ -131,6 +139,8 @@ def _all() -> list[HostTest]:
                           for path in (REPO / "clockfix").rglob("*.py"))
         tests.append(HostTest("mypy: libclockfix", lambda: _linter("mypy: libclockfix", "mypy",
                                                                    *programs)))
+    if (REPO / "tools" / "meson.build").exists():
+        tests.append(HostTest("timershield", _tools))
     return tests
 
 

@@ -15,7 +15,7 @@ TABLE = GUEST / "tests" / "suites.toml"
 _KEYS: dict[str, type] = {
     "name": str, "program": str, "args": list, "kernels": list, "on-stock": str, "cpus": int,
     "append": str, "shield": bool, "icount": bool, "timeout": int, "alone": bool,
-    "selftest": str, "kunit": str, "soak": str,
+    "selftest": str, "kunit": str, "soak": str, "tools": list,
 }
 ON_STOCK = ("fail", "pass", "skip")
 
@@ -38,6 +38,7 @@ class Suite:
     selftest: str = ""
     kunit: str = ""
     soak: str = ""
+    tools: tuple[str, ...] = ()
 
     def soaking(self, seconds: int) -> "Suite":
         """The same suite, running for so many seconds of guest time."""
@@ -50,6 +51,11 @@ class Suite:
         if self.selftest:
             return f"selftests/{self.selftest}"
         return "" if self.kunit else f"tests/{self.program}"
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """All of what to build for it."""
+        return (*((self.target,) if self.target else ()), *self.tools)
 
     def runs_on(self, kernel: Kernel) -> bool:
         """Whether it is meant for ``kernel``."""

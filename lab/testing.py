@@ -78,7 +78,7 @@ def boots(kernel: Kernel, wanted: list[Suite]) -> list[Boot]:
 def _run_boot(boot: Boot) -> list[Verdict]:
     commands, owners = boot.commands()
     out = guests.output(boot.kernel.arch)
-    programs = [s.target for s in boot.suites if s.target]
+    programs = [target for s in boot.suites for target in s.targets]
     initrd = guests.image(out, programs, commands)
     timeout = max(c.timeout for c in commands)
     run = qemu.run_commands(boot.kernel, initrd, boot.machine(), timeout)
@@ -126,7 +126,7 @@ def _guest_verdicts(
         try:
             kernels.build(kernel, progress)
             tree = (kernels.patched_tree if kernel.patched else kernels.stock_tree)(progress)
-            guests.build(kernel.arch, ["init", *(s.target for s in wanted if s.target)], tree)
+            guests.build(kernel.arch, ["init", *(t for s in wanted for t in s.targets)], tree)
         except LabError as error:
             verdict = Verdict(f"{kernel.name} build")
             verdict.fail(str(error))

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Affinities of tasks, for the cgroup backend.
+ *
+ * Linux before 6.2 forgets a task's own affinity when its cpuset changes, and gives it
+ * all CPUs. So what differs from "all" is kept in the journal, and given back, without
+ * the shielded CPUs while there are any. Where the kernel remembers, this finds
+ * everything done.
+ */
+#ifndef TIMERSHIELD_AFFINITY_H
+#define TIMERSHIELD_AFFINITY_H
+
+#include "journal.h"
+#include "machine.h"
+
+/* Notes in the journal what each task asked for. 0, or -errno after a message. */
+int affinity_plan(struct journal *journal, const struct machine *machine);
+
+/* Gives it to each without the CPUs shielded from tasks. */
+void affinity_apply(const struct journal *journal);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Everything that changes the system's state goes through here, so that a dry run can
+ * list it instead.
+ */
+#ifndef TIMERSHIELD_CHANGE_H
+#define TIMERSHIELD_CHANGE_H
+
+#include "cpus.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct change {
+	const char *what;		/* write, mkdir, rmdir, affinity */
+	char *where;			/* a path, or a task */
+	char *value;			/* "" for mkdir and rmdir */
+};
+
+/* From now on only list what would be changed; every change succeeds. */
+void change_only_list(void);
+bool change_is_listed(void);
+const struct change *change_listed(size_t *count);
+void change_free_list(void);
+
+/* All return 0 or -errno. */
+int change_write(const char *path, const char *value);
+int change_mkdir(const char *path);
+int change_rmdir(const char *path);
+int change_affinity(pid_t tid, const struct cpus *cpus);
+
+#endif

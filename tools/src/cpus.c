@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cpus.h"
+#include "text.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define WORDS (CPUS_MAX / CPUS_BITS_PER_LONG)
+#define GROUP_DIGITS 8u
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static int hex_value(char c)
+{
+	if (is_digit(c))
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+static void trim(const char **text, size_t *length)
+{
+	while (*length && is_space((*text)[*length - 1]))
+		(*length)--;
+	while (*length && is_space(**text)) {
+		(*text)++;
+		(*length)--;
+	}
+}
+
+/* Numbers too large for any machine are read to their end all the same. */
+static int parse_number(const char **at, const char *end, unsigned int *number)
+{
+	unsigned int value = 0;
+
+	if (*at == end || !is_digit(**at))
+		return -EINVAL;
+	for (; *at < end && is_digit(**at); (*at)++)
+		if (value < CPUS_MAX)
+			value = value * 10 + (unsigned int)(**at - '0');
+	*number = value;
+	return 0;
+}
+
+static int parse_range(const char **at, const char *end, struct cpus *set, bool *too_high)
+{
+	unsigned int first, last;
+	int ret = parse_number(at, end, &first);
+
+	if (ret)
+		return ret;
+	last = first;
+	if (*at < end && **at == '-') {
+		(*at)++;
+		ret = parse_number(at, end, &last);
+		if (ret)
+			return ret;
+	}
+	if (last >= CPUS_MAX) {
+		*too_high = true;
+		return 0;
+	}
+	if (last < first)
+		return -EINVAL;
+	for (unsigned int cpu = first; cpu <= last; cpu++)
+		cpus_add(set, cpu);
+	return 0;
+}
+
+static int parse_list(struct cpus *set, const char *at, const char *end)
+{
+	bool too_high = false;
+
+	for (;;) {
+		int ret = parse_range(&at, end, set, &too_high);
+
+		if (ret)
+			return ret;
+		if (at == end)
+			return too_high ? -ERANGE : 0;
+		if (*at++ != ',')
+			return -EINVAL;
+	}
+}
+
+/*
+ * From the lowest digit up. Every group but the highest has eight digits; a text
+ * without commas may have any number.
+ */
+static int parse_groups(struct cpus *set, const char *text, size_t length)
+{
+	bool grouped = memchr(text, ',', length), too_high = false;
+	unsigned int digits = 0, in_group = 0;
+
+	for (const char *at = text + length; at > text; ) {
+		int value = hex_value(*--at);
+
+		if (*at == ',') {
+			if (in_group != GROUP_DIGITS || at == text)
+				return -EINVAL;
+			in_group = 0;
+			continue;
+		}
+		if (value < 0 || (grouped && in_group == GROUP_DIGITS))
+			return -EINVAL;
+		if (digits < CPUS_MAX / 4)
+			set->bits[digits * 4 / CPUS_BITS_PER_LONG] |=
+				(unsigned long)value << (digits * 4 % CPUS_BITS_PER_LONG);
+		else if (value)
+			too_high = true;
+		digits++;
+		in_group++;
+	}
+	if (!in_group)
+		return -EINVAL;
+	return too_high ? -ERANGE : 0;
+}
+
+int cpus_parse_mask(struct cpus *set, const char *text, size_t length)
+{
+	struct cpus parsed = { 0 };
+	int ret;
+
+	trim(&text, &length);
+	ret = parse_groups(&parsed, text, length);
+	if (!ret)
+		*set = parsed;
+	return ret;
+}
+
+int cpus_parse(struct cpus *set, const char *text, size_t length)
+{
+	struct cpus parsed = { 0 };
+	int ret = 0;
+
+	trim(&text, &length);
+	if (length >= 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
+		ret = parse_groups(&parsed, text + 2, length - 2);
+	else if (length && !(length == 4 && !memcmp(text, "none", 4)))
+		ret = parse_list(&parsed, text, text + length);
+	if (!ret)
+		*set = parsed;
+	return ret;
+}
+
+char *cpus_list(const struct cpus *set)
+{
+	struct text list = { 0 };
+
+	text_add(&list, "%s", "");
+	for (unsigned int first = cpus_next(set, 0); first < CPUS_MAX; ) {
+		unsigned int last = first;
+
+		while (last + 1 < CPUS_MAX && cpus_has(set, last + 1))
+			last++;
+		text_add(&list, "%s%u", list.length ? "," : "", first);
+		if (last > first)
+			text_add(&list, "-%u", last);
+		first = cpus_next(set, last + 1);
+	}
+	return list.s;
+}
+
+char *cpus_mask(const struct cpus *set)
+{
+	unsigned int group = CPUS_MAX / 32;
+	struct text mask = { 0 };
+
+	while (group--) {
+		unsigned int at = group * 32;
+		unsigned int value = set->bits[at / CPUS_BITS_PER_LONG] >> (at % CPUS_BITS_PER_LONG);
+
+		if (mask.length)
+			text_add(&mask, ",%08x", value);
+		else if (value || !group)
+			text_add(&mask, "%x", value);
+	}
+	return mask.s;
+}
+
+bool cpus_has(const struct cpus *set, unsigned int cpu)
+{
+	return cpu < CPUS_MAX &&
+	       set->bits[cpu / CPUS_BITS_PER_LONG] >> (cpu % CPUS_BITS_PER_LONG) & 1;
+}
+
+void cpus_add(struct cpus *set, unsigned int cpu)
+{
+	set->bits[cpu / CPUS_BITS_PER_LONG] |= 1ul << (cpu % CPUS_BITS_PER_LONG);
+}
+
+unsigned int cpus_next(const struct cpus *set, unsigned int cpu)
+{
+	while (cpu < CPUS_MAX && !cpus_has(set, cpu))
+		cpu = set->bits[cpu / CPUS_BITS_PER_LONG] ? cpu + 1 :
+			(unsigned int)((cpu / CPUS_BITS_PER_LONG + 1) * CPUS_BITS_PER_LONG);
+	return cpu < CPUS_MAX ? cpu : CPUS_MAX;
+}
+
+unsigned int cpus_count(const struct cpus *set)
+{
+	unsigned int count = 0;
+
+	for (size_t i = 0; i < WORDS; i++)
+		count += (unsigned int)__builtin_popcountl(set->bits[i]);
+	return count;
+}
+
+bool cpus_empty(const struct cpus *set)
+{
+	return cpus_next(set, 0) == CPUS_MAX;
+}
+
+bool cpus_equal(const struct cpus *a, const struct cpus *b)
+{
+	return !memcmp(a, b, sizeof(*a));
+}
+
+bool cpus_intersect(const struct cpus *a, const struct cpus *b)
+{
+	struct cpus both = cpus_and(a, b);
+
+	return !cpus_empty(&both);
+}
+
+bool cpus_subset(const struct cpus *a, const struct cpus *b)
+{
+	struct cpus outside = cpus_and_not(a, b);
+
+	return cpus_empty(&outside);
+}
+
+struct cpus cpus_and(const struct cpus *a, const struct cpus *b)
+{
+	struct cpus result;
+
+	for (size_t i = 0; i < WORDS; i++)
+		result.bits[i] = a->bits[i] & b->bits[i];
+	return result;
+}
+
+struct cpus cpus_or(const struct cpus *a, const struct cpus *b)
+{
+	struct cpus result;
+
+	for (size_t i = 0; i < WORDS; i++)
+		result.bits[i] = a->bits[i] | b->bits[i];
+	return result;
+}
+
+struct cpus cpus_and_not(const struct cpus *a, const struct cpus *b)
+{
+	struct cpus result;
+
+	for (size_t i = 0; i < WORDS; i++)
+		result.bits[i] = a->bits[i] & ~b->bits[i];
+	return result;
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define READ_MAX (64u << 20)
+
+static const char *root = "";
+
+void file_set_root(const char *directory)
+{
+	root = directory;
+}
+
+const char *file_root(void)
+{
+	return root;
+}
+
+char *file_path(const char *path)
+{
+	return format("%s%s", root, path);
+}
+
+static int open_below(const char *path, int flags)
+{
+	char *full = file_path(path);
+	int fd = open(full, flags | O_CLOEXEC);
+
+	if (fd < 0)
+		fd = -errno;
+	free(full);
+	return fd;
+}
+
+bool file_exists(const char *path)
+{
+	char *full = file_path(path);
+	bool exists = access(full, F_OK) == 0;
+
+	free(full);
+	return exists;
+}
+
+static int read_all(int fd, struct text *text)
+{
+	char buffer[16384];
+	ssize_t n;
+
+	while ((n = read(fd, buffer, sizeof(buffer)))) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (text->length + (size_t)n > READ_MAX)
+			return -EFBIG;
+		text_add_bytes(text, buffer, (size_t)n);
+	}
+	return 0;
+}
+
+int file_read(const char *path, struct text *text)
+{
+	int fd = open_below(path, O_RDONLY);
+	int ret;
+
+	text->length = 0;
+	text_add(text, "%s", "");
+	if (fd < 0)
+		return fd;
+	ret = read_all(fd, text);
+	close(fd);
+	return ret;
+}
+
+int file_read_line(const char *path, struct text *text)
+{
+	int ret = file_read(path, text);
+
+	text_chomp(text);
+	return ret;
+}
+
+int file_read_number(const char *path, long long *number)
+{
+	struct text text = { 0 };
+	int ret = file_read_line(path, &text);
+	char *end;
+
+	if (!ret) {
+		errno = 0;
+		*number = strtoll(text.s, &end, 10);
+		if (errno || end == text.s || *end)
+			ret = -EINVAL;
+	}
+	text_free(&text);
+	return ret;
+}
+
+int file_write(const char *path, const char *value)
+{
+	int fd = open_below(path, O_WRONLY | (*root ? O_TRUNC : 0));
+	char *line;
+	int ret = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	line = format("%s\n", value);
+	do {
+		n = write(fd, line, strlen(line));
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		ret = -errno;
+	else if ((size_t)n != strlen(line))
+		ret = -EIO;
+	free(line);
+	close(fd);
+	return ret;
+}
+
+static int write_all(int fd, const char *content, size_t length)
+{
+	while (length) {
+		ssize_t n = write(fd, content, length);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		content += n;
+		length -= (size_t)n;
+	}
+	return fsync(fd) ? -errno : 0;
+}
+
+static int sync_directory(const char *path)
+{
+	char *directory = copy(path);
+	int ret = 0, fd;
+
+	*strrchr(directory, '/') = '\0';
+	fd = open_below(directory, O_RDONLY | O_DIRECTORY);
+	free(directory);
+	if (fd < 0)
+		return fd;
+	if (fsync(fd))
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+int file_replace(const char *path, const char *content, size_t length)
+{
+	char *full = file_path(path);
+	char *temporary = format("%s.new", full);
+	int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int ret;
+
+	if (fd < 0) {
+		ret = -errno;
+		goto free;
+	}
+	ret = write_all(fd, content, length);
+	if (close(fd) && !ret)
+		ret = -errno;
+	if (!ret && rename(temporary, full))
+		ret = -errno;
+	if (!ret)
+		ret = sync_directory(path);
+	else
+		unlink(temporary);
+free:
+	free(temporary);
+	free(full);
+	return ret;
+}
+
+int file_for_each(const char *directory, int (*function)(const char *name, void *argument),
+		  void *argument)
+{
+	char *full = file_path(directory);
+	DIR *stream = opendir(full);
+	struct dirent *entry;
+	int ret = 0;
+
+	free(full);
+	if (!stream)
+		return -errno;
+	while (!ret && (errno = 0, entry = readdir(stream)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			ret = function(entry->d_name, argument);
+	if (!ret && errno)
+		ret = -errno;
+	closedir(stream);
+	return ret;
+}

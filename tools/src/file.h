@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Files of the system. Paths are those of a running machine; with --root they are
+ * looked for below another directory.
+ */
+#ifndef TIMERSHIELD_FILE_H
+#define TIMERSHIELD_FILE_H
+
+#include "text.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* "" unless --root was given. Whoever calls the system directly has to add it. */
+void file_set_root(const char *directory);
+const char *file_root(void);
+
+/* PATH below the root; the caller frees it. */
+char *file_path(const char *path);
+
+bool file_exists(const char *path);
+
+/*
+ * Reads the whole file, of 64 MiB at most, which TEXT then holds alone. Returns 0
+ * or -errno; TEXT has a string in either case.
+ */
+int file_read(const char *path, struct text *text);
+
+/* The same without newlines at the end. */
+int file_read_line(const char *path, struct text *text);
+
+/* A decimal number. 0, -EINVAL or -errno. */
+int file_read_number(const char *path, long long *number);
+
+/* Writes VALUE and a newline in one write(), as files of the kernel want it. 0 or -errno. */
+int file_write(const char *path, const char *value);
+
+/*
+ * Puts a file with this content in PATH's place: whoever reads PATH, even after a
+ * crash, finds the old content or the new one. 0 or -errno.
+ */
+int file_replace(const char *path, const char *content, size_t length);
+
+/*
+ * Calls FUNCTION with the name of each entry of a directory but . and .., until one
+ * returns other than 0. Returns that, 0 or -errno.
+ */
+int file_for_each(const char *directory, int (*function)(const char *name, void *argument),
+		  void *argument);
+
+#endif

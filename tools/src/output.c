@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "output.h"
+#include "text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum output output;
+
+static unsigned int depth;
+static bool first = true;
+
+bool output_has_colour(void)
+{
+	const char *terminal = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && !getenv("NO_COLOR") && terminal &&
+	       strcmp(terminal, "dumb");
+}
+
+static void indent(void)
+{
+	putchar('\n');
+	for (unsigned int i = 0; i < depth; i++)
+		fputs("  ", stdout);
+}
+
+/* The length of the well-formed UTF-8 sequence at S, or 0. */
+static unsigned int utf8_length(const unsigned char *s)
+{
+	static const unsigned int least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	unsigned int length = *s < 0x80 ? 1 : *s >> 5 == 6 ? 2 : *s >> 4 == 14 ? 3 :
+			      *s >> 3 == 30 ? 4 : 0;
+	unsigned int c = length ? *s & 0xff >> (length == 1 ? 0 : length + 1) : 0;
+
+	for (unsigned int i = 1; i < length; i++) {
+		if (s[i] >> 6 != 2)
+			return 0;
+		c = c << 6 | (s[i] & 0x3f);
+	}
+	if (length && (c < least[length] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000)))
+		return 0;
+	return length;
+}
+
+static void quote(const char *string)
+{
+	const unsigned char *s = (const unsigned char *)string;
+
+	putchar('"');
+	while (*s) {
+		unsigned int length = utf8_length(s);
+
+		if (!length)
+			fputs("\\ufffd", stdout);
+		else if (*s == '"' || *s == '\\')
+			printf("\\%c", *s);
+		else if (*s < ' ' || *s == 0x7f)
+			printf("\\u%04x", *s);
+		else
+			fwrite(s, 1, length, stdout);
+		s += length ? length : 1;
+	}
+	putchar('"');
+}
+
+static void begin(const char *key)
+{
+	if (!first)
+		putchar(',');
+	if (depth)
+		indent();
+	first = false;
+	if (key) {
+		quote(key);
+		fputs(": ", stdout);
+	}
+}
+
+void json_open(const char *key, char bracket)
+{
+	begin(key);
+	putchar(bracket);
+	depth++;
+	first = true;
+}
+
+void json_close(char bracket)
+{
+	depth--;
+	if (!first)
+		indent();
+	putchar(bracket);
+	first = false;
+	if (!depth) {
+		putchar('\n');
+		first = true;
+	}
+}
+
+void json_string(const char *key, const char *value)
+{
+	begin(key);
+	quote(value);
+}
+
+void json_number(const char *key, unsigned long long value)
+{
+	begin(key);
+	printf("%llu", value);
+}
+
+void json_bool(const char *key, bool value)
+{
+	begin(key);
+	fputs(value ? "true" : "false", stdout);
+}
+
+void json_null(const char *key)
+{
+	begin(key);
+	fputs("null", stdout);
+}
+
+void json_cpus(const char *key, const struct cpus *cpus)
+{
+	char *list = cpus_list(cpus);
+
+	json_string(key, list);
+	free(list);
+}
+
+void table_add(struct table *table, const char *cell)
+{
+	table->cells = grow(table->cells, table->count + 1, sizeof(*table->cells));
+	table->cells[table->count++] = copy(cell);
+}
+
+static unsigned int width_of(const struct table *table, unsigned int column)
+{
+	size_t width = 0;
+
+	for (unsigned int i = column; i < table->count; i += table->columns)
+		if (strlen(table->cells[i]) > width)
+			width = strlen(table->cells[i]);
+	return (unsigned int)width;
+}
+
+void table_print(const struct table *table, const char *indent)
+{
+	for (unsigned int i = 0; i < table->count; i++) {
+		unsigned int column = i % table->columns;
+		bool last = column == table->columns - 1;
+
+		if (output == OUTPUT_PORCELAIN)
+			printf("%s%c", table->cells[i], last ? '\n' : '\t');
+		else if (last)
+			printf("%s\n", table->cells[i]);
+		else
+			printf("%s%-*s  ", column ? "" : indent, (int)width_of(table, column),
+			       table->cells[i]);
+	}
+}
+
+void table_free(struct table *table)
+{
+	while (table->count)
+		free(table->cells[--table->count]);
+	free(table->cells);
+	table->cells = NULL;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Results, on standard output: sentences and aligned tables for people, tab-separated
+ * lines for scripts (--porcelain), or JSON (--json).
+ */
+#ifndef TIMERSHIELD_OUTPUT_H
+#define TIMERSHIELD_OUTPUT_H
+
+#include "cpus.h"
+
+#include <stdbool.h>
+
+enum output { OUTPUT_PRETTY, OUTPUT_PORCELAIN, OUTPUT_JSON };
+
+extern enum output output;
+
+/* Whether standard output is a terminal that may show colours (not with NO_COLOR). */
+bool output_has_colour(void);
+
+/*
+ * JSON, indented. KEY is NULL in an array and at the top; strings need not be UTF-8:
+ * bytes that are not become U+FFFD.
+ */
+void json_open(const char *key, char bracket);
+void json_close(char bracket);
+void json_string(const char *key, const char *value);
+void json_number(const char *key, unsigned long long value);
+void json_bool(const char *key, bool value);
+void json_null(const char *key);
+void json_cpus(const char *key, const struct cpus *cpus);
+
+/* Lines of cells. Columns are as wide as they must be, the last one as it is. */
+struct table {
+	unsigned int columns;
+	char **cells;
+	unsigned int count;
+};
+
+void table_add(struct table *table, const char *cell);
+void table_print(const struct table *table, const char *indent);
+void table_free(struct table *table);
+
+#endif

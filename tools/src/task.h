@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The tasks (threads) of the system, from /proc. */
+#ifndef TIMERSHIELD_TASK_H
+#define TIMERSHIELD_TASK_H
+
+#include "cpus.h"
+
+#include <sys/types.h>
+
+#define TASK_KERNEL_THREAD 0x00200000u	/* PF_KTHREAD */
+#define TASK_BOUND 0x04000000u		/* PF_NO_SETAFFINITY */
+
+#define TASK_NAME_MAX 64
+
+struct task {
+	pid_t pid, tid;
+	unsigned int flags;
+	unsigned long long start;	/* ticks since boot */
+	char name[TASK_NAME_MAX + 1];	/* printable */
+	struct cpus cpus;		/* where it may run */
+};
+
+/* Returns 0; -ESRCH if it has gone; or -errno. */
+int task_read(struct task *task, pid_t pid, pid_t tid);
+
+/*
+ * Calls FUNCTION for every task, until it returns other than 0. Tasks that come or go
+ * meanwhile may be left out. Returns what FUNCTION did, 0 or -errno.
+ */
+int task_for_each(int (*function)(const struct task *task, void *argument), void *argument);
+
+/* The same for the threads of one process; -ESRCH if there is none. */
+int task_for_each_thread(pid_t pid, int (*function)(const struct task *task, void *argument),
+			 void *argument);
+
+/* sched_setaffinity() with any number of CPUs. 0 or -errno. */
+int task_set_affinity(pid_t tid, const struct cpus *cpus);
+
+/* Replaces characters that would break a line or a terminal. */
+void make_printable(char *text);
+
+#endif

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "text.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void out_of_memory(void)
+{
+	fputs("timershield: out of memory\n", stderr);
+	exit(EXIT_FAILURE);
+}
+
+void *grow(void *memory, size_t count, size_t size)
+{
+	memory = reallocarray(memory, count, size);
+	if (!memory)
+		out_of_memory();
+	return memory;
+}
+
+static void reserve(struct text *text, size_t length)
+{
+	size_t needed = text->length + length + 1;
+
+	if (needed <= text->size)
+		return;
+	text->size = needed < 64 ? 64 : needed * 2;
+	text->s = grow(text->s, text->size, 1);
+}
+
+void text_add_list(struct text *text, const char *format, va_list args)
+{
+	va_list again;
+	int n;
+
+	va_copy(again, args);
+	n = vsnprintf(NULL, 0, format, again);
+	va_end(again);
+	if (n < 0)
+		out_of_memory();
+	reserve(text, (size_t)n);
+	vsnprintf(text->s + text->length, (size_t)n + 1, format, args);
+	text->length += (size_t)n;
+}
+
+void text_add(struct text *text, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	text_add_list(text, format, args);
+	va_end(args);
+}
+
+void text_add_bytes(struct text *text, const char *bytes, size_t length)
+{
+	reserve(text, length);
+	memcpy(text->s + text->length, bytes, length);
+	text->length += length;
+	text->s[text->length] = '\0';
+}
+
+void text_free(struct text *text)
+{
+	free(text->s);
+	*text = (struct text){ 0 };
+}
+
+void text_chomp(struct text *text)
+{
+	while (text->length && text->s[text->length - 1] == '\n')
+		text->s[--text->length] = '\0';
+}
+
+char *copy(const char *string)
+{
+	return format("%s", string);
+}
+
+char *format(const char *format, ...)
+{
+	struct text text = { 0 };
+	va_list args;
+
+	va_start(args, format);
+	text_add_list(&text, format, args);
+	va_end(args);
+	return text.s;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Strings that grow. Memory that cannot be had ends the program with status 1:
+ * what was changed until then is in the journal.
+ */
+#ifndef TIMERSHIELD_TEXT_H
+#define TIMERSHIELD_TEXT_H
+
+#include "util.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+
+/* Starts as { 0 }. s is always ended by a 0 that length does not count. */
+struct text {
+	char *s;
+	size_t length;
+	size_t size;
+};
+
+void text_add(struct text *text, const char *format, ...) __printf(2, 3);
+void text_add_list(struct text *text, const char *format, va_list args) __printf(2, 0);
+void text_add_bytes(struct text *text, const char *bytes, size_t length);
+void text_free(struct text *text);
+
+/* Removes newlines at the end. */
+void text_chomp(struct text *text);
+
+/* realloc(), strdup() and asprintf() that do not fail. */
+void *grow(void *memory, size_t count, size_t size);
+char *copy(const char *string);
+char *format(const char *format, ...) __printf(1, 2);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The kernel's shield against timers: switch and counters (CONFIG_TIMERSHIELD). */
+#ifndef TIMERSHIELD_TIMERS_H
+#define TIMERSHIELD_TIMERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define TIMERS_SWITCH "/proc/sys/kernel/timershield"
+#define TIMERS_COUNTERS "/proc/timershield"
+
+struct timers_cpu {
+	unsigned int cpu;
+	unsigned int threshold;			/* level below which timers are masked now */
+	unsigned long long masked, released;	/* timers */
+	unsigned long long avoided;		/* interrupts */
+	unsigned long long longest_hold;	/* ns */
+};
+
+/* 1 on, 0 off, -ENOENT if this kernel has none, or -errno. */
+int timers_get(void);
+
+/* 0, or -errno after a message. */
+int timers_set(bool on);
+
+/* The counters of all online CPUs; the caller frees *CPUS. 0 or -errno. */
+int timers_read(struct timers_cpu **cpus, size_t *count);
+
+/* What a threshold stands for, such as "FIFO 50"; the caller frees it. */
+char *timers_level_name(unsigned int level);
+
+#endif

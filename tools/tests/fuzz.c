@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Every parser of what comes from outside, on bytes that make no sense. The first byte
+ * chooses the parser. With clang, -Dfuzz=true makes this a libFuzzer target:
+ *
+ *	CC=clang meson setup build -Dfuzz=true -Db_sanitize=address,undefined \
+ *		-Db_lundef=false
+ *	ninja -C build && build/tests/fuzz -max_total_time=60
+ *
+ * Without it, the program makes its own input: texts that make sense, damaged by a
+ * seeded generator, so many as its argument says.
+ */
+#include "check.h"
+#include "config.h"
+#include "journal.h"
+#include "text.h"
+#include "util.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BOOT "753605b8-ec69-4ae9-81ba-3d32ecd78051"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void parse_cpus(const char *text, size_t length)
+{
+	struct cpus set, back;
+	char *list;
+
+	cpus_parse_mask(&set, text, length);
+	if (cpus_parse(&set, text, length))
+		return;
+	list = cpus_list(&set);
+	check(!cpus_parse(&back, list, strlen(list)) && cpus_equal(&set, &back), "%s", list);
+	free(list);
+}
+
+/* What was read, whole or not, can be written, and then read without error. */
+static void parse_journal(const char *text, size_t length)
+{
+	struct journal journal, back;
+	char *again;
+
+	journal_parse(&journal, text, length, BOOT);
+	if (journal.backend == BACKEND_NONE)
+		journal.backend = BACKEND_PROC;
+	again = journal_text(&journal, BOOT);
+	check(!journal_parse(&back, again, strlen(again), BOOT), "%s", again);
+	free(again);
+	journal_free(&back);
+	journal_free(&journal);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *text = (const char *)data + 1;
+	struct config config;
+
+	if (!size)
+		return 0;
+	switch (data[0] % 3) {
+	case 0:
+		parse_cpus(text, size - 1);
+		break;
+	case 1:
+		parse_journal(text, size - 1);
+		break;
+	default:
+		config_parse(&config, "fuzz", text, size - 1);
+		break;
+	}
+	return 0;
+}
+
+#ifndef FUZZER
+static const char * const seeds[] = {
+	"0" "1,3-5,100-8191,0-99999",
+	"0" "0x1,00000000,ffffffff",
+	"1" "timershield-journal\t1\nboot\t" BOOT "\nbackend\tcgroup\tenabled\nstate\tchanging\n"
+	"procs\t1-3\tnone\nirqs\t1\t1\nset\t/proc/irq/7/smp_affinity_list\t0-3\t0\t1\n"
+	"run\trun-12\t/user.slice%09\ntask\t12\t345\t0-3\nend\t9\t00000000\n",
+	"2" "# comment\ncpus = 1-3\nirqs = yes\nprocs = no\nbackend = cgroup\ntimers = on\n",
+};
+
+static uint32_t state = 20260101;
+
+static uint32_t pick(uint32_t below)
+{
+	state = state * 1664525 + 1013904223;
+	return (uint32_t)((uint64_t)state * below >> 32);
+}
+
+/* Overwrites, inserts, repeats or removes bytes. */
+static void damage(struct text *text)
+{
+	static const char bytes[] = "0123456789abcdefx,-\t\n\0 %#=/\377";
+	size_t at = pick((uint32_t)text->length), length = 1 + pick(8);
+	struct text result = { 0 };
+	char byte = bytes[pick(sizeof(bytes))];
+
+	if (at + length > text->length)
+		length = text->length - at;
+	text_add_bytes(&result, text->s, at);
+	switch (pick(4)) {
+	case 0:
+		text_add_bytes(&result, &byte, 1);
+		break;
+	case 1:
+		text_add_bytes(&result, &byte, 1);
+		at++;
+		break;
+	case 2:
+		text_add_bytes(&result, text->s + at, length);
+		break;
+	default:
+		at += length;
+		break;
+	}
+	if (at < text->length)
+		text_add_bytes(&result, text->s + at, text->length - at);
+	text_free(text);
+	*text = result;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : 100000;
+
+	/* The messages are not what is tested. */
+	check(freopen("/dev/null", "w", stderr), "/dev/null");
+	for (unsigned long i = 0; i < rounds; i++) {
+		const char *seed = seeds[i % (ARRAY_SIZE(seeds))];
+		struct text text = { 0 };
+
+		text_add(&text, "%s", seed);
+		for (uint32_t n = pick(6); n && text.length; n--)
+			damage(&text);
+		LLVMFuzzerTestOneInput((const uint8_t *)text.s, text.length);
+		text_free(&text);
+	}
+	return 0;
+}
+#endif

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "check.h"
+#include "config.h"
+#include "util.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int parse(struct config *config, const char *text)
+{
+	return config_parse(config, "test", text, strlen(text));
+}
+
+static void accepted(void)
+{
+	struct config config;
+
+	check(!parse(&config, "") && cpus_empty(&config.cpus) && config.procs && config.irqs,
+	      "empty");
+	check(!parse(&config, "# nothing\n\n  cpus = 2-3,6 # these\r\nirqs=no\nbackend = cgroup\n"
+		     "timers = on"), "all keys");
+	check(cpus_count(&config.cpus) == 3 && config.procs && !config.irqs &&
+	      config.backend == BACKEND_CGROUP && config.timers == CONFIG_ON, "values");
+}
+
+static void refused(void)
+{
+	static const char * const texts[] = {
+		"cpus", "cpus = ", "cpus = 1-\n", "cpu = 1", "irqs = maybe", "irqs = ",
+		"backend = sysfs", "timers = yes", "= 1", "cpus 1",
+	};
+	struct config config;
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		check(i == 1 || parse(&config, texts[i]) == -EINVAL, "'%s'", texts[i]);
+	check(config_parse(&config, "test", "cpus = 1\0", 9) == -EINVAL, "a zero byte");
+}
+
+int main(void)
+{
+	accepted();
+	refused();
+	return 0;
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "check.h"
+#include "cpus.h"
+#include "text.h"
+#include "util.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void expect_list(const char *text, const char *wanted)
+{
+	struct cpus set;
+	int ret = cpus_parse(&set, text, strlen(text));
+	char *list;
+
+	check(!ret, "'%s': %s", text, strerror(-ret));
+	list = cpus_list(&set);
+	check(!strcmp(list, wanted), "'%s' is '%s', not '%s'", text, list, wanted);
+	free(list);
+}
+
+static void expect_error(const char *text, size_t length, int error)
+{
+	struct cpus set = { .bits = { 5 } };
+	const struct cpus before = set;
+	int ret = cpus_parse(&set, text, length);
+
+	check(ret == error, "'%.40s' gives %d, not %d", text, ret, error);
+	check(cpus_equal(&set, &before), "'%.40s' changed the set", text);
+}
+
+static void lists(void)
+{
+	expect_list("", "");
+	expect_list("none", "");
+	expect_list(" \n", "");
+	expect_list("0", "0");
+	expect_list("1,3-5\n", "1,3-5");
+	expect_list("5-7,1-2,6-9,2,2", "1-2,5-9");
+	expect_list("0-8191", "0-8191");
+	expect_list("63,64,65", "63-65");
+	expect_list("007", "7");
+}
+
+static void masks(void)
+{
+	expect_list("0x0", "");
+	expect_list("0x2a", "1,3,5");
+	expect_list("0X2A", "1,3,5");
+	expect_list("0x1,00000000", "32");
+	expect_list("0x100000000", "32");
+	expect_list("0x80000000,00000001,00000000", "32,95");
+	expect_list("0x0000000000000000000000000000000000000001", "0");
+}
+
+static void errors(void)
+{
+	static const char * const garbage[] = {
+		"x", "-", ",", "1,", ",1", "1,,2", "1-", "-1", "2-1", "1-2-3", "1 2", "1;2",
+		"0x", "0x,", "0xg", "0x1,", "0x1,0", "0x,00000000", "0x1,000000000", "+1",
+		"none,1", "1,none", "1.5", "0x1-2",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(garbage); i++)
+		expect_error(garbage[i], strlen(garbage[i]), -EINVAL);
+	expect_error("1\0002", 3, -EINVAL);
+	expect_error("\0", 1, -EINVAL);
+	expect_error("8192", 4, -ERANGE);
+	expect_error("0-99999", 7, -ERANGE);
+	expect_error("18446744073709551617", 20, -ERANGE);
+	expect_error("0-18446744073709551617", 22, -ERANGE);
+	expect_error("4294967296", 10, -ERANGE);
+	expect_error("8192,x", 6, -EINVAL);
+}
+
+/* 10^5 CPUs one by one, the same ones again and again, and overlapping ranges. */
+static void long_ones(void)
+{
+	struct text text = { 0 };
+	struct cpus set;
+
+	for (unsigned int i = 0; i < 100000; i++)
+		text_add(&text, "%s%u", i ? "," : "", i);
+	expect_error(text.s, text.length, -ERANGE);
+	text_free(&text);
+	for (unsigned int i = 0; i < 100000; i++)
+		text_add(&text, "%s%u-%u", i ? "," : "", i % 8000, i % 8000 + i % 192);
+	check(!cpus_parse(&set, text.s, text.length), "overlapping ranges");
+	check(cpus_count(&set) == 8191, "%u CPUs", cpus_count(&set));
+	text_free(&text);
+	text_add(&text, "0x");
+	for (unsigned int i = 0; i < 100000; i++)
+		text_add(&text, "0");
+	text_add(&text, "3");
+	check(!cpus_parse(&set, text.s, text.length), "a long mask");
+	check(cpus_count(&set) == 2, "%u CPUs", cpus_count(&set));
+	text_free(&text);
+}
+
+/* Whatever a set is, its texts give it back. */
+static void round_trips(void)
+{
+	unsigned int state = 1;
+
+	for (unsigned int n = 0; n < 2000; n++) {
+		struct cpus set = { 0 }, back;
+		char *list, *mask;
+
+		for (unsigned int i = state % 40; i; i--) {
+			state = state * 1103515245 + 12345;
+			cpus_add(&set, (state >> 8) % (n % 2 ? 128 : CPUS_MAX));
+		}
+		state = state * 1103515245 + 12345;
+		list = cpus_list(&set);
+		mask = cpus_mask(&set);
+		check(!cpus_parse(&back, list, strlen(list)) && cpus_equal(&set, &back),
+		      "list %s", list);
+		check(!cpus_parse_mask(&back, mask, strlen(mask)) && cpus_equal(&set, &back),
+		      "mask %s", mask);
+		free(mask);
+		free(list);
+	}
+}
+
+static void algebra(void)
+{
+	struct cpus a, b, c;
+
+	check(!cpus_parse(&a, "1-4", 3) && !cpus_parse(&b, "3-6", 3), "parse");
+	c = cpus_and(&a, &b);
+	check(cpus_count(&c) == 2 && cpus_has(&c, 3) && cpus_has(&c, 4), "and");
+	c = cpus_or(&a, &b);
+	check(cpus_count(&c) == 6 && cpus_subset(&a, &c) && !cpus_subset(&c, &a), "or");
+	c = cpus_and_not(&a, &b);
+	check(cpus_count(&c) == 2 && !cpus_intersect(&c, &b), "and not");
+	check(cpus_next(&a, 5) == CPUS_MAX && cpus_next(&a, 0) == 1, "next");
+	check(!cpus_has(&a, CPUS_MAX) && !cpus_has(&a, -1u), "beyond the end");
+}
+
+int main(void)
+{
+	lists();
+	masks();
+	errors();
+	long_ones();
+	round_trips();
+	algebra();
+	return 0;
+}

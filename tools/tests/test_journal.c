@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A journal comes back as it was; cut off or changed anywhere, it is never taken for whole. */
+#include "check.h"
+#include "journal.h"
+#include "text.h"
+#include "util.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define BOOT "753605b8-ec69-4ae9-81ba-3d32ecd78051"
+
+static void fill(struct journal *journal)
+{
+	static const char * const origins[] = { "/", "/user.slice/a b", "/odd\ttab%name" };
+	struct setting *setting;
+
+	*journal = (struct journal){ .backend = BACKEND_CGROUP, .controller_enabled = true };
+	cpus_add(&journal->procs.wanted, 1);
+	cpus_add(&journal->irqs.before, 70);
+	setting = journal_add_setting(journal, "/proc/irq/default_smp_affinity", "ff,ffffffff");
+	cpus_add(&setting->wanted, 3);
+	for (unsigned int i = 0; i < 20; i++) {
+		char *path = format("/proc/irq/%u/smp_affinity_list", i);
+
+		setting = journal_add_setting(journal, path, "0-3,7");
+		cpus_add(&setting->before, 7);
+		cpus_add(&setting->wanted, i);
+		free(path);
+	}
+	for (unsigned int i = 0; i < 3; i++) {
+		char *name = format("run-%u", 100 + i);
+
+		journal_add_run(journal, name, origins[i], 0);
+		free(name);
+	}
+	for (int i = 0; i < 10; i++) {
+		struct task_record record = { .tid = 200 + i, .start = ~0ull - (unsigned int)i };
+
+		cpus_add(&record.cpus, (unsigned int)i);
+		journal_add_task(journal, &record);
+	}
+}
+
+static void comes_back(const char *text)
+{
+	struct journal journal;
+	char *again;
+
+	check(!journal_parse(&journal, text, strlen(text), BOOT), "a whole journal");
+	check(journal.nr_settings == 21 && journal.nr_runs == 3 && journal.nr_tasks == 10,
+	      "%zu settings, %zu runs, %zu tasks", journal.nr_settings, journal.nr_runs,
+	      journal.nr_tasks);
+	check(!strcmp(journal_run(&journal, "run-102")->origin, "/odd\ttab%name"), "origin");
+	again = journal_text(&journal, BOOT);
+	check(!strcmp(text, again), "it reads:\n%s", again);
+	free(again);
+	journal_free(&journal);
+}
+
+/* What is read of a damaged journal is a part of what was written. */
+static void is_part(const struct journal *part, const struct journal *whole)
+{
+	check(part->nr_settings <= whole->nr_settings && part->nr_tasks <= whole->nr_tasks &&
+	      part->nr_runs <= whole->nr_runs, "it has more than was written");
+	for (size_t i = 0; i < part->nr_settings; i++)
+		check(!strcmp(part->settings[i].original, whole->settings[i].original) &&
+		      cpus_equal(&part->settings[i].wanted, &whole->settings[i].wanted),
+		      "setting %zu", i);
+	for (size_t i = 0; i < part->nr_runs; i++)
+		check(!strcmp(part->runs[i].origin, whole->runs[i].origin), "run %zu", i);
+	for (size_t i = 0; i < part->nr_tasks; i++)
+		check(part->tasks[i].tid == whole->tasks[i].tid &&
+		      part->tasks[i].start == whole->tasks[i].start &&
+		      cpus_equal(&part->tasks[i].cpus, &whole->tasks[i].cpus), "task %zu", i);
+}
+
+static void cut_anywhere(const char *text, const struct journal *whole)
+{
+	for (size_t length = 0; length < strlen(text); length++) {
+		struct journal journal;
+		int ret = journal_parse(&journal, text, length, BOOT);
+
+		check(ret == -EBADMSG, "cut off after %zu bytes it gives %d", length, ret);
+		is_part(&journal, whole);
+		journal_free(&journal);
+	}
+}
+
+static void changed_anywhere(const char *text)
+{
+	size_t length = strlen(text);
+
+	for (size_t at = 0; at < length; at++) {
+		for (unsigned int bit = 0; bit < 8; bit++) {
+			struct journal journal;
+			char *changed = copy(text);
+			int ret;
+
+			changed[at] = (char)(changed[at] ^ 1 << bit);
+			ret = journal_parse(&journal, changed, length, BOOT);
+			check(ret == -EBADMSG, "bit %u of byte %zu changed: %d", bit, at, ret);
+			journal_free(&journal);
+			free(changed);
+		}
+	}
+}
+
+static void other_boot(const char *text)
+{
+	struct journal journal;
+
+	check(journal_parse(&journal, text, strlen(text), "another") == -ESTALE, "other boot");
+	journal_free(&journal);
+}
+
+/* A journal that names other files than ours, with a correct checksum, is refused. */
+static void foreign_paths(void)
+{
+	static const char * const paths[] = {
+		"/etc/passwd", "/proc/irq/../sys/smp_affinity_list", "/proc/irq/1/smp_affinity",
+		"/proc/irq/ 1/smp_affinity_list", "/proc/irq/-1/smp_affinity_list",
+		"/proc/irq/1/smp_affinity_list/x", "",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		struct journal journal = { .backend = BACKEND_CGROUP }, back;
+		char *text;
+
+		journal_add_setting(&journal, paths[i], "1");
+		text = journal_text(&journal, BOOT);
+		check(journal_parse(&back, text, strlen(text), BOOT) == -EBADMSG, "%s", paths[i]);
+		check(!back.nr_settings, "%s was taken", paths[i]);
+		free(text);
+		journal_free(&journal);
+		journal_free(&back);
+	}
+}
+
+int main(void)
+{
+	struct journal journal;
+	char *text;
+
+	fill(&journal);
+	text = journal_text(&journal, BOOT);
+	comes_back(text);
+	cut_anywhere(text, &journal);
+	changed_anywhere(text);
+	other_boot(text);
+	foreign_paths();
+	free(text);
+	journal_free(&journal);
+	return 0;
+}
