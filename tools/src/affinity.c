@@ -6,6 +6,7 @@
 #include "task.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,8 +74,23 @@ static int read_by_tid(struct task *task, const struct task_record *record)
 	return ret;
 }
 
+/* Whether the kernel itself knows what each task asked for. */
+static bool kernel_remembers(void)
+{
+	unsigned int major = 0, minor = 0;
+	struct text release = { 0 };
+
+	if (!file_read_line("/proc/sys/kernel/osrelease", &release) &&
+	    sscanf(release.s, "%u.%u", &major, &minor) != 2)
+		major = 0;
+	text_free(&release);
+	return major > 6 || (major == 6 && minor >= 2);
+}
+
 void affinity_apply(const struct journal *journal)
 {
+	const bool remembers = kernel_remembers();
+
 	for (size_t i = 0; i < journal->nr_tasks; i++) {
 		const struct task_record *record = &journal->tasks[i];
 		struct cpus open = cpus_and_not(&record->cpus, &journal->procs.wanted);
@@ -82,7 +98,10 @@ void affinity_apply(const struct journal *journal)
 
 		if (cpus_empty(&open))
 			open = record->cpus;
-		if (!read_by_tid(&task, record) && !cpus_equal(&task.cpus, &open))
+		if (read_by_tid(&task, record) || cpus_equal(&task.cpus, &open))
+			continue;
+		/* It knows more than the journal: also what was asked for meanwhile. */
+		if (!remembers || task.flags & TASK_KERNEL_THREAD)
 			change_affinity(record->tid, &open);
 	}
 }

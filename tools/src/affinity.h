@@ -4,8 +4,8 @@
  *
  * Linux before 6.2 forgets a task's own affinity when its cpuset changes, and gives it
  * all CPUs. So what differs from "all" is kept in the journal, and given back, without
- * the shielded CPUs while there are any. Where the kernel remembers, this finds
- * everything done.
+ * the shielded CPUs while there are any. Later kernels remember what a user asked for,
+ * but not what kernel threads had.
  */
 #ifndef TIMERSHIELD_AFFINITY_H
 #define TIMERSHIELD_AFFINITY_H

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -165,10 +166,40 @@ pid_t timershield_start(const char *format, ...)
 	return pid;
 }
 
+/* The first of two stops of a call that changes files or tasks. */
+static bool is_change(pid_t pid)
+{
+	struct __ptrace_syscall_info info;
+
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(info), &info) <= 0 ||
+	    info.op != PTRACE_SYSCALL_INFO_ENTRY)
+		return false;
+	switch (info.entry.nr) {
+	case SYS_openat:
+		return info.entry.args[2] & O_CREAT;
+	case SYS_write:
+	case SYS_fsync:
+	case SYS_unlinkat:
+	case SYS_mkdirat:
+	case SYS_renameat:
+	case SYS_sched_setaffinity:
+	case SYS_exit_group:
+#ifdef SYS_rename
+	case SYS_rename:
+	case SYS_unlink:
+	case SYS_mkdir:
+	case SYS_rmdir:
+#endif
+		return true;
+	default:
+		return false;
+	}
+}
+
 bool timershield_killed_at(unsigned int count, const char *format, ...)
 {
 	struct words words;
-	unsigned int stops = 0;
+	unsigned int changes = 0;
 	va_list args;
 	int status;
 	pid_t pid;
@@ -183,9 +214,9 @@ bool timershield_killed_at(unsigned int count, const char *format, ...)
 		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
 		execute(&words);
 	}
-	/* The first stop is that of exec(); then each call stops it twice. */
 	while (waitpid(pid, &status, 0) == pid && WIFSTOPPED(status)) {
-		if (stops++ == 2 * count - 1)
+		changes += is_change(pid);
+		if (changes == count)
 			kill(pid, SIGKILL);
 		else
 			ptrace(PTRACE_SYSCALL, pid, NULL, NULL);

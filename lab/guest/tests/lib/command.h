@@ -29,8 +29,9 @@ const struct command_result *timershield_as_nobody(const char *format, ...)
 pid_t timershield_start(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * Runs it, and kills it with SIGKILL when it is about to make system call number
- * COUNT, from 1. Returns whether it came to that.
+ * Runs it, and kills it with SIGKILL before its COUNTth system call, from 1, of those
+ * that change anything: what is between two of them makes no difference. Returns
+ * whether it came to that.
  */
 bool timershield_killed_at(unsigned int count, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
