@@ -17,6 +17,8 @@ static int open_journal(struct shield *shield, bool loud)
 	int ret = journal_load(&shield->journal);
 
 	shield->damaged = ret == -EBADMSG;
+	if (shield->damaged)		/* the other backend has none */
+		shield->journal.backend = BACKEND_CGROUP;
 	if (ret && ret != -EBADMSG && (loud || ret != -EACCES))
 		return failed(ret, JOURNAL_FILE ": %s", strerror(-ret));
 	return 0;

@@ -82,9 +82,12 @@ static int apply(const struct request *request, struct shield *shield)
 	if (request->irqs)
 		irqs = cpus_and_not(&irqs, leaving ? leaving : &shield->irqs);
 	/* Without journal nothing of ours is there, unless the kernel shields itself. */
-	if (shield->backend == BACKEND_CGROUP && shield->journal.backend == BACKEND_NONE &&
-	    !shield->damaged)
-		return change_is_listed() ? 0 : journal_remove();
+	if (shield->journal.backend == BACKEND_NONE) {
+		if (!change_is_listed())
+			journal_remove();
+		if (shield->backend == BACKEND_CGROUP)
+			return 0;
+	}
 	return shield_set(shield, &procs, &irqs);
 }
 

@@ -215,6 +215,8 @@ bool timershield_killed_at(unsigned int count, const char *format, ...)
 		execute(&words);
 	}
 	while (waitpid(pid, &status, 0) == pid && WIFSTOPPED(status)) {
+		/* By which calls are told from signals; the first stop is that of exec(). */
+		ptrace(PTRACE_SETOPTIONS, pid, NULL, (void *)PTRACE_O_TRACESYSGOOD);
 		changes += is_change(pid);
 		if (changes == count)
 			kill(pid, SIGKILL);

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Manual page, completion and example agree with the command."""
+
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+SOURCE = Path(__file__).parent.parent
+COMMAND = ""
+
+
+def options(verb: str) -> set[str]:
+    """The long options that a verb's help names."""
+    done = subprocess.run([COMMAND, "help", verb], capture_output=True, text=True, check=True)
+    return set(re.findall(r"(?<![\w-])(--[a-z][a-z-]+)", done.stdout))
+
+
+def complete(*words: str) -> set[str]:
+    """What bash would offer for the last word."""
+    script = ('source "$1"; shift; compopt() { :; }; COMP_WORDS=("$@"); '
+              "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _timershield; "
+              'printf "%s\\n" "${COMPREPLY[@]}"')
+    done = subprocess.run(["bash", "-c", script, "bash", str(SOURCE / "completion/timershield"),
+                           "timershield", *words], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+class InstalledTest(unittest.TestCase):
+    """Each option is described and completed."""
+
+    def test_manual_names_all_options(self) -> None:
+        manual = (SOURCE / "man/timershield.8").read_text().replace("\\-", "-")
+        for verb in ("status", "shield", "unshield", "run", "timers"):
+            for option in options(verb):
+                self.assertIn(option, manual, verb)
+
+    @unittest.skipUnless(shutil.which("groff"), "no groff")
+    def test_manual_is_correct(self) -> None:
+        done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z",
+                               str(SOURCE / "man/timershield.8")],
+                              capture_output=True, text=True, check=True)
+        self.assertEqual(done.stderr, "")
+
+    def test_completion(self) -> None:
+        self.assertLessEqual({"status", "shield", "run"}, complete(""))
+        for verb in ("shield", "unshield", "run"):
+            offered = {word.rstrip("=") for word in complete(verb, "--")}
+            self.assertLessEqual(options(verb) - {"--help"}, offered, verb)
+        self.assertEqual(complete("timers", "o"), {"on", "off"})
+        self.assertEqual(complete("run", "-s", "f"), {"fifo"})
+        self.assertIn("bash", complete("run", "--", "bas"))
+
+    def test_example_configuration(self) -> None:
+        done = subprocess.run([COMMAND, "shield", "--dry-run",
+                               f"--config={SOURCE / 'systemd/timershield.conf'}"],
+                              capture_output=True, text=True, check=False)
+        self.assertNotIn("timershield.conf:", done.stderr)
+
+
+if __name__ == "__main__":
+    COMMAND = sys.argv.pop(1)
+    unittest.main()
