@@ -173,16 +173,6 @@ static void regime_learn(struct estimator *est, struct regime *reg, int32_t valu
 	reg->declined = 0;
 }
 
-static void regime_decay(struct estimator *est, struct regime *reg)
-{
-	if (!reg->window.count || ++reg->declined < reg->patience)
-		return;
-	reg->declined = 0;
-	reg->prediction -= reg->prediction / 4;
-	est->prediction = reg->prediction;
-	est->decays++;
-}
-
 /* A class of which nothing is known yet takes the nearest one that is known. */
 static int64_t regime_predict(const struct estimator *est, int64_t length)
 {
@@ -195,6 +185,24 @@ static int64_t regime_predict(const struct estimator *est, int64_t length)
 			return est->regime[class + d].prediction;
 	}
 	return 0;
+}
+
+static void regime_decay(struct estimator *est, int64_t length)
+{
+	struct regime *reg = &est->regime[class_of(length)];
+
+	if (++reg->declined < reg->patience)
+		return;
+	reg->declined = 0;
+	/* what another class has learned kept this one from sleeping: from now on it has its own */
+	if (!reg->window.count) {
+		reg->ranked = regime_predict(est, length);
+		reg->prediction = reg->ranked;
+		window_add(&reg->window, reg->ranked);
+	}
+	reg->prediction -= reg->prediction / 4;
+	est->prediction = reg->prediction;
+	est->decays++;
 }
 
 /* ---- single values ---------------------------------------------------------------------- */
@@ -321,7 +329,7 @@ void estimator_decay(struct estimator *est, int64_t length)
 	case CLOCKFIX_ESTIMATOR_QUANTILE:
 	case CLOCKFIX_ESTIMATOR_DECAYING_MAX:
 		/* no time to sleep anyway: nothing is to be learned from that */
-		if (length <= 0 || length > est->prediction)
+		if (length <= 0)
 			return;
 		if (est->kind == CLOCKFIX_ESTIMATOR_RANK)
 			window_decay(win);
@@ -329,7 +337,7 @@ void estimator_decay(struct estimator *est, int64_t length)
 		break;
 	case CLOCKFIX_ESTIMATOR_REGIME:
 		if (length > 0)
-			regime_decay(est, &est->regime[class_of(length)]);
+			regime_decay(est, length);
 		return;
 	default:
 		return;

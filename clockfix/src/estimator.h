@@ -57,9 +57,9 @@ int64_t estimator_predict(const struct estimator *est, int64_t length);
 void estimator_learn(struct estimator *est, int64_t oversleep, int64_t length);
 
 /*
- * Two jobs ran without a sleep between; for the second there would have been @length ns to sleep
- * if the prediction were 0. Makes estimators forget, so that a single outlier does not keep them
- * from ever sleeping and learning again.
+ * Two jobs ran without a sleep between. For the second a sleep of @length ns was declined because
+ * of the prediction; 0: there was no time to sleep. Makes estimators forget, so that a single
+ * outlier does not keep them from ever sleeping and learning again.
  */
 void estimator_decay(struct estimator *est, int64_t length);
 

@@ -202,7 +202,7 @@ static bool deal_with_missed(struct clockfix *timer, struct slot *slot, int64_t 
 {
 	int64_t period = atomic_load_explicit(&slot->period, memory_order_relaxed);
 	uint8_t kind = atomic_load_explicit(&slot->kind, memory_order_relaxed);
-	uint64_t behind = clip(slot, *date, late / period);
+	uint64_t behind = clip(slot, *date, late / period), left;
 
 	if (!behind)
 		return true;
@@ -220,7 +220,8 @@ static bool deal_with_missed(struct clockfix *timer, struct slot *slot, int64_t 
 		return true;
 	default:
 		stat_add(&timer->stats.missed, behind + 1);
-		slot->missed += behind + 1;
+		left = UINT32_MAX - slot->missed;
+		slot->missed += behind < left ? behind + 1 : left;
 		advance(slot, date, behind);
 		return false;
 	}

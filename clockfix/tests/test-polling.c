@@ -39,6 +39,32 @@ static void the_counter_is_finer_than_the_clock(void)
 	CHECK(by_counter < by_clock);
 }
 
+static int64_t mean_lateness(int jobs)
+{
+	int64_t late = 0;
+
+	for (int i = 0; i < jobs; i++) {
+		next_oversleep = 3000 + check_random(&rng) % 1000;
+		late += job(50000);
+	}
+	return late / jobs;
+}
+
+/* what the aim has to allow for is learned within the jobs of a warm-up */
+static void the_lead_is_soon_found(void)
+{
+	int64_t first, then;
+
+	setup_counter(CLOCKFIX_ESTIMATOR_MAX);
+	mean_lateness(20);
+	first = mean_lateness(80);
+	mean_lateness(5000);
+	then = mean_lateness(1000);
+	printf("# mean lateness: %lld ns in jobs 20 to 100, %lld ns in the end\n",
+	       (long long)first, (long long)then);
+	CHECK(first <= then + 4);
+}
+
 /* The clock is slewed, at times by as much as the kernel ever does. */
 static void never_early_whatever_the_clock_does(void)
 {
@@ -164,6 +190,7 @@ static void polling_is_limited(void)
 }
 
 CHECK_MAIN(TEST(the_counter_is_calibrated), TEST(the_counter_is_finer_than_the_clock),
+	   TEST(the_lead_is_soon_found),
 	   TEST(never_early_whatever_the_clock_does), TEST(a_counter_that_jumps_is_survived),
 	   TEST(a_counter_that_is_wrong_is_given_up),
 	   TEST(a_counter_that_is_not_sound_is_refused),

@@ -199,6 +199,26 @@ static void decay_brings_sleep_back(void)
 	CHECK(jobs >= 16 && jobs <= 18);
 }
 
+/* whatever is left between the prediction and the length: each estimator comes back to sleeping */
+static void no_outlier_ends_sleeping_for_good(void)
+{
+	for (int kind = CLOCKFIX_ESTIMATOR_MAX; kind < CLOCKFIX_ESTIMATOR_FIXED; kind++) {
+		for (int64_t outlier = 98000; outlier < 102000; outlier += 100) {
+			uint64_t sleeps;
+
+			setup(kind);
+			next_oversleep = outlier;
+			for (int i = 0; i < 10; i++)
+				job(1000000);
+			next_oversleep = 5000;
+			sleeps = sim.sleeps;
+			for (int i = 0; i < 100; i++)
+				job(100000);
+			CHECK(sim.sleeps > sleeps);
+		}
+	}
+}
+
 static void the_default_decays_only_if_a_sleep_was_declined(void)
 {
 	setup(CLOCKFIX_ESTIMATOR_REGIME);
@@ -351,6 +371,7 @@ CHECK_MAIN(TEST(a_past_instant_comes_at_once), TEST(sleep_is_shortened_by_predic
 	   TEST(learning_is_deferred_if_time_is_short),
 	   TEST(deferred_learning_survives_a_change), TEST(learning_cost_is_an_ema),
 	   TEST(decay_needs_two_jobs_without_sleep), TEST(decay_brings_sleep_back),
+	   TEST(no_outlier_ends_sleeping_for_good),
 	   TEST(the_default_decays_only_if_a_sleep_was_declined),
 	   TEST(sleeps_of_no_length_are_not_begun), TEST(a_change_ends_the_sleep),
 	   TEST(only_what_is_earlier_wakes), TEST(a_change_ends_polling),
