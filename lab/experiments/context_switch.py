@@ -6,7 +6,14 @@ import functools
 from lab.claims import Claim
 from lab.experiments import base, compare, response_runs
 from lab.experiments.base import Context, Goal, Scenario
-from lab.experiments.switch_section import SAME_LEVEL, added, section, slow_calls, throughput
+from lab.experiments.switch_section import (
+    SAME_LEVEL,
+    added,
+    error,
+    section,
+    slow_calls,
+    throughput,
+)
 from lab.report_page import Section
 from lab.results import Store
 from lab.spans import Span
@@ -19,6 +26,7 @@ SPANS = (
 )
 MEDIAN_NS = 150
 THROUGHPUT = 0.995
+SCATTER = 0.0025
 SLEEPERS = 50
 LEVELS = (
     ("fair", "two ordinary tasks", "0,0"),
@@ -43,15 +51,26 @@ def scenarios(context: Context, arch: str) -> list[Scenario]:
             found.append(Scenario(
                 f"{name}{suffix}", f"{title}{beside}",
                 (f"--priority={priorities}", f"--repeats={rounds}", f"--sleepers={sleepers}")))
-        found.append(Scenario(
-            f"messages{suffix}", f"20 ordinary tasks sending messages{beside}",
-            ("--groups=2", f"--repeats={context.samples(20)}", "--messages=20",
-             f"--sleepers={sleepers}")))
+        for kind, word, priority, repeats in (("", "ordinary tasks", 0, 60),
+                                              ("-fifo", "tasks of FIFO 80", 80, 20)):
+            found.append(Scenario(
+                f"messages{kind}{suffix}", f"20 {word} sending messages{beside}",
+                ("--groups=2", f"--priority={priority}", f"--repeats={context.samples(repeats)}",
+                 "--messages=20", f"--sleepers={sleepers}")))
     for name, title, load in PAPER:
         words = (f"--jobs={context.jobs}", f"--work={response_runs.ROUNDS[arch]}")
         found.append(Scenario(name, title, words + ((f"--load={load}",) if load else ()),
                               program="response"))
     return [s for s in found if not context.only or s.name in context.only]
+
+
+def _rates(store: Store, stock: str, shielded: str) -> dict[str, float]:
+    """Scenario -> throughput over stock's, where it does not scatter too much to be judged."""
+    return {
+        s: throughput(store, stock, shielded, s) for s in store.scenarios(shielded)
+        if not s.startswith("job-") and compare.both(store, s, stock, shielded)
+        and error(store, stock, shielded, s) <= SCATTER
+    }
 
 
 class ContextSwitch(base.Experiment):
@@ -90,10 +109,9 @@ class ContextSwitch(base.Experiment):
             if differ:
                 name = max(differ, key=lambda s: differ[s])
                 found.append(Goal(
-                    f"{platform}: at most {MEDIAN_NS} ns where levels differ (median and mean)",
+                    f"{platform}: at most {MEDIAN_NS} ns in a typical switch where levels differ",
                     f"at most {differ[name]:+.0f} ns, in {name}", differ[name] <= MEDIAN_NS))
-            rates = {s: throughput(store, stock, shielded, s) for s in store.scenarios(shielded)
-                     if not s.startswith("job-") and compare.both(store, s, stock, shielded)}
+            rates = _rates(store, stock, shielded)
             if rates:
                 name = min(rates, key=lambda s: rates[s])
                 found.append(Goal(
@@ -106,31 +124,33 @@ class ContextSwitch(base.Experiment):
 
     def claims(self, store: Store) -> list[Claim]:
         def judge(stock: str, shielded: str) -> tuple[str, bool | None] | None:
-            needed = ("fair", "fifo-fifo", "job-none", "job-sleepers-50")
+            needed = ("fair", "fifo", "fifo-fifo", "job-none", "job-sleepers-50")
             if not all(compare.both(store, s, stock, shielded) for s in needed):
                 return None
-            same, differ, idle, load = (added(store, stock, shielded, s) for s in needed)
-            return (f"same level {same:+.0f} ns; levels differ {differ:+.0f} ns; 1 kHz job "
-                    f"{idle:+.0f} ns; with 50 tasks {load:+.0f} ns",
-                    same <= SAME_LEVEL and max(differ, idle, load) <= MEDIAN_NS)
+            fair, fifo, differ, idle, load = (added(store, stock, shielded, s) for s in needed)
+            calls = sum(slow_calls(store, shielded, s) for s in needed[:2])
+            return (f"same level {fair:+.0f} ns (ordinary), {fifo:+.0f} ns (FIFO); levels differ "
+                    f"{differ:+.0f} ns; 1 kHz job {idle:+.0f} ns; with 50 tasks {load:+.0f} ns",
+                    max(fair, fifo) <= SAME_LEVEL and not calls
+                    and max(differ, idle, load) <= MEDIAN_NS)
 
         def rates(stock: str, shielded: str) -> tuple[str, bool | None] | None:
-            found = {s: throughput(store, stock, shielded, s) for s in store.scenarios(shielded)
-                     if not s.startswith("job-") and compare.both(store, s, stock, shielded)}
+            found = _rates(store, stock, shielded)
             if not found:
                 return None
             worst = min(found, key=lambda s: found[s])
-            plain = [f"{s} {found[s]:.4f}" for s in ("fair", "messages") if s in found]
-            return (f"{', '.join(plain)}; least {found[worst]:.4f} ({worst})",
+            plain = [f"{s} {found[s]:.4f}" for s in ("fair", "messages-fifo") if s in found]
+            plain.append(f"least {found[worst]:.4f} ({worst})")
+            return (", ".join(plain),
                     found[worst] >= THROUGHPUT)
 
         return [
             *compare.claim(
-                store, "The shield adds little to a context switch (median and mean, the larger; "
-                f"goal: at most {MEDIAN_NS} ns where levels differ, nothing measurable within "
-                "one)",
+                store, "The shield adds little to a typical context switch (goal: at most "
+                f"{MEDIAN_NS} ns where levels differ, nothing measurable within one)",
                 "Fig 4: below 1 µs in the median on Intel and ARM, processing of deferred timers "
-                "included", judge, "met", "missed: some switch takes more"),
+                "included", judge, "met",
+                "missed: some switch takes more, or looks at the queue within a level"),
             *compare.claim(
                 store, f"Throughput of ping-pong and of messages at least {THROUGHPUT} of stock's",
                 "not measured", rates, "met", "missed by the load named"),

@@ -85,18 +85,41 @@ def summary(elapsed: int) -> str:
 
 
 def test_serving_deferred_timers_is_taken_off_the_switch_that_it_is_in(tmp_path: Path) -> None:
-    write(tmp_path, "context-switch", STOCK, {
-        "fair": {"spans.csv": spans_csv([(0, 900)] * 3), "summary.csv": summary(1000)}})
-    store = write(tmp_path, "context-switch", SHIELDED, {
-        "fair": {"spans.csv": spans_csv([(0, 1000), (5000, 4000), (10000, 1000)],
-                                        [(5100, 3000)]), "summary.csv": summary(1010)}})
-    assert list(switch_section.switches(store, SHIELDED, "fair")) == [1000, 1000, 1000]
-    assert switch_section.added(store, STOCK, SHIELDED, "fair") == 100
+    rounds = {"rounds.csv": column("round_ns", [100] * 10)}
+    before = {"spans.csv": spans_csv([(0, 900)] * 3), "summary.csv": summary(1000), **rounds}
+    after = {"spans.csv": spans_csv([(0, 1000), (5000, 4000), (10000, 1000)], [(5100, 3000)]),
+             "summary.csv": summary(1010), **rounds}
+    write(tmp_path, "context-switch", STOCK, {"fair": before, "job-none": before})
+    store = write(tmp_path, "context-switch", SHIELDED, {"fair": after, "job-none": after})
+    assert list(switch_section.switches(store, SHIELDED, "job-none")) == [1000, 1000, 1000]
+    assert switch_section.added(store, STOCK, SHIELDED, "job-none") == 100
+    # no timer is deferred in ping-pong: there it is a cost
+    assert list(switch_section.switches(store, SHIELDED, "fair")) == [1000, 4000, 1000]
     goals = {g.claim.split(": ")[1].split(" ")[0]: g
              for g in context_switch.EXPERIMENT.goals(store)}
     assert not goals["nothing"].met
     assert not goals["throughput"].met
     assert "0.9901" in goals["throughput"].found
+
+
+def test_what_scatters_too_much_is_not_judged(tmp_path: Path) -> None:
+    for system, rounds in ((STOCK, [100, 102] * 5), (SHIELDED, [130, 90] * 5)):
+        store = write(tmp_path, "context-switch", system, {"messages": {
+            "spans.csv": spans_csv([(0, 900)]), "summary.csv": summary(sum(rounds)),
+            "rounds.csv": column("round_ns", rounds)}})
+    assert switch_section.error(store, STOCK, SHIELDED, "messages") > context_switch.SCATTER
+    assert context_switch._rates(store, STOCK, SHIELDED) == {}
+
+
+def test_the_typical_switch_is_not_moved_by_outliers_nor_by_which_kind_is_the_median(
+    tmp_path: Path
+) -> None:
+    kinds = [(0, 700)] * 20 + [(0, 1100)] * 20
+    write(tmp_path, "context-switch", STOCK, {"fifo-fifo": {
+        "spans.csv": spans_csv([*kinds, (0, 1100)])}})
+    store = write(tmp_path, "context-switch", SHIELDED, {"fifo-fifo": {
+        "spans.csv": spans_csv([(b, n + 30) for b, n in [*kinds, (0, 700)]] + [(0, 90000)])}})
+    assert abs(switch_section.added(store, STOCK, SHIELDED, "fifo-fifo") - 30) < 12
 
 
 def test_throughput_lost_to_hostile_timers(tmp_path: Path) -> None:

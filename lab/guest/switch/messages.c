@@ -72,6 +72,8 @@ static int start_group(const struct options *options, const int *gate)
 		if (pid)
 			continue;
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (become(options->priority[0]))
+			_exit(1);
 		close(gate[1]);
 		if (i < PAIRS)
 			receive(options, &group, i);
