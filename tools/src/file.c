@@ -160,7 +160,7 @@ int file_replace(const char *path, const char *content, size_t length)
 {
 	char *full = file_path(path);
 	char *temporary = format("%s.new", full);
-	int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	int ret;
 
 	if (fd < 0) {

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #define UNSET (-1)
+#define ROUNDS 10
 
 struct request {
 	struct cpus cpus;
@@ -245,7 +246,7 @@ static int set_affinity(pid_t tid, const struct cpus *cpus)
 	int ret = task_set_affinity(tid, cpus);
 	char *list;
 
-	if (ret) {
+	if (ret && ret != -ESRCH) {
 		list = cpus_list(cpus);
 		failed(ret, "cannot let %d run on CPU %s: %s%s", tid, list, strerror(-ret),
 		       ret == -EPERM ? " (run as root)" : "");
@@ -262,6 +263,8 @@ static int set_policy(pid_t tid, const struct request *request)
 
 	if (request->policy == UNSET || !sched_setscheduler(tid, request->policy, &param))
 		return 0;
+	if (errno == ESRCH)
+		return -ESRCH;
 	return failed(-errno, "cannot set the policy of %d: %s%s", tid, strerror(errno),
 		      errno == EPERM ? " (run as root)" : "");
 }
@@ -272,7 +275,9 @@ static int set_thread(const struct task *task, void *argument)
 	const struct request *request = argument;
 	int ret = set_affinity(task->tid, &request->cpus);
 
-	return ret ? ret : set_policy(task->tid, request);
+	if (!ret)
+		ret = set_policy(task->tid, request);
+	return ret == -ESRCH ? 0 : ret;
 }
 
 struct missed {
@@ -288,20 +293,26 @@ static int count_missed(const struct task *task, void *argument)
 	return 0;
 }
 
-/* Threads may start others meanwhile: until all have the affinity. */
+/*
+ * Threads may start others meanwhile: until all have the affinity, or cannot have it
+ * because their cpuset lacks some of the CPUs.
+ */
 static int set_all_threads(struct request *request)
 {
-	struct missed missed = { .request = request };
-	int ret;
+	struct missed missed = { .request = request, .count = 1 };
+	int ret = 0;
 
-	do {
+	for (unsigned int i = 0; i < ROUNDS && !ret && missed.count; i++) {
 		missed.count = 0;
 		ret = task_for_each_thread(request->pid, set_thread, request);
 		if (!ret)
 			ret = task_for_each_thread(request->pid, count_missed, &missed);
-	} while (!ret && missed.count);
+	}
 	if (ret == -ESRCH)
 		failed(ret, "process %d has gone", request->pid);
+	else if (!ret && missed.count)
+		notice("%u threads of %d may run on some of these CPUs only, by their cpuset",
+		       missed.count, request->pid);
 	return ret;
 }
 
