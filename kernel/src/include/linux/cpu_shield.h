@@ -77,8 +77,8 @@ int cpu_shield_may_set(struct task_struct *p, const struct cpumask *new_mask);
  * @old_mask: what the cpuset has
  * @new_mask: what is to be written
  *
- * Return: 0, or -EPERM if no CPU but shielded ones would be left to the cpuset,
- * one of them new, and the caller lacks CAP_SYS_NICE.
+ * Return: 0, or -EPERM if the cpuset would have shielded CPUs alone, did not
+ * have these alone before, and the caller lacks CAP_SYS_NICE.
  */
 int cpu_shield_may_set_cpuset(const struct cpumask *old_mask,
 			      const struct cpumask *new_mask);

@@ -122,10 +122,11 @@ int cpu_shield_may_set(struct task_struct *p, const struct cpumask *new_mask)
 int cpu_shield_may_set_cpuset(const struct cpumask *old_mask,
 			      const struct cpumask *new_mask)
 {
-	if (!static_branch_unlikely(&cpu_shield_used) ||
-	    !cpumask_intersects(new_mask, &cpu_shield_procs) ||
-	    !cpumask_subset(new_mask, &cpu_shield_procs) ||
-	    cpumask_subset(new_mask, old_mask))
+	if (!static_branch_unlikely(&cpu_shield_used) || cpumask_empty(new_mask) ||
+	    !cpumask_subset(new_mask, &cpu_shield_procs))
+		return 0;
+	/* It had them alone before */
+	if (cpumask_subset(old_mask, &cpu_shield_procs) && cpumask_subset(new_mask, old_mask))
 		return 0;
 
 	return capable(CAP_SYS_NICE) ? 0 : -EPERM;

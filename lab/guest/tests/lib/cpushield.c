@@ -190,7 +190,8 @@ cpus_t spinner_watch(const struct spinner *spinner, u64 duration)
 		before[cpu] = __atomic_load_n(&spinner->seen[cpu], __ATOMIC_RELAXED);
 	sleep_for(duration);
 	for (int cpu = 0; cpu < 64; cpu++)
-		if (__atomic_load_n(&spinner->seen[cpu], __ATOMIC_RELAXED) != before[cpu])
+		/* Once may be where it looked before, and counts only now */
+		if (__atomic_load_n(&spinner->seen[cpu], __ATOMIC_RELAXED) > before[cpu] + 1)
 			cpus |= CPU(cpu);
 	return cpus;
 }
