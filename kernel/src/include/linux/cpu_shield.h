@@ -104,6 +104,9 @@ void cpu_shield_policy_changed(struct task_struct *p, int oldprio);
  */
 void cpu_shield_hotplug(void);
 
+/* Work out every task's mask anew. Context: cpu_hotplug_lock held. */
+void cpu_shield_update_tasks(void);
+
 /* In kernel/sched/core.c: what needs that file's static functions */
 void cpu_shield_update_task(struct task_struct *p);
 

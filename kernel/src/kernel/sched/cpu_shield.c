@@ -43,6 +43,9 @@
  * the same outer lock included.
  */
 #include <linux/cpu_shield.h>
+#include <linux/mmu_context.h>
+
+#include "sched.h"
 
 /* Tasks whose mask is to be worked out anew; so many at a time */
 #define CPU_SHIELD_BATCH 32
@@ -168,7 +171,7 @@ full:
  * none was missed. A task that was collected is right afterwards, so that only
  * new changes, by others, make another round.
  */
-static void cpu_shield_update_tasks(void)
+void cpu_shield_update_tasks(void)
 {
 	struct task_struct *batch[CPU_SHIELD_BATCH];
 	unsigned int i, n;

@@ -3,8 +3,12 @@
  * /proc/shield: procs, irqs and report
  */
 #include <linux/cpu_shield.h>
+#include <linux/mmu_context.h>
 #include <linux/pid_namespace.h>
+#include <linux/proc_fs.h>
 #include <linux/seq_file.h>
+
+#include "sched.h"
 
 struct cpu_shield_file {
 	const char	*name;
