@@ -7,21 +7,25 @@ S. Reif, W. Schröder-Preikschat, "Precisely Timed Task Execution", section VI (
 import os
 import subprocess
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lab import guests
 from lab.claims import Claim
 from lab.errors import LabError
 from lab.experiments import aoi_section, base
 from lab.experiments.base import Context, Goal, Scenario
+from lab.kernels import Kernel
 from lab.report_page import Section
 from lab.results import Store
+from lab.systems import System
 
 PROGRAM = "aoi"
 ITERATIONS = 10
 PACKETS = 1000
 WARMUP = 500
 TIMINGS = "nanosleep,clockfix,poll"
+GUEST_TIMINGS = "nanosleep,clockfix"
+"""Without polling, which would not let the other node run on the guest's one CPU."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +56,18 @@ UPLINKS = (
 """As at home: fibre, and DSL on an ordinary day."""
 
 
-def scenarios(context: Context, links: tuple[Link, ...]) -> list[Scenario]:
+@dataclass(frozen=True)
+class Networked(System):
+    """A lab kernel that has links between network namespaces."""
+
+    @property
+    def kernel(self) -> Kernel:
+        return replace(super().kernel, feature="network")
+
+
+def scenarios(context: Context, links: tuple[Link, ...], timings: str) -> list[Scenario]:
     """The scenarios that the user asked for."""
-    words = ("--quiet", f"--timing={TIMINGS}", f"--iterations={ITERATIONS}",
+    words = ("--quiet", f"--timing={timings}", f"--iterations={ITERATIONS}",
              f"--packets={context.samples(PACKETS)}", f"--warmup={WARMUP}")
     return [Scenario(link.name, link.title, (*words, *link.words), link.seconds)
             for link in links if not context.only or link.name in context.only]
@@ -81,13 +94,22 @@ class AgeOfInformation(base.Experiment):
         if os.geteuid():
             raise LabError("network namespaces and SCHED_FIFO take root's privileges: run this "
                            "as root")
+        self._run_host(context)
+        if context.host:
+            return
+        systems = [Networked(p, "stock") for p in context.platforms]
+        uplinks = scenarios(context, UPLINKS, GUEST_TIMINGS)
+        if uplinks:
+            base.run_guest(context, self.name, systems, PROGRAM, uplinks)
+
+    def _run_host(self, context: Context) -> None:
         links: tuple[Link, ...] = HOST
         if _host_netem():
             links += UPLINKS
         else:
             context.progress.step(f"{self.name}: this machine's kernel has no netem "
-                                  "(CONFIG_NET_SCH_NETEM): no uplinks on the host")
-        chosen = scenarios(context, links)
+                                  "(CONFIG_NET_SCH_NETEM): uplinks are for the guests")
+        chosen = scenarios(context, links, TIMINGS)
         if chosen:
             base.run_host(context, self.name, ["stock"], PROGRAM, chosen)
 

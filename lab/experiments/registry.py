@@ -4,10 +4,13 @@
 from lab.errors import LabError
 from lab.experiments import (
     age_of_information,
+    clock_precision,
     code_size,
     context_switch,
     hostile,
+    learning_cost,
     low_priority,
+    oversleep,
     response_time,
     task_sets,
     timer_overhead,
@@ -24,6 +27,9 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     hostile.EXPERIMENT,
     low_priority.EXPERIMENT,
     task_sets.EXPERIMENT,
+    oversleep.EXPERIMENT,
+    clock_precision.EXPERIMENT,
+    learning_cost.EXPERIMENT,
     age_of_information.EXPERIMENT,
 )
 
