@@ -105,6 +105,7 @@ def run_guest(
     program: str,
     scenarios: Sequence[Scenario],
     watched: Sequence[Span] = (),
+    cpus: int = 1,
 ) -> None:
     """Run every scenario on every system, one boot per system, several side by side.
 
@@ -117,7 +118,7 @@ def run_guest(
     total = len(ready) * len(scenarios)
     with context.progress.bar(f"{experiment}: running guests", total) as bar:
         errors += _in_parallel(context.parallel, [
-            (lambda s=system: _run_system(store, s, program, scenarios, bar, watched))
+            (lambda s=system: _run_system(store, s, program, scenarios, bar, watched, cpus))
             for system in ready
         ])
     if errors:
@@ -178,6 +179,7 @@ def _run_system(
     scenarios: Sequence[Scenario],
     bar: Bar,
     watched: Sequence[Span],
+    cpus: int,
 ) -> None:
     commands = [guests.Command(("@write", FAIR_SERVER, "0"))]
     if system.switch is not None:
@@ -197,8 +199,8 @@ def _run_system(
     with tempfile.TemporaryDirectory(prefix="timershield-") as name:
         watch = spans.Watch(watched, Path(name))
         options = watch.options(system.kernel) if watched else ()
-        run = qemu.run_commands(system.kernel, initrd, qemu.Machine(options=options), timeout,
-                                advance)
+        run = qemu.run_commands(system.kernel, initrd, qemu.Machine(cpus, options=options),
+                                timeout, advance)
         if run.failure:
             raise LabError(run.explain())
         seen = watch.samples() if watched else None
@@ -218,7 +220,8 @@ def _run_system(
             "system": system.name,
             "target": "guest",
             "kernel": run.transcript.uname,
-            "time": "instruction-counted: 1 instruction = 1 ns, 1 virtual CPU",
+            "time": "instruction-counted: 1 instruction = 1 ns, "
+                    + ("1 virtual CPU" if cpus == 1 else f"{cpus} virtual CPUs that take turns"),
             "qemu": qemu.version(system.kernel.arch),
             "scenarios": [s.name for s in scenarios],
             "titles": {s.name: s.title for s in scenarios},

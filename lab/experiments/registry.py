@@ -12,6 +12,7 @@ from lab.experiments import (
     low_priority,
     oversleep,
     response_time,
+    shielded_cpu,
     task_sets,
     timer_overhead,
     together,
@@ -31,6 +32,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     clock_precision.EXPERIMENT,
     learning_cost.EXPERIMENT,
     age_of_information.EXPERIMENT,
+    shielded_cpu.EXPERIMENT,
 )
 
 

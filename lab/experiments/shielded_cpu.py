@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Response to a 2,048 Hz interrupt on a CPU that is shielded from a heavy load, and on one that
+is not.
+
+Figure 1 of S. Brosky, "Shielded CPUs: Real-Time Performance in Standard Linux" (Linux Journal,
+2004).
+"""
+
+from lab.claims import Claim, judged
+from lab.errors import LabError
+from lab.experiments import base
+from lab.experiments.base import Context, Goal, Scenario
+from lab.experiments.shielded_cpu_section import FIGURE_1, Found, find, section
+from lab.report_page import Section
+from lab.results import Store
+from lab.systems import System
+
+PROGRAM = "shielded"
+SAMPLES = 4096
+RATIO = 5
+"""The unshielded worst case must be at least so many times the shielded one."""
+SCENARIOS = (
+    ("none", "no load, not shielded", ("--load=none",)),
+    ("spin", "tasks that only compute, not shielded", ("--load=spin",)),
+    ("kernel", "the article's load, not shielded", ("--load=kernel",)),
+    ("kernel-shield", "the article's load, CPU 1 shielded", ("--load=kernel", "--shield")),
+)
+
+
+def scenarios(context: Context) -> list[Scenario]:
+    """What the program is called with."""
+    samples = context.samples(SAMPLES)
+    return [
+        Scenario(name, title, (f"--samples={samples}", *words), 30 + samples // 500)
+        for name, title, words in SCENARIOS
+        if not context.only or name in context.only
+    ]
+
+
+def _goals(platform: str, found: Found) -> list[Goal]:
+    """What one system shows."""
+    ratio = found.unshielded.maximum / found.shielded.maximum
+    goals = []
+    if not platform.startswith("x86_64-rt") and not platform.startswith("arm64-rt"):
+        goals.append(Goal(
+            f"{platform}: the shielded worst case is at most a fifth of the unshielded one",
+            f"{found.shielded.maximum / 1000:.1f} µs, unshielded "
+            f"{found.unshielded.maximum / 1000:.1f} µs: {ratio:.1f} times",
+            ratio >= RATIO,
+        ))
+    goals.append(Goal(
+        f"{platform}: no foreign task and no interrupt of a device on the shielded CPU after "
+        "the first millisecond",
+        f"{found.foreign_tasks} switches to foreign tasks, {found.interrupts} interrupts "
+        f"(unshielded: {found.unshielded_foreign:,} switches), {found.lost} events lost",
+        found.foreign_tasks == found.interrupts == found.lost == 0,
+    ))
+    return goals
+
+
+class ShieldedCpu(base.Experiment):
+    """See the module."""
+
+    name = "shielded-cpu"
+    title = "Response to an interrupt on a shielded CPU"
+
+    def run(self, context: Context) -> None:
+        if context.host:
+            raise LabError(f"{self.name} runs in guests only: its load would take this machine")
+        # Timers are not shielded: what CPUs gain is to be seen alone
+        systems = [System(p, "off") for p in context.platforms]
+        base.run_guest(context, self.name, systems, PROGRAM, scenarios(context), cpus=2)
+
+    def goals(self, store: Store) -> list[Goal]:
+        goals = []
+        for system in store.systems():
+            found = find(store, system)
+            if found:
+                goals += _goals(system.removesuffix("-off"), found)
+        return goals
+
+    def claims(self, store: Store) -> list[Claim]:
+        rows = []
+        for system in store.systems():
+            found = find(store, system)
+            if not found:
+                continue
+            ratio = found.unshielded.maximum / found.shielded.maximum
+            rows.append(Claim(
+                f"{system.removesuffix('-off')}: worst response to an interrupt under load, "
+                "unshielded against shielded CPU",
+                FIGURE_1,
+                f"{found.unshielded.maximum / 1000:.0f} µs against "
+                f"{found.shielded.maximum / 1000:.1f} µs",
+                f"{ratio:.0f} times",
+                judged(ratio >= RATIO),
+            ))
+        return rows
+
+    def section(self, store: Store) -> Section:
+        return section(self.title, self.name, store, self.goals(store))
+
+
+EXPERIMENT = ShieldedCpu()

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What is left behind: samples.csv and summary.csv. */
+#define _GNU_SOURCE
+#include "shielded.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+static FILE *create(const char *name)
+{
+	FILE *file = fopen(name, "we");
+
+	if (!file)
+		fprintf(stderr, "shielded: %s: %m\n", name);
+	return file;
+}
+
+static int finish(FILE *file, const char *name)
+{
+	if (ferror(file) | fclose(file)) {
+		fprintf(stderr, "shielded: %s: %m\n", name);
+		return -EIO;
+	}
+	return 0;
+}
+
+static int write_samples(const struct run *run)
+{
+	FILE *file = create("samples.csv");
+	int64_t before = run->start_ns;
+	uint32_t index = 0;
+
+	if (!file)
+		return -EIO;
+	fprintf(file, "interrupt,woke_ns,interval_ns,response_ns\n");
+	for (unsigned int i = 0; i < run->samples; i++) {
+		const struct sample *sample = &run->sample[i];
+		/* Of the first interrupt that had not been read yet */
+		int64_t due = run->start_ns + (int64_t)(index + 1) * PERIOD_NS;
+
+		fprintf(file, "%" PRIu32 ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n", sample->index,
+			sample->woke_ns - run->start_ns, sample->woke_ns - before,
+			sample->woke_ns - due);
+		before = sample->woke_ns;
+		index = sample->index;
+	}
+	return finish(file, "samples.csv");
+}
+
+int record_write(const struct run *run)
+{
+	FILE *file;
+	int ret = write_samples(run);
+
+	if (ret)
+		return ret;
+	file = create("summary.csv");
+	if (!file)
+		return -EIO;
+	fprintf(file, "name,value\nsamples,%u\nperiod_ns,%d\nshielded,%d\nmissed,%" PRIu32 "\n",
+		run->samples, PERIOD_NS, run->shield,
+		run->sample[run->samples - 1].index - run->samples);
+	return finish(file, "summary.csv");
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A periodic interrupt at 2,048 Hz read by a SCHED_FIFO task on CPU 1, beside a
+ * load that keeps every CPU busy in the kernel, with that CPU shielded or not.
+ *
+ * After: S. Brosky, "Shielded CPUs: Real-Time Performance in Standard Linux".
+ */
+#ifndef SHIELDED_H
+#define SHIELDED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MEASURED_CPU	1
+#define PRIORITY	90
+#define RATE		2048		/* Hz */
+#define PERIOD_NS	(1000000000 / RATE)
+
+/* What the load consists of. */
+enum load { LOAD_NONE, LOAD_SPIN, LOAD_KERNEL };
+
+struct sample {
+	int64_t woke_ns;		/* CLOCK_MONOTONIC */
+	uint32_t index;			/* of the interrupt, from 1 */
+};
+
+struct run {
+	unsigned int samples;
+	enum load load;
+	bool shield;
+	int64_t start_ns;		/* when the interrupt was switched on; or a little before */
+	int pid;			/* of the measured task */
+	int64_t shield_ns;		/* when the write to /proc/shield/procs had returned */
+	struct sample *sample;
+};
+
+/* Starts the load; its processes end with this one. 0 or -errno. */
+int load_start(enum load load);
+
+/* Fills run->sample; 0 or -errno. */
+int measure(struct run *run);
+
+/* The kernel's tracepoints of the measured CPU. 0 or -errno. */
+int trace_start(void);
+/* Stops tracing, and writes visitors.csv: who ran there, and which interrupts came. */
+int trace_stop(const struct run *run);
+
+/* Writes samples.csv and summary.csv; 0 or -errno. */
+int record_write(const struct run *run);
+
+/* Writes TEXT to a file in one write(); 0 or -errno. */
+int write_text(const char *path, const char *text);
+
+#endif
