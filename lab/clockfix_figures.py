@@ -41,7 +41,7 @@ def quantile(table: Table, what: str, share: float) -> float:
 
 def cdfs(panels: list[tuple[str, list[Curve]]], unit: str, prefix: str) -> str:
     """A panel of distributions each; logarithmic axis of values."""
-    key = 0.19 * ((max(len(c) for _, c in panels) + 3) // 4)
+    key = 0.19 * ((max(len(c) for _, c in panels) + 2) // 3)
     names = [f"panel {i}" for i in range(len(panels))]
     figure, by_name = plt.subplot_mosaic(
         [names, ["key"] * len(panels)], figsize=(9, 3.1 + key), layout="constrained",
@@ -62,6 +62,6 @@ def cdfs(panels: list[tuple[str, list[Curve]]], unit: str, prefix: str) -> str:
         panel.set_ylim(0, 1.02)
     axes[0].set_ylabel("share of samples")
     by_name["key"].axis("off")
-    by_name["key"].legend(*axes[0].get_legend_handles_labels(), loc="center", ncols=4,
+    by_name["key"].legend(*axes[0].get_legend_handles_labels(), loc="center", ncols=3,
                           fontsize=7.5)
     return to_svg(figure, prefix)

@@ -23,13 +23,13 @@ SCENARIO = "learning"
 SAMPLES = 1_000_000
 FUNCTIONS = {
     "learn-nothing": "nothing: the measurement itself",
-    "learn-ema": "moving average (of learning's own cost)",
+    "learn-ema": "moving average",
     "learn-average": "average of 64 (the paper's)",
     "learn-maximum": "maximum of 64 (the paper's)",
     "learn-quantile": "quantile tracker",
     "learn-decaying-maximum": "decaying maximum",
     "learn-rank": "rank among 256",
-    "learn-regime": "rank by length of sleep, among 256 (ClockFix's own)",
+    "learn-regime": "rank by length of sleep (ClockFix's own)",
 }
 PERCENTS = (1, 50, 95, 99, 99.9, 100)
 
