@@ -87,6 +87,17 @@ def _queue() -> Verdict:
     return _settle(verdict, passed, failed)
 
 
+def _model() -> Verdict:
+    with locked("model"):
+        verdict, text = _call("model of the hand-over", [
+            sys.executable, str(REPO / "kernel" / "tests" / "model" / "check.py"),
+            "--work", str(BUILD / "model"),
+        ])
+    counts = re.findall(r"^(\d+) passed, (\d+) failed$", text, re.MULTILINE)
+    passed, failed = map(int, counts[-1]) if counts else (0, 0)
+    return _settle(verdict, passed, failed)
+
+
 _MESON_COUNT = re.compile(r"^(Ok|Fail|Timeout|Unexpected Pass|Expected Fail): +(\d+)",
                           re.MULTILINE)
 
@@ -132,6 +143,8 @@ def _all() -> list[HostTest]:
     ]
     if (REPO / "kernel" / "tests" / "Makefile").exists():
         tests.append(HostTest("timer queue in user space", _queue))
+    if (REPO / "kernel" / "tests" / "model").is_dir():
+        tests.append(HostTest("model of the hand-over", _model))
     if (REPO / "clockfix" / "meson.build").exists():
         tests.append(HostTest("libclockfix", _clockfix))
         tests.append(HostTest("libclockfix: ASan, UBSan, TSan", _clockfix_sanitizers))
