@@ -15,8 +15,9 @@ static void hrtimer_shield_take(struct irq_work *work);
 static DEFINE_PER_CPU(struct irq_work, hrtimer_shield_takes) =
 	IRQ_WORK_INIT_HARD(hrtimer_shield_take);
 
-/* How many timers, and how many CPUs, a CPU looks at to offer what it masks */
-#define SHIELD_LOOK_MAX	16
+/* How many timers a CPU looks at and offers, and how many CPUs it looks at for each */
+#define SHIELD_LOOK_MAX	32
+#define SHIELD_OFFER_MAX 8
 #define SHIELD_ASK_MAX	16
 /* What is done with the lock of another CPU's base, and in one interrupt */
 #define SHIELD_TAKE_MAX	8
@@ -83,13 +84,19 @@ static void hrtimer_shield_set_offer(struct hrtimer_cpu_base *cpu_base, u8 level
 	smp_mb__after_atomic();
 }
 
-/* Offer timers up to a level, unless they are on offer already. The base is locked. */
-static void hrtimer_shield_offer_level(struct hrtimer_cpu_base *cpu_base, u8 level)
+/* Where may a timer be served? NULL: on all CPUs that are open. */
+static const struct cpumask *hrtimer_shield_cpus(struct hrtimer *timer)
 {
-	if (hrtimer_shield_offers(cpu_base->cpu) && cpu_base->offer_level >= level)
-		return;
-	hrtimer_shield_set_offer(cpu_base, level);
-	hrtimer_shield_ask(NULL, level, cpu_base->cpu);
+	struct task_struct *task = timershield_sleeper(timer);
+
+	return task ? task->cpus_ptr : NULL;
+}
+
+/* Offer timers up to a level, if they are not on offer already. The base is locked. */
+static void hrtimer_shield_raise_offer(struct hrtimer_cpu_base *cpu_base, u8 level)
+{
+	if (!hrtimer_shield_offers(cpu_base->cpu) || cpu_base->offer_level < level)
+		hrtimer_shield_set_offer(cpu_base, level);
 }
 
 /**
@@ -97,34 +104,46 @@ static void hrtimer_shield_offer_level(struct hrtimer_cpu_base *cpu_base, u8 lev
  * @cpu_base: this CPU's, locked
  * @expires_next: its next event
  *
- * Looks at a few timers to find the highest level. If there are more, it may be
- * any that is masked.
+ * A CPU is asked for each of the first few that others may serve. If there are
+ * more timers than are looked at, what those are is taken for what all are.
  */
 void hrtimer_shield_offer(struct hrtimer_cpu_base *cpu_base, ktime_t expires_next)
 {
-	unsigned int active = cpu_base->active_bases, looked = 0;
+	unsigned int active = cpu_base->active_bases, looked = 0, nr = 0;
+	u8 level = TIMERSHIELD_LEVEL_NONE, seen = TIMERSHIELD_LEVEL_NONE;
+	struct hrtimer *movable[SHIELD_OFFER_MAX];
 	struct hrtimer_clock_base *base;
-	u8 level = TIMERSHIELD_LEVEL_NONE;
 
 	for_each_active_base(base, cpu_base, active) {
 		struct timerqueue_node *node = timerqueue_getnext(&base->active);
 
-		for (; node; node = timerqueue_iterate_next(node)) {
+		for (; node && looked < SHIELD_LOOK_MAX; node = timerqueue_iterate_next(node)) {
 			struct hrtimer *timer = container_of(node, struct hrtimer, node);
 
 			if (hrtimer_expires_on(base, timer) >= expires_next)
 				break;
-			if (looked++ == SHIELD_LOOK_MAX) {
-				level = cpu_base->threshold - 1;
-				goto offer;
-			}
-			if (timer->movable && hrtimer_masked(cpu_base, timer))
-				level = max(level, timer->level);
+			looked++;
+			if (!hrtimer_masked(cpu_base, timer))
+				continue;
+			seen = max(seen, timer->level);
+			if (!timer->movable)
+				continue;
+			level = max(level, timer->level);
+			if (nr < SHIELD_OFFER_MAX)
+				movable[nr++] = timer;
 		}
 	}
-offer:
-	if (level)
-		hrtimer_shield_offer_level(cpu_base, level);
+	if (looked == SHIELD_LOOK_MAX)
+		level = seen;
+	if (!level)
+		return;
+
+	hrtimer_shield_raise_offer(cpu_base, level);
+	for (unsigned int i = 0; i < nr; i++)
+		hrtimer_shield_ask(hrtimer_shield_cpus(movable[i]), movable[i]->level,
+				   cpu_base->cpu);
+	if (!nr)
+		hrtimer_shield_ask(NULL, level, cpu_base->cpu);
 }
 
 /**
@@ -136,9 +155,11 @@ offer:
 void hrtimer_shield_offer_timer(struct hrtimer_cpu_base *cpu_base,
 				struct hrtimer_clock_base *base, struct hrtimer *timer)
 {
-	if (timer->movable && hrtimer_masked(cpu_base, timer) &&
-	    hrtimer_expires_on(base, timer) < cpu_base->expires_next)
-		hrtimer_shield_offer_level(cpu_base, timer->level);
+	if (!hrtimer_masked(cpu_base, timer) ||
+	    hrtimer_expires_on(base, timer) >= cpu_base->expires_next)
+		return;
+	hrtimer_shield_raise_offer(cpu_base, timer->level);
+	hrtimer_shield_ask(hrtimer_shield_cpus(timer), timer->level, cpu_base->cpu);
 }
 
 /* The base is locked, what it masks is about to be looked at again. */
@@ -179,9 +200,9 @@ struct shield_take {
 static bool hrtimer_shield_takes_timer(struct shield_take *take, struct hrtimer_cpu_base *from,
 				       struct hrtimer *timer, u8 threshold)
 {
-	struct task_struct *task = timershield_sleeper(timer);
+	const struct cpumask *cpus = hrtimer_shield_cpus(timer);
 	int cpu = smp_processor_id();
-	bool allowed = task ? cpumask_test_cpu(cpu, task->cpus_ptr) : hrtimer_shield_is_open(cpu);
+	bool allowed = cpus ? cpumask_test_cpu(cpu, cpus) : hrtimer_shield_is_open(cpu);
 
 	if (allowed && hrtimer_shield_serves(threshold, timer->level))
 		return true;
@@ -189,7 +210,7 @@ static bool hrtimer_shield_takes_timer(struct shield_take *take, struct hrtimer_
 		take->left_level = timer->level;
 		hrtimer_shield_set_offer(from, timer->level);
 	}
-	hrtimer_shield_ask(task ? task->cpus_ptr : NULL, timer->level, from->cpu);
+	hrtimer_shield_ask(cpus, timer->level, from->cpu);
 	return false;
 }
 
@@ -266,7 +287,7 @@ static bool hrtimer_shield_take_from(struct hrtimer_cpu_base *from, struct hrtim
 		hrtimer_shield_withdraw(from);
 		if (from->shielded)
 			hrtimer_shield_remove(&take, from, to->threshold);
-		if (take.nr == SHIELD_TAKE_MAX && !take.left_level)
+		if (take.nr == SHIELD_TAKE_MAX)
 			hrtimer_shield_set_offer(from, from->threshold - 1);
 		raw_spin_unlock(&from->lock);
 

@@ -117,20 +117,22 @@ static inline void hrtimer_forget_sleeper(struct hrtimer *timer)
 }
 
 /* May another CPU serve the timer? Those of the kernel itself stay where they are. */
-static inline bool hrtimer_movable(struct hrtimer *timer)
+static inline bool hrtimer_movable(const struct hrtimer_cpu_base *cpu_base, struct hrtimer *timer)
 {
 	struct task_struct *task = timershield_sleeper(timer);
 
 	if (!IS_ENABLED(CONFIG_SMP) || nr_cpu_ids == 1)
 		return false;
-	return task ? task->nr_cpus_allowed > 1 : timer->owner == TIMERSHIELD_OWNER_TASKS;
+	if (!task)
+		return timer->owner == TIMERSHIELD_OWNER_TASKS;
+	return task->nr_cpus_allowed > 1 || !cpumask_test_cpu(cpu_base->cpu, task->cpus_ptr);
 }
 
 /* A queue gets a timer, or loses it */
 static inline void hrtimer_count_in(struct hrtimer_cpu_base *cpu_base, struct hrtimer *timer)
 {
 	timer->level = timershield_timer_level(timer);
-	timer->movable = hrtimer_movable(timer);
+	timer->movable = hrtimer_movable(cpu_base, timer);
 	cpu_base->nr_movable += timer->movable;
 	hrtimer_note_sleeper(timer);
 }
@@ -147,10 +149,9 @@ static inline void hrtimer_recount(struct hrtimer_clock_base *base, struct hrtim
 	struct hrtimer_cpu_base *cpu_base = base->cpu_base;
 	bool was_movable = timer->movable;
 
-	timer->movable = hrtimer_movable(timer);
+	timer->movable = hrtimer_movable(cpu_base, timer);
 	cpu_base->nr_movable += timer->movable - was_movable;
-	if (timer->movable && !was_movable)
-		hrtimer_offer_timer(cpu_base, base, timer);
+	hrtimer_offer_timer(cpu_base, base, timer);
 }
 
 /* Add a timer; true if it may be the next event of its CPU */
