@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Preloaded: makes plain directories behave as cgroups do as far as the command needs
+ * it, and kills the process before its change number KILL_AT, from 1. A file below
+ * --root is changed when it is opened for writing: the kernel's do not go empty there.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char * const files[] = {
+	"cgroup.subtree_control", "cgroup.procs", "cpuset.cpus", "cpuset.cpus.partition",
+};
+
+#define NR_FILES (sizeof(files) / sizeof(files[0]))
+
+static void count_change(void)
+{
+	static unsigned int changes;
+	const char *at = getenv("KILL_AT");
+
+	if (at && ++changes == strtoul(at, NULL, 10))
+		raise(SIGKILL);
+}
+
+int open(const char *path, int flags, ...)
+{
+	int (*real)(const char *path, int flags, ...) = dlsym(RTLD_NEXT, "open");
+	mode_t mode = 0;
+	va_list args;
+
+	va_start(args, flags);
+	if (flags & O_CREAT)
+		mode = va_arg(args, mode_t);
+	va_end(args);
+	if (flags & (O_CREAT | O_TRUNC))
+		count_change();
+	return real(path, flags, mode);
+}
+
+/* "+cpuset" reads back as "cpuset". */
+ssize_t write(int fd, const void *buffer, size_t length)
+{
+	ssize_t (*real)(int fd, const void *buffer, size_t length) = dlsym(RTLD_NEXT, "write");
+	char link[64], path[4096];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	path[n < 0 ? 0 : n] = '\0';
+	if (!strstr(path, "/cgroup.subtree_control"))
+		return real(fd, buffer, length);
+	if (*(const char *)buffer == '+')
+		real(fd, (const char *)buffer + 1, length - 1);
+	else
+		real(fd, "\n", 1);
+	return (ssize_t)length;
+}
+
+int fsync(int fd)
+{
+	int (*real)(int fd) = dlsym(RTLD_NEXT, "fsync");
+
+	count_change();
+	return real(fd);
+}
+
+int rename(const char *from, const char *to)
+{
+	int (*real)(const char *from, const char *to) = dlsym(RTLD_NEXT, "rename");
+
+	count_change();
+	return real(from, to);
+}
+
+int unlink(const char *path)
+{
+	int (*real)(const char *path) = dlsym(RTLD_NEXT, "unlink");
+
+	count_change();
+	return real(path);
+}
+
+int mkdir(const char *path, mode_t mode)
+{
+	int (*real)(const char *path, mode_t mode) = dlsym(RTLD_NEXT, "mkdir");
+	int (*create)(const char *path, int flags, ...) = dlsym(RTLD_NEXT, "open");
+	char file[4096];
+	int ret;
+
+	count_change();
+	ret = real(path, mode);
+	for (size_t i = 0; !ret && strstr(path, "/cgroup/") && i < NR_FILES; i++) {
+		snprintf(file, sizeof(file), "%s/%s", path, files[i]);
+		close(create(file, O_WRONLY | O_CREAT, 0644));
+	}
+	return ret;
+}
+
+int rmdir(const char *path)
+{
+	int (*real)(const char *path) = dlsym(RTLD_NEXT, "rmdir");
+	int (*gone)(const char *path) = dlsym(RTLD_NEXT, "unlink");
+	char file[4096];
+
+	count_change();
+	for (size_t i = 0; i < NR_FILES; i++) {
+		snprintf(file, sizeof(file), "%s/%s", path, files[i]);
+		gone(file);
+	}
+	return real(path);
+}
