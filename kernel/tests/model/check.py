@@ -33,6 +33,8 @@ SCENARIOS = {
                        " -DOFFERED=1 -DTHRESHOLDS=2",
     "tasks may not run everywhere, 4 CPUs":
         "-DN=4 -DT=2 -DTOP=3 -DOPS=0 -DBARRED=1 -DTHRESHOLDS=203",
+    "one offer after the other, 3 CPUs":
+        "-DN=3 -DT=2 -DTOP=3 -DOPS=1 -DARM=1 -DSWITCH=0 -DALLOWED=5 -DTHRESHOLDS=303",
     "a CPU goes offline, 3 CPUs": "-DN=3 -DOPS=1 -DHOTPLUG=1 -DSWITCH=0 -DTHRESHOLDS=2",
 }
 
@@ -55,6 +57,7 @@ NOTICED_IN = {
     "NO_MIGRATION_BASE": "arming, cancelling, time passes",
     "TAKE_RUNNING": "a callback runs",
     "PINNED_ELSEWHERE": "tasks may not run everywhere, 4 CPUs",
+    "OFFER_HIDES_OTHERS": "one offer after the other, 3 CPUs",
     "NO_PASSING_ON": "a CPU goes offline, 3 CPUs",
 }
 

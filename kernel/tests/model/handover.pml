@@ -29,6 +29,7 @@
 #ifndef SPREAD
 #define SPREAD 0		/* one timer on each CPU, instead of all on CPU 0 */
 #endif
+/* ALLOWED: where the task of timer 1 may run, a mask */
 /* THRESHOLDS: those at the beginning, a digit each, the last one is CPU 0's */
 #ifndef ASKED
 #define ASKED 0			/* CPUs that have been asked already, a mask */
@@ -84,6 +85,7 @@
 #define TAKE_RUNNING 17			/* a timer whose callback runs is taken */
 #define PINNED_ELSEWHERE 18		/* a task that may run on one CPU only, not this one */
 #define NO_PASSING_ON 19		/* a CPU on its way down keeps a question to itself */
+#define OFFER_HIDES_OTHERS 20		/* nobody is asked if as high a level is on offer */
 c_decl {
 \#include <stdlib.h>
 }
@@ -183,12 +185,21 @@ inline offer(who, whose, its_level)
 	buffered_offer[who] = whose; buffered_offer_level[who] = its_level
 }
 
-/* hrtimer_shield_offer_level() */
-inline offer_level_of(who, whose, wish)
+/* hrtimer_shield_raise_offer(). @wish: 0 if nobody is to be asked */
+inline raise_offer(who, whose, wish)
 {
 	if
 	:: wish && !(offers[whose] && offer_level[whose] >= wish) -> offer(who, whose, wish)
-	:: else -> wish = 0
+	:: else -> wish = (mutation == OFFER_HIDES_OTHERS -> 0 : wish)
+	fi
+}
+
+/* The barrier that follows if something was offered */
+inline offer_mb(who)
+{
+	if
+	:: buffered_offer[who] != NONE -> smp_mb_unless(who, NO_BARRIER_IN_OFFER)
+	:: else
 	fi
 }
 
@@ -238,8 +249,8 @@ inline lock_base(who, timer, its_base)
 			 !(mutation == PINNED_ELSEWHERE && !(allowed[t] & (allowed[t] - 1))))
 
 /*
- * hrtimer_update_next_event(), hrtimer_shield_offer(). @wanted: the level that a
- * CPU is to be asked for then, 0: none.
+ * hrtimer_update_next_event(), hrtimer_shield_offer(). @wanted: the highest level
+ * that CPUs are to be asked for then, 0: none.
  */
 inline update_next_event(c, wanted)
 {
@@ -260,7 +271,7 @@ inline update_next_event(c, wanted)
 		:: else
 		fi
 	}
-	offer_level_of(c, c, wanted)
+	raise_offer(c, c, wanted)
 }
 
 /* hrtimer_shield_ask() */
@@ -286,11 +297,15 @@ inline ask_and_unlock(c, wanted)
 {
 	if
 	:: d_step { wanted ->
-		smp_mb_unless(c, NO_BARRIER_IN_OFFER);
-		if
-		:: mutation != NO_ASK -> ask(ALL, c, wanted)
-		:: else
-		fi;
+		offer_mb(c);
+		for (i : 0 .. T - 1) {
+			if
+			:: is_on(i, c) && masked_by(i, own_threshold[c]) && movable(i, c) &&
+			   expires[i] < expires_next[c] && mutation != NO_ASK ->
+				ask(allowed[i], c, level[i])
+			:: else
+			fi
+		}
 		wanted = 0;
 		release(c, c)
 	   }
@@ -608,7 +623,7 @@ inline change_level(c, t, lev, old, b, wanted)
 				if
 				:: level[t] > old && mutation != NO_OFFER_WHEN_RAISED ->
 					wanted = level[t];
-					offer_level_of(c, b, wanted)
+					raise_offer(c, b, wanted)
 				:: else
 				fi
 			:: else
@@ -621,7 +636,7 @@ inline change_level(c, t, lev, old, b, wanted)
 		if
 		:: b == c -> ask_and_unlock(c, wanted)
 		:: b != c && wanted ->
-			d_step { smp_mb(c); ask(allowed[t], b, wanted); wanted = 0 }
+			d_step { offer_mb(c); ask(allowed[t], b, wanted); wanted = 0 }
 		:: else
 		fi
 	:: else
@@ -796,6 +811,9 @@ init
 			expires[c] = 1;
 #endif
 			allowed[c] = ALL;
+#ifdef ALLOWED
+			allowed[c] = (c -> ALLOWED : ALL);
+#endif
 #if BARRED
 			select(x : 1 .. ALL);
 			allowed[c] = x;
