@@ -3,10 +3,11 @@
  * Rule R6: a wake-up that another allowed CPU could serve now is not held back
  * because this CPU is busy, and the busy CPU is not interrupted for it. What may
  * not run elsewhere waits. Two CPUs, which take turns under instruction-counted
- * time: what is checked is behaviour, and time in milliseconds.
+ * time: while one spins, the other's timers are up to 40 ms late on a stock kernel
+ * too. So CPU 0 is busy for 200 ms, and what is checked is which CPU serves.
  *
  * Tests of what must not be handed over pass where nothing is; the others fail
- * there, 50 ms late.
+ * there, 200 ms late.
  */
 #define _GNU_SOURCE
 #include "lib/file.h"
@@ -26,7 +27,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define BUSY (50 * MSEC * slowness())	/* how long CPU 0 goes on after the expiry */
+#define BUSY (200 * MSEC * slowness())	/* how long CPU 0 goes on after the expiry */
 #define ONLINE "/sys/devices/system/cpu/cpu1/online"
 
 static void allow(unsigned int cpus)
@@ -67,6 +68,16 @@ static void spin_in_window(void *argument)
 	struct situation *s = argument;
 
 	window_spin(window, s->hog_ends);
+}
+
+/*
+ * The task's own view of the interruptions (check_undisturbed()) does not count
+ * here: the turns of the other CPU are gaps in it.
+ */
+static void check_not_served_there(void)
+{
+	check(!window->foreign, "FIFO 90 on CPU 0 was interrupted by %u timers below it",
+	      window->foreign);
 }
 
 static struct situation *prepare(void)
@@ -128,7 +139,7 @@ static void wakes_on_a_cpu_that_is_free(void)
 		note("%s:", names[i]);
 		compare(allowed_on_both, (void *)api_find(names[i]), TOLERANCE_SMP);
 		window_read(window);
-		check_undisturbed(window, "FIFO 90 on CPU 0");
+		check_not_served_there();
 	}
 }
 
@@ -157,7 +168,7 @@ static void many_wake_on_a_cpu_that_is_free(void)
 {
 	compare(many_on_both, NULL, TOLERANCE_SMP);
 	window_read(window);
-	check_undisturbed(window, "FIFO 90 on CPU 0");
+	check_not_served_there();
 }
 
 /* What may run on CPU 0 only waits there, and is served as soon as it can run. */
@@ -170,7 +181,7 @@ static void check_stays(struct sleeper *sleeper, struct situation *s)
 	check(sleeper->woke <= s->hog_ends + TOLERANCE_SMP, "it ran %llu ns after the release",
 	      (unsigned long long)(sleeper->woke - s->hog_ends));
 	window_read(window);
-	check_undisturbed(window, "FIFO 90 on CPU 0");
+	check_not_served_there();
 }
 
 static void pinned_tasks_timer_stays(void)

@@ -72,16 +72,25 @@ static u64 raised_sleeper(void *argument)
 
 static void sleeper_that_is_raised_is_on_time(void)
 {
-	for (unsigned int i = 0; i <= api_count; i++) {
+	for (unsigned int i = 0; i < api_count; i++) {
 		note("%s:", nth_api(i)->name);
 		compare(raised_sleeper, (void *)nth_api(i), TOLERANCE);
 	}
 }
 
+/*
+ * A timerfd keeps the level of who has armed it, and a timeout of io_uring that of
+ * its process, until they are armed again.
+ */
+static bool follows_when_lowered(const struct api *api)
+{
+	return strncmp(api->name, "timerfd", strlen("timerfd"));
+}
+
 /* FIFO-80 sleepers are lowered to FIFO 10: they do not interrupt FIFO 50. */
 static unsigned int play_lowered_sleepers(struct window *window)
 {
-	struct sleep *sleeps = shared_memory((api_count + 1) * sizeof(*sleeps));
+	struct sleep *sleeps = shared_memory(api_count * sizeof(*sleeps));
 	unsigned int woken = 0;
 	u64 start;
 
@@ -89,9 +98,11 @@ static unsigned int play_lowered_sleepers(struct window *window)
 	window_prepare();
 	become(FIFO(99));
 	start = now() + 2 * LEAD;
-	for (unsigned int i = 0; i <= api_count; i++) {
+	for (unsigned int i = 0; i < api_count; i++) {
 		pid_t pid;
 
+		if (!follows_when_lowered(nth_api(i)))
+			continue;
 		sleeps[i].api = nth_api(i);
 		sleeps[i].s = shared_memory(sizeof(*sleeps[i].s));
 		sleeps[i].s->expiry = start + i * 200 * USEC;
@@ -102,10 +113,12 @@ static unsigned int play_lowered_sleepers(struct window *window)
 	require(now() < start, "prepared too late");
 	become(HOG_POLICY);
 	sleep_for(1);
-	window_spin(window, start + (api_count + 1) * 200 * USEC + 2 * MSEC);
+	window_spin(window, start + api_count * 200 * USEC + 2 * MSEC);
 	sleep_for(20 * MSEC * slowness());
 	window_read(window);
-	for (unsigned int i = 0; i <= api_count; i++) {
+	for (unsigned int i = 0; i < api_count; i++) {
+		if (!follows_when_lowered(nth_api(i)))
+			continue;
 		check(!sleeps[i].ret && sleeps[i].s->woke >= sleeps[i].s->expiry,
 		      "%s: lost, early, or failed", sleeps[i].api->name);
 		woken += sleeps[i].s->woke > 0;
@@ -134,7 +147,7 @@ static void sleep_far(void *argument)
 /* By every call that there is; nice values make no difference. */
 static void level_follows_a_sleepers_policy(void)
 {
-	struct sched_param param = { .sched_priority = 44 };
+	struct sched_param param;
 	u64 *expiry = shared_memory(sizeof(*expiry));
 	pid_t pid;
 	int cpu;
@@ -142,6 +155,7 @@ static void level_follows_a_sleepers_policy(void)
 	for (cpu = 0; cpu < online_cpus(); cpu++) {
 		pin(0);
 		become(FIFO(99));
+		param.sched_priority = 44;
 		*expiry = now() + FAR + cpu;
 		pid = spawn(OTHER, cpu, sleep_far, expiry);
 		await_sleep(pid);

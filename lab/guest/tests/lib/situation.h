@@ -17,9 +17,9 @@
 #define TOLERANCE (10 * USEC * slowness())
 /*
  * The CPUs of a guest with instruction-counted time take turns of 10 ms: that is
- * enough to tell a wake-up from waiting 50 ms for the end of the spinning.
+ * enough to tell a wake-up from waiting for the end of the spinning.
  */
-#define TOLERANCE_SMP (20 * MSEC * slowness())
+#define TOLERANCE_SMP (100 * MSEC * slowness())	/* half of what CPU 0 is busy for */
 #define LEAD (20 * MSEC * slowness())	/* from now to the expiry */
 #define HOG (5 * MSEC * slowness())	/* how long the hog goes on after it */
 
