@@ -158,6 +158,27 @@ static int make_group(const char *path)
 	return ret && ret != -EEXIST ? failed(ret, "%s: %s", path, strerror(-ret)) : 0;
 }
 
+/*
+ * The CPUs of a partition are not changed while it is one: Linux 6.12 may then lose
+ * count of them (a warning in update_parent_effective_cpumask()), and keep CPUs
+ * isolated when the partition has gone.
+ */
+static int set_cpus(const char *group, const char *list)
+{
+	char *path = format("%s/cpuset.cpus", group);
+	struct text now = { 0 };
+	bool same = !file_read_line(path, &now) && !strcmp(now.s, list);
+	int ret = 0;
+
+	text_free(&now);
+	free(path);
+	if (same)
+		return 0;
+	if (!change_is_listed())
+		ret = try_write(group, "cpuset.cpus.partition", "member");
+	return ret ? ret : try_write(group, "cpuset.cpus", list);
+}
+
 static int make_partition(const char *mount, const struct cpus *cpus)
 {
 	char *group = format("%s" GROUP, mount), *list = cpus_list(cpus);
@@ -170,7 +191,7 @@ static int make_partition(const char *mount, const struct cpus *cpus)
 	if (!ret)
 		ret = try_write(group, "cgroup.subtree_control", "+cpuset");
 	if (!ret)
-		ret = try_write(group, "cpuset.cpus", list);
+		ret = set_cpus(group, list);
 	if (!ret) {
 		ret = write_in(group, "cpuset.cpus.partition", "isolated");
 		if (ret)
