@@ -51,7 +51,6 @@ NOTICED_IN = {
     "REOFFER_UNLOCKED": "a CPU offers while another takes, 3 CPUs",
     "NO_ASK_FOR_LOW": "a question comes too late, 3 CPUs",
     "NO_ASK_FOR_BARRED": "tasks may not run everywhere, 4 CPUs",
-    "ONE_ASK_FOR_BARRED": "tasks may not run everywhere, 4 CPUs",
     "NO_OFFER_IN_ARM": "arming, cancelling, time passes",
     "NO_OFFER_WHEN_RAISED": "a level changes",
     "NO_MIGRATION_BASE": "arming, cancelling, time passes",

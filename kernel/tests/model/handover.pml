@@ -78,14 +78,13 @@
 #define REOFFER_UNLOCKED 10		/* it is, but after the lock was dropped */
 #define NO_ASK_FOR_LOW 11		/* nobody is asked for what ranks too low here */
 #define NO_ASK_FOR_BARRED 12		/* nor for what may not run here */
-#define ONE_ASK_FOR_BARRED 13		/* but for the first of them */
-#define NO_OFFER_IN_ARM 14		/* a timer that is masked when it is armed */
-#define NO_OFFER_WHEN_RAISED 15		/* a masked timer whose level rises */
-#define NO_MIGRATION_BASE 16		/* a timer in hand-over keeps its base */
-#define TAKE_RUNNING 17			/* a timer whose callback runs is taken */
-#define PINNED_ELSEWHERE 18		/* a task that may run on one CPU only, not this one */
-#define NO_PASSING_ON 19		/* a CPU on its way down keeps a question to itself */
-#define OFFER_HIDES_OTHERS 20		/* nobody is asked if as high a level is on offer */
+#define NO_OFFER_IN_ARM 13		/* a timer that is masked when it is armed */
+#define NO_OFFER_WHEN_RAISED 14		/* a masked timer whose level rises */
+#define NO_MIGRATION_BASE 15		/* a timer in hand-over keeps its base */
+#define TAKE_RUNNING 16			/* a timer whose callback runs is taken */
+#define PINNED_ELSEWHERE 17		/* a task that may run on one CPU only, not this one */
+#define NO_PASSING_ON 18		/* a CPU on its way down keeps a question to itself */
+#define OFFER_HIDES_OTHERS 19		/* nobody is asked if as high a level is on offer */
 c_decl {
 \#include <stdlib.h>
 }
@@ -497,11 +496,7 @@ inline take_from(c, from, taken, barred, low, wanted)
 		for (i : 0 .. T - 1) {
 			if
 			:: (barred >> i & 1) && mutation != NO_ASK_FOR_BARRED ->
-				ask(allowed[i], from, level[i]);
-				if
-				:: mutation == ONE_ASK_FOR_BARRED -> break
-				:: else
-				fi
+				ask(allowed[i], from, level[i])
 			:: (low >> i & 1) && mutation != NO_ASK_FOR_LOW ->
 				ask(allowed[i], from, level[i])
 			:: else
