@@ -18,8 +18,10 @@ INCLUDED = {
     "kernel/sched/syscalls.c": "kernel/sched/build_policy.o",
     "kernel/sched/cpu_shield.c": "kernel/sched/build_utility.o",
     "kernel/sched/cpu_shield_proc.c": "kernel/sched/build_utility.o",
+    "kernel/time/hrtimer_shield.c": "kernel/time/hrtimer.o",
+    "kernel/time/hrtimer_handover.c": "kernel/time/hrtimer.o",
 }
-FEATURES = {"TimerShield": re.compile(r"timershield|shieldqueue|^00[0-4]"),
+FEATURES = {"TimerShield": re.compile(r"timershield|hrtimer_|shieldqueue|^00[0-4]"),
             "shielded CPUs": re.compile(r"cpu_shield|^005")}
 """What belongs to which: names of new files, and of patches."""
 _SECTION = re.compile(
