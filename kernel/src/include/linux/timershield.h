@@ -75,11 +75,34 @@ static inline u8 timershield_prio_level(int prio, unsigned int policy)
  * @p: the task. Its priority may change concurrently; the caller then gets the
  *     old or the new level.
  *
- * Uses the effective priority, thus includes priority inheritance.
+ * Follows the effective priority, thus includes priority inheritance.
  */
 static inline u8 timershield_task_level(const struct task_struct *p)
 {
-	return timershield_prio_level(READ_ONCE(p->prio), READ_ONCE(p->policy));
+	return READ_ONCE(p->timershield_level);
+}
+
+/**
+ * timershield_set_task_level - a task has got a priority or policy
+ * @p: the task. Its runqueue is locked, or nobody else knows it yet.
+ */
+static inline void timershield_set_task_level(struct task_struct *p)
+{
+	WRITE_ONCE(p->timershield_level, timershield_prio_level(p->prio, p->policy));
+}
+
+/* A task is a copy of its parent, and has got a priority of its own. */
+static inline void timershield_fork(struct task_struct *p)
+{
+	timershield_set_task_level(p);
+	p->timershield_polls = false;
+	p->timershield_waking = false;
+}
+
+/* An idle task outranks no timer. */
+static inline void timershield_set_idle_level(struct task_struct *idle)
+{
+	WRITE_ONCE(idle->timershield_level, TIMERSHIELD_LEVEL_NONE);
 }
 
 /**
@@ -150,49 +173,18 @@ static __always_inline void __timershield_switch(struct hrtimer_cpu_base *cpu_ba
  */
 static __always_inline void timershield_switch(const struct task_struct *next)
 {
-	struct hrtimer_cpu_base *cpu_base;
 	u8 level;
 
 	if (!static_branch_unlikely(&timershield_enabled))
 		return;
-	level = is_idle_task(next) ? TIMERSHIELD_LEVEL_NONE :
-				     timershield_task_level(next);
-	cpu_base = this_cpu_ptr(&hrtimer_bases);
-	if (level != cpu_base->threshold)
-		__timershield_switch(cpu_base, level);
+	level = timershield_task_level(next);
+	if (level != __this_cpu_read(hrtimer_bases.threshold))
+		__timershield_switch(this_cpu_ptr(&hrtimer_bases), level);
 }
 
 void timershield_release_slow(struct hrtimer_cpu_base *cpu_base);
 void timershield_update(struct hrtimer *timer, const struct task_struct *waiter);
 u8 timershield_next_level(void);
-
-/**
- * timershield_release - a task is about to block: serve what it has masked
- * @prev: the current task
- * @may_block: it is not being preempted, so with a state other than running it
- *	       does block
- *
- * Expired timers that outrank the task that would run next are served here,
- * highest level first, which saves the interrupt that would follow the switch.
- *
- * Context: interrupts are disabled, the runqueue lock is not held.
- */
-static __always_inline void timershield_release(struct task_struct *prev, bool may_block)
-{
-	struct hrtimer_cpu_base *cpu_base;
-	struct hrtimer *timer;
-
-	if (!static_branch_unlikely(&timershield_enabled) || !may_block ||
-	    !READ_ONCE(prev->__state))
-		return;
-	/* Its priority may have changed since it armed the timer that it waits for. */
-	timer = READ_ONCE(prev->timershield_timer);
-	if (timer && unlikely(READ_ONCE(timer->level) != timershield_task_level(prev)))
-		timershield_update(timer, prev);
-	cpu_base = this_cpu_ptr(&hrtimer_bases);
-	if (cpu_base->threshold && READ_ONCE(cpu_base->masked_first))
-		timershield_release_slow(cpu_base);
-}
 
 /**
  * timershield_outranked - would a task that wakes up have to wait on a CPU?
@@ -244,6 +236,23 @@ static inline void timershield_await(struct hrtimer *timer)
 	WRITE_ONCE(current->timershield_timer, timer);
 }
 
+/**
+ * timershield_polls - does the current task block in a loop that ranks timers?
+ * @polls: it is about to, or goes on
+ *
+ * For tasks that wait for many timers. Within the loop the task has them rank
+ * at least as high as itself, after it has called this. If it gets a higher level
+ * meanwhile, it is woken, and goes through the loop again.
+ */
+static inline void timershield_polls(bool polls)
+{
+	if (polls && static_branch_unlikely(&timershield_enabled))
+		/* Its level is read afterwards. Pairs with timershield_level_changed(). */
+		smp_store_mb(current->timershield_polls, true);
+	else
+		WRITE_ONCE(current->timershield_polls, false);
+}
+
 void timershield_policy_changed(struct task_struct *p, u8 old_level);
 void timershield_thread_exit(struct task_struct *p);
 
@@ -259,13 +268,15 @@ static inline u8 timershield_process_level(const struct signal_struct *signal)
 #else
 
 static inline void timershield_switch(const struct task_struct *next) { }
-static inline void timershield_release(struct task_struct *prev, bool may_block) { }
 static inline u8 timershield_task_level(const struct task_struct *p) { return 0; }
+static inline void timershield_fork(struct task_struct *p) { }
+static inline void timershield_set_idle_level(struct task_struct *idle) { }
 static inline u8 timershield_normal_level(const struct task_struct *p) { return 0; }
 static inline bool timershield_outranked(const struct task_struct *p, int cpu) { return false; }
 static inline void timershield_own(struct hrtimer *timer, u8 level) { }
 static inline void timershield_own_update(struct hrtimer *timer, u8 level) { }
 static inline void timershield_await(struct hrtimer *timer) { }
+static inline void timershield_polls(bool polls) { }
 static inline u8 timershield_process_level(const struct signal_struct *signal) { return 0; }
 static inline void timershield_policy_changed(struct task_struct *p, u8 old_level) { }
 static inline void timershield_thread_exit(struct task_struct *p) { }

@@ -1,11 +1,49 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * TimerShield: who runs when the current task blocks?
+ * TimerShield: who runs when the current task blocks, and who has to rank anew
  */
+#include <linux/irq_work.h>
+#include <linux/llist.h>
 #include <linux/mmu_context.h>
 #include <linux/timershield.h>
 
 #include "sched.h"
+
+static void wake_pollers(struct irq_work *work);
+
+/* Tasks that poll, and have to rank their timers again */
+static DEFINE_PER_CPU(struct llist_head, pollers);
+static DEFINE_PER_CPU(struct irq_work, pollers_work) = IRQ_WORK_INIT_HARD(wake_pollers);
+
+static void wake_pollers(struct irq_work *work)
+{
+	struct task_struct *p, *next;
+
+	llist_for_each_entry_safe(p, next, llist_del_all(this_cpu_ptr(&pollers)),
+				  timershield_wake) {
+		/* From here on it can be listed again. */
+		smp_store_release(&p->timershield_waking, false);
+		wake_up_state(p, TASK_INTERRUPTIBLE);
+		put_task_struct(p);
+	}
+}
+
+/**
+ * timershield_wake_poller - the level of a task that polls has risen
+ * @p: the task, which is to be woken
+ *
+ * Context: pi_lock of @p and its runqueue are locked, so by an interrupt.
+ */
+void timershield_wake_poller(struct task_struct *p)
+{
+	/* Pairs with wake_pollers() */
+	if (smp_load_acquire(&p->timershield_waking))
+		return;
+	p->timershield_waking = true;
+	get_task_struct(p);
+	if (llist_add(&p->timershield_wake, this_cpu_ptr(&pollers)))
+		irq_work_queue(this_cpu_ptr(&pollers_work));
+}
 
 static u8 rt_next_level(struct rq *rq, struct task_struct *curr)
 {

@@ -17,6 +17,7 @@ static struct task_struct *a_task(struct kunit *test, int policy, int prio)
 	KUNIT_ASSERT_NOT_NULL(test, p);
 	p->policy = policy;
 	p->prio = prio;
+	timershield_set_task_level(p);
 	return p;
 }
 
@@ -77,7 +78,16 @@ static void a_boosted_task_has_the_level_of_its_effective_priority(struct kunit 
 	struct task_struct *p = a_task(test, SCHED_NORMAL, NICE_TO_PRIO(0));
 
 	p->prio = MAX_RT_PRIO - 1 - 90;
+	timershield_set_task_level(p);
 	KUNIT_EXPECT_EQ(test, timershield_task_level(p), 92);
+}
+
+static void an_idle_task_outranks_nothing(struct kunit *test)
+{
+	struct task_struct *p = a_task(test, SCHED_NORMAL, NICE_TO_PRIO(0));
+
+	timershield_set_idle_level(p);
+	KUNIT_EXPECT_EQ(test, timershield_task_level(p), TIMERSHIELD_LEVEL_NONE);
 }
 
 static void a_timer_without_owner_is_critical(struct kunit *test)
@@ -95,8 +105,9 @@ static void a_timer_armed_for_a_task_keeps_its_level(struct kunit *test)
 	struct hrtimer timer;
 
 	hrtimer_init_on_stack(&timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
-	timershield_own(&timer, p);
+	timershield_own(&timer, timershield_task_level(p));
 	p->prio = MAX_RT_PRIO - 1 - 50;
+	timershield_set_task_level(p);
 	KUNIT_EXPECT_EQ(test, timershield_timer_level(&timer), 42);
 	destroy_hrtimer_on_stack(&timer);
 }
@@ -110,6 +121,7 @@ static void a_sleeper_has_the_level_of_its_task(struct kunit *test)
 	sl.task = p;
 	KUNIT_EXPECT_EQ(test, timershield_timer_level(&sl.timer), 42);
 	p->prio = MAX_RT_PRIO - 1 - 50;
+	timershield_set_task_level(p);
 	KUNIT_EXPECT_EQ(test, timershield_timer_level(&sl.timer), 52);
 	sl.task = NULL;
 	KUNIT_EXPECT_EQ(test, timershield_timer_level(&sl.timer), TIMERSHIELD_LEVEL_CRITICAL);
@@ -122,6 +134,7 @@ static struct kunit_case timershield_test_cases[] = {
 	KUNIT_CASE(nice_values_share_a_level),
 	KUNIT_CASE(sched_idle_ranks_below_fair_and_above_nothing),
 	KUNIT_CASE(a_boosted_task_has_the_level_of_its_effective_priority),
+	KUNIT_CASE(an_idle_task_outranks_nothing),
 	KUNIT_CASE(a_timer_without_owner_is_critical),
 	KUNIT_CASE(a_timer_armed_for_a_task_keeps_its_level),
 	KUNIT_CASE(a_sleeper_has_the_level_of_its_task),
