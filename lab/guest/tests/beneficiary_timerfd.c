@@ -195,6 +195,23 @@ static void ranks_with_a_late_waiter(void)
 	compare(waiter_last, (void *)&ways[test_argument()], TOLERANCE);
 }
 
+/* An ordinary task waits already when it becomes FIFO 80. */
+static u64 waiter_raised(void *argument)
+{
+	struct timerfd_wait *wait = new_wait(argument);
+	pid_t pid = spawn(OTHER, test_cpu, wait_for_timerfd, wait);
+
+	await_sleep(pid);
+	arm(wait);
+	require(!set_policy(pid, ABOVE), "the waiter cannot be raised");
+	return situation_lateness(wait->s);
+}
+
+static void follows_a_waiter_that_is_raised(void)
+{
+	compare(waiter_raised, (void *)&ways[test_argument()], TOLERANCE);
+}
+
 /*
  * FIFO 80 waits for an epoll set already when an ordinary task puts a pending
  * timerfd into it.
@@ -363,6 +380,12 @@ int main(int argc, char **argv)
 		{ "late_nested_epoll", ranks_with_a_late_waiter, 4 },
 		{ "late_nested_epoll_filled_last", ranks_with_a_late_waiter, 5 },
 		{ "late_poll_of_epoll", ranks_with_a_late_waiter, 6 },
+		{ "raised_in_read", follows_a_waiter_that_is_raised, 0 },
+		{ "raised_in_poll", follows_a_waiter_that_is_raised, 1 },
+		{ "raised_in_select", follows_a_waiter_that_is_raised, 2 },
+		{ "raised_in_epoll", follows_a_waiter_that_is_raised, 3 },
+		{ "raised_in_nested_epoll", follows_a_waiter_that_is_raised, 4 },
+		{ "raised_in_poll_of_epoll", follows_a_waiter_that_is_raised, 6 },
 		TEST(joins_a_set_that_is_waited_for),
 		TEST(joins_a_nested_set_that_is_waited_for),
 		TEST(a_second_waiter_raises_it),
