@@ -21,7 +21,7 @@ DEBIAN_SOURCE = Path("/usr/src/linux-source-6.12.tar.xz")
 ARCHES = ("x86_64", "arm64")
 FLAVOURS = ("rt", "preempt")
 VARIANTS = ("stock", "shielded", "debug")
-FEATURES = ("network",)
+FEATURES = ("network", "kvm")
 """What a kernel may have on top, as the last word of its name: fragments of the same names."""
 TARGET = {"x86_64": "bzImage", "arm64": "Image"}
 IMAGE = {"x86_64": "arch/x86/boot/bzImage", "arm64": "arch/arm64/boot/Image"}
