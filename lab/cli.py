@@ -2,6 +2,7 @@
 """The ``lab`` command: builds kernels, boots guests, runs experiments, draws reports."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -293,10 +294,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser().parse_args(argv)
     try:
         status: int = arguments.run(arguments)
+        sys.stdout.flush()
         return status
     except LabError as error:
         print(f"lab: {error}", file=sys.stderr)
         return 1
+    except BrokenPipeError:
+        # whoever reads has enough; Python is not to complain when it flushes at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
     except KeyboardInterrupt:
         print("lab: interrupted", file=sys.stderr)
         return 130
