@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -157,6 +158,51 @@ static void levels_survive(void)
 	set_online(true);
 }
 
+struct reading {
+	int fd;
+	u64 expiry;
+};
+
+static void arm_timerfd(void *argument)
+{
+	struct reading *reading = argument;
+	struct itimerspec setting = { .it_value = to_timespec(reading->expiry) };
+
+	timerfd_settime(reading->fd, TFD_TIMER_ABSTIME, &setting, NULL);
+}
+
+static void read_timerfd(void *argument)
+{
+	struct reading *reading = argument;
+	u64 count;
+
+	read(reading->fd, &count, sizeof(count));
+}
+
+/* A timerfd that ranks with its reader still does when it has moved. */
+static void readers_level_survives(void)
+{
+	static const struct policy policy = { .policy = SCHED_FIFO, .priority = 33 };
+	struct reading *reading = shared_memory(sizeof(*reading));
+	pid_t reader;
+	int level;
+
+	prepare();
+	reading->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	reading->expiry = now() + 3600 * SEC;
+	waitpid(spawn(OTHER, 1, arm_timerfd, reading), NULL, 0);
+	reader = spawn(policy, 0, read_timerfd, reading);
+	await_sleep(reader);
+	for (unsigned int round = 0; round < 2; round++) {
+		level = timer_level("timerfd_tmrproc", reading->expiry);
+		check(level == (int)policy_level(policy), "level %d %s its CPU went, expected %u",
+		      level, round ? "after" : "before", policy_level(policy));
+		set_online(false);
+	}
+	kill(reader, SIGKILL);
+	set_online(true);
+}
+
 /* On a CPU that came back, the shield works as before. */
 static void cpu_that_came_back_masks(void)
 {
@@ -206,6 +252,7 @@ int main(int argc, char **argv)
 		TEST(cpu_goes_with_masked_timers),
 		TEST(cpu_goes_with_pending_timers),
 		TEST(levels_survive),
+		TEST(readers_level_survives),
 		TEST(cpu_that_came_back_masks),
 		TEST(cpu_that_came_back_follows_the_switch),
 	};

@@ -254,19 +254,10 @@ static void hrtimer_shield_add(struct shield_take *take, struct hrtimer_cpu_base
 	for (unsigned int i = 0; i < take->nr; i++) {
 		struct hrtimer *timer = take->timers[i];
 		struct hrtimer_clock_base *base = &to->clock_base[take->base[i]];
-		u8 level = timer->level;
 
 		WRITE_ONCE(timer->base, base);
 		trace_timershield_handover(timer, from, to->cpu);
-		enqueue_hrtimer(timer, base, HRTIMER_MODE_ABS, true);
-		/*
-		 * Its task's priority may have changed while nobody knew the timer.
-		 * Pairs with timershield_level_changed().
-		 */
-		smp_mb();
-		if (timershield_sleeper(timer))
-			level = timershield_timer_level(timer);
-		hrtimer_shield_set_level(base, timer, level);
+		hrtimer_requeue(timer, base);
 	}
 	this_cpu_ptr(&timershield_stats)->taken += take->nr;
 	if (!to->hang_detected)

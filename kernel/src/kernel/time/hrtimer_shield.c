@@ -340,6 +340,28 @@ static void hrtimer_shield_set_level(struct hrtimer_clock_base *base, struct hrt
 		irq_work_queue_on(per_cpu_ptr(&hrtimer_shield_looks, cpu_base->cpu), cpu_base->cpu);
 }
 
+/*
+ * Add a timer that was taken out of another CPU's queue. It still ranks with those
+ * who wait for it. Both bases are locked, or who wants to lock it spins.
+ */
+static void __maybe_unused hrtimer_requeue(struct hrtimer *timer,
+					   struct hrtimer_clock_base *base)
+{
+	u8 level = timer->level;
+
+	enqueue_hrtimer(timer, base, HRTIMER_MODE_ABS, true);
+	if (!hrtimer_shielded(base->cpu_base))
+		return;
+	/*
+	 * Its task's priority may have changed while nobody knew the timer.
+	 * Pairs with timershield_level_changed().
+	 */
+	smp_mb();
+	if (timershield_sleeper(timer))
+		level = timershield_timer_level(timer);
+	hrtimer_shield_set_level(base, timer, level);
+}
+
 /**
  * timershield_update - the task that a timer is for has changed
  * @timer: the timer. It may be enqueued, expire or be initialized anew meanwhile.
@@ -477,6 +499,11 @@ unlock:
 	retrigger_next_event(NULL);
 }
 #else
+static inline void hrtimer_requeue(struct hrtimer *timer, struct hrtimer_clock_base *base)
+{
+	enqueue_hrtimer(timer, base, HRTIMER_MODE_ABS, true);
+}
+
 static inline void hrtimer_shield_run_queues(struct hrtimer_cpu_base *cpu_base, ktime_t now,
 					     unsigned long flags) { }
 static inline ktime_t hrtimer_shield_hang(struct hrtimer_cpu_base *cpu_base, ktime_t now,
