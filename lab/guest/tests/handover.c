@@ -137,7 +137,7 @@ static void wakes_on_a_cpu_that_is_free(void)
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(names); i++) {
 		note("%s:", names[i]);
-		compare(allowed_on_both, (void *)api_find(names[i]), TOLERANCE_SMP);
+		compare_smp(allowed_on_both, (void *)api_find(names[i]), TOLERANCE_SMP);
 		window_read(window);
 		check_not_served_there();
 	}
@@ -166,7 +166,7 @@ static u64 many_on_both(void *argument)
 
 static void many_wake_on_a_cpu_that_is_free(void)
 {
-	compare(many_on_both, NULL, TOLERANCE_SMP);
+	compare_smp(many_on_both, NULL, TOLERANCE_SMP);
 	window_read(window);
 	check_not_served_there();
 }

@@ -46,24 +46,28 @@ u64 situation_lateness(struct situation *s)
 	return late;
 }
 
-void compare(u64 (*situation)(void *argument), void *argument, u64 tolerance)
+void compare_smp(u64 (*situation)(void *argument), void *argument, u64 tolerance)
 {
 	u64 off, on;
 
-	/* What serves the timers is not to wait for the hog, on stock neither. */
-	if (kernel_is_rt())
-		set_softirq_threads(FIFO(98));
 	shield_set(false);
 	situation(argument);
 	off = situation(argument);
 	shield_set(true);
 	on = situation(argument);
-	if (kernel_is_rt())
-		set_softirq_threads(OTHER);
 	note("%llu ns late, %llu with the shield off", (unsigned long long)on,
 	     (unsigned long long)off);
 	check(on <= off + tolerance, "%llu ns late, %llu with the shield off",
 	      (unsigned long long)on, (unsigned long long)off);
+}
+
+void compare(u64 (*situation)(void *argument), void *argument, u64 tolerance)
+{
+	if (kernel_is_rt())
+		set_softirq_threads(FIFO(98));
+	compare_smp(situation, argument, tolerance);
+	if (kernel_is_rt())
+		set_softirq_threads(OTHER);
 }
 
 void expect_level(const char *function, u64 expiry, unsigned int level, const char *when)
