@@ -120,14 +120,12 @@ static inline u8 timershield_normal_level(const struct task_struct *p)
 extern struct cpumask timershield_offers;
 void __timershield_fell(u8 level);
 
-/*
- * This CPU's threshold has fallen: it might serve timers that others mask. The
- * barrier pairs with that in hrtimer_shield_offer().
- */
+/* This CPU's threshold has fallen: it might serve timers that others mask. */
 static __always_inline void timershield_fell(u8 level)
 {
 	if (nr_cpu_ids == 1)
 		return;
+	/* Pairs with hrtimer_shield_set_offer() */
 	smp_mb();
 	if (unlikely(!cpumask_empty(&timershield_offers)))
 		__timershield_fell(level);
