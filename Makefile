@@ -41,7 +41,7 @@ kernel:
 #:                  KERNELS=x86_64-preempt, arm64, all …: on which kernels (x86_64);
 #:                  QUICK=1: a tenth of the samples
 evaluate:
-	@lab/setup x86_64 $(if $(KERNELS),arm64)
+	@lab/setup evaluate x86_64 $(if $(KERNELS),arm64)
 	@$(LAB) evaluate $(if $(QUICK),--quick) $(if $(KERNELS),--kernels $(KERNELS))
 
 #: make soak        timer churn on the debug kernels for SECONDS of guest time
