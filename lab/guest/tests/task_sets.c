@@ -12,7 +12,9 @@
  * rank at least as high: the time that the CPU spent with lower-ranking tasks,
  * or idle, while the task was due. The kernel's own record of context switches
  * tells. That is what the shield must not increase: lateness itself depends on
- * which task happens to come first.
+ * which task happens to come first. So does which of two ordinary tasks does,
+ * SCHED_IDLE ones among them; and where a time-out is relative, when it begins:
+ * due is what the timer was armed for.
  */
 #define _GNU_SOURCE
 #include "lib/api.h"
@@ -82,6 +84,15 @@ static struct {
 		int priority;		/* the kernel's: 99 - real-time priority */
 	} at[SWITCHES];
 } switches;
+
+/* The record of timers armed: by PID, for EXPIRES on the timer's clock. */
+static struct {
+	unsigned int count;
+	struct {
+		pid_t pid;
+		u64 expires;
+	} at[SWITCHES];
+} starts;
 
 static struct policy random_policy(u64 *random)
 {
@@ -194,15 +205,33 @@ static void play(struct set *set)
 		;
 }
 
+/* "   comm-7   [000] ... 12.345678: hrtimer_start: ... expires=12345678901 ..." */
+static void read_start(const char *line, const char *event)
+{
+	const char *expires = strstr(event, " expires="), *pid = strstr(line, " [");
+
+	if (!expires || !pid || starts.count == SWITCHES)
+		return;
+	while (pid > line && pid[-1] == ' ')
+		pid--;
+	while (pid > line && pid[-1] != '-')
+		pid--;
+	starts.at[starts.count].pid = atoi(pid);
+	starts.at[starts.count++].expires = strtoull(expires + strlen(" expires="), NULL, 10);
+}
+
 /* " ... 12.345678: sched_switch: ... ==> next_comm=a b next_pid=7 next_prio=49" */
-static void read_switch(char *line, void *argument)
+static void read_event(char *line, void *argument)
 {
 	char *event = strstr(line, ": sched_switch: ");
+	char *start = strstr(line, ": hrtimer_start: ");
 	char *next, *time = event;
 	u64 seconds, micros;
 	int priority;
 	pid_t pid;
 
+	if (start)
+		read_start(line, start);
 	if (!event || switches.count == SWITCHES)
 		return;
 	while (time > line && time[-1] != ' ')
@@ -249,23 +278,46 @@ static unsigned int running_level(const struct set *set, unsigned int number, u6
 	       priority < 100 ? LEVEL_FIFO + 99 - priority : LEVEL_FAIR;
 }
 
+/*
+ * For when the timer of JOB was armed, on CLOCK_MONOTONIC: later than it was due if
+ * others ran while the task worked out for how long to wait.
+ */
+static u64 armed_for(const struct task *task, const struct job *job)
+{
+	u64 due = job->due;
+
+	for (unsigned int i = 0; i < starts.count; i++) {
+		u64 expires = starts.at[i].expires;
+
+		if (starts.at[i].pid == task->pid && expires > due && expires <= job->woke)
+			due = expires;
+	}
+	return due;
+}
+
+/* How levels compare when it is the kernel's choice which task comes first */
+static unsigned int rank(unsigned int level)
+{
+	return level == LEVEL_IDLE ? LEVEL_FAIR : level;
+}
+
 /* How long lower-ranking tasks ran, or none, between JOB's expiry and its wake-up. */
 static u64 unexplained(const struct set *set, const struct task *task, const struct job *job)
 {
-	u64 sum = 0;
+	u64 sum = 0, due = armed_for(task, job);
 
 	for (unsigned int i = 0; i < switches.count; i++) {
 		u64 from = switches.at[i].time;
 		u64 to = i + 1 < switches.count ? switches.at[i + 1].time : job->woke;
 
-		if (from < job->due)
-			from = job->due;
+		if (from < due)
+			from = due;
 		if (to > job->woke)
 			to = job->woke;
 		/* While a priority changes, either value may count. */
 		if (from < to && switches.at[i].pid != task->pid &&
-		    running_level(set, i, from) < level_at(set, task, job->due) &&
-		    running_level(set, i, to) < level_at(set, task, job->woke))
+		    rank(running_level(set, i, from)) < rank(level_at(set, task, due)) &&
+		    rank(running_level(set, i, to)) < rank(level_at(set, task, job->woke)))
 			sum += to - from;
 	}
 	return sum;
@@ -306,12 +358,13 @@ static void run_set(void)
 	trace_prepare();
 	require(!file_write("/sys/kernel/tracing/trace_clock", "mono"), "no mono trace clock");
 	trace_enable("sched/sched_switch");
+	trace_enable("timer/hrtimer_start");
 	pin(0);
 	become(FIFO(98));
 	set = random_set(number);
 	play(set);
 	become(OTHER);
-	trace_for_each(read_switch, NULL);
+	trace_for_each(read_event, NULL);
 	require(switches.count && switches.count < SWITCHES, "%u switches recorded",
 		switches.count);
 	report(file, number, set);

@@ -46,13 +46,24 @@ static struct timespec time_until(u64 expiry, u64 *due)
 	return to_timespec(units_until(expiry, 1, due));
 }
 
-/* The time on CLOCK that CLOCK_MONOTONIC calls EXPIRY, or later by a clock read. */
+/*
+ * The time on CLOCK that CLOCK_MONOTONIC calls EXPIRY, or later by a clock read: of
+ * a few pairs of reads the closest, as others may run between the two.
+ */
 static struct timespec time_on(clockid_t clock, u64 expiry, u64 *due)
 {
-	u64 monotonic = now();
+	u64 offset = 0, closest = ~0ULL;
 
+	for (unsigned int i = 0; i < 3; i++) {
+		u64 monotonic = now(), other = clock_now(clock), apart = now() - monotonic;
+
+		if (apart < closest) {
+			closest = apart;
+			offset = other - monotonic;
+		}
+	}
 	*due = expiry;
-	return to_timespec(clock_now(clock) + (expiry - monotonic));
+	return to_timespec(expiry + offset);
 }
 
 static int sleep_on(clockid_t clock, u64 expiry, u64 *due)
