@@ -26,7 +26,7 @@ WINDOW = r"__(x64|arm64)_sys_getitimer"
 """The system call by which a guest program begins and ends what is recorded: nothing else in a
 guest of the lab uses it."""
 INTERRUPTS = r"asm_sysvec_\w+|asm_common_interrupt|el1h_64_irq"
-COLUMNS = ("window", "span", "begin", "instructions")
+COLUMNS = ("window", "span", "cpu", "begin", "instructions")
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,8 @@ class Span:
     """From the first instruction of a function until it has returned, or another is entered.
 
     Names are regular expressions for symbols: gcc appends things like ``.isra.0`` to some. With
-    several matches the span is that of any of them. Only direct calls count.
+    several matches the span is that of any of them. Only direct calls count, unless there are
+    none: then the span ends before the function's own return instructions.
     """
 
     name: str
@@ -43,6 +44,8 @@ class Span:
     """Empty: until ``entered`` returns."""
     optional: bool = False
     """Whether a kernel may do without it; otherwise that is an error."""
+    through: str = ""
+    """Interrupts that are part of it; it is given up when others come."""
 
 
 @dataclass
@@ -54,6 +57,8 @@ class _Code:
     """Function -> addresses of instructions behind its calls."""
     jumps: dict[str, set[str]] = field(default_factory=dict)
     """Function -> those that end by jumping to it."""
+    leaves: dict[str, list[int]] = field(default_factory=dict)
+    """Function -> addresses of the instructions by which it returns, or jumps to another."""
 
     def exits(self, name: str, seen: frozenset[str] = frozenset()) -> set[int]:
         """Where execution goes on when ``name`` has returned."""
@@ -83,6 +88,7 @@ def _read_code(kernel: Kernel) -> _Code:
     code = _Code(symbols)
     call = re.compile(r"^[0-9a-f]+:\s+(?:call|callq|bl)\s+(?:0x)?[0-9a-f]+ <([^+>]+)>")
     jump = re.compile(r"^[0-9a-f]+:\s+(?:jmp|jmpq|b)\s+(?:0x)?[0-9a-f]+ <([^+>]+)>")
+    leave = re.compile(r"^[0-9a-f]+:\s+(?:bnd )?retq?\b")
     function = re.compile(r"^[0-9a-f]+ <([^>]+)>:")
     instruction = re.compile(r"^([0-9a-f]+):")
     pending = current = ""
@@ -101,6 +107,10 @@ def _read_code(kernel: Kernel) -> _Code:
                 pending = found[1]
             elif (found := jump.match(line)) and found[1] != current:
                 code.jumps.setdefault(found[1], set()).add(current)
+                if found[1] != f"{current}.cold":
+                    code.leaves.setdefault(current, []).append(int(line.split(":")[0], 16))
+            elif leave.match(line):
+                code.leaves.setdefault(current, []).append(int(line.split(":")[0], 16))
     if objdump.returncode:
         raise LabError(f"{image}: objdump failed with status {objdump.returncode}")
     return code
@@ -111,11 +121,14 @@ def marks(code: _Code, spans: Sequence[Span]) -> list[str]:
     lines = [f"w {code.symbols[n]:x} 0" for n in code.matching(WINDOW)]
     if not lines:
         raise LabError("this kernel has no getitimer(): nothing would begin the recording")
-    lines += [f"i {code.symbols[n]:x} 0" for n in code.matching(INTERRUPTS)]
+    interrupts = code.matching(INTERRUPTS)
     for number, span in enumerate(spans):
         entered = code.matching(span.entered)
-        ended = [code.symbols[n] for n in code.matching(span.until)] if span.until else [
-            a for n in entered for a in sorted(code.exits(n))]
+        if span.until:
+            ended = [code.symbols[n] for n in code.matching(span.until)]
+        else:
+            ended = [a for n in entered
+                     for a in sorted(code.exits(n)) or code.leaves.get(n, [])]
         if not (entered and ended):
             if span.optional:
                 continue
@@ -123,6 +136,8 @@ def marks(code: _Code, spans: Sequence[Span]) -> list[str]:
                            "compiler may have inlined it")
         lines += [f"e {code.symbols[n]:x} {number:x}" for n in entered]
         lines += [f"x {a:x} {number:x}" for a in ended]
+        within_it = code.matching(span.through) if span.through else []
+        lines += [f"i {code.symbols[n]:x} {number:x}" for n in interrupts if n not in within_it]
     return lines
 
 
@@ -159,7 +174,7 @@ class Watch:
         return ("-plugin", f"{plugin},marks={path},out={self.directory / 'spans'}")
 
     def samples(self) -> Table:
-        """Every span that was recorded: window, span (its number), begin, instructions."""
+        """Every span that was recorded: window, span (its number), cpu, begin, instructions."""
         path = self.directory / "spans"
         if path.stat().st_size:
             rows = np.loadtxt(path, delimiter=",", dtype=np.int64, ndmin=2)
@@ -169,7 +184,7 @@ class Watch:
 
 
 def within(inner: Table, outer: Table) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
-    """Which of the ``outer`` spans contain one of ``inner``; both in one window."""
+    """Which of the ``outer`` spans contain one of ``inner``; both in one window, on one CPU."""
     begins = np.sort(inner["begin"])
     first = np.searchsorted(begins, outer["begin"])
     inside = np.append(begins, np.iinfo(np.int64).max)[first]
@@ -178,10 +193,10 @@ def within(inner: Table, outer: Table) -> "np.ndarray[tuple[int], np.dtype[np.bo
 
 def csv(table: Table, spans: Sequence[Span]) -> str:
     """The samples of one window, with the spans' names."""
-    lines = ["span,begin,instructions"]
+    lines = ["span,cpu,begin,instructions"]
     lines += [
-        f"{spans[s].name},{b},{n}"
-        for s, b, n in zip(table["span"], table["begin"], table["instructions"], strict=True)
+        f"{spans[s].name},{c},{b},{n}"
+        for s, c, b, n in zip(*(table[name] for name in COLUMNS[1:]), strict=True)
     ]
     return "\n".join(lines) + "\n"
 

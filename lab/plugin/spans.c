@@ -13,15 +13,17 @@
  *
  *	e ADDRESS SPAN	the span begins here
  *	x ADDRESS SPAN	and ends here
- *	i ADDRESS 0	spans that are open here are given up (interrupts)
+ *	i ADDRESS SPAN	and is given up if it is open here (interrupts)
  *	w ADDRESS 0	recording begins, and the next time ends, here
  *
- * The output has a line "WINDOW,SPAN,BEGIN,INSTRUCTIONS" for each span: which of
- * the recordings it was in, and how many kernel instructions had been executed
- * since the guest's start. A span that is begun again, or given up, is not in it.
+ * The output has a line "WINDOW,SPAN,CPU,BEGIN,INSTRUCTIONS" for each span: which of
+ * the recordings it was in, on which virtual CPU, and how many kernel instructions
+ * that one had executed since the guest's start. A span that is begun again, given
+ * up, or ends on another CPU is not in it.
  *
- * One virtual CPU only. QEMU's header for plugins is in few distributions; what is
- * declared here is the part of its interface that has been the same since 6.0.
+ * Virtual CPUs have to take turns, as they do with -icount. QEMU's header for
+ * plugins is in few distributions; what is declared here is the part of its
+ * interface that has been the same since 6.0.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -31,6 +33,7 @@
 #define EXPORT __attribute__((visibility("default")))
 #define MAX_MARKS 4096
 #define MAX_SPANS 32
+#define MAX_CPUS 8
 #define KERNEL_BIT (1ull << 63)
 
 typedef uint64_t qemu_plugin_id_t;
@@ -68,10 +71,14 @@ struct span {
 	int open;
 };
 
+struct cpu {
+	uint64_t executed;
+	struct span spans[MAX_SPANS];
+};
+
 static struct mark marks[MAX_MARKS];
 static int mark_count;
-static struct span spans[MAX_SPANS];
-static uint64_t executed;
+static struct cpu cpus[MAX_CPUS];
 static unsigned int windows;	/* odd: recording */
 static FILE *out;
 
@@ -87,13 +94,15 @@ static int compare_marks(const void *_a, const void *_b)
 
 static void close_spans(void)
 {
-	for (int i = 0; i < MAX_SPANS; i++)
-		spans[i].open = 0;
+	for (int i = 0; i < MAX_CPUS; i++)
+		for (int j = 0; j < MAX_SPANS; j++)
+			cpus[i].spans[j].open = 0;
 }
 
-static void pass(const struct mark *mark)
+static void pass(unsigned int vcpu, const struct mark *mark)
 {
-	struct span *span = &spans[mark->span];
+	struct span *span = &cpus[vcpu].spans[mark->span];
+	uint64_t executed = cpus[vcpu].executed;
 
 	switch (mark->kind) {
 	case 'e':
@@ -102,32 +111,36 @@ static void pass(const struct mark *mark)
 		break;
 	case 'x':
 		if (span->open)
-			fprintf(out, "%u,%u,%llu,%llu\n", windows / 2, mark->span,
+			fprintf(out, "%u,%u,%u,%llu,%llu\n", windows / 2, mark->span, vcpu,
 				(unsigned long long)span->begin,
 				(unsigned long long)(executed - span->begin));
 		span->open = 0;
 		break;
-	case 'w':
-		windows++;
-		/* fall through */
+	case 'i':
+		span->open = 0;
+		break;
 	default:
+		windows++;
 		close_spans();
 	}
 }
 
 static void on_instruction(unsigned int vcpu, void *data)
 {
-	executed++;
+	if (vcpu < MAX_CPUS)
+		cpus[vcpu].executed++;
 }
 
 static void on_mark(unsigned int vcpu, void *data)
 {
 	const struct mark *mark = data;
 
+	if (vcpu >= MAX_CPUS)
+		return;
 	for (uint64_t address = mark->address;
 	     mark < marks + mark_count && mark->address == address; mark++)
-		pass(mark);
-	executed++;
+		pass(vcpu, mark);
+	cpus[vcpu].executed++;
 }
 
 static struct mark *find_mark(uint64_t address)

@@ -24,7 +24,7 @@ def code() -> spans._Code:
 
 def test_a_span_ends_behind_every_call_of_the_function() -> None:
     lines = spans.marks(code(), [Span("a", "add")])
-    assert lines == ["w 500 0", "i 600 0", "e 200 0", "x 105 0", "x 10a 0"]
+    assert lines == ["w 500 0", "e 200 0", "x 105 0", "x 10a 0", "i 600 0"]
 
 
 def test_a_function_that_is_jumped_to_returns_where_the_jumping_one_would() -> None:
@@ -44,7 +44,20 @@ def test_a_missing_function_is_an_error_unless_it_may_be_missing() -> None:
         spans.marks(code(), [Span("n", "nowhere")])
     with pytest.raises(LabError, match="inlined"):
         spans.marks(code(), [Span("l", "lonely")])
-    assert spans.marks(code(), [Span("n", "nowhere", optional=True)]) == ["w 500 0", "i 600 0"]
+    assert spans.marks(code(), [Span("n", "nowhere", optional=True)]) == ["w 500 0"]
+
+
+def test_a_function_that_only_pointers_call_ends_at_its_own_returns() -> None:
+    by_pointer = code()
+    by_pointer.leaves["lonely"] = [0x710, 0x720]
+    by_pointer.leaves["add"] = [0x210]
+    assert spans.marks(by_pointer, [Span("l", "lonely")])[1:4] == ["e 700 0", "x 710 0", "x 720 0"]
+    assert "x 210 0" not in spans.marks(by_pointer, [Span("a", "add")])
+
+
+def test_interrupts_may_be_part_of_a_span() -> None:
+    lines = spans.marks(code(), [Span("a", "add"), Span("b", "add", through="asm_sysvec_.*")])
+    assert [line for line in lines if line[0] == "i"] == ["i 600 0"]
 
 
 def table(*rows: tuple[int, int]) -> dict[str, "np.ndarray[tuple[int, int], np.dtype[np.int64]]"]:
@@ -69,7 +82,7 @@ typedef void (*vcpu_cb)(unsigned int, void *);
 typedef void (*tb_cb)(uint64_t, void *);
 typedef void (*exit_cb)(uint64_t, void *);
 static tb_cb translate; static exit_cb leave; static vcpu_cb cb; static void *data;
-static uint64_t at;
+static uint64_t at; static unsigned int vcpu;
 void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t id, tb_cb f) { translate = f; }
 void qemu_plugin_register_atexit_cb(uint64_t id, exit_cb f, void *d) { leave = f; }
 void qemu_plugin_register_vcpu_insn_exec_cb(void *i, vcpu_cb f, int flags, void *d)
@@ -79,7 +92,7 @@ void *qemu_plugin_tb_get_insn(const void *tb, size_t i) { return &at; }
 uint64_t qemu_plugin_insn_vaddr(const void *insn) { return at; }
 int qemu_plugin_install(uint64_t id, const void *info, int argc, char **argv);
 static void run(uint64_t address)
-{ at = address; cb = 0; translate(1, 0); if (cb) cb(0, data); }
+{ at = address; cb = 0; translate(1, 0); if (cb) cb(vcpu, data); }
 int main(int argc, char **argv)
 {
 	const uint64_t k = 0xffffffff80000000;
@@ -91,6 +104,9 @@ int main(int argc, char **argv)
 	run(k + 0x1); run(k + 0x10); run(k + 0x20);	/* between windows */
 	run(k + 0x1);					/* window 1 begins */
 	run(k + 0x10); run(k + 0x10); run(k + 0x13); run(k + 0x20); run(k + 0x20);
+	run(k + 0x10); vcpu = 1; run(k + 0x12); run(k + 0x20);	/* another CPU in between */
+	run(k + 0x30); run(k + 0x10); run(k + 0x20);
+	vcpu = 0; run(k + 0x20);
 	leave(1, 0);
 	return 0;
 }
@@ -100,14 +116,15 @@ int main(int argc, char **argv)
                     str(program)], check=True)
     (tmp_path / "marks").write_text(
         "x ffffffff80000020 2\ne ffffffff80000010 2\n"
-        "i ffffffff80000030 0\nw ffffffff80000001 0\n")
+        "i ffffffff80000030 2\nw ffffffff80000001 0\n")
     watch = spans.Watch([Span("a", "a"), Span("b", "b"), Span("c", "c")], tmp_path)
     subprocess.run([str(program), f"marks={tmp_path}/marks", f"out={tmp_path}/spans"], check=True)
     samples = watch.samples()
-    assert list(samples["window"]) == [0, 1]
+    assert list(samples["window"]) == [0, 1, 1, 1]
     # user space (0x11) does not count; a span that begins anew counts from there
-    assert list(samples["instructions"]) == [3, 2]
-    assert "c,3,3" in spans.csv(spans.select(samples, samples["window"] == 0), watch.spans)
+    assert list(samples["instructions"]) == [3, 2, 1, 1]
+    assert list(samples["cpu"]) == [0, 0, 1, 0]
+    assert "c,0,3,3" in spans.csv(spans.select(samples, samples["window"] == 0), watch.spans)
 
 
 def test_no_samples_are_no_error(tmp_path: Path) -> None:
