@@ -17,6 +17,13 @@ def percentile(samples: Samples, percent: float) -> float:
     return float(ordered[max(rank, 1) - 1])
 
 
+def middle_mean(samples: Samples) -> float:
+    """The mean of what lies between the 5th and the 95th percentile."""
+    ordered = np.sort(samples)
+    cut = len(ordered) // 20
+    return float(ordered[cut : len(ordered) - cut].mean())
+
+
 @dataclass(frozen=True)
 class Summary:
     """What a table shows of a distribution."""

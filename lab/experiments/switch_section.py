@@ -10,7 +10,7 @@ from lab.experiments import compare
 from lab.experiments.base import Goal
 from lab.report_page import Figure, Section, Table, Text, Verdict
 from lab.results import Store
-from lab.stats import Samples, percentile
+from lab.stats import Samples, middle_mean, percentile
 
 SAME_LEVEL = 50
 """Instructions that comparing levels may take. Reading the clock takes more, so that on a real
@@ -52,13 +52,6 @@ def switches(store: Store, system: str, scenario: str) -> Samples:
     return samples
 
 
-def _middle_mean(samples: Samples) -> float:
-    """The mean of what lies between the 5th and the 95th percentile."""
-    ordered = np.sort(samples)
-    cut = len(ordered) // 20
-    return float(ordered[cut : len(ordered) - cut].mean())
-
-
 def added(store: Store, stock: str, shielded: str, scenario: str) -> float:
     """What the shield adds to a typical switch, instructions.
 
@@ -66,7 +59,7 @@ def added(store: Store, stock: str, shielded: str, scenario: str) -> float:
     kinds take turns, a median may be of either kind, and the difference of two of them says
     little; where all are of one kind, this is the difference of the medians.
     """
-    a, b = (_middle_mean(switches(store, s, scenario)) for s in (shielded, stock))
+    a, b = (middle_mean(switches(store, s, scenario)) for s in (shielded, stock))
     return a - b
 
 
