@@ -48,7 +48,7 @@ void timershield_policy_changed(struct task_struct *p, u8 old_level)
 	struct signal_struct *signal;
 	unsigned long flags;
 
-	if (level == old_level || !lock_task_sighand(p, &flags))
+	if (!lock_task_sighand(p, &flags))
 		return;
 	signal = p->signal;
 	if (level >= signal->timershield_level)
