@@ -2,11 +2,11 @@
 #include "affinity.h"
 #include "change.h"
 #include "file.h"
+#include "machine.h"
 #include "message.h"
 #include "task.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,22 +74,10 @@ static int read_by_tid(struct task *task, const struct task_record *record)
 	return ret;
 }
 
-/* Whether the kernel itself knows what each task asked for. */
-static bool kernel_remembers(void)
-{
-	unsigned int major = 0, minor = 0;
-	struct text release = { 0 };
-
-	if (!file_read_line("/proc/sys/kernel/osrelease", &release) &&
-	    sscanf(release.s, "%u.%u", &major, &minor) != 2)
-		major = 0;
-	text_free(&release);
-	return major > 6 || (major == 6 && minor >= 2);
-}
-
 void affinity_apply(const struct journal *journal)
 {
-	const bool remembers = kernel_remembers();
+	/* Whether the kernel itself knows what each task asked for. */
+	const bool remembers = machine_linux_since(6, 2);
 
 	for (size_t i = 0; i < journal->nr_tasks; i++) {
 		const struct task_record *record = &journal->tasks[i];

@@ -91,13 +91,45 @@ char *cgroup_mount_point(const char **why)
 	char *mount = find_mount_point();
 
 	if (!mount) {
-		*why = "cgroup v2 is not mounted (mount -t cgroup2 none /sys/fs/cgroup)";
+		*why = "cgroup v2 is not mounted";
 	} else if (!has_controller(mount, "cgroup.controllers")) {
 		*why = "cgroup v2 has no cpuset controller: it is cgroup v1's, or not built in";
 		free(mount);
 		mount = NULL;
 	}
 	return mount;
+}
+
+/* Whether there is a cpuset controller, and whether a hierarchy of cgroup v1 has it. */
+static void find_controller(bool *there, bool *v1)
+{
+	struct text text = { 0 };
+	unsigned int hierarchy;
+	char *rest, *line;
+
+	*there = false;
+	*v1 = false;
+	if (!file_read("/proc/cgroups", &text)) {
+		for (rest = text.s; (line = strsep(&rest, "\n")); ) {
+			if (sscanf(line, "cpuset %u", &hierarchy) == 1) {
+				*there = true;
+				*v1 = hierarchy;
+			}
+		}
+	}
+	text_free(&text);
+}
+
+const char *cgroup_mend(void)
+{
+	bool there, v1;
+
+	find_controller(&there, &v1);
+	if (v1)
+		return "boot with cgroup_no_v1=cpuset on the kernel command line";
+	if (there)
+		return "mount -t cgroup2 none /sys/fs/cgroup";
+	return "boot a kernel with CONFIG_CPUSETS";
 }
 
 bool cgroup_controller_enabled(const char *mount)

@@ -16,6 +16,9 @@
  */
 char *cgroup_mount_point(const char **why);
 
+/* What makes a partition possible where it is not. */
+const char *cgroup_mend(void);
+
 /* Whether children of the root have the cpuset controller. */
 bool cgroup_controller_enabled(const char *mount);
 

@@ -12,18 +12,6 @@
 #define LATENCY_FINE 10			/* us */
 #define LATENCY_BAD 50
 
-/* "3" or "{2,3}", for a shell. */
-static char *braces(const struct cpus *cpus)
-{
-	struct text text = { 0 };
-
-	text_add(&text, "%s", cpus_count(cpus) > 1 ? "{" : "");
-	cpus_for_each(cpu, cpus)
-		text_add(&text, "%s%u", cpu == cpus_next(cpus, 0) ? "" : ",", cpu);
-	text_add(&text, "%s", cpus_count(cpus) > 1 ? "}" : "");
-	return text.s;
-}
-
 /* The most that somebody lets waking take, by holding this file open; us. */
 static long long latency_limit(void)
 {
@@ -91,6 +79,7 @@ static int look_at_state(const char *name, void *argument)
 void check_idle_states(struct inspection *inspection)
 {
 	struct idle idle = { .limit = latency_limit() };
+	const struct cpus none = { 0 };
 	char *cpus, *states, *list, *mend;
 
 	cpus_for_each(cpu, &inspection->watched) {
@@ -103,20 +92,21 @@ void check_idle_states(struct inspection *inspection)
 	if (!idle.any)
 		return;
 	if (cpus_empty(&idle.cpus)) {
-		finding_add(&inspection->findings, FINDING_GOOD, "cstates", "",
-			    "Idle CPUs wake within %d us.",
-			    LATENCY_FINE);
+		/* Of a virtual machine's idle CPUs, its host decides. */
+		if (!machine_is_virtual())
+			finding_add(&inspection->findings, FINDING_GOOD, "cstates", "",
+				    "Idle CPUs wake within %d us.", LATENCY_FINE);
 		return;
 	}
-	cpus = braces(&idle.cpus);
-	states = braces(&idle.states);
-	list = cpus_list(&idle.cpus);
+	cpus = cpus_pattern(&idle.cpus, &inspection->shield.machine.online);
+	states = cpus_pattern(&idle.states, &none);
+	list = cpus_named(&idle.cpus);
 	mend = format("echo 1 | tee " CPU_DIRECTORY "/cpu%s/cpuidle/state%s/disable", cpus,
 		      states);
 	finding_add(&inspection->findings,
 		    idle.worst > LATENCY_BAD ? FINDING_BAD : FINDING_WARNING, "cstates",
 		    mend,
-		    "Idle, CPU %s may sleep so deeply that it takes %lld us to wake (%s).",
+		    "Idle, %s may sleep so deeply that it takes %lld us to wake (%s).",
 		    list, idle.worst, idle.name);
 	free(mend);
 	free(list);
@@ -153,13 +143,13 @@ void check_governor(struct inspection *inspection)
 			    "The CPUs' clock rate is kept high.");
 		return;
 	}
-	list = cpus_list(&slow);
-	all = braces(&slow);
+	list = cpus_named(&slow);
+	all = cpus_pattern(&slow, &inspection->shield.machine.online);
 	mend = format("echo performance | tee " CPU_DIRECTORY "/cpu%s/cpufreq/scaling_governor",
 		      all);
 	finding_add(&inspection->findings, FINDING_WARNING, "governor",
 		    mend,
-		    "The clock rate of CPU %s follows its load (governor %s): the same work takes longer after a pause.",
+		    "The clock rate of %s follows its load (governor %s): the same work takes longer after a pause.",
 		    list, names);
 	free(mend);
 	free(all);
@@ -178,12 +168,25 @@ static int read_cpus(const char *path, struct cpus *cpus)
 	return ret;
 }
 
+/* One CPU must be left to the rest of the system. */
+static char *sibling_mend(const struct inspection *inspection, const struct cpus *siblings,
+			  const char *list)
+{
+	struct cpus rest = cpus_and_not(&inspection->shield.machine.online,
+					&inspection->shield.procs);
+
+	return cpus_subset(&rest, siblings) ?
+	       copy("timershield unshield: there is no other core for the rest") :
+	       format("timershield shield %s", list);
+}
+
 /* Two threads of a core take each other's execution units and caches. */
 void check_siblings(struct inspection *inspection)
 {
 	const struct cpus *shielded = &inspection->shield.procs;
 	struct cpus disturbing = { 0 }, siblings, outside;
-	char *list, *mend;
+	char *list, *named, *mend;
+	bool many;
 
 	cpus_for_each(cpu, shielded) {
 		char *path = format(CPU_DIRECTORY "/cpu%u/topology/thread_siblings_list", cpu);
@@ -196,13 +199,16 @@ void check_siblings(struct inspection *inspection)
 	}
 	if (cpus_empty(&disturbing))
 		return;
+	many = cpus_count(&disturbing) > 1;
 	list = cpus_list(&disturbing);
-	mend = format("timershield shield %s", list);
+	named = cpus_named(&disturbing);
+	mend = sibling_mend(inspection, &disturbing, list);
 	finding_add(&inspection->findings, FINDING_BAD, "siblings",
 		    mend,
-		    "CPU %s shares cores with shielded CPUs and is not shielded: what runs there slows these down.",
-		    list);
+		    "%s share%s a core with a shielded CPU and %s not shielded: what runs there slows that down.",
+		    named, many ? "" : "s", many ? "are" : "is");
 	free(mend);
+	free(named);
 	free(list);
 }
 
@@ -210,7 +216,7 @@ void check_tick(struct inspection *inspection)
 {
 	const struct cpus *shielded = &inspection->shield.procs;
 	struct cpus without = { 0 }, ticking;
-	char *list, *mend;
+	char *list, *named, *mend;
 
 	if (cpus_empty(shielded))
 		return;
@@ -221,12 +227,13 @@ void check_tick(struct inspection *inspection)
 	if (cpus_empty(&ticking))
 		return;
 	list = cpus_list(&ticking);
+	named = cpus_named(&ticking);
 	mend = format("boot with nohz_full=%s rcu_nocbs=%s (CONFIG_NO_HZ_FULL)", list, list);
 	finding_add(&inspection->findings, FINDING_NOTE, "tick",
 		    mend,
-		    "The scheduler's tick interrupts tasks on shielded CPU %s.",
-		    list);
+		    "The scheduler's tick interrupts tasks on %s.", named);
 	free(mend);
+	free(named);
 	free(list);
 }
 

@@ -9,25 +9,69 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CLOCK_SOURCE "/sys/devices/system/clocksource/clocksource0/"
-#define FAIR_SERVER "/sys/kernel/debug/sched/fair_server"
+#define DEBUGFS "/sys/kernel/debug"
+#define PREEMPT_FILE DEBUGFS "/sched/preempt"
+#define FAIR_SERVER DEBUGFS "/sched/fair_server"
 #define SLACK_FINE 1000			/* ns */
 
-static bool file_has(const char *path, const char *wanted)
+/* What shows files of debugfs that are not to be seen. */
+static const char *debugfs_mend(void)
 {
-	struct text text = { 0 };
-	bool has = !file_read(path, &text) && strstr(text.s, wanted);
-
-	text_free(&text);
-	return has;
+	return geteuid() ? "run timershield as root" : "mount -t debugfs none " DEBUGFS;
 }
 
-static bool is_chosen_at_boot(const char *version)
+struct preemption {
+	const char *name;		/* as in preempt= and in debugfs */
+	enum severity severity;
+	const char *text;
+};
+
+static const struct preemption models[] = {
+	{ "full", FINDING_GOOD,
+	  "The kernel is preemptible. PREEMPT_RT is so in interrupt handlers, too." },
+	{ "lazy", FINDING_GOOD,
+	  "The kernel is preemptible, by real-time tasks at once (lazy preemption)." },
+	{ "voluntary", FINDING_BAD,
+	  "The kernel gives way to real-time tasks only here and there (voluntary preemption)." },
+	{ "none", FINDING_BAD,
+	  "The kernel is not preemptible: system calls may delay real-time tasks for milliseconds." },
+};
+
+static const struct preemption *chosen_model(bool *by_debugfs)
 {
-	return strstr(version, "PREEMPT_DYNAMIC") &&
-	       !file_has("/sys/kernel/debug/sched/preempt", "(full)") &&
-	       !file_has("/proc/cmdline", "preempt=full");
+	*by_debugfs = file_exists(PREEMPT_FILE);
+	for (size_t i = 0; i < ARRAY_SIZE(models); i++) {
+		char *word = format(*by_debugfs ? "(%s)" : "preempt=%s", models[i].name);
+		bool chosen = file_has(*by_debugfs ? PREEMPT_FILE : "/proc/cmdline", word);
+
+		free(word);
+		if (chosen)
+			return &models[i];
+	}
+	return NULL;
+}
+
+/* With PREEMPT_DYNAMIC it is chosen at boot, and may be changed. */
+static void check_dynamic_preemption(struct findings *findings)
+{
+	bool by_debugfs;
+	const struct preemption *model = chosen_model(&by_debugfs);
+
+	if (model)
+		finding_add(findings, model->severity, "preemption",
+			    model->severity == FINDING_GOOD ? "" : by_debugfs ?
+			    "echo full >" PREEMPT_FILE "; for good: boot with preempt=full" :
+			    "boot with preempt=full on the kernel command line", "%s",
+			    model->text);
+	else
+		finding_add(findings, FINDING_WARNING, "preemption",
+			    file_exists(DEBUGFS "/sched") ?
+			    "boot with preempt=full on the kernel command line" :
+			    debugfs_mend(),
+			    "Whether the kernel gives way to real-time tasks at once is not to be seen (PREEMPT_DYNAMIC).");
 }
 
 void check_preemption(struct inspection *inspection)
@@ -40,13 +84,10 @@ void check_preemption(struct inspection *inspection)
 	if (strstr(version.s, "PREEMPT_RT") || file_has("/sys/kernel/realtime", "1"))
 		finding_add(findings, FINDING_GOOD, "preemption", "",
 			    "The kernel is a PREEMPT_RT one: almost all of it gives way to real-time tasks.");
-	else if (is_chosen_at_boot(version.s))
-		finding_add(findings, FINDING_WARNING, "preemption",
-			    "boot with preempt=full on the kernel command line",
-			    "The kernel gives way to real-time tasks only here and there, or one cannot see whether (PREEMPT_DYNAMIC).");
+	else if (strstr(version.s, "PREEMPT_DYNAMIC"))
+		check_dynamic_preemption(findings);
 	else if (strstr(version.s, "PREEMPT"))
-		finding_add(findings, FINDING_GOOD, "preemption", "",
-			    "The kernel is preemptible. PREEMPT_RT would be so in interrupt handlers and under most locks, too.");
+		finding_add(findings, FINDING_GOOD, "preemption", "", "%s", models[0].text);
 	else
 		finding_add(findings, FINDING_BAD, "preemption",
 			    "boot a kernel with CONFIG_PREEMPT or CONFIG_PREEMPT_RT",
@@ -71,8 +112,9 @@ static void add_counters(struct findings *findings)
 	}
 	free(cpus);
 	finding_add(findings, FINDING_GOOD, "timers", "",
-		    "The shield against timers is on: %llu timers masked since boot, %llu interrupts avoided, held back for %.1f us at most.",
-		    masked, avoided, (double)longest / 1000);
+		    "The shield against timers is on: %llu timer%s masked since boot, %llu interrupt%s avoided, held back for %.1f us at most.",
+		    masked, masked == 1 ? "" : "s", avoided, avoided == 1 ? "" : "s",
+		    (double)longest / 1000);
 }
 
 void check_timers(struct inspection *inspection)
@@ -95,7 +137,7 @@ static void check_fair_server(struct inspection *inspection)
 {
 	struct cpus served = { 0 };
 	long long runtime, period, longest = 0, in = 0;
-	char *list;
+	char *list, *pattern, *mend;
 
 	cpus_for_each(cpu, &inspection->watched) {
 		char *file = format(FAIR_SERVER "/cpu%u/runtime", cpu);
@@ -114,21 +156,31 @@ static void check_fair_server(struct inspection *inspection)
 	}
 	if (cpus_empty(&served))
 		return;
-	list = cpus_list(&served);
-	finding_add(&inspection->findings, FINDING_NOTE, "throttling",
-		    "for c in " FAIR_SERVER "/cpu*/runtime; do echo 0 >$c; done",
-		    "Ordinary tasks that wait on CPU %s may take %lld ms of each %lld ms from a real-time task that never gives way (fair server).",
+	list = cpus_named(&served);
+	pattern = cpus_pattern(&served, &inspection->shield.machine.online);
+	mend = format("echo 0 | tee " FAIR_SERVER "/cpu%s/runtime", pattern);
+	finding_add(&inspection->findings, FINDING_NOTE, "throttling", mend,
+		    "Ordinary tasks that wait on %s may take %lld ms of each %lld ms from a real-time task that never gives way (fair server).",
 		    list, longest / 1000000, in / 1000000);
+	free(mend);
+	free(pattern);
 	free(list);
 }
 
-/* From 6.12 on the fair server does what throttling did. */
+/* From Linux 6.12 on the fair server does what throttling did. */
 void check_throttling(struct inspection *inspection)
 {
 	long long runtime, period;
 
 	if (file_exists(FAIR_SERVER)) {
 		check_fair_server(inspection);
+		return;
+	}
+	if (machine_linux_since(6, 12)) {
+		if (!file_exists(DEBUGFS "/sched"))
+			finding_add(&inspection->findings, FINDING_NOTE, "throttling",
+				    debugfs_mend(),
+				    "What ordinary tasks may take from a real-time task that never gives way (fair server; 50 ms of each 1000 ms as a rule) is not to be seen.");
 		return;
 	}
 	if (file_read_number("/proc/sys/kernel/sched_rt_runtime_us", &runtime) ||
@@ -146,13 +198,15 @@ void check_throttling(struct inspection *inspection)
 
 void check_slack(struct inspection *inspection)
 {
+	bool shielded = !cpus_empty(&inspection->shield.procs);
 	long long slack;
 
 	if (file_read_number("/proc/self/timerslack_ns", &slack))
 		return;
 	if (slack > SLACK_FINE)
 		finding_add(&inspection->findings, FINDING_NOTE, "slack",
-			    "timershield run -- COMMAND",
+			    shielded ? "timershield run -- COMMAND" :
+			    "shield a CPU, then timershield run -- COMMAND; or prctl(PR_SET_TIMERSLACK, 1)",
 			    "Sleeps of ordinary tasks end up to %lld us late (timer slack); those of real-time tasks do not.",
 			    slack / 1000);
 	else
@@ -164,7 +218,8 @@ void check_slack(struct inspection *inspection)
 void check_clock_source(struct inspection *inspection)
 {
 	static const char * const fast[] = { "tsc", "arch_sys_counter", "kvm-clock",
-					     "riscv_clocksource", "timebase" };
+					     "riscv_clocksource", "timebase", "tod",
+					     "xen", "hyperv_clocksource_tsc_page" };
 	struct text now = { 0 }, available = { 0 };
 	size_t i = 0;
 
@@ -191,8 +246,8 @@ free:
 
 void check_virtual(struct inspection *inspection)
 {
-	if (file_has("/proc/cpuinfo", " hypervisor"))
+	if (machine_is_virtual())
 		finding_add(&inspection->findings, FINDING_WARNING, "virtual",
-			    "on the host, give its virtual CPUs shielded CPUs of their own",
+			    "on its host: timershield shield CPULIST; timershield run -c CPULIST -P the machine's process",
 			    "This is a virtual machine: its host may stop any CPU of it at any time.");
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Status: which CPUs are shielded, and what still runs or interrupts there. */
+#include "cgroup.h"
 #include "file.h"
 #include "finding.h"
 #include "summary.h"
@@ -33,14 +34,15 @@ static void check_none(struct inspection *inspection)
 	unsigned int last = 0;
 	char *mend;
 
-	if (shield->backend == BACKEND_NONE) {
-		finding_add(&inspection->findings, FINDING_WARNING, "shield",
-			    "mount -t cgroup2 none /sys/fs/cgroup, or boot a kernel with CONFIG_CPU_SHIELD",
-			    "CPUs cannot be shielded here: there is neither /proc/shield nor a cpuset controller in cgroup v2.");
-		return;
-	}
 	if (cpus_count(&shield->machine.online) < 2)
 		return;
+	if (shield->backend == BACKEND_NONE) {
+		mend = format("%s, or boot a kernel with CONFIG_CPU_SHIELD", cgroup_mend());
+		finding_add(&inspection->findings, FINDING_WARNING, "shield", mend,
+			    "CPUs cannot be shielded here: there is neither /proc/shield nor a cpuset controller in cgroup v2.");
+		free(mend);
+		return;
+	}
 	cpus_for_each(cpu, &shield->machine.online)
 		last = cpu;
 	mend = format("timershield shield %u", last);
@@ -49,18 +51,25 @@ static void check_none(struct inspection *inspection)
 	free(mend);
 }
 
+static void add_number(struct text *text, unsigned int number, const char *what)
+{
+	if (number)
+		text_add(text, "%s %u %s%s", text->length ? " and" : "", number, what,
+			 number == 1 ? "" : "s");
+}
+
 static char *unmoved_sentence(const struct unmoved_list *unmoved)
 {
-	unsigned int tasks = 0, irqs = 0;
+	struct text text = { 0 };
+	unsigned int irqs = 0;
 
-	for (size_t i = 0; i < unmoved->count; i++) {
-		if (strcmp(unmoved->items[i].kind, "irq"))
-			tasks++;
-		else
-			irqs++;
-	}
-	return format("%u task%s and %u interrupt%s still have their place there (below).", tasks,
-		      tasks == 1 ? "" : "s", irqs, irqs == 1 ? "" : "s");
+	for (size_t i = 0; i < unmoved->count; i++)
+		irqs += !strcmp(unmoved->items[i].kind, "irq");
+	add_number(&text, (unsigned int)unmoved->count - irqs, "task");
+	add_number(&text, irqs, "interrupt");
+	text_add(&text, " still %s there (below).",
+		 unmoved->count == 1 ? "has its place" : "have their place");
+	return text.s;
 }
 
 void check_shielded(struct inspection *inspection)
@@ -74,7 +83,7 @@ void check_shielded(struct inspection *inspection)
 	}
 	sentence = summary_sentence(&shield->procs, &shield->irqs);
 	still = inspection->unmoved.count ? unmoved_sentence(&inspection->unmoved) : copy("");
-	finding_add(&inspection->findings, FINDING_GOOD, "shield", "", "%s (%s backend). %s",
+	finding_add(&inspection->findings, FINDING_GOOD, "shield", "", "%s (%s backend).%s",
 		    sentence, backend_name(shield->backend), still);
 	free(still);
 	free(sentence);
@@ -202,15 +211,15 @@ void check_interrupts(struct inspection *inspection)
 	nanosleep(&pause, NULL);
 	read_sources(&after, cpus);
 	names = name_sources(&before, &after, &total);
-	list = cpus_list(cpus);
+	list = cpus_named(cpus);
 	if (total)
 		finding_add(&inspection->findings, FINDING_NOTE, "interrupts",
 			    "/proc/interrupts tells what they are",
-			    "CPU %s took %llu interrupts within 0.1 s just now (%s).", list, total,
-			    names);
+			    "%s took %llu interrupt%s within 0.1 s just now (%s).", list, total,
+			    total == 1 ? "" : "s", names);
 	else
 		finding_add(&inspection->findings, FINDING_GOOD, "interrupts", "",
-			    "CPU %s took no interrupt within 0.1 s just now.", list);
+			    "%s took no interrupt within 0.1 s just now.", list);
 	free(list);
 	free(names);
 	free_sources(&before);

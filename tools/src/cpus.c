@@ -3,6 +3,7 @@
 #include "text.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define WORDS (CPUS_MAX / CPUS_BITS_PER_LONG)
@@ -172,6 +173,29 @@ char *cpus_list(const struct cpus *set)
 	return list.s;
 }
 
+char *cpus_named(const struct cpus *set)
+{
+	char *list = cpus_list(set);
+	char *named = format("CPU%s %s", cpus_count(set) == 1 ? "" : "s", list);
+
+	free(list);
+	return named;
+}
+
+char *cpus_pattern(const struct cpus *set, const struct cpus *all)
+{
+	struct text text = { 0 };
+	bool many = cpus_count(set) > 1;
+
+	if (many && cpus_equal(set, all))
+		return copy("[0-9]*");
+	text_add(&text, "%s", many ? "{" : "");
+	cpus_for_each(cpu, set)
+		text_add(&text, "%s%u", cpu == cpus_next(set, 0) ? "" : ",", cpu);
+	text_add(&text, "%s", many ? "}" : "");
+	return text.s;
+}
+
 char *cpus_mask(const struct cpus *set)
 {
 	unsigned int group = CPUS_MAX / 32;
@@ -179,7 +203,8 @@ char *cpus_mask(const struct cpus *set)
 
 	while (group--) {
 		unsigned int at = group * 32;
-		unsigned int value = set->bits[at / CPUS_BITS_PER_LONG] >> (at % CPUS_BITS_PER_LONG);
+		unsigned int value = set->bits[at / CPUS_BITS_PER_LONG] >>
+				     (at % CPUS_BITS_PER_LONG);
 
 		if (mask.length)
 			text_add(&mask, ",%08x", value);

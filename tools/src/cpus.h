@@ -36,6 +36,12 @@ int cpus_parse_mask(struct cpus *set, const char *text, size_t length);
 char *cpus_list(const struct cpus *set);
 char *cpus_mask(const struct cpus *set);
 
+/* "CPU 3" or "CPUs 1-2,5"; the caller frees it. */
+char *cpus_named(const struct cpus *set);
+
+/* A pattern for a shell: "3", "{2,3}", or "[0-9]*" for ALL; the caller frees it. */
+char *cpus_pattern(const struct cpus *set, const struct cpus *all);
+
 bool cpus_has(const struct cpus *set, unsigned int cpu);
 void cpus_add(struct cpus *set, unsigned int cpu);
 

@@ -87,6 +87,15 @@ int file_read_line(const char *path, struct text *text)
 	return ret;
 }
 
+bool file_has(const char *path, const char *wanted)
+{
+	struct text text = { 0 };
+	bool has = !file_read(path, &text) && strstr(text.s, wanted);
+
+	text_free(&text);
+	return has;
+}
+
 int file_read_number(const char *path, long long *number)
 {
 	struct text text = { 0 };

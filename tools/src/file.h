@@ -29,6 +29,9 @@ int file_read(const char *path, struct text *text);
 /* The same without newlines at the end. */
 int file_read_line(const char *path, struct text *text);
 
+/* Whether the file can be read and has WANTED in it. */
+bool file_has(const char *path, const char *wanted);
+
 /* A decimal number. 0, -EINVAL or -errno. */
 int file_read_number(const char *path, long long *number);
 

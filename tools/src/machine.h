@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The machine's CPUs. */
+/* The machine: its CPUs and kernel. */
 #ifndef TIMERSHIELD_MACHINE_H
 #define TIMERSHIELD_MACHINE_H
 
@@ -8,6 +8,12 @@
 struct machine {
 	struct cpus possible, online;
 };
+
+/* Whether Linux is MAJOR.MINOR or later; no if its version is not known. */
+bool machine_linux_since(unsigned int major, unsigned int minor);
+
+/* Whether it is a virtual machine, as far as its CPUs tell. */
+bool machine_is_virtual(void);
 
 /* Returns 0, or -errno after a message. */
 int machine_read(struct machine *machine);

@@ -59,6 +59,13 @@ static int read_shielded(struct shield *shield)
 	return ret ? ret : proc_read(PROC_IRQS, &shield->irqs);
 }
 
+static int not_possible(int ret, enum backend_id wanted, const char *why)
+{
+	if (wanted == BACKEND_PROC)
+		return failed(ret, "CPUs cannot be shielded here: %s", why);
+	return failed(ret, "CPUs cannot be shielded here: %s (%s)", why, cgroup_mend());
+}
+
 int shield_open(struct shield *shield, enum backend_id wanted, bool loud)
 {
 	const char *why = "";
@@ -75,7 +82,7 @@ int shield_open(struct shield *shield, enum backend_id wanted, bool loud)
 		return failed(ret, "CPUs are shielded by backend %s: 'timershield unshield' first",
 			      backend_name(shield->journal.backend));
 	if (ret)
-		return loud ? failed(ret, "CPUs cannot be shielded here: %s", why) : 0;
+		return loud ? not_possible(ret, wanted, why) : 0;
 	return read_shielded(shield);
 }
 

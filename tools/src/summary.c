@@ -43,13 +43,12 @@ void unmoved_print(const struct unmoved_list *list, const char *indent)
 
 static void add_part(struct text *text, const struct cpus *cpus, const char *from)
 {
-	char *list = cpus_list(cpus);
+	char *named = cpus_named(cpus);
 
-	if (*list)
-		text_add(text, "%sCPU%s %s %s shielded from %s", text->length ? ", " : "",
-			 cpus_count(cpus) > 1 ? "s" : "", list,
+	if (!cpus_empty(cpus))
+		text_add(text, "%s%s %s shielded from %s", text->length ? ", " : "", named,
 			 cpus_count(cpus) > 1 ? "are" : "is", from);
-	free(list);
+	free(named);
 }
 
 char *summary_sentence(const struct cpus *procs, const struct cpus *irqs)

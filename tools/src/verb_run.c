@@ -200,7 +200,7 @@ static int program_error(const struct request *request, int ret)
 static int choose_cpus(struct request *request, const struct shield *shield)
 {
 	struct cpus outside;
-	char *list;
+	char *list, *named;
 
 	if (shield->backend == BACKEND_NONE || cpus_empty(&shield->procs))
 		return failed(-EINVAL, "no CPU is shielded: 'timershield shield CPULIST' first");
@@ -210,7 +210,10 @@ static int choose_cpus(struct request *request, const struct shield *shield)
 	if (cpus_empty(&outside))
 		return 0;
 	list = cpus_list(&outside);
-	failed(-EINVAL, "CPU %s is not shielded: 'timershield shield %s' first", list, list);
+	named = cpus_named(&outside);
+	failed(-EINVAL, "%s %s not shielded: 'timershield shield %s' first", named,
+	       cpus_count(&outside) > 1 ? "are" : "is", list);
+	free(named);
 	free(list);
 	return -EINVAL;
 }
@@ -247,8 +250,8 @@ static int set_affinity(pid_t tid, const struct cpus *cpus)
 	char *list;
 
 	if (ret && ret != -ESRCH) {
-		list = cpus_list(cpus);
-		failed(ret, "cannot let %d run on CPU %s: %s%s", tid, list, strerror(-ret),
+		list = cpus_named(cpus);
+		failed(ret, "cannot let %d run on %s: %s%s", tid, list, strerror(-ret),
 		       ret == -EPERM ? " (run as root)" : "");
 		free(list);
 	}

@@ -5,6 +5,7 @@ What it does to a real kernel is tested in guests (lab/guest/tests/shield_*.c).
 """
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -129,6 +130,7 @@ class MachineTest(unittest.TestCase):
         m.add_shield()
         cpu = "sys/devices/system/cpu"
         m.write("proc/version", "Linux version 6.1.0 #1 SMP")
+        m.write("proc/sys/kernel/osrelease", "6.1.0")
         m.write("proc/sys/kernel/timershield", "0")
         m.write("sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet")
         m.write("sys/devices/system/clocksource/clocksource0/available_clocksource", "hpet")
@@ -158,6 +160,79 @@ class MachineTest(unittest.TestCase):
         found = m.findings()
         for name in ("cstates", "governor", "throttling"):
             self.assertEqual(found[name]["severity"], "good", name)
+
+    def test_status_of_preempt_dynamic(self) -> None:
+        m = self.machine
+        m.write("proc/version", "Linux version 6.18.0 #1 SMP PREEMPT_DYNAMIC")
+        m.write("proc/cmdline", "quiet")
+        found = m.findings()["preemption"]
+        self.assertEqual(found["severity"], "warning")
+        self.assertIn("debugfs" if os.geteuid() == 0 else "root", found["mend"])
+        for model, severity in (("none", "bad"), ("voluntary", "bad"), ("lazy", "good"),
+                                ("full", "good")):
+            m.write("proc/cmdline", f"quiet preempt={model}")
+            self.assertEqual(m.findings()["preemption"]["severity"], severity, model)
+        for line, severity in (("none (voluntary) full", "bad"), ("none voluntary (full)", "good"),
+                               ("(none) voluntary full", "bad"), ("none full (lazy)", "good")):
+            m.write("sys/kernel/debug/sched/preempt", line)
+            found = m.findings()["preemption"]
+            self.assertEqual(found["severity"], severity, line)
+            self.assertEqual("echo full >/sys" in found["mend"], severity == "bad", line)
+
+    def test_status_of_the_fair_server(self) -> None:
+        m = self.machine
+        m.write("proc/sys/kernel/sched_rt_runtime_us", "950000")
+        m.write("proc/sys/kernel/sched_rt_period_us", "1000000")
+        self.assertIn("not to be seen", m.findings()["throttling"]["text"])
+        for cpu in range(4):
+            server = f"sys/kernel/debug/sched/fair_server/cpu{cpu}"
+            m.write(f"{server}/runtime", "50000000")
+            m.write(f"{server}/period", "1000000000")
+        found = m.findings()["throttling"]
+        self.assertIn("CPUs 0-3 may take 50 ms of each 1000 ms", found["text"])
+        self.assertIn("cpu[0-9]*/runtime", found["mend"])
+        m.write("sys/kernel/debug/sched/fair_server/cpu1/runtime", "0")
+        found = m.findings()["throttling"]
+        self.assertIn("CPUs 0,2-3 may", found["text"])
+        self.assertIn("cpu{0,2,3}/runtime", found["mend"])
+
+    def test_status_of_a_virtual_machine(self) -> None:
+        m = self.machine
+        m.write("sys/devices/system/cpu/cpu0/cpuidle/state0/latency", "1")
+        self.assertEqual(m.findings()["cstates"]["severity"], "good")
+        m.write("proc/cpuinfo", "flags\t\t: fpu hypervisor tsc")
+        found = m.findings()
+        self.assertEqual(found["virtual"]["severity"], "warning")
+        self.assertNotIn("cstates", found)
+
+    def test_status_says_why_no_cpu_can_be_shielded(self) -> None:
+        m = self.machine
+        for line, mend in (("cpuset\t0\t1\t1", "mount -t cgroup2"),
+                           ("cpuset\t3\t1\t1", "boot with cgroup_no_v1=cpuset"),
+                           ("cpu\t0\t1\t1", "CONFIG_CPUSETS")):
+            m.write("proc/cgroups", "#subsys_name\thierarchy\tnum_cgroups\tenabled\n" + line)
+            self.assertIn(mend, m.findings()["shield"]["mend"], line)
+            self.assertIn(mend, m.run("shield", "1").stderr, line)
+        m.write("sys/devices/system/cpu/online", "0")
+        self.assertNotIn("shield", m.findings())
+
+    def test_status_counts_in_words(self) -> None:
+        m = self.machine
+        m.add_shield()
+        cpu = "sys/devices/system/cpu"
+        m.write("proc/shield/procs", "3")
+        self.assertEqual(m.findings()["shield"]["text"],
+                         "CPU 3 is shielded from tasks (proc backend). 1 task still "
+                         "has its place there (below).")
+        m.write("proc/shield/procs", "2-3")
+        m.write("proc/shield/irqs", "2-3")
+        m.write(f"{cpu}/cpu2/topology/thread_siblings_list", "0,2")
+        m.write(f"{cpu}/cpu3/topology/thread_siblings_list", "1,3")
+        found = m.findings()
+        self.assertIn("CPUs 2-3 are shielded from tasks and interrupts", found["shield"]["text"])
+        self.assertIn("CPUs 0-1 share a core with a shielded CPU and are not",
+                      found["siblings"]["text"])
+        self.assertIn("timershield unshield", found["siblings"]["mend"])
 
     def test_shield_by_the_kernel(self) -> None:
         m = self.machine
