@@ -7,6 +7,7 @@
 #include <linux/pid_namespace.h>
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
+#include <linux/sizes.h>
 
 #include "sched.h"
 
@@ -83,27 +84,10 @@ static int cpu_shield_set(const struct cpu_shield_file *file, const struct cpuma
 	return 0;
 }
 
-static ssize_t cpu_shield_write(struct file *f, const char __user *buffer,
-				size_t count, loff_t *ppos)
+static int cpu_shield_set_text(const struct cpu_shield_file *file, char *text)
 {
-	const struct cpu_shield_file *file = pde_data(file_inode(f));
-	char *text __free(kfree) = NULL;
 	cpumask_var_t mask;
 	int ret;
-
-	if (!capable(CAP_SYS_NICE))
-		return -EPERM;
-	if (!count)
-		return 0;
-	/* A list is written at once; as long as that of a cpuset may be */
-	if (*ppos || count > 100U + 6 * NR_CPUS)
-		return -EINVAL;
-
-	text = memdup_user_nul(buffer, count);
-	if (IS_ERR(text))
-		return PTR_ERR(text);
-	if (strlen(text) != count)
-		return -EINVAL;
 
 	if (!zalloc_cpumask_var(&mask, GFP_KERNEL))
 		return -ENOMEM;
@@ -111,6 +95,31 @@ static ssize_t cpu_shield_write(struct file *f, const char __user *buffer,
 	if (!ret)
 		ret = cpu_shield_set(file, mask);
 	free_cpumask_var(mask);
+	return ret;
+}
+
+static ssize_t cpu_shield_write(struct file *f, const char __user *buffer,
+				size_t count, loff_t *ppos)
+{
+	char *text;
+	int ret;
+
+	if (!capable(CAP_SYS_NICE))
+		return -EPERM;
+	if (!count)
+		return 0;
+	/* A list is written at once; 64 KiB hold one of more CPUs than there can be */
+	if (*ppos || count > SZ_64K)
+		return -EINVAL;
+
+	text = memdup_user_nul(buffer, count);
+	if (IS_ERR(text))
+		return PTR_ERR(text);
+	if (strlen(text) == count)
+		ret = cpu_shield_set_text(pde_data(file_inode(f)), text);
+	else
+		ret = -EINVAL;
+	kfree(text);
 	if (ret)
 		return ret;
 
