@@ -217,7 +217,7 @@ void check_slack(struct inspection *inspection)
 
 void check_clock_source(struct inspection *inspection)
 {
-	static const char * const fast[] = { "tsc", "arch_sys_counter", "kvm-clock",
+	static const char * const fast[] = { "tsc", "tsc-early", "arch_sys_counter", "kvm-clock",
 					     "riscv_clocksource", "timebase", "tod",
 					     "xen", "hyperv_clocksource_tsc_page" };
 	struct text now = { 0 }, available = { 0 };
