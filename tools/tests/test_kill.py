@@ -46,15 +46,20 @@ class Machine:
 
     def run(self, *words: str, kill_at: int = 0) -> int:
         """Run a verb; the exit status, or the signal as a negative number."""
+        process = self.start(*words, kill_at=kill_at)
+        errors = process.communicate()[1]
+        if process.returncode not in (0, -signal.SIGKILL):
+            raise AssertionError(f"{words}: {process.returncode}: {errors}")
+        return process.returncode
+
+    def start(self, *words: str, kill_at: int = 0) -> "subprocess.Popen[str]":
         environment = {**os.environ, "LD_PRELOAD": KILLER,
                        "ASAN_OPTIONS": "verify_asan_link_order=0"}
         if kill_at:
             environment["KILL_AT"] = str(kill_at)
-        done = subprocess.run([COMMAND, words[0], "--root", str(self.root), *words[1:]],
-                              capture_output=True, text=True, check=False, env=environment)
-        if done.returncode not in (0, -signal.SIGKILL):
-            raise AssertionError(f"{words}: {done.returncode}: {done.stderr}")
-        return done.returncode
+        return subprocess.Popen([COMMAND, words[0], "--root", str(self.root), *words[1:]],
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                env=environment)
 
     def state(self) -> dict[str, str]:
         """Every file but the lock, and every directory."""
@@ -107,6 +112,18 @@ class KillTest(unittest.TestCase):
                 self.check_undone(f"{words} killed before change {number}")
             self.assertGreater(number, 5)
             self.check_undone("at the end")
+
+    def test_many_at_once(self) -> None:
+        """Each takes its turn: none fails, and what the last one leaves can be undone."""
+        for number in range(5):
+            commands = [
+                self.machine.start("shield", str(1 + i % 2)) if i % 3 else
+                self.machine.start("unshield") for i in range(20)
+            ]
+            for command in commands:
+                errors = command.communicate()[1]
+                self.assertEqual(command.returncode, 0, errors)
+            self.check_undone(f"round {number}")
 
     def test_random_sequences(self) -> None:
         pick = random.Random(20260101)

@@ -4,9 +4,11 @@
  * interrupt affinity, the cgroup tree and every task's affinity are then as they were,
  * whatever happened in between, SIGKILL before any system call included.
  *
- * On x86_64-preempt these failed with the defect in brackets put into the command: the
- * journal saved after the change instead of before (killed_before_every_change); no lock
- * (many_at_once); the original value taken anew at each shield (twice_and_in_parts).
+ * That such tests fail when they should was seen with the same ones outside a guest,
+ * tools/tests/test_kill.py, and a defect put into the command: with the journal saved
+ * after the change instead of before, killed_shield, killed_change_and_unshield and
+ * random_sequences failed; with the original value taken anew at each shield these, too;
+ * without the lock many_at_once.
  */
 #define _GNU_SOURCE
 #include "lib/backend.h"
