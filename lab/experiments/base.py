@@ -21,7 +21,7 @@ from lab.report_page import Section
 from lab.spans import Span
 from lab.systems import SWITCH, System, host_description
 
-FAIR_SERVER = "/sys/kernel/debug/sched/fair_server/cpu0/runtime"
+FAIR_SERVER = "/sys/kernel/debug/sched/fair_server/cpu{}/runtime"
 """The scheduler's guard against starvation: it wakes up once a second, in the middle of a job if
 that is when a second has passed. Like real-time throttling it is switched off in guests, on stock
 and shielded kernels alike, so that what is left is what tasks' timers do."""
@@ -106,11 +106,13 @@ def run_guest(
     scenarios: Sequence[Scenario],
     watched: Sequence[Span] = (),
     cpus: int = 1,
+    turn: int = 0,
 ) -> None:
     """Run every scenario on every system, one boot per system, several side by side.
 
     What the kernel executes in the spans ``watched`` is kept as spans.csv of each scenario; the
-    program has to call getitimer() when recording is to begin and to end.
+    program has to call getitimer() when recording is to begin and to end. ``cpus`` and ``turn`` are
+    the guest's (qemu.Machine).
     """
     store = results.Store(context.root, experiment)
     errors: list[str] = []
@@ -118,7 +120,8 @@ def run_guest(
     total = len(ready) * len(scenarios)
     with context.progress.bar(f"{experiment}: running guests", total) as bar:
         errors += _in_parallel(context.parallel, [
-            (lambda s=system: _run_system(store, s, program, scenarios, bar, watched, cpus))
+            (lambda s=system: _run_system(store, s, program, scenarios, bar, watched,
+                                           qemu.Machine(cpus, turn=turn)))
             for system in ready
         ])
     if errors:
@@ -179,9 +182,10 @@ def _run_system(
     scenarios: Sequence[Scenario],
     bar: Bar,
     watched: Sequence[Span],
-    cpus: int,
+    machine: qemu.Machine,
 ) -> None:
-    commands = [guests.Command(("@write", FAIR_SERVER, "0"))]
+    commands = [guests.Command(("@write", FAIR_SERVER.format(cpu), "0"))
+                for cpu in range(machine.cpus)]
     if system.switch is not None:
         commands.append(guests.Command(("@write", str(SWITCH), system.switch)))
     programs = _programs(program, scenarios)
@@ -199,7 +203,7 @@ def _run_system(
     with tempfile.TemporaryDirectory(prefix="timershield-") as name:
         watch = spans.Watch(watched, Path(name))
         options = watch.options(system.kernel) if watched else ()
-        run = qemu.run_commands(system.kernel, initrd, qemu.Machine(cpus, options=options),
+        run = qemu.run_commands(system.kernel, initrd, replace(machine, options=options),
                                 timeout, advance)
         if run.failure:
             raise LabError(run.explain())
@@ -221,7 +225,8 @@ def _run_system(
             "target": "guest",
             "kernel": run.transcript.uname,
             "time": "instruction-counted: 1 instruction = 1 ns, "
-                    + ("1 virtual CPU" if cpus == 1 else f"{cpus} virtual CPUs that take turns"),
+                    + ("1 virtual CPU" if machine.cpus == 1
+                       else f"{machine.cpus} virtual CPUs that take turns"),
             "qemu": qemu.version(system.kernel.arch),
             "scenarios": [s.name for s in scenarios],
             "titles": {s.name: s.title for s in scenarios},

@@ -22,8 +22,8 @@ STYLES = {
 }
 NOT_SHOWN = (
     "Two virtual CPUs under instruction-counted time take turns, and while one executes, time "
-    "passes for the other, too. So that a CPU never waits long for its turn, a task on CPU 0 "
-    "sets a timer every 20 µs, which ends the turn; what still comes of it is seen in the "
+    "passes for the other, too. A turn lasts 5 µs at most, so that a response takes two or three "
+    "times as long as on a CPU of its own; what comes of it is seen in the "
     "scenario whose tasks only compute, for which the kernel never delays an interrupt by "
     "itself. What goes beyond that is the kernel's: sections with interrupts or preemption "
     "disabled, soft interrupts, contended locks. The figure shows how these depend on where the "
@@ -107,9 +107,9 @@ def _table(store: Store, system: str) -> Table:
     return Table(
         ["load", "p50", "p95", "p99", "p99.9", "max", "foreign tasks", "interrupts", "samples"],
         rows,
-        "Response times in µs; nearest-rank percentiles. Foreign tasks: switches on CPU 1 to any "
+        "Response times in µs; nearest-rank percentiles. Foreign tasks: switches on CPU 0 to any "
         "task but the measured one, the idle task and kernel threads bound to that CPU; "
-        "interrupts: of devices, on CPU 1; both counted from tracepoints.",
+        "interrupts: of devices, on CPU 0; both counted from tracepoints.",
     )
 
 
@@ -118,7 +118,7 @@ def section(title: str, anchor: str, store: Store, goals: Sequence[Goal]) -> Sec
     result = Section(title, anchor)
     result.verdicts = [Verdict(g.claim, g.found, g.met) for g in goals]
     result.parts.append(Text(
-        "A SCHED_FIFO 90 task on CPU 1 of two reads the real-time clock's periodic interrupt, "
+        "A SCHED_FIFO 90 task on CPU 0 of two reads the real-time clock's periodic interrupt, "
         "2,048 a second. Beside it run loopback TCP, FIFOs and mapped files, floating point, "
         "file system churn and processes that fault, on all CPUs or, with CPU 1 shielded, on the "
         f"other one. The article's Figure 1 has {FIGURE_1}, on a Linux 2.4 with "

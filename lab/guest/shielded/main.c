@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,15 +22,16 @@
 #define SETTLE_NS (100 * NSEC_PER_MSEC)
 
 static const char help[] =
-	"Usage: shielded [--samples=N] [--load=none|spin|kernel] [--shield]\n"
+	"Usage: shielded [--samples=N] [--load=none|spin|kernel] [--shield] [--break=US]\n"
 	"\n"
-	"Reads a 2048 Hz interrupt with a SCHED_FIFO task on CPU 1 and writes\n"
+	"Reads a 2048 Hz interrupt with a SCHED_FIFO task on CPU 0 and writes\n"
 	"samples.csv, visitors.csv and summary.csv to the working directory.\n"
 	"\n"
 	"  --samples=N   how many interrupts (default 10240)\n"
 	"  --load=KIND   what runs besides: nothing, tasks that compute, or tasks that\n"
 	"                keep the kernel busy (default kernel)\n"
-	"  --shield      shield CPU 1 from all other tasks and interrupts meanwhile\n";
+	"  --break=US    end at a response that takes longer; trace.txt has what both CPUs did\n"
+	"  --shield      shield CPU 0 from all other tasks and interrupts meanwhile\n";
 
 int write_text(const char *path, const char *text)
 {
@@ -46,13 +48,18 @@ int write_text(const char *path, const char *text)
 
 static int set_shield(bool on)
 {
-	int ret = write_text(PROCS, on ? "1\n" : "\n");
+	int ret = write_text(PROCS, on ? "0\n" : "\n");
 
 	if (!ret)
-		ret = write_text(IRQS, on ? "1\n" : "\n");
+		ret = write_text(IRQS, on ? "0\n" : "\n");
 	if (ret)
 		fprintf(stderr, "shielded: /proc/shield: %s\n", strerror(-ret));
 	return ret;
+}
+
+int set_cpus(unsigned long mask)
+{
+	return syscall(SYS_sched_setaffinity, 0, sizeof(mask), &mask) < 0 ? -errno : 0;
 }
 
 static int parse_load(const char *name, enum load *load)
@@ -73,6 +80,7 @@ static int parse(int argc, char **argv, struct run *run)
 	static const struct option options[] = {
 		{ "samples", required_argument, NULL, 'n' },
 		{ "load", required_argument, NULL, 'l' },
+		{ "break", required_argument, NULL, 'b' },
 		{ "shield", no_argument, NULL, 's' },
 		{ "help", no_argument, NULL, 'h' },
 		{ }
@@ -88,6 +96,9 @@ static int parse(int argc, char **argv, struct run *run)
 			if (parse_load(optarg, &run->load))
 				return -EINVAL;
 			break;
+		case 'b':
+			run->break_ns = strtoul(optarg, NULL, 0) * NSEC_PER_USEC;
+			break;
 		case 's':
 			run->shield = true;
 			break;
@@ -101,18 +112,15 @@ static int parse(int argc, char **argv, struct run *run)
 	return optind == argc && run->samples ? 0 : -EINVAL;
 }
 
-/* The measured task's process: on CPU 1 alone before anything else is there. */
+/* The measured task's process: on its CPU alone before anything else is there. */
 static int become_measured(void)
 {
 	struct sched_param param = { .sched_priority = PRIORITY };
-	cpu_set_t cpus;
 
-	CPU_ZERO(&cpus);
-	CPU_SET(MEASURED_CPU, &cpus);
 	prctl(PR_SET_NAME, "measured");
 	prctl(PR_SET_TIMERSLACK, 1);
-	if (sched_setaffinity(0, sizeof(cpus), &cpus) ||
-	    sched_setscheduler(0, SCHED_FIFO, &param) || mlockall(MCL_CURRENT | MCL_FUTURE)) {
+	if (set_cpus(1ul << MEASURED_CPU) || sched_setscheduler(0, SCHED_FIFO, &param) ||
+	    mlockall(MCL_CURRENT | MCL_FUTURE)) {
 		fprintf(stderr, "shielded: the measured task: %m\n");
 		return -errno;
 	}
@@ -146,18 +154,21 @@ static int run_measured(struct run *run)
 
 static int run_all(struct run *run)
 {
-	int ret = load_start(run->load);
+	int ret = set_cpus(1ul << MEASURED_CPU | 1ul << LOAD_CPU);
 
+	if (!ret)
+		ret = load_start(run->load);
 	if (ret)
 		return ret;
 	sleep_until(clock_ns() + SETTLE_NS);
-	ret = trace_start();
+	ret = trace_start(run);
 	if (ret)
 		return ret;
 	if (run->shield) {
 		ret = set_shield(true);
 		if (ret)
 			return ret;
+		load_give_no_way();
 	}
 	run->shield_ns = clock_ns();
 	ret = run_measured(run);

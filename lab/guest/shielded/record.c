@@ -25,25 +25,29 @@ static int finish(FILE *file, const char *name)
 	return 0;
 }
 
+/* Of the first interrupt that had not been read yet. */
+int64_t due_ns(const struct run *run, unsigned int index)
+{
+	uint32_t before = index ? run->sample[index - 1].index : 0;
+
+	return run->start_ns + (int64_t)(before + 1) * PERIOD_NS;
+}
+
 static int write_samples(const struct run *run)
 {
 	FILE *file = create("samples.csv");
 	int64_t before = run->start_ns;
-	uint32_t index = 0;
 
 	if (!file)
 		return -EIO;
 	fprintf(file, "interrupt,woke_ns,interval_ns,response_ns\n");
 	for (unsigned int i = 0; i < run->samples; i++) {
 		const struct sample *sample = &run->sample[i];
-		/* Of the first interrupt that had not been read yet */
-		int64_t due = run->start_ns + (int64_t)(index + 1) * PERIOD_NS;
 
 		fprintf(file, "%" PRIu32 ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n", sample->index,
 			sample->woke_ns - run->start_ns, sample->woke_ns - before,
-			sample->woke_ns - due);
+			sample->woke_ns - due_ns(run, i));
 		before = sample->woke_ns;
-		index = sample->index;
 	}
 	return finish(file, "samples.csv");
 }

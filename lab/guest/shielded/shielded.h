@@ -11,7 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MEASURED_CPU	1
+#define MEASURED_CPU	0
+#define LOAD_CPU	1
 #define PRIORITY	90
 #define RATE		2048		/* Hz */
 #define PERIOD_NS	(1000000000 / RATE)
@@ -28,20 +29,32 @@ struct run {
 	unsigned int samples;
 	enum load load;
 	bool shield;
+	int64_t break_ns;		/* ends measuring: the first response above; 0: none */
 	int64_t start_ns;		/* when the interrupt was switched on; or a little before */
 	int pid;			/* of the measured task */
 	int64_t shield_ns;		/* when the write to /proc/shield/procs had returned */
 	struct sample *sample;
 };
 
+/* When the interrupt was due that sample INDEX read first. */
+int64_t due_ns(const struct run *run, unsigned int index);
+
 /* Starts the load; its processes end with this one. 0 or -errno. */
 int load_start(enum load load);
+
+/* Ends what gives the other CPU turns: a shielded CPU is idle, and takes few. */
+void load_give_no_way(void);
+
+/* Lets the calling task run on these CPUs alone. 0 or -errno. */
+int set_cpus(unsigned long mask);
 
 /* Fills run->sample; 0 or -errno. */
 int measure(struct run *run);
 
 /* The kernel's tracepoints of the measured CPU. 0 or -errno. */
-int trace_start(void);
+int trace_start(const struct run *run);
+/* Stops the trace where it is now. */
+void trace_break(void);
 /* Stops tracing, and writes visitors.csv: who ran there, and which interrupts came. */
 int trace_stop(const struct run *run);
 

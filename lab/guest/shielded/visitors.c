@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define TRACE "/sys/kernel/tracing/"
-#define CPU_TRACE TRACE "per_cpu/cpu1/"
+#define CPU_TRACE TRACE "per_cpu/cpu0/"
 #define MAX_VISITORS 512
 
 struct visitor {
@@ -31,12 +31,36 @@ struct visitor {
 static struct visitor visitors[MAX_VISITORS];
 static unsigned int count;
 
-int trace_start(void)
+void trace_break(void)
 {
+	write_text(TRACE "tracing_on", "0");
+}
+
+/* What happened before the trace stopped, on both CPUs. */
+static int keep_trace(void)
+{
+	FILE *from = fopen(TRACE "trace", "re"), *to = fopen("trace.txt", "we");
+	char line[512];
+
+	while (from && to && fgets(line, sizeof(line), from))
+		fputs(line, to);
+	if (from)
+		fclose(from);
+	return !to || fclose(to) ? -EIO : 0;
+}
+
+int trace_start(const struct run *run)
+{
+	static const char *const groups[] = {
+		TRACE "events/irq_vectors/enable",
+		TRACE "events/irq/enable",
+		TRACE "events/timer/hrtimer_expire_entry/enable",
+		TRACE "events/sched/sched_wakeup/enable",
+	};
 	static const char *const settings[][2] = {
 		{ TRACE "tracing_on", "0" },
 		{ TRACE "trace_clock", "mono" },
-		{ CPU_TRACE "buffer_size_kb", "49152" },
+		{ CPU_TRACE "buffer_size_kb", "16384" },
 		{ TRACE "options/overwrite", "0" },
 		{ TRACE "trace", "" },
 		{ TRACE "events/sched/sched_switch/enable", "1" },
@@ -51,6 +75,12 @@ int trace_start(void)
 			fprintf(stderr, "shielded: %s: %s\n", settings[i][0], strerror(-ret));
 			return ret;
 		}
+	}
+	if (run->break_ns) {
+		write_text(TRACE "options/overwrite", "1");
+		write_text(TRACE "buffer_size_kb", "256");
+		for (unsigned int i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+			write_text(groups[i], "1");
 	}
 	return 0;
 }
@@ -159,6 +189,8 @@ int trace_stop(const struct run *run)
 	write_text(TRACE "tracing_on", "0");
 	write_text(TRACE "events/enable", "0");
 	lost = dropped();
+	if (run->break_ns)
+		return keep_trace();
 	file = fopen(CPU_TRACE "trace", "re");
 	if (!file)
 		return -errno;
