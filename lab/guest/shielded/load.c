@@ -64,7 +64,10 @@ static void pace(void)
 		sleep_until(clock_ns() + PACE_NS);
 }
 
-/* As long as the measured CPU is always busy: half of its time is turns of the other. */
+/*
+ * As long as the measured CPU is always busy, so that the other has turns too. While
+ * all this starts it weighs as much as the load; see load_give_less_way().
+ */
 static void give_way(void)
 {
 	if (set_cpus(1ul << MEASURED_CPU) || setpriority(PRIO_PROCESS, 0, GIVE_WAY_NICE))
@@ -271,6 +274,12 @@ static void crashme(void)
 		if (pid > 0)
 			waitpid(pid, NULL, 0);
 	}
+}
+
+void load_give_less_way(void)
+{
+	if (giver > 0)
+		setpriority(PRIO_PROCESS, giver, 19);
 }
 
 void load_give_no_way(void)

@@ -154,10 +154,8 @@ static int run_measured(struct run *run)
 
 static int run_all(struct run *run)
 {
-	int ret = set_cpus(1ul << MEASURED_CPU | 1ul << LOAD_CPU);
+	int ret = load_start(run->load);
 
-	if (!ret)
-		ret = load_start(run->load);
 	if (ret)
 		return ret;
 	sleep_until(clock_ns() + SETTLE_NS);
@@ -169,6 +167,9 @@ static int run_all(struct run *run)
 		if (ret)
 			return ret;
 		load_give_no_way();
+	} else {
+		load_give_less_way();
+		sleep_until(clock_ns() + SETTLE_NS);
 	}
 	run->shield_ns = clock_ns();
 	ret = run_measured(run);

@@ -42,6 +42,12 @@ int64_t due_ns(const struct run *run, unsigned int index);
 /* Starts the load; its processes end with this one. 0 or -errno. */
 int load_start(enum load load);
 
+/*
+ * Makes what gives the other CPU turns the lightest of tasks, or the scheduler would keep
+ * the load away from the CPU on which that runs.
+ */
+void load_give_less_way(void);
+
 /* Ends what gives the other CPU turns: a shielded CPU is idle, and takes few. */
 void load_give_no_way(void);
 
