@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib import ticker
 
 from lab import plots
 from lab.experiments.base import Goal
@@ -83,6 +84,9 @@ def _figure(store: Store, system: str) -> Figure:
         axes.plot(values[-1:], share[-1:], marker="o", markersize=4, color=colour)
     axes.set_xscale("log")
     axes.set_yscale("log")
+    axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter(ticker.NullFormatter())
     axes.set_xlabel("response time in µs")
     axes.set_ylabel("share of interrupts that took as long or longer")
     axes.grid(which="major", alpha=0.4)
