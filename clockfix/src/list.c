@@ -31,69 +31,31 @@ static bool slot_before(const struct slot *a, const struct slot *b)
 		      atomic_load_explicit(&b->seq, memory_order_relaxed));
 }
 
-static uint32_t link_get(struct list *list, uint32_t i, unsigned int level)
+static struct tree_key key_of(const struct slot *slot)
 {
-	struct slot *slot;
-
-	if (i == SLOT_NONE)
-		return list->head[level];
-	slot = slot_at(list->slots, i);
-	if (level)
-		return slot->tower[level - 1];
-	return atomic_load_explicit(&slot->next, memory_order_relaxed);
+	return (struct tree_key){
+		.date = atomic_load_explicit(&slot->date, memory_order_relaxed),
+		.seq = atomic_load_explicit(&slot->seq, memory_order_relaxed),
+	};
 }
 
-static void link_set(struct list *list, uint32_t i, unsigned int level, uint32_t to)
+/* the link from slot @i, SLOT_NONE: from the head */
+static uint32_t link_get(struct list *list, uint32_t i)
 {
 	if (i == SLOT_NONE)
-		list->head[level] = to;
-	else if (level)
-		slot_at(list->slots, i)->tower[level - 1] = to;
+		return list->head;
+	return atomic_load_explicit(&slot_at(list->slots, i)->next, memory_order_relaxed);
+}
+
+static void link_set(struct list *list, uint32_t i, uint32_t to)
+{
+	if (i == SLOT_NONE)
+		list->head = to;
 	else
 		atomic_store(&slot_at(list->slots, i)->next, to);
 }
 
-/* For each level the last slot before @slot; SLOT_NONE stands for the head. */
-static void find(struct list *list, const struct slot *slot, uint32_t *path)
-{
-	int64_t date = atomic_load_explicit(&slot->date, memory_order_relaxed);
-	uint64_t seq = atomic_load_explicit(&slot->seq, memory_order_relaxed);
-	uint32_t i = SLOT_NONE, known = SLOT_NONE, next;
-
-	for (unsigned int level = list->height; level--;) {
-		for (;;) {
-			next = link_get(list, i, level);
-			/* it is needed if this level goes no further: fetch both at once */
-			if (level)
-				__builtin_prefetch(slot_at(list->slots,
-							   link_get(list, i, level - 1)));
-			/* what stopped the level above stops this one, too */
-			if (next == known)
-				break;
-			if (!before(slot_at(list->slots, next), date, seq))
-				break;
-			i = next;
-		}
-		known = next;
-		path[level] = i;
-	}
-}
-
-static unsigned int random_height(struct list *list)
-{
-	unsigned int height = 1;
-	uint64_t bits;
-
-	/* xorshift64 */
-	list->random ^= list->random << 13;
-	list->random ^= list->random >> 7;
-	list->random ^= list->random << 17;
-	for (bits = list->random; !(bits & 3) && height < SLOT_LEVELS; bits >>= 2)
-		height++;
-	return height;
-}
-
-int list_init(struct list *list, struct slots *slots)
+int list_init(struct list *list, struct slots *slots, struct tree_nodes *nodes)
 {
 	struct slot *slot;
 	uint32_t i = slot_get(slots);
@@ -105,15 +67,10 @@ int list_init(struct list *list, struct slots *slots)
 	atomic_store(&slot->seq, UINT64_MAX);
 	atomic_store(&slot->next, i);
 	atomic_store(&slot->state, state_of(0, PHASE_PENDING));
-	slot->height = SLOT_LEVELS;
-	for (unsigned int level = 0; level < SLOT_LEVELS; level++)
-		list->head[level] = i;
-	for (unsigned int level = 1; level < SLOT_LEVELS; level++)
-		slot->tower[level - 1] = i;
-	list->height = 1;
+	list->head = i;
 	list->dummy = i;
-	list->random = 0x9e3779b97f4a7c15ull;
 	list->slots = slots;
+	tree_init(&list->tree, nodes);
 	atomic_store(&list->work, (uint64_t)i);
 	atomic_store(&list->hold, i);
 	return 0;
@@ -122,27 +79,18 @@ int list_init(struct list *list, struct slots *slots)
 bool list_add(struct list *list, uint32_t i)
 {
 	struct slot *slot = slot_at(list->slots, i);
-	uint32_t path[SLOT_LEVELS], first;
+	uint32_t last = tree_add(&list->tree, key_of(slot), i), first;
 	uint64_t work;
 
-	slot->height = random_height(list);
-	if (slot->height > list->height)
-		list->height = slot->height;
-	find(list, slot, path);
-
-	for (unsigned int level = 1; level < slot->height; level++) {
-		slot->tower[level - 1] = link_get(list, path[level], level);
-		link_set(list, path[level], level, i);
-	}
-	atomic_store_explicit(&slot->next, link_get(list, path[0], 0), memory_order_relaxed);
+	atomic_store_explicit(&slot->next, link_get(list, last), memory_order_relaxed);
 	slot->linked = true;
-	link_set(list, path[0], 0, i);
+	link_set(list, last, i);
 
 	work = atomic_load(&list->work);
 	do {
 		first = work_slot(work);
 		if (!slot_before(slot, slot_at(list->slots, first)) &&
-		    !(first == path[0] && slot_finished(slot_at(list->slots, first))))
+		    !(first == last && slot_finished(slot_at(list->slots, first))))
 			return false;
 	} while (!atomic_compare_exchange_weak(&list->work, &work, work_moved(work, i)));
 	return true;
@@ -151,14 +99,11 @@ bool list_add(struct list *list, uint32_t i)
 bool list_remove(struct list *list, uint32_t i)
 {
 	struct slot *slot = slot_at(list->slots, i);
-	uint32_t path[SLOT_LEVELS], next, first, to;
+	uint32_t last = tree_remove(&list->tree, key_of(slot)), next, first, to;
 	uint64_t work;
 
-	find(list, slot, path);
-	for (unsigned int level = slot->height; --level;)
-		link_set(list, path[level], level, slot->tower[level - 1]);
 	next = atomic_load_explicit(&slot->next, memory_order_relaxed);
-	link_set(list, path[0], 0, next);
+	link_set(list, last, next);
 	slot->linked = false;
 
 	work = atomic_load(&list->work);
@@ -166,7 +111,7 @@ bool list_remove(struct list *list, uint32_t i)
 		first = work_slot(work);
 		if (first == i)
 			to = next;
-		else if (first == path[0] && slot_finished(slot_at(list->slots, first)))
+		else if (first == last && slot_finished(slot_at(list->slots, first)))
 			to = first;
 		else
 			return false;
@@ -176,15 +121,14 @@ bool list_remove(struct list *list, uint32_t i)
 
 uint32_t list_clean(struct list *list)
 {
-	uint32_t i = list->head[0];
+	uint32_t i = list->head;
 	struct slot *slot;
 
 	if (i == work_slot(atomic_load(&list->work)) || i == atomic_load(&list->hold))
 		return SLOT_NONE;
 	slot = slot_at(list->slots, i);
-	for (unsigned int level = 1; level < slot->height; level++)
-		list->head[level] = slot->tower[level - 1];
-	list->head[0] = atomic_load_explicit(&slot->next, memory_order_relaxed);
+	tree_remove(&list->tree, key_of(slot));
+	list->head = atomic_load_explicit(&slot->next, memory_order_relaxed);
 	slot->linked = false;
 	return i;
 }

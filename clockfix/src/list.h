@@ -17,23 +17,23 @@
  * worker that finds @work unchanged knows that the job it points to was not cleaned up, nor
  * taken out by a cancel, since it read it.
  *
- * To find places in logarithmic time the list is the bottom of a skip list, the upper levels of
- * which the worker never looks at.
+ * To find places in logarithmic time submitters keep the jobs of the list in a tree, too, which
+ * the worker never looks at.
  */
 #ifndef CLOCKFIX_LIST_H
 #define CLOCKFIX_LIST_H
 
 #include "slots.h"
+#include "tree.h"
 
 struct list {
 	/* shared by the worker and submitters */
 	_Atomic uint64_t work __attribute__((aligned(64)));	/* count << 32 | slot */
 	_Atomic uint32_t hold;
 	/* submitters' */
-	uint32_t head[SLOT_LEVELS] __attribute__((aligned(64)));
-	uint32_t height;	/* levels in use */
+	uint32_t head __attribute__((aligned(64)));
 	uint32_t dummy;
-	uint64_t random;
+	struct tree tree;	/* all of the list but the dummy */
 	struct slots *slots;
 };
 
@@ -73,11 +73,17 @@ static inline void list_out(struct list *list, uint64_t work)
 /* ---- submitters' side: with the mutex held ---------------------------------------------- */
 
 /* -ENOMEM if there is no slot for the dummy */
-int list_init(struct list *list, struct slots *slots);
+int list_init(struct list *list, struct slots *slots, struct tree_nodes *nodes);
+
+/* See to it that there is memory for an addition; -ENOMEM. */
+static inline int list_reserve(struct list *list)
+{
+	return tree_reserve(&list->tree);
+}
 
 /*
- * Add a filled slot; its date and seq are set, its phase is PENDING. Returns whether the worker
- * has to be told, as @work was moved back to it.
+ * Add a filled slot, after list_reserve(); its date and seq are set, its phase is PENDING.
+ * Returns whether the worker has to be told, as @work was moved back to it.
  */
 bool list_add(struct list *list, uint32_t i);
 

@@ -13,12 +13,12 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "clockfix.h"
 
 #define SLOT_NONE	UINT32_MAX
-#define SLOT_LEVELS	11	/* a quarter of the jobs rises a level: enough for 4^11 */
 #define CHUNK_SLOTS	16384u	/* 2 MB: a huge page */
 #define CHUNKS		1024u	/* 16 M slots */
 
@@ -37,37 +37,34 @@ enum phase {
  * anew: they are stored with release and loaded with acquire, so that whoever sees a new value
  * also sees the new generation in @state.
  *
- * A search for a place reads nothing but the first cache line, in all levels but the topmost.
+ * All that a job for once needs is in the first cache line.
  */
 struct slot {
 	_Atomic uint64_t state;		/* generation << 32 | phase */
 	_Atomic int64_t date;		/* instant it is sorted by, in its clock */
 	_Atomic uint64_t seq;		/* order of submission */
-	_Atomic uint32_t next;		/* successor in the list: level 0 */
-	uint8_t height;			/* submitters' */
+	_Atomic uint32_t next;		/* successor in the list */
 	bool linked;			/* submitters': it is in the list */
 	bool retired;			/* submitters': the worker is through with it */
 	_Atomic uint8_t kind;		/* enum clockfix_missed | KIND_... */
-	union {
-		uint32_t tower[SLOT_LEVELS - 1];	/* submitters': levels 1 and up */
-		uint32_t free_next;
-	};
+	_Atomic bool passed;		/* the worker is through with it in the list */
 	_Atomic(clockfix_fn) fn;
 	_Atomic(void *) arg;
 	_Atomic int64_t period;
-	_Atomic uint64_t runs;
-	/* the worker's own, once the job is in its heap */
-	int64_t due;
-	uint32_t left, right;
 	union {
 		uint32_t missed;	/* instants since its last run */
 		_Atomic uint32_t handed;/* next in the queue to submitters */
 	};
+	uint32_t free_next;		/* submitters': next of the free slots */
+	_Atomic uint64_t runs;		/* if periodic */
+	/* the worker's own, once the job is in its heap */
+	int64_t due;
+	uint32_t left, right;
 	uint8_t rank;
-	_Atomic bool passed;		/* the worker is through with it in the list */
 } __attribute__((aligned(64)));
 
-_Static_assert(sizeof(struct slot) == 128, "a slot is two cache lines");
+_Static_assert(sizeof(struct slot) == 128 && offsetof(struct slot, runs) == 64,
+	       "a slot is two cache lines");
 
 #define KIND_MISSED	0x0f	/* mask: enum clockfix_missed */
 #define KIND_TAI	0x10

@@ -94,7 +94,9 @@ void slot_fill(struct clockfix *timer, struct slot *slot, const struct clockfix_
 	atomic_store_explicit(&slot->fn, spec->fn, memory_order_release);
 	atomic_store_explicit(&slot->arg, spec->arg, memory_order_release);
 	atomic_store_explicit(&slot->period, spec->period, memory_order_release);
-	atomic_store_explicit(&slot->runs, spec->runs, memory_order_release);
+	/* in another cache line */
+	if (spec->period)
+		atomic_store_explicit(&slot->runs, spec->runs, memory_order_release);
 	atomic_store_explicit(&slot->kind, kind, memory_order_release);
 	atomic_store_explicit(&slot->seq,
 			      atomic_fetch_add_explicit(&timer->seq, 1, memory_order_relaxed),
@@ -117,6 +119,8 @@ static int submit_locked(struct clockfix *timer, const struct clockfix_spec *spe
 	if (timer_pending(timer) >= timer->options.max_jobs)
 		return -ENOMEM;
 	clean(timer, CLEAN_PER_SUBMISSION);
+	if (list_reserve(&timer->list[base]))
+		return -ENOMEM;
 	i = slot_get(&timer->slots);
 	if (i == SLOT_NONE) {
 		clean(timer, UINT_MAX);
@@ -255,7 +259,7 @@ int timer_jobs_init(struct clockfix *timer)
 	int ret;
 
 	for (enum base base = 0; base < BASES; base++) {
-		ret = list_init(&timer->list[base], &timer->slots);
+		ret = list_init(&timer->list[base], &timer->slots, &timer->nodes);
 		if (ret)
 			return ret;
 		heap_init(&timer->heap[base], &timer->slots);

@@ -106,6 +106,7 @@ void timer_free(struct clockfix *timer)
 	hygiene_undo(timer);
 	alive_destroy(timer->alive);
 	slots_destroy(&timer->slots);
+	tree_nodes_destroy(&timer->nodes);
 	free(timer);
 }
 
@@ -126,6 +127,7 @@ int timer_new(struct clockfix **result, const struct clockfix_options *given)
 	timer->latency_fd = -1;
 	slots_init(&timer->slots, options.max_jobs + options.job_reserve + SLOTS_EXTRA,
 		   options.flags & CLOCKFIX_LOCK_MEMORY);
+	tree_nodes_init(&timer->nodes);
 	describe_machine(&timer->caps);
 
 	ret = -ENOMEM;

@@ -26,6 +26,7 @@ struct clockfix {
 	_Atomic uint32_t drained;	/* what they wait on */
 	struct list list[BASES];
 	struct slots slots;
+	struct tree_nodes nodes;	/* submitters' */
 
 	/* the worker's own */
 	struct heap heap[BASES] __attribute__((aligned(64)));

@@ -29,6 +29,7 @@ static int pending_before;
 
 static struct slots slots;
 static struct list list;
+static struct tree_nodes nodes;
 static uint32_t slot_of[JOBS];
 static bool told;
 static void (*operation)(void);
@@ -54,16 +55,27 @@ static uint32_t list_job(int n, int64_t date)
 	return i;
 }
 
+static bool list_add_job(int n, int64_t date)
+{
+	uint32_t i = list_job(n, date);
+
+	if (list_reserve(&list))
+		abort();
+	return list_add(&list, i);
+}
+
 static void list_setup(void)
 {
 	slots_destroy(&slots);
+	tree_nodes_destroy(&nodes);
 	memset(&slots, 0, sizeof(slots));
 	memset(&list, 0, sizeof(list));
 	memset(jobs, 0, sizeof(jobs));
 	slots_init(&slots, 64, false);
-	list_init(&list, &slots);
+	tree_nodes_init(&nodes);
+	list_init(&list, &slots, &nodes);
 	for (int n = 0; n < existing; n++)
-		list_add(&list, list_job(n, 10 * (n + 1)));
+		list_add_job(n, 10 * (n + 1));
 	told = false;
 }
 
@@ -148,7 +160,7 @@ static int64_t add_date;
 static void op_add(void)
 {
 	list_jobs = existing + 1;
-	told = list_add(&list, list_job(existing, add_date));
+	told = list_add_job(existing, add_date);
 }
 
 static int cancel_which;
@@ -355,7 +367,7 @@ static void check_slots(void)
 		free++;
 	/* what the lists and limbo still hold */
 	for (int base = 0; base < BASES; base++) {
-		for (uint32_t i = timer->list[base].head[0]; i != timer->list[base].dummy;
+		for (uint32_t i = timer->list[base].head; i != timer->list[base].dummy;
 		     i = slot_at(&timer->slots, i)->next)
 			known++;
 		known += timer->limbo[base] != SLOT_NONE;

@@ -18,6 +18,7 @@ struct entry {
 
 static struct slots slots;
 static struct list list;
+static struct tree_nodes nodes;
 static struct entry model[MODEL];
 static size_t count;		/* sorted entries, the first is where the worker is */
 static uint64_t seq, rng;
@@ -28,7 +29,8 @@ static void setup(void)
 	memset(&slots, 0, sizeof(slots));
 	memset(&list, 0, sizeof(list));
 	slots_init(&slots, 2 * MODEL, false);
-	CHECK_EQ(list_init(&list, &slots), 0);
+	tree_nodes_init(&nodes);
+	CHECK_EQ(list_init(&list, &slots, &nodes), 0);
 	count = 0;
 	seq = 0;
 	rng = 12345;
@@ -37,6 +39,7 @@ static void setup(void)
 static void teardown(void)
 {
 	slots_destroy(&slots);
+	tree_nodes_destroy(&nodes);
 	CHECK_EQ(sim.allocated, 0);
 }
 
@@ -56,6 +59,7 @@ static bool add(int64_t date)
 	memmove(&model[at + 1], &model[at], (count - at) * sizeof(*model));
 	model[at] = (struct entry){ i, date, seq++ };
 	count++;
+	CHECK_EQ(list_reserve(&list), 0);
 	return list_add(&list, i);
 }
 
@@ -91,7 +95,24 @@ static uint32_t unfinished(uint32_t i)
 	return i;
 }
 
-/* The worker finds exactly the model's jobs in order, and each level is sorted. */
+/* The whole list is sorted, and what is in it is in the tree. */
+static void compare_all(void)
+{
+	int64_t last = INT64_MIN;
+	uint32_t linked = 0;
+
+	for (uint32_t i = list.head; i != list.dummy; linked++) {
+		struct slot *slot = slot_at(&slots, i);
+
+		CHECK(slot->date >= last);
+		CHECK(slot->linked);
+		last = slot->date;
+		i = atomic_load(&slot->next);
+	}
+	CHECK(tree_sound(&list.tree, linked));
+}
+
+/* The worker finds exactly the model's jobs in order. */
 static void compare(void)
 {
 	uint32_t i = unfinished(work_slot(list_work(&list)));
@@ -103,19 +124,7 @@ static void compare(void)
 		i = unfinished(atomic_load(&slot_at(&slots, i)->next));
 	}
 	CHECK_EQ(i, list.dummy);
-	for (unsigned int level = 0; level < list.height; level++) {
-		int64_t last = INT64_MIN;
-
-		for (i = list.head[level]; i != list.dummy;) {
-			struct slot *slot = slot_at(&slots, i);
-
-			CHECK(slot->date >= last);
-			CHECK(slot->height > level);
-			CHECK(slot->linked);
-			last = slot->date;
-			i = level ? slot->tower[level - 1] : atomic_load(&slot->next);
-		}
-	}
+	compare_all();
 }
 
 static void list_is_never_empty(void)
