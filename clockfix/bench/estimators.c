@@ -2,10 +2,10 @@
 /*
  * estimators.c - record series of oversleep, and compare estimators on them
  *
- * A series is a text file: a line "# interval NS", then an oversleep in ns per line. On a
- * recorded series all estimators meet the same oversleeps, which live they never do; so this
- * compares them exactly, but for one thing: on a live system the next oversleep also depends on
- * how long the estimator let the CPU sleep.
+ * A series is a text file: lines "# interval NS" and "# tick NS", then a line per sleep, how late
+ * it ended and when it should have, in ns (without a tick the latter may be missing). On a recorded series all estimators meet the same
+ * oversleeps, which live they never do; so this compares them exactly, but for one thing: live,
+ * the next oversleep also depends on until when the estimator let the CPU sleep.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,41 +17,55 @@
 #define SLEEP_MIN 1000
 
 struct series {
-	int64_t interval;
-	int64_t *value;
+	int64_t interval, tick;
+	struct {
+		int64_t oversleep, until;
+	} *sleep;
 	size_t count;
 };
+
+static int series_grow(struct series *series, size_t *room)
+{
+	void *more;
+
+	if (series->count < *room)
+		return 0;
+	*room = *room ? 2 * *room : 4096;
+	more = realloc(series->sleep, *room * sizeof(*series->sleep));
+	if (!more)
+		return -ENOMEM;
+	series->sleep = more;
+	return 0;
+}
 
 static int series_read(const char *path, struct series *series)
 {
 	FILE *f = fopen(path, "r");
+	long long val, until;
 	size_t room = 0;
-	long long val;
 	char line[128];
+	int ret = 0;
 
 	memset(series, 0, sizeof(*series));
 	if (!f)
 		return -errno;
-	while (fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "# interval %lld", &val) == 1) {
+	while (!ret && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "# interval %lld", &val) == 1)
 			series->interval = val;
+		if (sscanf(line, "# tick %lld", &val) == 1)
+			series->tick = val;
+		until = 0;
+		if (sscanf(line, "%lld %lld", &val, &until) < 1)
 			continue;
+		ret = series_grow(series, &room);
+		if (!ret) {
+			series->sleep[series->count].oversleep = val;
+			series->sleep[series->count++].until = until;
 		}
-		if (line[0] == '#' || sscanf(line, "%lld", &val) != 1)
-			continue;
-		if (series->count == room) {
-			int64_t *more = realloc(series->value, (room = room ? 2 * room : 4096) *
-						sizeof(*more));
-
-			if (!more) {
-				fclose(f);
-				return -ENOMEM;
-			}
-			series->value = more;
-		}
-		series->value[series->count++] = val;
 	}
 	fclose(f);
+	if (ret)
+		return ret;
 	return series->count && series->interval > 0 ? 0 : -EINVAL;
 }
 
@@ -66,11 +80,14 @@ static struct outcome replay(const struct series *series, const struct clockfix_
 	struct outcome out = { .lateness = calloc(series->count, sizeof(int64_t)) };
 	struct estimator est;
 
-	estimator_init(&est, options);
+	estimator_init(&est, options, series->tick);
 	for (size_t i = 0; i < series->count; i++) {
-		int64_t margin = estimator_predict(&est, series->interval);
-		int64_t value = series->value[i], late;
+		int64_t value = series->sleep[i].oversleep, until = series->sleep[i].until, late;
+		int64_t margin;
 
+		/* what is it for? Something at which, were it not for the phase, it sleeps so long */
+		estimator_predict(&est, series->interval, until);
+		margin = estimator_predict(&est, series->interval, until + est.calm);
 		if (series->interval - margin < SLEEP_MIN) {
 			out.polled += series->interval;
 			estimator_decay(&est, series->interval);
@@ -82,7 +99,7 @@ static struct outcome replay(const struct series *series, const struct clockfix_
 		out.polled += margin > value ? margin - value : 0;
 		if (out.lateness)
 			out.lateness[i] = late;
-		estimator_learn(&est, value, series->interval);
+		estimator_learn(&est, value, series->interval, until);
 	}
 	return out;
 }
@@ -113,6 +130,7 @@ static const struct {
 	{ "regime 256, 1.5%", CLOCKFIX_ESTIMATOR_REGIME, 256, 15000 },
 	{ "regime 512, 1.5%", CLOCKFIX_ESTIMATOR_REGIME, 512, 15000 },
 	{ "regime 1024, 1.5%", CLOCKFIX_ESTIMATOR_REGIME, 1024, 15000 },
+	{ "regime 512, 0.8%", CLOCKFIX_ESTIMATOR_REGIME, 512, 8000 },
 	{ "regime 512, 0.5%", CLOCKFIX_ESTIMATOR_REGIME, 512, 5000 },
 	{ "regime 512, 3%", CLOCKFIX_ESTIMATOR_REGIME, 512, 30000 },
 };
@@ -127,7 +145,8 @@ static int64_t hindsight(const struct series *series, uint32_t late_ppm)
 
 	if (!sorted)
 		return 0;
-	memcpy(sorted, series->value, series->count * sizeof(*sorted));
+	for (size_t i = 0; i < series->count; i++)
+		sorted[i] = series->sleep[i].oversleep;
 	qsort(sorted, series->count, sizeof(*sorted), compare);
 	/* late is what is late by more than 1 us */
 	value = sorted[series->count - 1 - series->count * late_ppm / 1000000] - 1000;
@@ -180,11 +199,11 @@ int verb_estimators(const struct bench_options *opt, int argc, char **argv)
 		if (ret) {
 			fprintf(stderr, "clockfix-bench: %s: %s\n", argv[i],
 				ret == -EINVAL ? "no series of oversleeps" : strerror(-ret));
-			free(series.value);
+			free(series.sleep);
 			return 1;
 		}
 		compare_on(argv[i], &series);
-		free(series.value);
+		free(series.sleep);
 	}
 	return 0;
 }
@@ -192,6 +211,8 @@ int verb_estimators(const struct bench_options *opt, int argc, char **argv)
 int verb_record(const struct bench_options *opt, int argc, char **argv)
 {
 	char *end = NULL;
+	struct timespec ts;
+	int64_t begin;
 	long long interval = argc > 1 ? strtoll(argv[1], &end, 10) : 0;
 	int ret;
 
@@ -205,13 +226,18 @@ int verb_record(const struct bench_options *opt, int argc, char **argv)
 		fprintf(stderr, "clockfix-bench: record: %s\n", strerror(-ret));
 		return 1;
 	}
-	printf("# interval %lld\n", interval);
+	/* the coarse clock changes with each tick; seconds are of no interest */
+	clock_getres(CLOCK_MONOTONIC_COARSE, &ts);
+	printf("# interval %lld\n# tick %lld\n", interval, (long long)ts.tv_nsec);
+	begin = now_ns() / 1000000000 * 1000000000;
 	for (uint64_t i = 0; i < opt->jobs && !interrupted; i++) {
 		int64_t instant = now_ns() + interval;
-		struct timespec ts = { instant / 1000000000, instant % 1000000000 };
 
+		ts.tv_sec = instant / 1000000000;
+		ts.tv_nsec = instant % 1000000000;
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
-		printf("%lld\n", (long long)(now_ns() - instant));
+		printf("%lld %lld\n", (long long)(now_ns() - instant),
+		       (long long)(instant - begin));
 	}
 	return 0;
 }

@@ -273,7 +273,7 @@ const struct rival rivals[] = {
 	CLOCKFIX("-decaying", "decaying maximum", .estimator = CLOCKFIX_ESTIMATOR_DECAYING_MAX),
 	CLOCKFIX("-rank", "rank in a window", .estimator = CLOCKFIX_ESTIMATOR_RANK),
 	CLOCKFIX("", "as it comes", .estimator = CLOCKFIX_ESTIMATOR_DEFAULT),
-	CLOCKFIX("-punctual", "late_ppm 2500", .late_ppm = 2500),
+	CLOCKFIX("-punctual", "late_ppm 5000", .late_ppm = 5000),
 	CLOCKFIX("-clock", "polling clock_gettime()", .source = CLOCKFIX_SOURCE_CLOCK),
 };
 

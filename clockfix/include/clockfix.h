@@ -92,9 +92,16 @@ enum clockfix_estimator {
 	CLOCKFIX_ESTIMATOR_QUANTILE,	/* one value, moved towards a quantile step by step */
 	CLOCKFIX_ESTIMATOR_DECAYING_MAX,/* rises to a greater value at once, sinks slowly */
 	CLOCKFIX_ESTIMATOR_RANK,	/* a high rank, not the greatest, of a sliding window */
-	CLOCKFIX_ESTIMATOR_REGIME,	/* RANK, by length of sleep, with change detection */
+	CLOCKFIX_ESTIMATOR_REGIME,	/* by what the next sleep has in common with others (below) */
 	CLOCKFIX_ESTIMATOR_FIXED,	/* a constant: option fixed_margin; learns nothing */
 };
+
+/*
+ * REGIME looks at what oversleeps exceed their moving average by, for each length of sleep and
+ * for phases of the kernel's tick that are rough apart from those that are calm. Of what it has
+ * seen it takes the margin that costs least if each late job had a price, and finds the price
+ * at which just the share late_ppm is late.
+ */
 
 /* Which clock is read while polling. */
 enum clockfix_source {
@@ -323,7 +330,7 @@ struct clockfix_stats {
 	uint64_t disturbed;		/* sleeps ended early because the earliest job changed */
 	uint64_t deferred;		/* times learning had to wait until after the job [IV.c] */
 	uint64_t decays;		/* times the estimator was made to forget [IV.a] */
-	uint64_t regimes;		/* changes of regime noticed (REGIME) */
+	uint64_t regimes;		/* times that forgetting turned out to be right (REGIME) */
 	uint64_t missed;		/* instants of periodic jobs that were missed */
 	uint64_t throttled;		/* sleeps lengthened because of poll_share */
 	uint64_t tai_steps;		/* steps of CLOCK_TAI noticed */

@@ -11,6 +11,13 @@
 #define PRICE_OF_LATE		4000000LL	/* ns of polling that a punctual job is worth */
 #define PATIENCE		8
 #define PATIENCE_MAX		65536
+#define WINDOW_LEAST		32	/* REGIME */
+#define PRICE_UNIT		1024
+#define SPREAD			20000LL	/* ns: a usual one, that the price begins with */
+#define SPREAD_LEAST		400LL
+#define SPREAD_MOST		1000000LL
+#define PRICE_MOST		1000000000LL
+#define ROUGH_SHARE		(65536 / 8)
 
 /* ---- windows ---------------------------------------------------------------------------- */
 
@@ -56,19 +63,6 @@ static void window_add(struct window *win, int32_t value)
 	win->oldest = (win->oldest + 1) % win->size;
 }
 
-/* Forget all but the last @keep values. */
-static void window_shrink(struct window *win, uint32_t keep)
-{
-	int32_t last[RECENT];
-
-	for (uint32_t i = 0; i < keep; i++)
-		last[i] = win->ring[(win->oldest + win->count - keep + i) % win->size];
-	win->count = 0;
-	win->oldest = 0;
-	for (uint32_t i = 0; i < keep; i++)
-		window_add(win, last[i]);
-}
-
 static void window_decay(struct window *win)
 {
 	for (uint32_t i = 0; i < win->count; i++) {
@@ -80,33 +74,41 @@ static void window_decay(struct window *win)
 
 /*
  * A new value exceeds the k-th greatest of n with probability k / (n + 1), whatever the
- * distribution. While there are too few values for the share that is wanted, the greatest.
- *
- * But not at any price: a value further down is taken if the polling it saves outweighs the
- * sleeps it makes late. So the few outliers that a short window has at its top don't count.
+ * distribution. Of the ranks from @k on, to an eighth of all, the one that costs least: its
+ * value in polling, and @price for each sleep that it makes late.
  */
-static int64_t window_rank(const struct window *win, uint32_t late_ppm)
+static int64_t window_cheapest(const struct window *win, uint32_t k, int64_t price)
 {
-	uint32_t n = win->count, k;
-	int64_t best = INT64_MAX, prediction = 0;
+	int64_t best = INT64_MAX, value = 0, each;
+	uint32_t n = win->count;
 
 	if (!n)
 		return 0;
-	k = ((uint64_t)(n + 1) * late_ppm + PPM / 2) / PPM;
-	if (!k)
-		k = 1;
+	each = price / (n + 1);
 	for (uint32_t most = k > n / 8 ? k : n / 8; k <= most; k++) {
-		int64_t value = win->sorted[n - k], price = value + k * PRICE_OF_LATE / (n + 1);
+		int64_t cost = win->sorted[n - k] + k * each;
 
-		if (price < best) {
-			best = price;
-			prediction = value;
+		if (cost < best) {
+			best = cost;
+			value = win->sorted[n - k];
 		}
 	}
-	return prediction;
+	return value;
 }
 
-/* ---- change of regime ------------------------------------------------------------------- */
+/*
+ * The rank that makes the wanted share late. While there are too few values for that, the
+ * greatest. But not at any price: so the few outliers that a short window has at its top don't
+ * count.
+ */
+static int64_t window_rank(const struct window *win, uint32_t late_ppm)
+{
+	uint32_t k = ((uint64_t)(win->count + 1) * late_ppm + PPM / 2) / PPM;
+
+	return window_cheapest(win, k ? k : 1, PRICE_OF_LATE);
+}
+
+/* ---- circumstances ---------------------------------------------------------------------- */
 
 static unsigned int class_of(int64_t length)
 {
@@ -118,90 +120,183 @@ static unsigned int class_of(int64_t length)
 	return class;
 }
 
-/*
- * If what has come lately does not fit what came before, what came before is of no use: four of
- * the last eight above what one in 64 exceeded, or the last sixteen all in the lower quarter of
- * those seen. By chance, among independent values, the one happens once in 250,000 sleeps, the
- * other once in four billion. Returns how many of the last values to keep, 0: all.
- */
-static uint32_t regime_changed(struct regime *reg, int32_t value)
+static unsigned int phase_of(const struct estimator *est, int64_t time)
 {
-	const struct window *win = &reg->window;
-	uint32_t n = win->count;
+	return est->tick && time > 0 ? time % est->tick * PHASES / est->tick : 0;
+}
 
-	reg->above = reg->above << 1 | (n && value > win->sorted[n - 1 - n / 64]);
-	reg->below = reg->below << 1 | (n && value < win->sorted[n / 4]);
-	if (win->count <= 2 * RECENT)
-		return 0;
-	if (__builtin_popcount(reg->above & 0xff) >= 4)
-		return RECENT / 2;
-	return (reg->below & 0xffff) == 0xffff ? RECENT : 0;
+/*
+ * A sleep that ends while the kernel's tick is dealt with ends later. So may others, if what
+ * another machine or CPU does with the same period comes in between. Which phases are rough is
+ * learned: those in which an eighth exceeds what a thirty-second exceeds altogether.
+ */
+static void learn_phase(struct estimator *est, const struct window *calm, int32_t value,
+			int64_t until)
+{
+	unsigned int phase = phase_of(est, until);
+	bool high;
+
+	if (!est->tick || calm->count < WINDOW_LEAST)
+		return;
+	high = value > calm->sorted[calm->count - 1 - calm->count / 32];
+	est->rough[phase] += ((high ? UINT16_MAX : 0) - est->rough[phase]) / 16;
+	/* one that is kept clear of is forgotten, slowly, so that it is tried again */
+	if (est->mood == ROUGH && est->asked != phase)
+		est->rough[est->asked] -= est->rough[est->asked] / 64;
+}
+
+/* ---- regime ----------------------------------------------------------------------------- */
+
+static int64_t within(int64_t value, int64_t least, int64_t most)
+{
+	return value < least ? least : value > most ? most : value;
+}
+
+/* For values that thin out exponentially the price is their spread divided by the share. */
+static int64_t price_of(const struct estimator *est, int64_t spread)
+{
+	return within(spread * PPM / est->late_ppm, 0, PRICE_MOST) * PRICE_UNIT;
+}
+
+static void regime_init(const struct estimator *est, struct regime *reg, uint32_t size)
+{
+	for (unsigned int mood = 0; mood < MOODS; mood++)
+		reg->window[mood].size = size < WINDOW_LEAST ? WINDOW_LEAST : size;
+	reg->price = price_of(est, SPREAD);
+	reg->patience = PATIENCE;
+	reg->stale = true;
+}
+
+static void regime_begin(struct regime *reg, int64_t level)
+{
+	reg->level = level;
+	reg->stale = true;
+	window_add(&reg->window[CALM], 0);
+}
+
+static int64_t regime_prediction(struct regime *reg, unsigned int mood)
+{
+	if (reg->stale) {
+		for (unsigned int m = 0; m < MOODS; m++) {
+			/* of rough phases too little may be known */
+			unsigned int of = reg->window[m].count < WINDOW_LEAST ? CALM : m;
+
+			reg->margin[m] = window_cheapest(&reg->window[of], 1,
+							 reg->price / PRICE_UNIT);
+		}
+		reg->stale = false;
+	}
+	return within(reg->level + reg->margin[mood] - reg->cut, 0, INT32_MAX);
+}
+
+/*
+ * The price that makes the wanted share late is found by raising it after each sleep that was
+ * late, and lowering it after the others.
+ */
+static void regime_learn_price(const struct estimator *est, struct regime *reg, bool late)
+{
+	int64_t step = reg->price / 20;
+
+	if (reg->window[CALM].count < WINDOW_LEAST)
+		return;
+	if (late)
+		reg->price += step * (PPM - (int64_t)est->late_ppm) / PPM;
+	else
+		reg->price -= step * (int64_t)est->late_ppm / PPM;
+	reg->price = within(reg->price, price_of(est, SPREAD_LEAST), price_of(est, SPREAD_MOST));
 }
 
 /*
  * A sleep after decay was a trial. If it was as late as ever, the next trial can wait twice as
- * long: a trial that fails is a job that is late. If not, the values in the window are history.
+ * long: a trial that fails is a job that is late. If not, decay was right.
  */
-static void regime_judge_trial(struct estimator *est, struct regime *reg, int32_t value)
+static void regime_judge_trial(struct estimator *est, struct regime *reg, int32_t value,
+			       bool late)
 {
-	if (value > reg->prediction) {
+	if (late) {
 		if (reg->patience < PATIENCE_MAX)
 			reg->patience *= 2;
 		return;
 	}
-	window_shrink(&reg->window, 1);
+	reg->level = value;
+	for (unsigned int mood = 0; mood < MOODS; mood++)
+		window_decay(&reg->window[mood]);
 	reg->patience = PATIENCE;
 	est->changes++;
 }
 
-static void regime_learn(struct estimator *est, struct regime *reg, int32_t value)
+/* An outlier moves the level by no more than twice what was expected would. */
+static void regime_learn_value(struct estimator *est, struct regime *reg, int32_t value,
+			       int64_t predicted, int64_t until)
 {
-	bool trial = reg->prediction < reg->ranked;
-	uint32_t keep = regime_changed(reg, value);
+	int32_t beyond = value - reg->level;
 
-	window_add(&reg->window, value);
-	if (trial) {
-		regime_judge_trial(est, reg, value);
-	} else if (keep) {
-		window_shrink(&reg->window, keep);
-		reg->above = 0;
-		reg->below = 0;
-		est->changes++;
-	}
-	reg->ranked = window_rank(&reg->window, est->late_ppm);
-	reg->prediction = reg->ranked;
+	learn_phase(est, &reg->window[CALM], beyond, until);
+	if (est->mood == ROUGH)
+		window_add(&reg->window[ROUGH], beyond);
+	if (est->mood == CALM || reg->window[ROUGH].count < WINDOW_LEAST)
+		window_add(&reg->window[CALM], beyond);
+	reg->level += (within(value, 0, 2 * predicted + 1000) - reg->level) / 4;
+}
+
+static void regime_learn(struct estimator *est, struct regime *reg, int32_t value, int64_t until)
+{
+	int64_t predicted = regime_prediction(reg, est->mood);
+	bool late = value > predicted, trial = reg->cut;
+
+	reg->cut = 0;
 	reg->declined = 0;
+	reg->stale = true;
+	if (!reg->window[CALM].count) {
+		regime_begin(reg, value);
+		return;
+	}
+	if (trial)
+		regime_judge_trial(est, reg, value, late);
+	else
+		regime_learn_price(est, reg, late);
+	regime_learn_value(est, reg, value, predicted, until);
 }
 
 /* A class of which nothing is known yet takes the nearest one that is known. */
-static int64_t regime_predict(const struct estimator *est, int64_t length)
+static struct regime *regime_known(struct estimator *est, int64_t length)
 {
 	unsigned int class = class_of(length);
 
 	for (unsigned int d = 0; d < CLASSES; d++) {
-		if (class >= d && est->regime[class - d].window.count)
-			return est->regime[class - d].prediction;
-		if (class + d < CLASSES && est->regime[class + d].window.count)
-			return est->regime[class + d].prediction;
+		if (class >= d && est->regime[class - d].window[CALM].count)
+			return &est->regime[class - d];
+		if (class + d < CLASSES && est->regime[class + d].window[CALM].count)
+			return &est->regime[class + d];
 	}
-	return 0;
+	return &est->regime[class];
+}
+
+static int64_t regime_predict(struct estimator *est, int64_t length, int64_t instant)
+{
+	struct regime *reg = regime_known(est, length);
+
+	est->calm = regime_prediction(reg, CALM);
+	est->asked = phase_of(est, instant - est->calm);
+	est->mood = est->rough[est->asked] > ROUGH_SHARE ? ROUGH : CALM;
+	return est->mood == CALM ? est->calm : regime_prediction(reg, ROUGH);
 }
 
 static void regime_decay(struct estimator *est, int64_t length)
 {
 	struct regime *reg = &est->regime[class_of(length)];
 
+	/* a job that was in time */
+	regime_learn_price(est, reg, false);
+	reg->stale = true;
 	if (++reg->declined < reg->patience)
 		return;
 	reg->declined = 0;
 	/* what another class has learned kept this one from sleeping: from now on it has its own */
-	if (!reg->window.count) {
-		reg->ranked = regime_predict(est, length);
-		reg->prediction = reg->ranked;
-		window_add(&reg->window, reg->ranked);
-	}
-	reg->prediction -= reg->prediction / 4;
-	est->prediction = reg->prediction;
+	if (!reg->window[CALM].count)
+		regime_begin(reg, regime_prediction(regime_known(est, length), CALM));
+	reg->cut += regime_prediction(reg, CALM) / 4;
+	est->prediction = regime_prediction(reg, CALM);
 	est->decays++;
 }
 
@@ -239,7 +334,7 @@ static void decaying_max_learn(struct estimator *est, int64_t value)
 
 /* ---- interface -------------------------------------------------------------------------- */
 
-void estimator_init(struct estimator *est, const struct clockfix_options *options)
+void estimator_init(struct estimator *est, const struct clockfix_options *options, int64_t tick)
 {
 	uint32_t size = options->window;
 
@@ -253,11 +348,10 @@ void estimator_init(struct estimator *est, const struct clockfix_options *option
 		size = est->kind == CLOCKFIX_ESTIMATOR_MAX ||
 		       est->kind == CLOCKFIX_ESTIMATOR_AVERAGE ?
 		       DEFAULT_WINDOW_PAPER : DEFAULT_WINDOW_RANK;
+	est->tick = tick;
 	if (est->kind == CLOCKFIX_ESTIMATOR_REGIME) {
-		for (unsigned int i = 0; i < CLASSES; i++) {
-			est->regime[i].window.size = size < 3 * RECENT ? 3 * RECENT : size;
-			est->regime[i].patience = PATIENCE;
-		}
+		for (unsigned int i = 0; i < CLASSES; i++)
+			regime_init(est, &est->regime[i], size);
 	} else {
 		est->window.size = size;
 	}
@@ -265,14 +359,14 @@ void estimator_init(struct estimator *est, const struct clockfix_options *option
 		est->prediction = options->fixed_margin;
 }
 
-int64_t estimator_predict(const struct estimator *est, int64_t length)
+int64_t estimator_predict(struct estimator *est, int64_t length, int64_t instant)
 {
 	if (est->kind == CLOCKFIX_ESTIMATOR_REGIME)
-		return regime_predict(est, length);
+		est->prediction = regime_predict(est, length, instant);
 	return est->prediction;
 }
 
-void estimator_learn(struct estimator *est, int64_t oversleep, int64_t length)
+void estimator_learn(struct estimator *est, int64_t oversleep, int64_t length, int64_t until)
 {
 	struct window *win = &est->window;
 	int32_t value = oversleep > INT32_MAX ? INT32_MAX : oversleep < 0 ? 0 : oversleep;
@@ -294,8 +388,7 @@ void estimator_learn(struct estimator *est, int64_t oversleep, int64_t length)
 		est->prediction = window_rank(win, est->late_ppm);
 		break;
 	case CLOCKFIX_ESTIMATOR_REGIME:
-		regime_learn(est, &est->regime[class_of(length)], value);
-		est->prediction = est->regime[class_of(length)].prediction;
+		regime_learn(est, &est->regime[class_of(length)], value, until);
 		break;
 	case CLOCKFIX_ESTIMATOR_QUANTILE:
 		quantile_learn(est, value);

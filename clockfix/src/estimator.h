@@ -15,7 +15,7 @@
 
 #define WINDOW_MAX	1024
 #define CLASSES		6	/* REGIME: of lengths of sleep */
-#define RECENT		16	/* REGIME: values that a change is judged by */
+#define PHASES		256	/* REGIME: of the kernel's tick */
 
 /* The last values, in order of arrival and in order of size. */
 struct window {
@@ -26,35 +26,45 @@ struct window {
 	int32_t sorted[WINDOW_MAX];
 };
 
+enum { CALM, ROUGH, MOODS };	/* of a phase of the tick */
+
 struct regime {
-	struct window window;
-	uint32_t above, below;		/* bit per recent value: above what one in 64 */
-					/* exceeded; in the lower quarter */
-	int64_t ranked;			/* what the window says */
-	int64_t prediction;		/* the same or, after decay, less */
+	struct window window[MOODS];	/* of what went beyond the level */
+	int64_t level;			/* moving average of oversleeps */
+	int64_t price;			/* ns of polling that a punctual job is worth, in 1/1024 */
+	int64_t margin[MOODS];		/* to add to the level */
+	bool stale;			/* the margins are to be computed anew */
+	int64_t cut;			/* decay: less than the prediction by that much */
 	uint32_t patience, declined;	/* sleeps declined before decay; so far */
 };
 
 struct estimator {
 	enum clockfix_estimator kind;
 	uint32_t late_ppm;
-	int64_t prediction;
+	int64_t prediction;		/* the last */
 	uint64_t decays, changes;
 	int64_t sum;			/* AVERAGE */
 	int64_t deviation;		/* QUANTILE: scale of its steps */
+	/* REGIME */
+	int64_t tick;			/* period of the kernel's tick; 0: not known */
+	uint16_t rough[PHASES];		/* share of high oversleeps in that phase, in 1/65536 */
+	int64_t calm;			/* the last prediction if the phase were calm, */
+	unsigned int asked;		/* the phase it leads to, */
+	unsigned int mood;		/* and what that is */
 	union {
 		struct window window;
 		struct regime regime[CLASSES];
 	};
 };
 
-void estimator_init(struct estimator *est, const struct clockfix_options *options);
+/* @tick: period of the kernel's tick in ns, 0 if it is not known */
+void estimator_init(struct estimator *est, const struct clockfix_options *options, int64_t tick);
 
-/* the oversleep to expect of a sleep of @length ns */
-int64_t estimator_predict(const struct estimator *est, int64_t length);
+/* the oversleep to expect of a sleep of @length ns for what is to be done at @instant */
+int64_t estimator_predict(struct estimator *est, int64_t length, int64_t instant);
 
-/* a sleep of @length ns ended @oversleep ns late */
-void estimator_learn(struct estimator *est, int64_t oversleep, int64_t length);
+/* the sleep that this was asked for, until @until at last, ended @oversleep ns late */
+void estimator_learn(struct estimator *est, int64_t oversleep, int64_t length, int64_t until);
 
 /*
  * Two jobs ran without a sleep between. For the second a sleep of @length ns was declined because

@@ -6,8 +6,11 @@
 #include "estimator.h"
 
 #define LENGTH 100000	/* ns: a length of sleep */
+#define TICK 4000000LL
 
 static struct estimator est;
+
+static int64_t tick;		/* the estimator is told */
 
 static void setup(int kind, uint32_t window, uint32_t late_ppm)
 {
@@ -18,17 +21,17 @@ static void setup(int kind, uint32_t window, uint32_t late_ppm)
 	options.window = window;
 	options.late_ppm = late_ppm;
 	options.fixed_margin = 4711;
-	estimator_init(&est, &options);
+	estimator_init(&est, &options, tick);
 }
 
 static void learn(int64_t oversleep)
 {
-	estimator_learn(&est, oversleep, LENGTH);
+	estimator_learn(&est, oversleep, LENGTH, 0);
 }
 
 static int64_t predict(void)
 {
-	return estimator_predict(&est, LENGTH);
+	return estimator_predict(&est, LENGTH, 0);
 }
 
 static void none_predicts_nothing(void)
@@ -182,7 +185,11 @@ static void an_outlier_does_not_move_the_default(void)
 		learn(10000 + i * 37 % 100);
 	before = predict();
 	learn(5000000);
-	CHECK(predict() - before < 100);
+	/* nor does one out of so many: twice what was expected is all that it counts */
+	CHECK(predict() - before < before / 3);
+	for (int i = 0; i < 10; i++)
+		learn(10000 + i * 37 % 100);
+	CHECK(predict() - before < before / 10);
 }
 
 static void decaying_max_rises_at_once_and_sinks_slowly(void)
@@ -205,17 +212,17 @@ static int steps_until(int64_t value, int64_t low, int64_t high)
 	return steps;
 }
 
-/* another idle state, frequency or neighbour: what was learned before is of no use */
+/* another idle state, frequency or neighbour: what was learned before is of little use */
 static void a_change_of_regime_is_followed_at_once(void)
 {
 	setup(CLOCKFIX_ESTIMATOR_REGIME, 0, 0);
-	for (int i = 0; i < 300; i++)
+	for (int i = 0; i < 600; i++)
 		learn(20000 + i * 37 % 100);
-	CHECK(steps_until(60000, 60000, 60100) <= 8);
-	for (int i = 0; i < 300; i++)
+	CHECK(predict() >= 20000 && predict() <= 20200);
+	CHECK(steps_until(60000, 60000, 75000) <= 16);
+	for (int i = 0; i < 600; i++)
 		learn(60000 + i * 37 % 100);
-	CHECK(steps_until(20000, 20000, 20100) <= 24);
-	CHECK(est.changes >= 2 && est.changes <= 4);
+	CHECK(steps_until(20000, 20000, 24000) <= 16);
 
 	/* the plain window takes its time */
 	setup(CLOCKFIX_ESTIMATOR_RANK, 256, 15000);
@@ -224,18 +231,107 @@ static void a_change_of_regime_is_followed_at_once(void)
 	CHECK(steps_until(20000, 20000, 20100) > 200);
 }
 
+/* oversleeps that depend on the last ones: only what goes beyond those is to be bridged */
+static void a_slow_wave_is_followed(void)
+{
+	int64_t polled = 0, value;
+	uint64_t rng = 99;
+	int late = 0;
+
+	setup(CLOCKFIX_ESTIMATOR_REGIME, 0, 0);
+	for (int i = 0; i < 20000; i++) {
+		/* from 20 to 60 us and back in 200 sleeps, and 0 to 2 us by chance */
+		value = 20000 + (i % 200 < 100 ? i % 100 : 100 - i % 100) * 400 +
+			(int64_t)(check_random(&rng) % 2000);
+		late += value > predict();
+		polled += value < predict() ? predict() - value : 0;
+		learn(value);
+	}
+	printf("# late %.2f %%, %lld ns polled each\n", late / 200.0, (long long)polled / 20000);
+	/* half of the values are 20 us below what a constant would have to be */
+	CHECK(late < 400);
+	CHECK(polled / 20000 < 5000);
+}
+
+/* sleep in turns until just before and until far from each tick, where it ends 30 us later */
+static void rough_phases_are_learned(void)
+{
+	int64_t begin = 1000 * TICK, calm = 0, rough = 0;
+	int late = 0;
+
+	tick = TICK;
+	setup(CLOCKFIX_ESTIMATOR_REGIME, 0, 0);
+	tick = 0;
+	for (int i = 0; i < 8000; i++) {
+		bool near = i % 40 == 0;
+		int64_t until = begin + i / 40 * TICK + i % 40 * 100000, margin;
+
+		estimator_predict(&est, LENGTH, until);
+		margin = estimator_predict(&est, LENGTH, until + est.calm);
+		if (i >= 4000) {
+			late += margin < (near ? 50000 : 20000);
+			*(near ? &rough : &calm) = margin;
+		}
+		estimator_learn(&est, near ? 50000 : 20000, LENGTH, until);
+	}
+	printf("# calm %lld ns, rough %lld ns, %d late\n", (long long)calm, (long long)rough, late);
+	CHECK(calm < 25000);
+	CHECK(rough >= 49000);
+	CHECK(late <= 80);
+
+	/* that period was not the tick's: what was rough is calm again */
+	for (int i = 0; i < 8000; i++) {
+		int64_t until = begin + i % 40 * 100000;
+
+		estimator_predict(&est, LENGTH, until);
+		rough = estimator_predict(&est, LENGTH, until + est.calm);
+		estimator_learn(&est, 20000, LENGTH, until);
+		if (i % 40 == 0 && i > 4000)
+			CHECK(rough < 25000);
+	}
+}
+
+/* a phase that is kept clear of is tried again now and then, and found to be calm */
+static void avoided_phases_are_forgotten(void)
+{
+	int64_t until = 1000 * TICK, instant;
+	int avoided[2] = { 0, 0 };
+
+	tick = TICK;
+	setup(CLOCKFIX_ESTIMATOR_REGIME, 0, 0);
+	tick = 0;
+	for (int i = 0; i < 40000; i++) {
+		bool near;
+
+		/* one in 40 would sleep until just when there is a tick */
+		instant = until + i % 40 * 100000;
+		estimator_predict(&est, LENGTH, instant);
+		instant += est.calm;
+		near = (instant - est.calm) % TICK == 0;
+		until = instant - estimator_predict(&est, LENGTH, instant);
+		if (near)
+			avoided[i >= 20000] += until % TICK != 0;
+		near = until % TICK == 0;
+		estimator_learn(&est, i < 20000 && near ? 50000 : 20000, LENGTH, until);
+		until = (until + TICK - 1) / TICK * TICK;
+	}
+	printf("# kept clear of %d times of 500, then %d\n", avoided[0], avoided[1]);
+	CHECK(avoided[0] > 100);
+	CHECK(avoided[1] < 50);
+}
+
 static void lengths_of_sleep_are_told_apart(void)
 {
 	setup(CLOCKFIX_ESTIMATOR_REGIME, 0, 0);
 	for (int i = 0; i < 50; i++) {
-		estimator_learn(&est, 10000, 50000);
-		estimator_learn(&est, 90000, 10000000);
+		estimator_learn(&est, 10000, 50000, 0);
+		estimator_learn(&est, 90000, 10000000, 0);
 	}
-	CHECK_EQ(estimator_predict(&est, 60000), 10000);
-	CHECK_EQ(estimator_predict(&est, 20000000), 90000);
+	CHECK_EQ(estimator_predict(&est, 60000, 0), 10000);
+	CHECK_EQ(estimator_predict(&est, 20000000, 0), 90000);
 	/* of these nothing is known: the nearest */
-	CHECK_EQ(estimator_predict(&est, 200000), 10000);
-	CHECK_EQ(estimator_predict(&est, 3000), 10000);
+	CHECK_EQ(estimator_predict(&est, 200000, 0), 10000);
+	CHECK_EQ(estimator_predict(&est, 3000, 0), 10000);
 }
 
 /* sleeps declined until a trial is made; each trial that fails doubles them */
@@ -245,29 +341,30 @@ static void trials_become_rare_while_they_fail(void)
 
 	setup(CLOCKFIX_ESTIMATOR_REGIME, 0, 0);
 	for (int i = 0; i < 300; i++)
-		estimator_learn(&est, 14000, 10000);
+		estimator_learn(&est, 14000, 10000, 0);
 	for (int trial = 0; trial < 6; trial++) {
 		declined[trial] = 0;
-		while (estimator_predict(&est, 10000) > 9000) {
+		while (estimator_predict(&est, 10000, 0) > 9000) {
 			estimator_decay(&est, 10000);
 			declined[trial]++;
 		}
-		estimator_learn(&est, 14000, 10000);
-		CHECK_EQ(estimator_predict(&est, 10000), 14000);
+		estimator_learn(&est, 14000, 10000, 0);
+		CHECK_EQ(estimator_predict(&est, 10000, 0), 14000);
 	}
 	for (int trial = 1; trial < 6; trial++)
 		CHECK_EQ(declined[trial], 2 * declined[trial - 1]);
 }
 
-static void a_trial_that_succeeds_ends_the_old_regime(void)
+static void a_trial_that_succeeds_is_believed(void)
 {
 	setup(CLOCKFIX_ESTIMATOR_REGIME, 0, 0);
 	for (int i = 0; i < 300; i++)
-		estimator_learn(&est, 14000, 10000);
-	while (estimator_predict(&est, 10000) > 9000)
+		estimator_learn(&est, 14000, 10000, 0);
+	while (estimator_predict(&est, 10000, 0) > 9000)
 		estimator_decay(&est, 10000);
-	estimator_learn(&est, 3000, 10000);
-	CHECK_EQ(estimator_predict(&est, 10000), 3000);
+	estimator_learn(&est, 3000, 10000, 0);
+	CHECK_EQ(estimator_predict(&est, 10000, 0), 3000);
+	CHECK_EQ(est.changes, 1);
 }
 
 /* while a window is short its greatest value counts for one in so many, not for what it costs */
@@ -303,39 +400,65 @@ struct outcome {
 	int64_t polled;
 };
 
-static struct outcome replay(int kind)
+static struct outcome replay(int kind, const char *path, int64_t interval)
 {
 	struct outcome out = { 0 };
-	FILE *f = fopen(DATA "/oversleep-100us.txt", "r");
+	FILE *f = fopen(path, "r");
+	long long value, until;
 	char line[128];
-	long long value;
 
-	setup(kind, 0, 0);
 	CHECK(f);
+	tick = TICK;
+	setup(kind, 0, 0);
+	tick = 0;
 	while (f && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%lld", &value) != 1)
+		int64_t margin;
+
+		until = 0;
+		if (sscanf(line, "%lld %lld", &value, &until) < 1)
 			continue;
 		out.sleeps++;
-		out.late += value > predict() + 1000;
-		out.polled += value < predict() ? predict() - value : 0;
-		learn(value);
+		estimator_predict(&est, interval, until);
+		margin = estimator_predict(&est, interval, until + est.calm);
+		if (margin > interval - 1000) {
+			out.polled += interval;
+			estimator_decay(&est, interval);
+			continue;
+		}
+		out.late += value > margin + 1000;
+		out.polled += value < margin ? margin - value : 0;
+		estimator_learn(&est, value, interval, until);
 	}
 	if (f)
 		fclose(f);
 	return out;
 }
 
-/* a recorded series: no more late jobs than with the maximum filter, and less polling */
+/* recorded series: as many late jobs as with the maximum filter, within a tenth, less polling */
 static void the_default_polls_less_than_the_maximum_filter(void)
 {
-	struct outcome max = replay(CLOCKFIX_ESTIMATOR_MAX);
-	struct outcome best = replay(CLOCKFIX_ESTIMATOR_DEFAULT);
+	static const struct {
+		const char *path;
+		int64_t interval;
+		int sleeps, percent;
+	} series[] = {
+		{ DATA "/oversleep-100us.txt", 100000, 6000, 100 },
+		{ DATA "/oversleep-100us-busy.txt", 100000, 20000, 75 },
+		{ DATA "/oversleep-1ms-busy.txt", 1000000, 10000, 40 },
+	};
 
-	printf("# maximum filter: %d late, %lld us polled; default: %d late, %lld us polled\n",
-	       max.late, (long long)max.polled / 1000, best.late, (long long)best.polled / 1000);
-	CHECK_EQ(max.sleeps, 6000);
-	CHECK(best.late <= max.late);
-	CHECK(best.polled < max.polled);
+	for (int i = 0; i < 3; i++) {
+		struct outcome max, best;
+
+		max = replay(CLOCKFIX_ESTIMATOR_MAX, series[i].path, series[i].interval);
+		best = replay(CLOCKFIX_ESTIMATOR_DEFAULT, series[i].path, series[i].interval);
+		printf("# maximum filter: %d late, %lld us polled; default: %d late, %lld us\n",
+		       max.late, (long long)max.polled / 1000, best.late,
+		       (long long)best.polled / 1000);
+		CHECK_EQ(best.sleeps, series[i].sleeps);
+		CHECK(best.late <= max.late * 11 / 10);
+		CHECK(best.polled < max.polled * series[i].percent / 100);
+	}
 }
 
 CHECK_MAIN(TEST(none_predicts_nothing), TEST(fixed_stays),
@@ -345,8 +468,10 @@ CHECK_MAIN(TEST(none_predicts_nothing), TEST(fixed_stays),
 	   TEST(rank_of_few_is_the_greatest), TEST(share_of_late_sleeps_is_as_asked),
 	   TEST(an_outlier_does_not_move_the_default),
 	   TEST(decaying_max_rises_at_once_and_sinks_slowly),
-	   TEST(a_change_of_regime_is_followed_at_once), TEST(lengths_of_sleep_are_told_apart),
+	   TEST(a_change_of_regime_is_followed_at_once), TEST(a_slow_wave_is_followed),
+	   TEST(rough_phases_are_learned), TEST(avoided_phases_are_forgotten),
+	   TEST(lengths_of_sleep_are_told_apart),
 	   TEST(trials_become_rare_while_they_fail),
-	   TEST(a_trial_that_succeeds_ends_the_old_regime), TEST(an_outlier_is_not_paid_at_any_price),
+	   TEST(a_trial_that_succeeds_is_believed), TEST(an_outlier_is_not_paid_at_any_price),
 	   TEST(absurd_values_do_no_harm),
 	   TEST(the_default_polls_less_than_the_maximum_filter))

@@ -285,7 +285,12 @@ static void no_memory_changes_nothing(void)
 	sim_timer_free(none);
 
 	setup();
-	sim.alloc_fail = 1;
+	/* for the first job: places to find it by */
+	sim.alloc_fail = 0;
+	CHECK_EQ(clockfix_submit(timer, sim.now, job, NULL, NULL), -ENOMEM);
+	CHECK_EQ(stats().pending, 0);
+	/* that, and a second chunk of slots */
+	sim.alloc_fail = 2;
 	for (ret = 0; !ret && timer->slots.used < 40000;)
 		ret = clockfix_submit(timer, sim.now + (int64_t)timer->slots.used, job, NULL,
 				      NULL);

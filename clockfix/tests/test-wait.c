@@ -229,7 +229,7 @@ static void the_default_decays_only_if_a_sleep_was_declined(void)
 	for (int i = 0; i < 1000; i++)
 		job(0);
 	CHECK_EQ(stats.decays, 0);
-	CHECK_EQ(estimator_predict(&waiter.est, 100000), 20000 + CLOCK);
+	CHECK_EQ(estimator_predict(&waiter.est, 100000, 0), 20000 + CLOCK);
 }
 
 static void sleeps_of_no_length_are_not_begun(void)

@@ -32,6 +32,17 @@ static inline int64_t pf_mono(void)
 	return pf_clock(CLOCK_MONOTONIC);
 }
 
+/* period of the kernel's tick, 0 if it is not known */
+static inline int64_t pf_tick(void)
+{
+	struct timespec ts;
+
+	/* what the coarse clock shows changes with each */
+	if (clock_getres(CLOCK_MONOTONIC_COARSE, &ts) || ts.tv_sec)
+		return 0;
+	return ts.tv_nsec;
+}
+
 static inline uint64_t pf_counter(void)
 {
 	return cpu_counter();

@@ -13,6 +13,7 @@ void sim_reset(void)
 	memset(&sim, 0, sizeof(sim));
 	sim.now = 1000 * NSEC_PER_SEC;
 	sim.tai_offset = 1700000000 * NSEC_PER_SEC;
+	sim.tick = 4000000;
 	sim.clock_cost = 25;
 	sim.counter_cost = 10;
 	sim.counter_rate = 2.5;
@@ -31,6 +32,11 @@ int64_t pf_mono(void)
 	if (sim.reading)
 		sim.reading();
 	return value;
+}
+
+int64_t pf_tick(void)
+{
+	return sim.tick;
 }
 
 int64_t pf_clock(clockid_t clock)

@@ -22,6 +22,7 @@
 struct sim {
 	int64_t now;			/* CLOCK_MONOTONIC */
 	int64_t tai_offset;
+	int64_t tick;
 	int64_t clock_cost;		/* ns per read of a clock */
 	int64_t counter_cost;		/* and of the counter */
 	double counter_rate;		/* ticks per ns */
@@ -45,6 +46,7 @@ void sim_reset(void);
 
 int64_t pf_clock(clockid_t clock);
 int64_t pf_mono(void);
+int64_t pf_tick(void);
 uint64_t pf_counter(void);
 void pf_relax(void);
 void pf_low_power_wait(const void *word, uint32_t val, uint64_t counter);
