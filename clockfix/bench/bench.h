@@ -35,7 +35,7 @@ struct bench_options {
 	unsigned int rounds;
 	uint32_t late_ppm;
 	const char *intervals, *rivals;
-	const char *json, *csv, *plot, *samples;
+	const char *json, *csv, *plot;
 	bool quiet;
 };
 
@@ -80,8 +80,7 @@ double steal_total_ms(void);
 struct rival {
 	const char *name;
 	const char *text;
-	int (*run)(const struct rival *rival, const struct bench_options *opt, struct cell *cell,
-		   uint64_t jobs, int64_t until);
+	void (*wait)(int64_t instant, int64_t margin);	/* in a thread of its own; NULL: clockfix */
 	int estimator;
 	int source;
 	uint32_t late_ppm;	/* 0: as asked for on the command line */
@@ -92,6 +91,9 @@ extern const struct rival rivals[];
 extern const size_t rivals_count;
 
 int thread_prepare(const struct bench_options *opt);
+
+/* Let a rival do that many jobs, or until then. */
+int rival_run(const struct bench_options *opt, struct cell *cell, uint64_t jobs, int64_t until);
 
 /* ---- report.c --------------------------------------------------------------------------- */
 

@@ -113,7 +113,7 @@ static int run_rounds(const struct bench_options *opt, struct cell *cells, size_
 			if (!opt->quiet)
 				fprintf(stderr, "\rround %u of %u: %6.0f us %-20s", round + 1,
 					opt->rounds, cell->interval / 1e3, rival->name);
-			ret = rival->run(rival, opt, cell, jobs ? jobs : 1, until);
+			ret = rival_run(opt, cell, jobs ? jobs : 1, until);
 			if (ret) {
 				fprintf(stderr, "\nclockfix-bench: %s: %s%s\n", rival->name,
 					strerror(-ret), ret == -EPERM ?

@@ -105,6 +105,9 @@ static void goals_of_lateness(FILE *to, const struct cell *fix, const struct cel
 	if (punctual)
 		goal(to, "p99 - p1: clockfix-punctual / clock_nanosleep",
 		     ratio(spread(punctual), spread(sleep)), 0.1);
+	if (poll)
+		note(to, "p99 - p1: polling loop / clock_nanosleep: the limit",
+		     ratio(spread(poll), spread(sleep)));
 }
 
 static void goals_of_cpu(FILE *to, const struct cell *fix, const struct cell *sleep,

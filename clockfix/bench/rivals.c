@@ -71,8 +71,6 @@ static uint64_t warm_up(struct cell *cell)
 
 /* ---- waits in a thread of their own ----------------------------------------------------- */
 
-typedef void (*wait_fn)(int64_t instant, int64_t margin);
-
 static void wait_poll(int64_t instant, int64_t margin)
 {
 	(void)margin;
@@ -120,8 +118,8 @@ struct own {
 	const struct bench_options *opt;
 	struct cell *cell;
 	uint64_t jobs;
-	int64_t until, margin;
-	wait_fn wait;
+	int64_t until;
+	const struct rival *rival;
 	int ret;
 };
 
@@ -144,7 +142,7 @@ static void *own_thread(void *arg)
 		instant = next_instant(own->cell, now_ns());
 		if (instant > own->until && i > warm)
 			break;
-		own->wait(instant, own->margin);
+		own->rival->wait(instant, own->rival->margin);
 		now = now_ns();
 		if (i >= warm)
 			note(own->cell, now, instant);
@@ -156,10 +154,10 @@ static void *own_thread(void *arg)
 	return NULL;
 }
 
-static int run_own(wait_fn wait, const struct rival *rival, const struct bench_options *opt,
+static int run_own(const struct rival *rival, const struct bench_options *opt,
 		   struct cell *cell, uint64_t jobs, int64_t until)
 {
-	struct own own = { opt, cell, jobs, until, rival->margin, wait, 0 };
+	struct own own = { opt, cell, jobs, until, rival, 0 };
 	pthread_t thread;
 	int ret;
 
@@ -169,19 +167,6 @@ static int run_own(wait_fn wait, const struct rival *rival, const struct bench_o
 	pthread_join(thread, NULL);
 	return own.ret;
 }
-
-#define OWN(name)										\
-static int run_##name(const struct rival *rival, const struct bench_options *opt,		\
-		      struct cell *cell, uint64_t jobs, int64_t until)				\
-{												\
-	return run_own(wait_##name, rival, opt, cell, jobs, until);				\
-}
-
-OWN(poll)
-OWN(clock_nanosleep)
-OWN(nanosleep)
-OWN(futex)
-OWN(margin)
 
 /* ---- clockfix --------------------------------------------------------------------------- */
 
@@ -252,29 +237,32 @@ static int run_clockfix(const struct rival *rival, const struct bench_options *o
 	return ret;
 }
 
-#define OWN_THREAD(rival, description, ...)							\
-	{ .name = rival, .text = description, __VA_ARGS__ }
+int rival_run(const struct bench_options *opt, struct cell *cell, uint64_t jobs, int64_t until)
+{
+	const struct rival *rival = &rivals[cell->rival];
 
-#define CLOCKFIX(suffix, description, ...)							\
-	{ .name = "clockfix" suffix, .text = "clockfix, " description, .run = run_clockfix,	\
-	  __VA_ARGS__ }
+	return (rival->wait ? run_own : run_clockfix)(rival, opt, cell, jobs, until);
+}
+
+#define EST(name) .estimator = CLOCKFIX_ESTIMATOR_##name
 
 const struct rival rivals[] = {
-	OWN_THREAD("poll", "polling loop on clock_gettime()", .run = run_poll),
-	OWN_THREAD("clock_nanosleep", "clock_nanosleep(), absolute", .run = run_clock_nanosleep),
-	OWN_THREAD("nanosleep", "nanosleep()", .run = run_nanosleep),
-	OWN_THREAD("futex", "futex wait with a timeout", .run = run_futex),
-	OWN_THREAD("margin-125us", "clock_nanosleep() until 125 us before, then polling",
-		   .run = run_margin, .margin = 125000),
-	CLOCKFIX("-none", "no prediction", .estimator = CLOCKFIX_ESTIMATOR_NONE),
-	CLOCKFIX("-average", "the paper's average filter", .estimator = CLOCKFIX_ESTIMATOR_AVERAGE),
-	CLOCKFIX("-max", "the paper's maximum filter", .estimator = CLOCKFIX_ESTIMATOR_MAX),
-	CLOCKFIX("-quantile", "quantile tracker", .estimator = CLOCKFIX_ESTIMATOR_QUANTILE),
-	CLOCKFIX("-decaying", "decaying maximum", .estimator = CLOCKFIX_ESTIMATOR_DECAYING_MAX),
-	CLOCKFIX("-rank", "rank in a window", .estimator = CLOCKFIX_ESTIMATOR_RANK),
-	CLOCKFIX("", "as it comes", .estimator = CLOCKFIX_ESTIMATOR_DEFAULT),
-	CLOCKFIX("-punctual", "late_ppm 5000", .late_ppm = 5000),
-	CLOCKFIX("-clock", "polling clock_gettime()", .source = CLOCKFIX_SOURCE_CLOCK),
+	{ "poll", "polling loop on clock_gettime()", .wait = wait_poll },
+	{ "clock_nanosleep", "clock_nanosleep(), absolute", .wait = wait_clock_nanosleep },
+	{ "nanosleep", "nanosleep()", .wait = wait_nanosleep },
+	{ "futex", "futex wait with a timeout", .wait = wait_futex },
+	{ "margin-125us", "clock_nanosleep() until 125 us before, then polling",
+	  .wait = wait_margin, .margin = 125000 },
+	{ "clockfix-none", "clockfix, no prediction", EST(NONE) },
+	{ "clockfix-average", "clockfix, the paper's average filter", EST(AVERAGE) },
+	{ "clockfix-max", "clockfix, the paper's maximum filter", EST(MAX) },
+	{ "clockfix-quantile", "clockfix, quantile tracker", EST(QUANTILE) },
+	{ "clockfix-decaying", "clockfix, decaying maximum", EST(DECAYING_MAX) },
+	{ "clockfix-rank", "clockfix, rank in a window", EST(RANK) },
+	{ "clockfix", "clockfix, as it comes", EST(DEFAULT) },
+	{ "clockfix-punctual", "clockfix, late_ppm 5000", .late_ppm = 5000 },
+	{ "clockfix-clock", "clockfix, polling clock_gettime()",
+	  .source = CLOCKFIX_SOURCE_CLOCK },
 };
 
 const size_t rivals_count = sizeof(rivals) / sizeof(*rivals);

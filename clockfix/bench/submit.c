@@ -193,6 +193,7 @@ static int punctuality(const struct bench_options *opt, unsigned int threads, bo
 	struct clockfix_options options;
 	struct clockfix_spec spec;
 	pthread_t thread[16];
+	unsigned int started;
 	char what[64];
 	int ret;
 
@@ -210,8 +211,8 @@ static int punctuality(const struct bench_options *opt, unsigned int threads, bo
 	if (ret)
 		goto destroy_timer;
 	crowd.busy = elsewhere ? other : crowd.timer;
-	for (unsigned int i = 0; i < threads; i++)
-		pthread_create(&thread[i], NULL, crowd_thread, &crowd);
+	for (started = 0; started < threads && !ret; started += !ret)
+		ret = -pthread_create(&thread[started], NULL, crowd_thread, &crowd);
 
 	clockfix_spec_init(&spec);
 	spec.start = now_ns() + 10000000;
@@ -220,12 +221,13 @@ static int punctuality(const struct bench_options *opt, unsigned int threads, bo
 	spec.missed = CLOCKFIX_MISSED_CATCH_UP;
 	spec.fn = series_job;
 	spec.arg = &series;
-	ret = clockfix_schedule(crowd.timer, &spec, NULL);
+	if (!ret)
+		ret = clockfix_schedule(crowd.timer, &spec, NULL);
 	while (!ret && __atomic_load_n(&series.count, __ATOMIC_RELAXED) < series.room &&
 	       !interrupted)
 		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
 	crowd.stop = true;
-	for (unsigned int i = 0; i < threads; i++)
+	for (unsigned int i = 0; i < started; i++)
 		pthread_join(thread[i], NULL);
 	snprintf(what, sizeof(what), "lateness, %u submitters%s (%.2f M/s)", threads,
 		 elsewhere ? " elsewhere" : "", crowd.submitted / seconds / 1e6);

@@ -186,7 +186,6 @@ static void take_out(struct clockfix *timer, struct slot *slot, uint32_t i)
 			 BASE_TAI : BASE_MONO;
 	struct list *list = &timer->list[base];
 
-	atomic_fetch_add_explicit(&timer->stats.cancelled, 1, memory_order_relaxed);
 	atomic_store(&timer->cancelled, timer->cancelled + 1);
 	/* in the heap: the worker drops it when its instant comes */
 	if (!atomic_load(&slot->passed)) {
@@ -217,11 +216,15 @@ int clockfix_cancel(struct clockfix *timer, clockfix_job job)
 
 	if (ret)
 		return ret;
-	if (worker_is_self(timer))
-		return worker_cancel(timer, job);
-	pthread_mutex_lock(&timer->mutex);
-	ret = cancel_locked(timer, job);
-	pthread_mutex_unlock(&timer->mutex);
+	if (worker_is_self(timer)) {
+		ret = worker_cancel(timer, job);
+	} else {
+		pthread_mutex_lock(&timer->mutex);
+		ret = cancel_locked(timer, job);
+		pthread_mutex_unlock(&timer->mutex);
+	}
+	if (!ret)
+		atomic_fetch_add_explicit(&timer->stats.cancelled, 1, memory_order_relaxed);
 	return ret;
 }
 

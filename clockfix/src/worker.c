@@ -433,10 +433,8 @@ int worker_cancel(struct clockfix *timer, clockfix_job job)
 {
 	int ret = slot_cancel(&timer->slots, job);
 
-	if (ret)
-		return ret;
 	/* it stays where it is until its instant, when it is passed over */
-	atomic_fetch_add_explicit(&timer->stats.cancelled, 1, memory_order_relaxed);
-	count_ended(timer);
-	return 0;
+	if (!ret)
+		count_ended(timer);
+	return ret;
 }
