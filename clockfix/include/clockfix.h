@@ -120,8 +120,8 @@ enum clockfix_source {
  * In a field that is 0 the default applies.
  *
  * What asks for a privilege (@policy, @cpu_latency_us, CLOCKFIX_LOCK_MEMORY) is tried; where it
- * is refused the timer runs all the same and clockfix_capabilities() says what it lacks, unless
- * CLOCKFIX_STRICT is set, when clockfix_create() fails with the reason.
+ * is refused the timer runs all the same and clockfix_capabilities_read() says what it lacks,
+ * unless CLOCKFIX_STRICT is set, when clockfix_create() fails with the reason.
  */
 struct clockfix_options {
 	size_t size;		/* sizeof(struct clockfix_options), by clockfix_options_init() */
@@ -136,7 +136,7 @@ struct clockfix_options {
 	int32_t cpu_latency_us;	/* PM QoS: keep CPUs from idle states slower than this; -1: off */
 	int32_t estimator;	/* enum clockfix_estimator */
 	uint32_t window;	/* values that an estimator looks at, 1 to 1024; default 64 for */
-				/* MAX and AVERAGE, 512 for RANK and REGIME */
+				/* MAX and AVERAGE, 512 for RANK and REGIME (at least 32) */
 	uint32_t late_ppm;	/* QUANTILE, RANK, REGIME: sleeps per million that may oversleep */
 				/* more than predicted; 1 to 500000, default 15000 */
 	int64_t fixed_margin;	/* FIXED: the prediction, 0 to 1 s */
@@ -368,7 +368,7 @@ struct clockfix_capabilities {
 					/* the kernel, so that clock_gettime() is used */
 	int32_t low_power;		/* 0: can be used; -ENOTSUP: the CPU has none */
 	char counter_name[16];		/* "tsc", "cntvct" */
-	char low_power_name[16];	/* "tpause", "wfet" or "" */
+	char low_power_name[16];	/* "umwait", "wfet" or "" */
 	uint64_t counter_hz;		/* as calibrated; 0 before */
 	int32_t affinity;		/* status of option cpu */
 	int32_t scheduling;		/* status of option policy */
@@ -378,7 +378,7 @@ struct clockfix_capabilities {
 	int32_t tai_watch;		/* status of noticing steps of CLOCK_TAI at once */
 };
 
-/* clockfix_capabilities - @timer may be NULL: then of the machine alone */
+/* clockfix_capabilities_read - @timer may be NULL: then of the machine alone */
 int clockfix_capabilities_read(struct clockfix *timer, struct clockfix_capabilities *caps);
 
 #ifdef __cplusplus

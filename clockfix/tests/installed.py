@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Install into a directory, then build and run an example with what is there and nothing else.
+"""Install into a directory, then build and run examples with what is there and nothing else.
 
-usage: installed.py BUILD-DIRECTORY EXAMPLE.c
+usage: installed.py BUILD-DIRECTORY EXAMPLE.c...
 """
 
 from __future__ import annotations
@@ -32,16 +32,18 @@ def one(root: Path, pattern: str) -> Path:
     return found[0]
 
 
-def check(build: str, example: str, root: Path) -> None:
+def check(build: str, examples: list[str], root: Path) -> None:
     """Install below @root and use it from there."""
     output(["meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", str(root)])
     config = one(root, "clockfix.pc")
     flags = output(["pkg-config", "--cflags", "--libs", "clockfix"],
                    PKG_CONFIG_LIBDIR=str(config.parent), PKG_CONFIG_SYSROOT_DIR=str(root))
     program = root / "example"
-    output(["cc", "-o", str(program), example, *shlex.split(flags)])
     library = one(root, "libclockfix.so.1").parent
-    print(output([str(program)], LD_LIBRARY_PATH=str(library)))
+    for example in examples:
+        compiler = "cc" if example.endswith(".c") else "c++"
+        output([compiler, "-o", str(program), example, *shlex.split(flags)])
+        print(output([str(program)], LD_LIBRARY_PATH=str(library)))
     bench = one(root, "clockfix-bench")
     output([str(bench), "--version"])
     one(root, "plot.py")
@@ -53,12 +55,12 @@ def check(build: str, example: str, root: Path) -> None:
 
 def main() -> int:
     """Say what failed, if something did."""
-    if len(sys.argv) != 3:
+    if len(sys.argv) < 3:
         print(__doc__, file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory() as root:
         try:
-            check(sys.argv[1], sys.argv[2], Path(root))
+            check(sys.argv[1], sys.argv[2:], Path(root))
         except subprocess.CalledProcessError as error:
             print(f"{shlex.join(error.cmd)}\n{error.stdout}{error.stderr}")
             return 1
