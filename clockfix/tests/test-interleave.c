@@ -64,15 +64,28 @@ static bool list_add_job(int n, int64_t date)
 	return list_add(&list, i);
 }
 
+/* An empty list. Memory stays, and what was used of it is cleared: a run is shorter than that. */
+static void forget_list(void)
+{
+	struct slot *chunk = slots.chunk[0];
+	struct tree_node *node = nodes.chunk[0];
+
+	if (chunk)
+		memset(chunk, 0, slots.used * sizeof(*chunk));
+	memset(&slots, 0, sizeof(slots));
+	slots_init(&slots, 64, false);
+	slots.chunk[0] = chunk;
+	slots.chunks = !!chunk;
+	tree_nodes_init(&nodes);
+	nodes.chunk[0] = node;
+	nodes.chunks = !!node;
+}
+
 static void list_setup(void)
 {
-	slots_destroy(&slots);
-	tree_nodes_destroy(&nodes);
-	memset(&slots, 0, sizeof(slots));
+	forget_list();
 	memset(&list, 0, sizeof(list));
 	memset(jobs, 0, sizeof(jobs));
-	slots_init(&slots, 64, false);
-	tree_nodes_init(&nodes);
 	list_init(&list, &slots, &nodes);
 	for (int n = 0; n < existing; n++)
 		list_add_job(n, 10 * (n + 1));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* platform.c - a simulated machine */
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -126,6 +127,9 @@ void *pf_alloc(size_t size, bool huge)
 	if (sim.alloc_fail > 0)
 		sim.alloc_fail--;
 	sim.allocated++;
+	/* don't give it back to the system between short tests */
+	mallopt(M_MMAP_THRESHOLD, 64 << 20);
+	mallopt(M_TRIM_THRESHOLD, 64 << 20);
 	return calloc(1, size);
 }
 
