@@ -138,7 +138,8 @@ struct clockfix_options {
 	uint32_t window;	/* values that an estimator looks at, 1 to 1024; default 64 for */
 				/* MAX and AVERAGE, 512 for RANK and REGIME (at least 32) */
 	uint32_t late_ppm;	/* QUANTILE, RANK, REGIME: sleeps per million that may oversleep */
-				/* more than predicted; 1 to 500000, default 15000 */
+				/* more than predicted; 1 to 500000, default 15000, REGIME for */
+				/* sleeps of 2 ms and more 5000 */
 	int64_t fixed_margin;	/* FIXED: the prediction, 0 to 1 s */
 	int32_t source;		/* enum clockfix_source */
 	uint32_t poll_share;	/* greatest share of time spent polling, in percent; 1 to 100, */

@@ -7,6 +7,8 @@
 #define DEFAULT_WINDOW_PAPER	64
 #define DEFAULT_WINDOW_RANK	512
 #define DEFAULT_LATE_PPM	15000
+#define DEFAULT_LATE_PPM_LONG	5000	/* REGIME: where polling is a small share of the time */
+#define CLASS_LONG		4	/* from 2 ms on */
 #define PPM			1000000
 #define PRICE_OF_LATE		4000000LL	/* ns of polling that a punctual job is worth */
 #define PATIENCE		8
@@ -153,16 +155,17 @@ static int64_t within(int64_t value, int64_t least, int64_t most)
 }
 
 /* For values that thin out exponentially the price is their spread divided by the share. */
-static int64_t price_of(const struct estimator *est, int64_t spread)
+static int64_t price_of(const struct regime *reg, int64_t spread)
 {
-	return within(spread * PPM / est->late_ppm, 0, PRICE_MOST) * PRICE_UNIT;
+	return within(spread * PPM / reg->late_ppm, 0, PRICE_MOST) * PRICE_UNIT;
 }
 
-static void regime_init(const struct estimator *est, struct regime *reg, uint32_t size)
+static void regime_init(struct regime *reg, uint32_t size, uint32_t late_ppm)
 {
+	reg->late_ppm = late_ppm;
 	for (unsigned int mood = 0; mood < MOODS; mood++)
 		reg->window[mood].size = size < WINDOW_LEAST ? WINDOW_LEAST : size;
-	reg->price = price_of(est, SPREAD);
+	reg->price = price_of(reg, SPREAD);
 	reg->patience = PATIENCE;
 	reg->stale = true;
 }
@@ -193,17 +196,17 @@ static int64_t regime_prediction(struct regime *reg, unsigned int mood)
  * The price that makes the wanted share late is found by raising it after each sleep that was
  * late, and lowering it after the others.
  */
-static void regime_learn_price(const struct estimator *est, struct regime *reg, bool late)
+static void regime_learn_price(struct regime *reg, bool late)
 {
 	int64_t step = reg->price / 20;
 
 	if (reg->window[CALM].count < WINDOW_LEAST)
 		return;
 	if (late)
-		reg->price += step * (PPM - (int64_t)est->late_ppm) / PPM;
+		reg->price += step * (PPM - (int64_t)reg->late_ppm) / PPM;
 	else
-		reg->price -= step * (int64_t)est->late_ppm / PPM;
-	reg->price = within(reg->price, price_of(est, SPREAD_LEAST), price_of(est, SPREAD_MOST));
+		reg->price -= step * (int64_t)reg->late_ppm / PPM;
+	reg->price = within(reg->price, price_of(reg, SPREAD_LEAST), price_of(reg, SPREAD_MOST));
 }
 
 /*
@@ -254,7 +257,7 @@ static void regime_learn(struct estimator *est, struct regime *reg, int32_t valu
 	if (trial)
 		regime_judge_trial(est, reg, value, late);
 	else
-		regime_learn_price(est, reg, late);
+		regime_learn_price(reg, late);
 	regime_learn_value(est, reg, value, predicted, until);
 }
 
@@ -287,7 +290,7 @@ static void regime_decay(struct estimator *est, int64_t length)
 	struct regime *reg = &est->regime[class_of(length)];
 
 	/* a job that was in time */
-	regime_learn_price(est, reg, false);
+	regime_learn_price(reg, false);
 	reg->stale = true;
 	if (++reg->declined < reg->patience)
 		return;
@@ -351,7 +354,9 @@ void estimator_init(struct estimator *est, const struct clockfix_options *option
 	est->tick = tick;
 	if (est->kind == CLOCKFIX_ESTIMATOR_REGIME) {
 		for (unsigned int i = 0; i < CLASSES; i++)
-			regime_init(est, &est->regime[i], size);
+			regime_init(&est->regime[i], size,
+				    i < CLASS_LONG || options->late_ppm ? est->late_ppm :
+				    DEFAULT_LATE_PPM_LONG);
 	} else {
 		est->window.size = size;
 	}

@@ -31,6 +31,7 @@ enum { CALM, ROUGH, MOODS };	/* of a phase of the tick */
 struct regime {
 	struct window window[MOODS];	/* of what went beyond the level */
 	int64_t level;			/* moving average of oversleeps */
+	uint32_t late_ppm;
 	int64_t price;			/* ns of polling that a punctual job is worth, in 1/1024 */
 	int64_t margin[MOODS];		/* to add to the level */
 	bool stale;			/* the margins are to be computed anew */

@@ -175,6 +175,28 @@ static void share_of_late_sleeps_is_as_asked(void)
 	}
 }
 
+/* where polling is a small share of the time it is more punctual, if it is not told otherwise */
+static void long_sleeps_are_more_punctual(void)
+{
+	for (int asked = 0; asked <= 20000; asked += 20000) {
+		int above[2] = { 0, 0 };
+		uint64_t rng = 3;
+
+		setup(CLOCKFIX_ESTIMATOR_REGIME, 0, asked);
+		for (int i = 0; i < 100000; i++) {
+			int64_t length = i % 2 ? 10000000 : 100000;
+			int64_t value = 10000 + (int64_t)(check_random(&rng) % 10000);
+
+			above[i % 2] += value > estimator_predict(&est, length, 0);
+			estimator_learn(&est, value, length, 0);
+		}
+		printf("# %d asked: short %.2f %%, long %.2f %%\n", asked, above[0] / 500.0,
+		       above[1] / 500.0);
+		CHECK(asked ? above[0] > 800 && above[1] > 800 : above[0] > 600);
+		CHECK(asked || above[1] < 300);
+	}
+}
+
 static void an_outlier_does_not_move_the_default(void)
 {
 	int64_t before;
@@ -466,7 +488,7 @@ CHECK_MAIN(TEST(none_predicts_nothing), TEST(fixed_stays),
 	   TEST(max_with_random_values_matches_the_model), TEST(max_decays_by_a_quarter),
 	   TEST(average_is_the_mean_of_the_window), TEST(rank_leaves_out_the_greatest),
 	   TEST(rank_of_few_is_the_greatest), TEST(share_of_late_sleeps_is_as_asked),
-	   TEST(an_outlier_does_not_move_the_default),
+	   TEST(long_sleeps_are_more_punctual), TEST(an_outlier_does_not_move_the_default),
 	   TEST(decaying_max_rises_at_once_and_sinks_slowly),
 	   TEST(a_change_of_regime_is_followed_at_once), TEST(a_slow_wave_is_followed),
 	   TEST(rough_phases_are_learned), TEST(avoided_phases_are_forgotten),
