@@ -80,7 +80,8 @@ static struct outcome replay(const struct series *series, const struct clockfix_
 	struct outcome out = { .lateness = calloc(series->count, sizeof(int64_t)) };
 	struct estimator est;
 
-	estimator_init(&est, options, series->tick);
+	estimator_init(&est, options);
+	est.tick = series->tick;
 	for (size_t i = 0; i < series->count; i++) {
 		int64_t value = series->sleep[i].oversleep, until = series->sleep[i].until, late;
 		int64_t margin;
@@ -99,7 +100,8 @@ static struct outcome replay(const struct series *series, const struct clockfix_
 		out.polled += margin > value ? margin - value : 0;
 		if (out.lateness)
 			out.lateness[i] = late;
-		estimator_learn(&est, value, series->interval, until);
+		est.until = until;
+		estimator_learn(&est, value, series->interval);
 	}
 	return out;
 }

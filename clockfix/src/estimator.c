@@ -132,10 +132,9 @@ static unsigned int phase_of(const struct estimator *est, int64_t time)
  * another machine or CPU does with the same period comes in between. Which phases are rough is
  * learned: those in which an eighth exceeds what a thirty-second exceeds altogether.
  */
-static void learn_phase(struct estimator *est, const struct window *calm, int32_t value,
-			int64_t until)
+static void learn_phase(struct estimator *est, const struct window *calm, int32_t value)
 {
-	unsigned int phase = phase_of(est, until);
+	unsigned int phase = phase_of(est, est->until);
 	bool high;
 
 	if (!est->tick || calm->count < WINDOW_LEAST)
@@ -230,11 +229,11 @@ static void regime_judge_trial(struct estimator *est, struct regime *reg, int32_
 
 /* An outlier moves the level by no more than twice what was expected would. */
 static void regime_learn_value(struct estimator *est, struct regime *reg, int32_t value,
-			       int64_t predicted, int64_t until)
+			       int64_t predicted)
 {
 	int32_t beyond = value - reg->level;
 
-	learn_phase(est, &reg->window[CALM], beyond, until);
+	learn_phase(est, &reg->window[CALM], beyond);
 	if (est->mood == ROUGH)
 		window_add(&reg->window[ROUGH], beyond);
 	if (est->mood == CALM || reg->window[ROUGH].count < WINDOW_LEAST)
@@ -242,7 +241,7 @@ static void regime_learn_value(struct estimator *est, struct regime *reg, int32_
 	reg->level += (within(value, 0, 2 * predicted + 1000) - reg->level) / 4;
 }
 
-static void regime_learn(struct estimator *est, struct regime *reg, int32_t value, int64_t until)
+static void regime_learn(struct estimator *est, struct regime *reg, int32_t value)
 {
 	int64_t predicted = regime_prediction(reg, est->mood);
 	bool late = value > predicted, trial = reg->cut;
@@ -258,7 +257,7 @@ static void regime_learn(struct estimator *est, struct regime *reg, int32_t valu
 		regime_judge_trial(est, reg, value, late);
 	else
 		regime_learn_price(reg, late);
-	regime_learn_value(est, reg, value, predicted, until);
+	regime_learn_value(est, reg, value, predicted);
 }
 
 /* A class of which nothing is known yet takes the nearest one that is known. */
@@ -337,7 +336,7 @@ static void decaying_max_learn(struct estimator *est, int64_t value)
 
 /* ---- interface -------------------------------------------------------------------------- */
 
-void estimator_init(struct estimator *est, const struct clockfix_options *options, int64_t tick)
+void estimator_init(struct estimator *est, const struct clockfix_options *options)
 {
 	uint32_t size = options->window;
 
@@ -351,7 +350,6 @@ void estimator_init(struct estimator *est, const struct clockfix_options *option
 		size = est->kind == CLOCKFIX_ESTIMATOR_MAX ||
 		       est->kind == CLOCKFIX_ESTIMATOR_AVERAGE ?
 		       DEFAULT_WINDOW_PAPER : DEFAULT_WINDOW_RANK;
-	est->tick = tick;
 	if (est->kind == CLOCKFIX_ESTIMATOR_REGIME) {
 		for (unsigned int i = 0; i < CLASSES; i++)
 			regime_init(&est->regime[i], size,
@@ -368,10 +366,11 @@ int64_t estimator_predict(struct estimator *est, int64_t length, int64_t instant
 {
 	if (est->kind == CLOCKFIX_ESTIMATOR_REGIME)
 		est->prediction = regime_predict(est, length, instant);
+	est->until = instant - est->prediction;
 	return est->prediction;
 }
 
-void estimator_learn(struct estimator *est, int64_t oversleep, int64_t length, int64_t until)
+void estimator_learn(struct estimator *est, int64_t oversleep, int64_t length)
 {
 	struct window *win = &est->window;
 	int32_t value = oversleep > INT32_MAX ? INT32_MAX : oversleep < 0 ? 0 : oversleep;
@@ -393,7 +392,7 @@ void estimator_learn(struct estimator *est, int64_t oversleep, int64_t length, i
 		est->prediction = window_rank(win, est->late_ppm);
 		break;
 	case CLOCKFIX_ESTIMATOR_REGIME:
-		regime_learn(est, &est->regime[class_of(length)], value, until);
+		regime_learn(est, &est->regime[class_of(length)], value);
 		break;
 	case CLOCKFIX_ESTIMATOR_QUANTILE:
 		quantile_learn(est, value);

@@ -47,25 +47,25 @@ struct estimator {
 	int64_t sum;			/* AVERAGE */
 	int64_t deviation;		/* QUANTILE: scale of its steps */
 	/* REGIME */
-	int64_t tick;			/* period of the kernel's tick; 0: not known */
+	int64_t tick;			/* period of the kernel's tick; 0: not known. Who does sets it */
 	uint16_t rough[PHASES];		/* share of high oversleeps in that phase, in 1/65536 */
 	int64_t calm;			/* the last prediction if the phase were calm, */
 	unsigned int asked;		/* the phase it leads to, */
 	unsigned int mood;		/* and what that is */
+	int64_t until;			/* end of that sleep; to be set if it is another */
 	union {
 		struct window window;
 		struct regime regime[CLASSES];
 	};
 };
 
-/* @tick: period of the kernel's tick in ns, 0 if it is not known */
-void estimator_init(struct estimator *est, const struct clockfix_options *options, int64_t tick);
+void estimator_init(struct estimator *est, const struct clockfix_options *options);
 
 /* the oversleep to expect of a sleep of @length ns for what is to be done at @instant */
 int64_t estimator_predict(struct estimator *est, int64_t length, int64_t instant);
 
-/* the sleep that this was asked for, until @until at last, ended @oversleep ns late */
-void estimator_learn(struct estimator *est, int64_t oversleep, int64_t length, int64_t until);
+/* the sleep that this was asked for ended @oversleep ns late */
+void estimator_learn(struct estimator *est, int64_t oversleep, int64_t length);
 
 /*
  * Two jobs ran without a sleep between. For the second a sleep of @length ns was declined because

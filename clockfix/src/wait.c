@@ -19,7 +19,8 @@
 int waiter_init(struct waiter *w, const struct clockfix_options *options, struct stats *stats)
 {
 	memset(w, 0, sizeof(*w));
-	estimator_init(&w->est, options, pf_tick());
+	estimator_init(&w->est, options);
+	w->est.tick = pf_tick();
 	w->stats = stats;
 	w->cost = COST_START * 8;
 	w->poll_share = options->poll_share ? options->poll_share : 100;
@@ -71,7 +72,7 @@ static void learn(struct waiter *w)
 {
 	int64_t start = pf_mono();
 
-	estimator_learn(&w->est, w->oversleep, w->length, w->until);
+	estimator_learn(&w->est, w->oversleep, w->length);
 	stat_set(&w->stats->prediction, w->est.prediction);
 	stat_set_count(&w->stats->regimes, w->est.changes);
 	/* an exponential moving average, the second level of learning [IV.b] */
@@ -156,7 +157,7 @@ static int sleep_before(struct waiter *w, int64_t instant, int64_t *now, struct 
 
 	w->oversleep = *now > until ? *now - until : 0;
 	w->length = length;
-	w->until = until;
+	w->est.until = until;
 	histogram_add(&w->stats->oversleep, w->oversleep);
 	w->deferred = instant - *now < 2 * cost_of(w);
 	if (!w->deferred) {

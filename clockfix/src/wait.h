@@ -28,7 +28,7 @@ struct waiter {
 	int64_t low_power_guard;	/* low power ends that long before the instant */
 	int64_t cost;			/* EMA of what learning costs, in 1/8 ns [IV.b] */
 	bool deferred;			/* learning awaits the end of the job [IV.c] */
-	int64_t oversleep, length, until;	/* what it will learn */
+	int64_t oversleep, length;	/* what it will learn */
 	bool slept;			/* since the last job */
 	bool ran;			/* there was a last job */
 	int64_t gap;			/* longest sleep declined since the last job */

@@ -21,12 +21,13 @@ static void setup(int kind, uint32_t window, uint32_t late_ppm)
 	options.window = window;
 	options.late_ppm = late_ppm;
 	options.fixed_margin = 4711;
-	estimator_init(&est, &options, tick);
+	estimator_init(&est, &options);
+	est.tick = tick;
 }
 
 static void learn(int64_t oversleep)
 {
-	estimator_learn(&est, oversleep, LENGTH, 0);
+	estimator_learn(&est, oversleep, LENGTH);
 }
 
 static int64_t predict(void)
@@ -188,7 +189,7 @@ static void long_sleeps_are_more_punctual(void)
 			int64_t value = 10000 + (int64_t)(check_random(&rng) % 10000);
 
 			above[i % 2] += value > estimator_predict(&est, length, 0);
-			estimator_learn(&est, value, length, 0);
+			estimator_learn(&est, value, length);
 		}
 		printf("# %d asked: short %.2f %%, long %.2f %%\n", asked, above[0] / 500.0,
 		       above[1] / 500.0);
@@ -294,7 +295,8 @@ static void rough_phases_are_learned(void)
 			late += margin < (near ? 50000 : 20000);
 			*(near ? &rough : &calm) = margin;
 		}
-		estimator_learn(&est, near ? 50000 : 20000, LENGTH, until);
+		est.until = until;
+		estimator_learn(&est, near ? 50000 : 20000, LENGTH);
 	}
 	printf("# calm %lld ns, rough %lld ns, %d late\n", (long long)calm, (long long)rough, late);
 	CHECK(calm < 25000);
@@ -307,7 +309,8 @@ static void rough_phases_are_learned(void)
 
 		estimator_predict(&est, LENGTH, until);
 		rough = estimator_predict(&est, LENGTH, until + est.calm);
-		estimator_learn(&est, 20000, LENGTH, until);
+		est.until = until;
+		estimator_learn(&est, 20000, LENGTH);
 		if (i % 40 == 0 && i > 4000)
 			CHECK(rough < 25000);
 	}
@@ -334,7 +337,7 @@ static void avoided_phases_are_forgotten(void)
 		if (near)
 			avoided[i >= 20000] += until % TICK != 0;
 		near = until % TICK == 0;
-		estimator_learn(&est, i < 20000 && near ? 50000 : 20000, LENGTH, until);
+		estimator_learn(&est, i < 20000 && near ? 50000 : 20000, LENGTH);
 		until = (until + TICK - 1) / TICK * TICK;
 	}
 	printf("# kept clear of %d times of 500, then %d\n", avoided[0], avoided[1]);
@@ -346,8 +349,8 @@ static void lengths_of_sleep_are_told_apart(void)
 {
 	setup(CLOCKFIX_ESTIMATOR_REGIME, 0, 0);
 	for (int i = 0; i < 50; i++) {
-		estimator_learn(&est, 10000, 50000, 0);
-		estimator_learn(&est, 90000, 10000000, 0);
+		estimator_learn(&est, 10000, 50000);
+		estimator_learn(&est, 90000, 10000000);
 	}
 	CHECK_EQ(estimator_predict(&est, 60000, 0), 10000);
 	CHECK_EQ(estimator_predict(&est, 20000000, 0), 90000);
@@ -363,14 +366,14 @@ static void trials_become_rare_while_they_fail(void)
 
 	setup(CLOCKFIX_ESTIMATOR_REGIME, 0, 0);
 	for (int i = 0; i < 300; i++)
-		estimator_learn(&est, 14000, 10000, 0);
+		estimator_learn(&est, 14000, 10000);
 	for (int trial = 0; trial < 6; trial++) {
 		declined[trial] = 0;
 		while (estimator_predict(&est, 10000, 0) > 9000) {
 			estimator_decay(&est, 10000);
 			declined[trial]++;
 		}
-		estimator_learn(&est, 14000, 10000, 0);
+		estimator_learn(&est, 14000, 10000);
 		CHECK_EQ(estimator_predict(&est, 10000, 0), 14000);
 	}
 	for (int trial = 1; trial < 6; trial++)
@@ -381,10 +384,10 @@ static void a_trial_that_succeeds_is_believed(void)
 {
 	setup(CLOCKFIX_ESTIMATOR_REGIME, 0, 0);
 	for (int i = 0; i < 300; i++)
-		estimator_learn(&est, 14000, 10000, 0);
+		estimator_learn(&est, 14000, 10000);
 	while (estimator_predict(&est, 10000, 0) > 9000)
 		estimator_decay(&est, 10000);
-	estimator_learn(&est, 3000, 10000, 0);
+	estimator_learn(&est, 3000, 10000);
 	CHECK_EQ(estimator_predict(&est, 10000, 0), 3000);
 	CHECK_EQ(est.changes, 1);
 }
@@ -449,7 +452,8 @@ static struct outcome replay(int kind, const char *path, int64_t interval)
 		}
 		out.late += value > margin + 1000;
 		out.polled += value < margin ? margin - value : 0;
-		estimator_learn(&est, value, interval, until);
+		est.until = until;
+		estimator_learn(&est, value, interval);
 	}
 	if (f)
 		fclose(f);
