@@ -83,6 +83,7 @@ struct rival {
 	void (*wait)(int64_t instant, int64_t margin);	/* in a thread of its own; NULL: clockfix */
 	int estimator;
 	int source;
+	uint32_t window;
 	uint32_t late_ppm;	/* 0: as asked for on the command line */
 	int64_t margin;
 };

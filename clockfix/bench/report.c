@@ -136,6 +136,17 @@ static void goals_of_cpu(FILE *to, const struct cell *fix, const struct cell *sl
 		     ratio(cpu_share(fix), cpu_share(margin)), 1);
 }
 
+/* The share of late jobs that each makes is another one: what it costs those who make few. */
+static void note_punctual(FILE *to, const struct cell *punctual, const struct cell *max)
+{
+	if (!punctual || !max)
+		return;
+	note(to, "jobs over 1 us late: clockfix-punctual / maximum filter of 256",
+	     ratio(punctual->all.over_1us, max->all.over_1us));
+	note(to, "cpu: clockfix-punctual / maximum filter of 256",
+	     ratio(cpu_share(punctual), cpu_share(max)));
+}
+
 static void goals_at(FILE *to, const struct cell *cells, size_t count, int64_t interval)
 {
 	const struct cell *fix = get(cells, count, interval, "clockfix");
@@ -149,6 +160,8 @@ static void goals_at(FILE *to, const struct cell *cells, size_t count, int64_t i
 			  get(cells, count, interval, "poll"), sleep);
 	goals_of_cpu(to, fix, sleep, get(cells, count, interval, "clockfix-max"),
 		     get(cells, count, interval, "margin-125us"));
+	note_punctual(to, get(cells, count, interval, "clockfix-punctual"),
+		      get(cells, count, interval, "clockfix-max-256"));
 }
 
 void report_goals(FILE *to, const struct cell *cells, size_t count)

@@ -213,6 +213,7 @@ static int create_timer(const struct rival *rival, const struct bench_options *o
 	options.policy = opt->priority ? SCHED_FIFO : SCHED_OTHER;
 	options.priority = opt->priority;
 	options.estimator = rival->estimator;
+	options.window = rival->window;
 	options.late_ppm = rival->late_ppm ? rival->late_ppm : opt->late_ppm;
 	options.source = rival->source;
 	options.fixed_margin = rival->margin;
@@ -256,6 +257,7 @@ const struct rival rivals[] = {
 	{ "clockfix-none", "clockfix, no prediction", EST(NONE) },
 	{ "clockfix-average", "clockfix, the paper's average filter", EST(AVERAGE) },
 	{ "clockfix-max", "clockfix, the paper's maximum filter", EST(MAX) },
+	{ "clockfix-max-256", "clockfix, a maximum filter over 256", EST(MAX), .window = 256 },
 	{ "clockfix-quantile", "clockfix, quantile tracker", EST(QUANTILE) },
 	{ "clockfix-decaying", "clockfix, decaying maximum", EST(DECAYING_MAX) },
 	{ "clockfix-rank", "clockfix, rank in a window", EST(RANK) },
