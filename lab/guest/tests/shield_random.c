@@ -90,8 +90,8 @@ static void random_sequences(void)
 		if (snapshot_check(&before, "after a random sequence"))
 			fail("sequence %u", i);
 	}
-	check(killed > sequences / 2 && ended > sequences / 4, "%u killed, %u ended by themselves",
-	      killed, ended);
+	check(sequences < 20 || (killed > sequences / 2 && ended > sequences / 4),
+	      "%u killed, %u ended by themselves", killed, ended);
 	note("%u commands killed, %u ended by themselves", killed, ended);
 }
 

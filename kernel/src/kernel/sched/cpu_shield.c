@@ -65,8 +65,9 @@ static bool cpu_shield_applies(struct task_struct *p, const struct cpumask *mask
 	if (task_has_dl_policy(p) && dl_bandwidth_enabled())
 		return false;
 
+	/* is_cpu_allowed() refuses kernel threads a CPU that goes, still active or not */
 	for_each_cpu_andnot(cpu, mask, &cpu_shield_procs) {
-		if (cpu_active(cpu))
+		if (cpu_active(cpu) && !cpu_dying(cpu))
 			return true;
 	}
 	return false;
