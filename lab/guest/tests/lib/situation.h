@@ -14,7 +14,8 @@
 #define BELOW FIFO(10)
 
 /* Times are slowness() times as long. */
-#define TOLERANCE (10 * USEC * slowness())
+/* Slow kernels are that much less regular, too; held back by the hog is still 50 ms. */
+#define TOLERANCE (10 * USEC * slowness() * slowness())
 /*
  * The CPUs of a guest with instruction-counted time take turns of 10 ms: that is
  * enough to tell a wake-up from waiting for the end of the spinning.
