@@ -177,6 +177,9 @@ void __timershield_fell(u8 level)
 {
 	int cpu, this_cpu = smp_processor_id();
 
+	/* On its way down it gets no interrupt: work queued now would stay queued for good. */
+	if (!cpu_active(this_cpu))
+		return;
 	for_each_cpu(cpu, &timershield_offers) {
 		u8 offer_level = READ_ONCE(per_cpu(hrtimer_bases, cpu).offer_level);
 
