@@ -29,7 +29,7 @@ FUNCTIONS = {
     "learn-quantile": "quantile tracker",
     "learn-decaying-maximum": "decaying maximum",
     "learn-rank": "rank among 256",
-    "learn-regime": "rank by length of sleep (ClockFix's own)",
+    "learn-regime": "what was predicted, and a price for late jobs (ClockFix's own)",
 }
 PERCENTS = (1, 50, 95, 99, 99.9, 100)
 
