@@ -84,9 +84,11 @@ static void add_cgroup(struct snapshot *snapshot, const char *path, const struct
 	}
 }
 
+/* The kernel's report tells what is on shielded CPUs now: kworkers come and go. */
 static void add_plain(struct snapshot *snapshot, const char *path, const struct dirent *entry)
 {
-	if (entry->d_type == DT_REG && strcmp(entry->d_name, "lock"))
+	if (entry->d_type == DT_REG && strcmp(entry->d_name, "lock") &&
+	    strcmp(entry->d_name, "report"))
 		add_file(snapshot, path);
 }
 
