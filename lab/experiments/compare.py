@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Words and figures that compare stock with shielded, platform by platform."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from lab import plots
 from lab.claims import Claim, judged
+from lab.report_page import Figure
 from lab.results import Store
+from lab.stats import Samples
 from lab.systems import MODES
 
 WHY_GUEST = (
@@ -37,6 +40,32 @@ def pairs(store: Store) -> Iterator[tuple[str, str, str]]:
 def both(store: Store, scenario: str, *systems: str) -> bool:
     """Whether all of ``systems`` have samples of ``scenario``."""
     return all(store.has(s, scenario) for s in systems)
+
+
+Case = tuple[str, str, Callable[[str], Samples]]
+"""What a group of candlesticks is called, its scenario, and a system's samples of it."""
+
+
+def candlesticks(
+    store: Store, modes: dict[str, str], shown: Sequence[str], cases: Iterable[Case],
+    unit: str, prefix: str, caption: str,
+) -> list[Figure]:
+    """A group for each case, a stick for each of the modes ``shown`` that has samples.
+
+    ``{least}`` in the caption becomes the least number of samples of a stick. Without any
+    samples there is no figure.
+    """
+    groups: dict[str, list[plots.Candle]] = {}
+    for word, scenario, samples_of in cases:
+        sticks = [plots.Candle(mode, samples) for mode in shown
+                  if (system := modes.get(mode, "")) and store.has(system, scenario)
+                  and len(samples := samples_of(system))]
+        if sticks:
+            groups[word] = sticks
+    if not groups:
+        return []
+    least = min(len(c.samples) for sticks in groups.values() for c in sticks)
+    return [Figure(plots.candles(groups, unit, prefix), caption.format(least=f"{least:,}"))]
 
 
 Judge = Callable[[str, str], tuple[str, bool | None] | None]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lab import plots, spans
+from lab import spans
 from lab.experiments import compare, queue_bench
 from lab.report_page import Figure, Section, Table, Text
 from lab.results import Store
@@ -76,28 +76,18 @@ def _table(store: Store, modes: dict[str, str], loads: tuple[tuple[str, str, str
 def _figure(
     store: Store, platform: str, modes: dict[str, str], loads: tuple[tuple[str, str, str], ...]
 ) -> list[Figure]:
-    groups: dict[str, list[plots.Candle]] = {}
-    least = 0
-    for scenario, _, _ in loads[:2]:
+    def case(scenario: str, name: str) -> compare.Case:
         word = "no load" if scenario == "none" else "loaded"
-        for name in ("enqueue_hrtimer", "hrtimer_start_range_ns", "hrtimer_try_to_cancel"):
-            sticks = []
-            for mode in ("stock", "shielded"):
-                system = modes.get(mode, "")
-                if not system or not store.has(system, scenario):
-                    continue
-                samples = operation(store, system, scenario, OPERATIONS[name])
-                if len(samples):
-                    sticks.append(plots.Candle(mode, samples))
-                    least = min(least or len(samples), len(samples))
-            if sticks:
-                groups[f"{name},\n{word}"] = sticks
-    if not groups:
-        return []
-    return [Figure(
-        plots.candles(groups, "instructions (= ns of guest time)", f"overhead-{platform}"),
-        f"{platform}: minimum, 5th, 50th, 95th percentile, maximum; at least {least:,} samples a "
-        "candlestick.")]
+        return (f"{name},\n{word}", scenario,
+                lambda system: operation(store, system, scenario, OPERATIONS[name]))
+
+    return compare.candlesticks(
+        store, modes, ("stock", "shielded"),
+        (case(scenario, name) for scenario, _, _ in loads[:2]
+         for name in ("enqueue_hrtimer", "hrtimer_start_range_ns", "hrtimer_try_to_cancel")),
+        "instructions (= ns of guest time)", f"overhead-{platform}",
+        f"{platform}: minimum, 5th, 50th, 95th percentile, maximum; at least {{least}} samples a "
+        "candlestick.")
 
 
 def section(

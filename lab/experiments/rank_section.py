@@ -3,7 +3,6 @@
 
 from collections.abc import Sequence
 
-from lab import plots
 from lab.experiments import compare
 from lab.experiments import rank_samples as rank
 from lab.experiments.base import Goal
@@ -205,28 +204,25 @@ def _handover(store: Store, modes: dict[str, str]) -> list[Table]:
 
 
 def _figure(store: Store, platform: str, modes: dict[str, str]) -> list[Figure]:
-    groups: dict[str, list[plots.Candle]] = {}
-    for scenario, measure, word in (
-        ("self", rank.RAISED, "itself"), ("pause", rank.RAISED, "sleeper,\nno timer"),
-        ("nanosleep", rank.RAISED, "in nano-\nsleep()"),
-        ("epoll", rank.RAISED, "in epoll_\nwait()"),
-        ("timers-100", rank.RAISED, "100 POSIX\ntimers"),
-        ("inherit-nanosleep", rank.BOOST, "boost"), ("inherit-nanosleep", rank.DEBOOST, "deboost"),
-        ("arm-none", rank.ARM, "arming,\nno waiter"), ("arm-read", rank.ARM, "arming,\nread()"),
-        ("arm-epoll", rank.ARM, "arming,\nepoll_wait()"),
-    ):
-        sticks = [plots.Candle(mode, samples) for mode in MODES
-                  if (system := modes.get(mode, "")) and store.has(system, scenario)
-                  and len(samples := rank.samples(store, system, scenario, measure))]
-        if sticks:
-            groups[word] = sticks
-    if not groups:
-        return []
-    least = min(len(c.samples) for sticks in groups.values() for c in sticks)
-    return [Figure(
-        plots.candles(groups, "instructions", f"rank-{platform}"),
+    def case(scenario: str, measure: Measure, word: str) -> compare.Case:
+        return word, scenario, lambda system: rank.samples(store, system, scenario, measure)
+
+    return compare.candlesticks(
+        store, modes, MODES, (
+            case("self", rank.RAISED, "itself"),
+            case("pause", rank.RAISED, "sleeper,\nno timer"),
+            case("nanosleep", rank.RAISED, "in nano-\nsleep()"),
+            case("epoll", rank.RAISED, "in epoll_\nwait()"),
+            case("timers-100", rank.RAISED, "100 POSIX\ntimers"),
+            case("inherit-nanosleep", rank.BOOST, "boost"),
+            case("inherit-nanosleep", rank.DEBOOST, "deboost"),
+            case("arm-none", rank.ARM, "arming,\nno waiter"),
+            case("arm-read", rank.ARM, "arming,\nread()"),
+            case("arm-epoll", rank.ARM, "arming,\nepoll_wait()"),
+        ),
+        "instructions", f"rank-{platform}",
         f"{platform}: raising a priority, inheriting one, arming a timerfd; minimum, 5th, 50th, "
-        f"95th percentile, maximum; at least {least:,} samples each.")]
+        "95th percentile, maximum; at least {least} samples each.")
 
 
 def section(title: str, anchor: str, store: Store, goals: Sequence[Goal]) -> Section:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lab import plots, results, spans
+from lab import results, spans
 from lab.experiments import compare
 from lab.experiments.base import Goal
 from lab.report_page import Figure, Section, Table, Text, Verdict
@@ -143,23 +143,19 @@ def _throughput(store: Store, modes: dict[str, str]) -> list[Table]:
 
 
 def _figure(store: Store, platform: str, modes: dict[str, str]) -> list[Figure]:
-    groups: dict[str, list[plots.Candle]] = {}
-    for scenario, word in (("fair", "ordinary\ntasks"), ("fifo", "FIFO 80\nboth"),
-                           ("fifo-fifo", "FIFO 80\nand 70"), ("fifo-fair", "FIFO 80,\nordinary"),
-                           ("job-none", "1 kHz job,\nno load"),
-                           ("job-sleepers-50", "1 kHz job,\n50 tasks")):
-        sticks = [plots.Candle(mode, switches(store, system, scenario))
-                  for mode in ("stock", "shielded")
-                  if (system := modes.get(mode, "")) and store.has(system, scenario)]
-        if sticks:
-            groups[word] = sticks
-    if not groups:
-        return []
-    least = min(len(c.samples) for sticks in groups.values() for c in sticks)
-    return [Figure(
-        plots.candles(groups, "instructions (= ns of guest time)", f"switch-{platform}"),
+    def case(scenario: str, word: str) -> compare.Case:
+        return word, scenario, lambda system: switches(store, system, scenario)
+
+    return compare.candlesticks(
+        store, modes, ("stock", "shielded"), (
+            case("fair", "ordinary\ntasks"), case("fifo", "FIFO 80\nboth"),
+            case("fifo-fifo", "FIFO 80\nand 70"), case("fifo-fair", "FIFO 80,\nordinary"),
+            case("job-none", "1 kHz job,\nno load"),
+            case("job-sleepers-50", "1 kHz job,\n50 tasks"),
+        ),
+        "instructions (= ns of guest time)", f"switch-{platform}",
         f"{platform}: from __schedule() to the next task, deferred timers' serving left out; "
-        f"minimum, 5th, 50th, 95th percentile, maximum; at least {least:,} switches each.")]
+        "minimum, 5th, 50th, 95th percentile, maximum; at least {least} switches each.")
 
 
 def section(title: str, anchor: str, store: Store, goals: Sequence[Goal]) -> Section:
