@@ -2,17 +2,14 @@
 #define _GNU_SOURCE
 #include "rank.h"
 #include "clock.h"
+#include "sleepers.h"
 
 #include <errno.h>
 #include <getopt.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define SLEEPERS_PRIORITY 10
-#define STACK_SIZE (64 * 1024)
 
 static void usage(FILE *out)
 {
@@ -78,28 +75,10 @@ void settle(void)
 	sleep_until(clock_ns() + 200 * NSEC_PER_USEC);
 }
 
-static void *sleep_long(void *unused)
-{
-	make(0, SLEEPERS_PRIORITY);
-	sleep_until(clock_ns() + AN_HOUR);
-	return NULL;
-}
-
 static int start_sleepers(int count)
 {
-	pthread_attr_t attributes;
-
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, STACK_SIZE);
-	for (int i = 0; i < count; i++) {
-		pthread_t thread;
-
-		errno = pthread_create(&thread, &attributes, sleep_long, NULL);
-		if (errno)
-			return failed("sleeper");
-	}
-	usleep(100000);
-	return 0;
+	errno = -start_long_sleepers(count);
+	return errno ? failed("sleepers") : 0;
 }
 
 /* Marks with nothing between: what they cost themselves. */

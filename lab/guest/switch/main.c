@@ -2,19 +2,15 @@
 #define _GNU_SOURCE
 #include "switch.h"
 #include "clock.h"
+#include "sleepers.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#define SLEEPERS_PRIORITY 10
-#define STACK_SIZE (64 * 1024)
 
 static void usage(FILE *out)
 {
@@ -61,30 +57,13 @@ int become(int priority)
 	return -errno;
 }
 
-static void *sleep_long(void *unused)
-{
-	become(SLEEPERS_PRIORITY);
-	sleep_until(clock_ns() + 3600 * NSEC_PER_SEC);
-	return NULL;
-}
-
 static int start_sleepers(int count)
 {
-	pthread_attr_t attributes;
+	int ret = start_long_sleepers(count);
 
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, STACK_SIZE);
-	for (int i = 0; i < count; i++) {
-		pthread_t thread;
-		int error = pthread_create(&thread, &attributes, sleep_long, NULL);
-
-		if (error) {
-			fprintf(stderr, "switch: sleeper %d: %s\n", i, strerror(error));
-			return -error;
-		}
-	}
-	usleep(100000);
-	return 0;
+	if (ret)
+		fprintf(stderr, "switch: sleepers: %s\n", strerror(-ret));
+	return ret;
 }
 
 static int pin(int cpu)
