@@ -215,10 +215,28 @@ void sleep_for(u64 duration)
 	sleep_until(now() + duration);
 }
 
+void let_other_cpus_run(u64 time)
+{
+	static u64 next;
+
+	if (time < next)
+		return;
+	next = time + 10 * USEC;
+#if defined(__x86_64__)
+	__asm__ volatile("pause");
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#else
+#error "which instruction tells the emulator that this CPU waits?"
+#endif
+}
+
 void spin_until(u64 expiry)
 {
-	while (now() < expiry)
-		;
+	u64 time;
+
+	while ((time = now()) < expiry)
+		let_other_cpus_run(time);
 }
 
 bool wait_while(unsigned int *word, unsigned int value, u64 limit)

@@ -83,6 +83,13 @@ u64 clock_now(clockid_t clock);
 void sleep_until(u64 expiry);
 void sleep_for(u64 duration);
 
+/*
+ * Who polls the clock calls this with each time that it reads. Under instruction-
+ * counted time the guest's CPUs take turns; one that spins keeps the others waiting
+ * for up to 200 ms if it does not let them run now and then.
+ */
+void let_other_cpus_run(u64 time);
+
 /* Polls the clock until then. */
 void spin_until(u64 expiry);
 

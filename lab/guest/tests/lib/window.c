@@ -62,6 +62,7 @@ static void poll_clock(struct window *window, u64 until)
 				window->longest = time - last;
 		}
 		last = time;
+		let_other_cpus_run(time);
 	} while (time < until);
 	window->end = time;
 }
