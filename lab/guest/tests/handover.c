@@ -148,7 +148,7 @@ static u64 many_on_both(void *argument)
 	struct sleeper *sleepers[MANY];
 	u64 worst = 0;
 
-	s->expiry += MANY * MSEC * slowness();
+	s->expiry += MANY * 3 * MSEC * slowness();
 	for (unsigned int i = 0; i < MANY; i++)
 		sleepers[i] = start_sleeper(s, api_find("clock_nanosleep"), 3);
 	keep_busy(s);
@@ -304,7 +304,8 @@ static void cpu_that_comes_back_takes_over(void)
 	waitpid(hog, NULL, 0);
 	sleep_for(LEAD);
 	lateness(sleeper);
-	check(sleeper->woke <= there + TOLERANCE_SMP,
+	/* It has its own threads to run first. */
+	check(sleeper->woke <= there + BUSY / 2,
 	      "woken %llu ns after there was a CPU for it",
 	      (unsigned long long)(sleeper->woke - there));
 }
