@@ -39,10 +39,11 @@ kernel:
 
 #: make evaluate    all experiments; build/evaluation/report.html and results.json;
 #:                  KERNELS=x86_64-preempt, arm64, all …: on which kernels (x86_64);
-#:                  QUICK=1: a tenth of the samples
+#:                  QUICK=1: a tenth of the samples; GUESTS=1: one guest at a time
 evaluate:
 	@lab/setup evaluate x86_64 $(if $(KERNELS),arm64)
-	@$(LAB) evaluate $(if $(QUICK),--quick) $(if $(KERNELS),--kernels $(KERNELS))
+	@$(LAB) evaluate $(if $(QUICK),--quick) $(if $(KERNELS),--kernels $(KERNELS)) \
+		$(if $(GUESTS),--guests $(GUESTS))
 
 #: make soak        timer churn on the debug kernels for SECONDS of guest time
 soak: $(VENV)/ready

@@ -59,6 +59,7 @@ def _run(arguments: argparse.Namespace) -> int:
             cpu=arguments.cpu,
             host=arguments.target == "host",
             quick=arguments.quick,
+            parallel=arguments.guests,
         )
         for experiment in experiments:
             try:
@@ -168,6 +169,7 @@ def _evaluate(arguments: argparse.Namespace) -> int:
             progress=progress, root=arguments.results,
             platforms=systems.platforms(arguments.kernels),
             jobs=100 if arguments.quick else 1000, quick=arguments.quick,
+            parallel=arguments.guests,
         )
         return evaluation.run(context, progress.step, arguments.experiment)
 
@@ -189,6 +191,13 @@ def _patches(arguments: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise ValueError(text)
+    return value
+
+
 def _csv(text: str) -> list[str]:
     return [t for t in text.split(",") if t]
 
@@ -196,6 +205,11 @@ def _csv(text: str) -> list[str]:
 def _add_results(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--results", type=Path, default=RESULTS, metavar="DIRECTORY",
                       help="where raw samples are kept (build/results)")
+
+
+def _add_guests(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--guests", type=_positive, default=len(os.sched_getaffinity(0)),
+                      metavar="N", help="guests side by side (one for each CPU)")
 
 
 def _add_run(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -212,6 +226,7 @@ def _add_run(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
     run.add_argument("--jobs", type=int, help="jobs, that is samples, a scenario (1000)")
     run.add_argument("--quick", action="store_true", help="a tenth of the samples")
     run.add_argument("--cpu", type=int, default=0, help="which CPU to measure on (0)")
+    _add_guests(run)
     _add_results(run)
     run.set_defaults(run=_run)
 
@@ -239,6 +254,7 @@ def _add_long(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     evaluate.add_argument("--quick", action="store_true", help="a tenth of the samples")
     evaluate.add_argument("--draw-only", action="store_true",
                           help="run nothing, draw the report from the samples that there are")
+    _add_guests(evaluate)
     _add_results(evaluate)
     evaluate.set_defaults(run=_evaluate)
 
