@@ -199,12 +199,14 @@ static inline bool timershield_outranked(const struct task_struct *p, int cpu)
 
 /**
  * timershield_own - say how those rank for whom a timer is about to be armed
- * @timer: initialized and not enqueued
+ * @timer: initialized; when this is called for the first time, not enqueued
  * @level: the level of the highest-ranking of them
  */
 static inline void timershield_own(struct hrtimer *timer, u8 level)
 {
-	timer->owner = TIMERSHIELD_OWNER_TASKS;
+	/* Who enqueues the timer writes to the same byte. */
+	if (timer->owner != TIMERSHIELD_OWNER_TASKS)
+		timer->owner = TIMERSHIELD_OWNER_TASKS;
 	timer->owner_level = level;
 }
 

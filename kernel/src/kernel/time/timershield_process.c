@@ -12,13 +12,17 @@
 
 #include "posix-timers.h"
 
+/* No thread ranks higher than the highest did before: one that does as high is enough. */
 static u8 highest_level(struct signal_struct *signal)
 {
 	u8 level = TIMERSHIELD_LEVEL_NONE;
 	struct task_struct *p;
 
-	__for_each_thread(signal, p)
+	__for_each_thread(signal, p) {
 		level = max(level, timershield_normal_level(p));
+		if (level >= signal->timershield_level)
+			break;
+	}
 	return level;
 }
 
@@ -39,8 +43,8 @@ static void update_timers(struct signal_struct *signal)
  * Timers that signal it, or its process, follow.
  *
  * Context: process. Takes siglock, for a time proportional to the number of
- * POSIX timers of the process and, where the highest level may have fallen, of
- * its threads.
+ * POSIX timers of the process and, where the highest level has fallen, of its
+ * threads.
  */
 void timershield_policy_changed(struct task_struct *p, u8 old_level)
 {
