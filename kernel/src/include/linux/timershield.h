@@ -253,12 +253,13 @@ static inline void timershield_polls(bool polls)
 		WRITE_ONCE(current->timershield_polls, false);
 }
 
+void timershield_keep_process_level(struct signal_struct *signal);
 void timershield_policy_changed(struct task_struct *p, u8 old_level);
 void timershield_thread_exit(struct task_struct *p);
 
 /**
  * timershield_process_level - the level of the highest-ranking thread of a process
- * @signal: the process's
+ * @signal: the process's. It has been through timershield_keep_process_level().
  */
 static inline u8 timershield_process_level(const struct signal_struct *signal)
 {
@@ -278,6 +279,7 @@ static inline void timershield_own_update(struct hrtimer *timer, u8 level) { }
 static inline void timershield_await(struct hrtimer *timer) { }
 static inline void timershield_polls(bool polls) { }
 static inline u8 timershield_process_level(const struct signal_struct *signal) { return 0; }
+static inline void timershield_keep_process_level(struct signal_struct *signal) { }
 static inline void timershield_policy_changed(struct task_struct *p, u8 old_level) { }
 static inline void timershield_thread_exit(struct task_struct *p) { }
 
