@@ -2,7 +2,6 @@
 """Building clockfix-bench, running it on this machine, and keeping what it measures."""
 
 import json
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ from lab.errors import LabError
 from lab.kernels import locked
 from lab.paths import BUILD, REPO
 from lab.systems import SWITCH, System
-from lab.tools import require
+from lab.tools import meson_ready, require
 
 DIRECTORY = BUILD / "clockfix"
 PROGRAM = DIRECTORY / "bench" / "clockfix-bench"
@@ -30,9 +29,9 @@ def build() -> Path:
     """Build clockfix-bench as far as it is out of date."""
     require("meson", "ninja", "gcc")
     with locked("clockfix"):
-        if not (DIRECTORY / "build.ninja").exists():
-            shutil.rmtree(DIRECTORY, ignore_errors=True)
-            _call(["meson", "setup", str(DIRECTORY), str(REPO / "clockfix")])
+        source = REPO / "clockfix"
+        if not meson_ready(DIRECTORY, source):
+            _call(["meson", "setup", str(DIRECTORY), str(source)])
         _call(["meson", "compile", "-C", str(DIRECTORY)])
     return PROGRAM
 

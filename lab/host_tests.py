@@ -3,7 +3,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from pathlib import Path
 from lab.kernels import locked, patched_tree
 from lab.paths import BUILD, REPO
 from lab.progress import Progress
+from lab.tools import meson_ready
 from lab.verdict import Verdict
 
 MINUTE = 60
@@ -110,8 +110,7 @@ def _settle_meson(verdict: Verdict, text: str) -> Verdict:
 
 
 def _meson(name: str, source: Path, build: Path, *options: str) -> Verdict:
-    if not (build / "build.ninja").exists():
-        shutil.rmtree(build, ignore_errors=True)
+    if not meson_ready(build, source):
         verdict, _ = _call(name, ["meson", "setup", *options, str(build), str(source)])
         if verdict.failed:
             return verdict

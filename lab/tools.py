@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The programs that the lab calls, and the Debian packages that bring them."""
 
+import json
 import shutil
+from pathlib import Path
 
 from lab.errors import LabError
 
@@ -34,6 +36,22 @@ PACKAGES = {
 def missing(*programs: str) -> list[str]:
     """Those of ``programs`` that are not there."""
     return [p for p in programs if shutil.which(p) is None]
+
+
+def meson_ready(build: Path, source: Path) -> bool:
+    """Whether Meson has set up ``build`` for ``source``; if not, there is nothing at ``build``.
+
+    A directory that was moved or copied since knows the old places only.
+    """
+    try:
+        info = json.loads((build / "meson-info" / "meson-info.json").read_text())
+        places = (Path(info["directories"]["build"]), Path(info["directories"]["source"]))
+    except (OSError, ValueError, KeyError):
+        places = (Path(), Path())
+    if places == (build, source) and (build / "build.ninja").exists():
+        return True
+    shutil.rmtree(build, ignore_errors=True)
+    return False
 
 
 def require(*programs: str) -> None:

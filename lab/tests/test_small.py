@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Configurations, consoles, images, statistics, names."""
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,6 +14,7 @@ from lab.errors import LabError
 from lab.initramfs import Initramfs
 from lab.kernels import Kernel, all_kernels
 from lab.systems import platforms
+from lab.tools import meson_ready
 
 
 def test_fragments_override_in_order(tmp_path: Path) -> None:
@@ -99,3 +101,21 @@ def test_platforms() -> None:
         platforms(["mips"])
 
 
+
+
+def test_a_moved_meson_directory_is_set_up_anew(tmp_path: Path) -> None:
+    def set_up(build: Path, source: Path) -> None:
+        (build / "meson-info").mkdir(parents=True)
+        (build / "build.ninja").touch()
+        (build / "meson-info" / "meson-info.json").write_text(json.dumps(
+            {"directories": {"build": str(build), "source": str(source)}}))
+
+    source, build, copy = (tmp_path / n for n in ("source", "build", "copy"))
+    assert not meson_ready(build, source)
+    set_up(build, source)
+    assert meson_ready(build, source)
+    shutil.copytree(build, copy)
+    assert not meson_ready(copy, source)
+    assert not copy.exists()
+    (build / "build.ninja").unlink()
+    assert not meson_ready(build, source)
