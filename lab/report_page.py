@@ -156,6 +156,20 @@ def _verdicts(sections: list[Section]) -> str:
     )
 
 
+def _missed(sections: list[Section]) -> str:
+    """How many goals are met, and each that is not."""
+    goals = [(s, v) for s in sections for v in s.verdicts]
+    if not goals:
+        return ""
+    missed = [(s, v) for s, v in goals if not v.met]
+    text = f"{len(goals) - len(missed)} of {len(goals)} goals are met; each is in its section."
+    items = "".join(
+        f'<li><a href="#{s.anchor}">{html.escape(v.claim)}</a>: {html.escape(v.found)}</li>\n'
+        for s, v in missed
+    )
+    return f"<p>{text}{' Missed:' if missed else ''}</p>" + (f"<ul>{items}</ul>" if items else "")
+
+
 def page(
     title: str, introduction: list[str], sections: list[Section],
     failed: dict[str, str] | None = None,
@@ -167,7 +181,8 @@ def page(
     intro = "\n".join(f"<p>{html.escape(p)}</p>" for p in introduction)
     claims = _claims(sections)
     body = "\n".join(s.markup(i == 0, bool(claims)) for i, s in enumerate(sections))
-    top = _failed(failed or {}) + (claims or _verdicts(sections))
+    top = _failed(failed or {}) + (claims + _missed(sections) if claims
+                                   else _verdicts(sections))
     return (
         "<!DOCTYPE html>\n"
         '<html lang="en"><head><meta charset="utf-8">'
