@@ -36,8 +36,16 @@ def run(
     """Run everything, or ``names``; one that fails leaves the others' results in place."""
     chosen = [registry.find(n) for n in names] or list(registry.EXPERIMENTS)
     failed = {}
-    for experiment in chosen:
-        error = _run_one(experiment, context)
+    for number, experiment in enumerate(chosen):
+        say(f"{number + 1} of {len(chosen)}: {experiment.name}")
+        try:
+            error = _run_one(experiment, context)
+        except KeyboardInterrupt:
+            left = " ".join(e.name for e in chosen[number:])
+            print(f"interrupted in {experiment.name}. What was measured before stays: "
+                  f"'lab evaluate --draw-only' draws it; 'lab evaluate {left}' measures the rest, "
+                  "given the same options")
+            raise
         if error:
             say(f"{experiment.name}: {error}")
             failed[experiment.name] = error
@@ -60,10 +68,6 @@ def _run_one(experiment: Experiment, context: Context) -> str | None:
         experiment.run(context)
     except LabError as error:
         return str(error)
-    except KeyboardInterrupt:
-        print(f"interrupted in {experiment.name}; what was measured before stays, and "
-              "'lab evaluate --draw-only' draws it")
-        raise
     except Exception as error:
         # a defect in one experiment's code must not cost the others' hours
         traceback.print_exc()

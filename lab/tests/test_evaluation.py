@@ -41,7 +41,7 @@ class Bad(Good):
     """Fails, however it is told to."""
 
     name = "bad"
-    error: Exception = LabError("the guest hangs")
+    error: BaseException = LabError("the guest hangs")
 
     def run(self, context: Context) -> None:
         raise self.error
@@ -56,6 +56,10 @@ def experiments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "EXPERIMENTS", (Bad(), Good()))
 
 
+def found_error(error: Exception) -> str:
+    return str(error) if isinstance(error, LabError) else f"{type(error).__name__}: {error}"
+
+
 @pytest.mark.parametrize("error", [LabError("the guest hangs"), ValueError("the guest hangs")])
 def test_one_that_fails_is_named_and_costs_nothing_else(
     tmp_path: Path, error: Exception, monkeypatch: pytest.MonkeyPatch
@@ -63,7 +67,7 @@ def test_one_that_fails_is_named_and_costs_nothing_else(
     monkeypatch.setattr(Bad, "error", error)
     said: list[str] = []
     assert evaluation.run(context(tmp_path), said.append, directory=tmp_path) == 1
-    assert "bad" in said[0]
+    assert said == ["1 of 2: bad", "bad: " + found_error(error), "2 of 2: good"]
     found = json.loads((tmp_path / "results.json").read_text())
     assert list(found["failed"]) == ["bad"]
     assert "the guest hangs" in found["failed"]["bad"]
@@ -92,6 +96,17 @@ def test_an_earlier_run_is_kept_when_a_later_one_fails(tmp_path: Path) -> None:
     evaluation.run(context(tmp_path), print, ["good"], tmp_path)
     evaluation.run(context(tmp_path), print, ["bad"], tmp_path)
     assert "good" in json.loads((tmp_path / "results.json").read_text())["experiments"]
+
+
+def test_who_interrupts_is_told_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(registry, "EXPERIMENTS", (Good(), Bad()))
+    monkeypatch.setattr(Bad, "error", KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        evaluation.run(context(tmp_path), print, directory=tmp_path)
+    assert "'lab evaluate bad' measures the rest" in capsys.readouterr().out
+    assert Store(tmp_path, "good").systems() == ["x-stock"]
 
 
 def test_quick_is_a_tenth(tmp_path: Path) -> None:
