@@ -12,6 +12,7 @@
 #define IRQ_DEFAULT IRQ_DIRECTORY "/default_smp_affinity"
 #define IRQ_LIST "/smp_affinity_list"
 #define WORKQUEUE "/sys/devices/virtual/workqueue/cpumask"
+#define WORKQUEUE_REQUESTED WORKQUEUE "_requested"
 
 struct plan {
 	struct journal *journal;
@@ -19,9 +20,19 @@ struct plan {
 	const struct cpus *shielded;
 };
 
+/*
+ * From Linux 6.7 on the mask of unbound work shows what is in force, without isolated
+ * CPUs, and another file what was written.
+ */
+static const char *readable(const char *path)
+{
+	return !strcmp(path, WORKQUEUE) && file_exists(WORKQUEUE_REQUESTED) ?
+	       WORKQUEUE_REQUESTED : path;
+}
+
 static int read_setting(const char *path, struct text *text, struct cpus *cpus)
 {
-	int ret = file_read_line(path, text);
+	int ret = file_read_line(readable(path), text);
 
 	return ret ? ret : setting_parse(path, text->s, cpus);
 }
@@ -55,12 +66,19 @@ static struct cpus wanted_of(const struct plan *plan, const struct setting *sett
 	       cpus_and_not(&plan->machine->online, plan->shielded);
 }
 
+/* What it is between the two, for unbound work alone; there may be no such CPU. */
+static struct cpus narrowed_of(const struct setting *setting)
+{
+	return cpus_and(&setting->before, &setting->wanted);
+}
+
 static bool is_known(const struct setting *setting, const struct cpus *now)
 {
 	struct cpus original = original_of(setting);
+	struct cpus narrowed = narrowed_of(setting);
 
 	return cpus_equal(now, &original) || cpus_equal(now, &setting->before) ||
-	       cpus_equal(now, &setting->wanted);
+	       cpus_equal(now, &setting->wanted) || cpus_equal(now, &narrowed);
 }
 
 static void set_original(struct setting *setting, const char *text)
@@ -208,7 +226,33 @@ int settings_apply_irqs(const struct journal *journal)
 	return apply(journal, true);
 }
 
+void settings_narrow_workqueue(const struct journal *journal, const struct machine *machine)
+{
+	const struct setting *setting = journal_setting(journal, WORKQUEUE);
+	struct cpus narrowed;
+	char *text;
+
+	if (!setting)
+		return;
+	narrowed = narrowed_of(setting);
+	if (cpus_equal(&narrowed, &setting->before) ||
+	    !cpus_intersect(&narrowed, &machine->online))
+		return;
+	text = setting_text(WORKQUEUE, &narrowed);
+	change_write(WORKQUEUE, text);
+	free(text);
+}
+
 int settings_apply_workqueue(const struct journal *journal)
 {
+	const struct setting *setting = journal_setting(journal, WORKQUEUE);
+
+	/* A list of changes has it already if narrowing is all there is to do */
+	if (setting && change_is_listed()) {
+		struct cpus narrowed = narrowed_of(setting);
+
+		if (cpus_equal(&narrowed, &setting->wanted))
+			return 0;
+	}
 	return apply(journal, false);
 }

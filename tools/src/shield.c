@@ -164,6 +164,7 @@ static int set_by_cgroup(struct shield *shield, const struct cpus *procs, const 
 	shield->touched = true;
 	if (settled)			/* else the journal may not have every task */
 		cgroup_release(shield->mount, journal, procs);
+	settings_narrow_workqueue(journal, &shield->machine);
 	ret = cgroup_set(shield->mount, journal, procs);
 	if (ret)
 		return ret;

@@ -16,6 +16,7 @@ from pathlib import Path
 COMMAND = ""
 KILLER = ""
 CGROUP = "sys/fs/cgroup"
+GROUP = f"{CGROUP}/timershield"
 
 
 class Machine:
@@ -89,8 +90,8 @@ class KillTest(unittest.TestCase):
         self.assertEqual(state["proc/irq/4/smp_affinity_list"], "2\n")
         self.assertEqual(state["proc/irq/default_smp_affinity"], "d\n")
         self.assertEqual(state["sys/devices/virtual/workqueue/cpumask"], "d\n")
-        self.assertEqual(state[f"{CGROUP}/timershield/cpuset.cpus"], "1\n")
-        self.assertEqual(state[f"{CGROUP}/timershield/cpuset.cpus.partition"], "isolated\n")
+        self.assertEqual(state[f"{GROUP}/cpuset.cpus"], "1\n")
+        self.assertEqual(state[f"{GROUP}/cpuset.cpus.partition"], "isolated\n")
         self.check_undone("after unshield")
 
     def test_killed_shield(self) -> None:
@@ -112,6 +113,28 @@ class KillTest(unittest.TestCase):
                 self.check_undone(f"{words} killed before change {number}")
             self.assertGreater(number, 5)
             self.check_undone("at the end")
+
+    def test_unbound_work_is_never_on_isolated_cpus(self) -> None:
+        """Else the kernel moves it itself, for a process that may be killed meanwhile."""
+        for first, then in (("unshield", "shield 1"), ("shield 1", "shield --only 2"),
+                            ("shield 1", "shield 2"), ("shield 1-2", "unshield 1"),
+                            ("shield 1", "unshield")):
+            for number in range(1, 1000):
+                self.machine.run(*first.split())
+                ended = not self.machine.run(*then.split(), kill_at=number)
+                self.check_unbound_work(f"{first}, {then} killed before change {number}")
+                self.machine.run("unshield")
+                if ended:
+                    break
+            self.assertGreater(number, 5)
+
+    def check_unbound_work(self, why: str) -> None:
+        state = self.machine.state()
+        if state.get(f"{GROUP}/cpuset.cpus.partition") == "isolated\n":
+            first, _, last = state[f"{GROUP}/cpuset.cpus"].partition("-")
+            isolated = 1 << int(first) | 1 << int(last or first)
+            mask = int(state["sys/devices/virtual/workqueue/cpumask"], 16)
+            self.assertFalse(mask & isolated, why)
 
     def test_many_at_once(self) -> None:
         """Each takes its turn: none fails, and what the last one leaves can be undone."""
