@@ -5,8 +5,10 @@
 #include "machine.h"
 #include "message.h"
 #include "task.h"
+#include "util.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +20,31 @@ struct plan {
 };
 
 /*
+ * Where the kernel has the thread of an interrupt: with that, wherever it goes. A cpuset
+ * takes the thread elsewhere all the same.
+ */
+static bool place_of_irq_thread(const struct task *task, struct cpus *place)
+{
+	static const char * const files[] = { "effective_affinity_list", "smp_affinity_list" };
+	struct text text = { 0 };
+	unsigned int irq;
+	int ret = -ENOENT;
+
+	if (!(task->flags & TASK_KERNEL_THREAD) || sscanf(task->name, "irq/%9u-", &irq) != 1)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(files) && ret; i++) {
+		char *path = format("/proc/irq/%u/%s", irq, files[i]);
+
+		ret = file_read_line(path, &text);
+		if (!ret)
+			ret = cpus_parse(place, text.s, text.length);
+		free(path);
+	}
+	text_free(&text);
+	return !ret && !cpus_empty(place);
+}
+
+/*
  * A recorded task that runs where it may of what it asked for has not changed its mind.
  * One that never asked runs on everything that is not shielded.
  */
@@ -26,10 +53,15 @@ static int plan_task(const struct task *task, void *argument)
 	struct plan *plan = argument;
 	const struct task_record *known = journal_task(plan->old, task->tid, task->start);
 	struct task_record record = { task->tid, task->pid, task->start, task->cpus };
-	struct cpus open, all;
+	struct cpus open, all, place;
 
 	if (task->flags & TASK_BOUND)
 		return 0;
+	if (!known && place_of_irq_thread(task, &place)) {
+		plan->new->irq_threads = true;
+		if (cpus_equal(&place, &task->cpus))
+			return 0;
+	}
 	open = known ? cpus_and_not(&known->cpus, &plan->shielded) : task->cpus;
 	if (known && (cpus_empty(&open) || cpus_equal(&open, &task->cpus)))
 		record.cpus = known->cpus;
@@ -51,6 +83,7 @@ int affinity_plan(struct journal *journal, const struct machine *machine)
 	int ret;
 
 	/* Half-way through a change, affinities are not what anybody asked for. */
+	journal->irq_threads = true;
 	if (journal->changing)
 		return 0;
 	ret = task_for_each(plan_task, &plan);
@@ -61,6 +94,7 @@ int affinity_plan(struct journal *journal, const struct machine *machine)
 	free(journal->tasks);
 	journal->tasks = found.tasks;
 	journal->nr_tasks = found.nr_tasks;
+	journal->irq_threads = found.irq_threads;
 	return 0;
 }
 
@@ -74,7 +108,24 @@ static int read_by_tid(struct task *task, const struct task_record *record)
 	return ret;
 }
 
-void affinity_apply(const struct journal *journal)
+/*
+ * One that was where its interrupt is, is not recorded. The kernel takes it along when
+ * an interrupt leaves a shielded CPU later.
+ */
+static int put_irq_thread(const struct task *task, void *argument)
+{
+	const struct journal *journal = argument;
+	struct cpus place;
+
+	if (task->flags & TASK_BOUND || !place_of_irq_thread(task, &place) ||
+	    journal_task(journal, task->tid, task->start) || cpus_equal(&place, &task->cpus) ||
+	    cpus_subset(&place, &journal->procs.wanted))
+		return 0;
+	change_affinity(task->tid, &place);
+	return 0;
+}
+
+static void put_recorded_tasks(const struct journal *journal)
 {
 	/* Whether the kernel itself knows what each task asked for. */
 	const bool remembers = machine_linux_since(6, 2);
@@ -92,4 +143,11 @@ void affinity_apply(const struct journal *journal)
 		if (!remembers || task.flags & TASK_KERNEL_THREAD)
 			change_affinity(record->tid, &open);
 	}
+}
+
+void affinity_apply(struct journal *journal)
+{
+	put_recorded_tasks(journal);
+	if (journal->irq_threads)
+		task_for_each(put_irq_thread, journal);
 }

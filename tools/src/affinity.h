@@ -5,7 +5,8 @@
  * Linux before 6.2 forgets a task's own affinity when its cpuset changes, and gives it
  * all CPUs. So what differs from "all" is kept in the journal, and given back, without
  * the shielded CPUs while there are any. Later kernels remember what a user asked for,
- * but not what kernel threads had.
+ * but not what kernel threads had. The threads of interrupts are where these are sent,
+ * and go back there.
  */
 #ifndef TIMERSHIELD_AFFINITY_H
 #define TIMERSHIELD_AFFINITY_H
@@ -17,6 +18,6 @@
 int affinity_plan(struct journal *journal, const struct machine *machine);
 
 /* Gives it to each without the CPUs shielded from tasks. */
-void affinity_apply(const struct journal *journal);
+void affinity_apply(struct journal *journal);
 
 #endif

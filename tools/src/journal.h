@@ -58,6 +58,7 @@ struct journal {
 	size_t nr_runs;
 	struct task_record *tasks;
 	size_t nr_tasks;
+	bool irq_threads;		/* not saved: there are, or may be, some */
 };
 
 /*

@@ -114,6 +114,52 @@ static void interrupts_leave(void)
 	command_unshield("");
 }
 
+/* The number of the interrupt whose thread this is, or -1. */
+static int irq_of_thread(pid_t pid)
+{
+	char path[64], name[64];
+	int irq;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	return file_read(path, name, sizeof(name)) > 0 && sscanf(name, "irq/%d-", &irq) == 1 ?
+	       irq : -1;
+}
+
+/* Each is where its interrupt is, or at least on none of these CPUs. */
+static unsigned int check_irq_threads(cpus_t shielded, const char *when)
+{
+	unsigned int threads = 0;
+	char path[64], place[64];
+
+	for (pid_t pid = 2; pid < 200; pid++) {
+		int irq = irq_of_thread(pid);
+		cpus_t is;
+
+		if (irq < 0)
+			continue;
+		threads++;
+		snprintf(path, sizeof(path), "/proc/irq/%d/effective_affinity_list", irq);
+		require(file_read(path, place, sizeof(place)) > 0, "cannot read %s", path);
+		is = affinity(pid);
+		check(is == cpus_parse(place) || (shielded && !(is & shielded)),
+		      "%s: the thread of interrupt %d may run on CPUs '%s'; that goes to %s", when,
+		      irq, cpus_text(is), place);
+	}
+	return threads;
+}
+
+/* With PREEMPT_RT interrupts have threads: they go where these go. */
+static void threads_of_interrupts_leave(void)
+{
+	prepare_backend();
+	if (!check_irq_threads(0, "before"))
+		skip("no interrupt has a thread");
+	command_shield("1");
+	check_irq_threads(CPU(1), "while CPU 1 is shielded");
+	command_unshield("");
+	check_irq_threads(0, "afterwards");
+}
+
 /* Each foreign task that remains is named with a reason. */
 static void what_remains_is_named(void)
 {
@@ -222,6 +268,7 @@ static const struct test tests[] = {
 	BOTH_BACKENDS(kept_when_nothing_would_remain),
 	BOTH_BACKENDS(inherited_by_fork),
 	BOTH_BACKENDS(interrupts_leave),
+	BOTH_BACKENDS(threads_of_interrupts_leave),
 	BOTH_BACKENDS(what_remains_is_named),
 	BOTH_BACKENDS(run_is_there_with_rank),
 	BOTH_BACKENDS(run_hands_the_status_through),

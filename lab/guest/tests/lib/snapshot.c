@@ -92,6 +92,21 @@ static void add_plain(struct snapshot *snapshot, const char *path, const struct 
 		add_file(snapshot, path);
 }
 
+/* The thread of an interrupt goes where the kernel sends that, which may be elsewhere now. */
+static bool is_with_its_interrupt(const char *name, const char *mask)
+{
+	char path[64], place[256];
+	unsigned int irq;
+
+	if (sscanf(name, "irq/%u-", &irq) != 1)
+		return false;
+	snprintf(path, sizeof(path), "/proc/irq/%u/effective_affinity", irq);
+	if (file_read(path, place, sizeof(place)) < 0)
+		return false;
+	place[strcspn(place, "\n")] = '\0';
+	return !strcmp(place, mask);
+}
+
 /* "task TID NAME" and the mask. */
 static void add_task(struct snapshot *snapshot, const char *path, const struct dirent *entry)
 {
@@ -107,7 +122,9 @@ static void add_task(struct snapshot *snapshot, const char *path, const struct d
 	name[strcspn(name, "\n")] = '\0';
 	mask[strcspn(mask, "\n")] = '\0';
 	snprintf(what, sizeof(what), "task %s %s", entry->d_name, name + 6);
-	add_line(snapshot, what, mask + strlen("Cpus_allowed:\t"));
+	mask += strlen("Cpus_allowed:\t");
+	add_line(snapshot, what, is_with_its_interrupt(name + 6, mask) ?
+		 "its-interrupt's" : mask);
 }
 
 static void add_process(struct snapshot *snapshot, const char *path, const struct dirent *entry)
