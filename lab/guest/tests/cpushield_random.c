@@ -141,6 +141,7 @@ static void run_task(struct model_task *task)
 	while (task->spins) {
 		__atomic_store_n(&task->at[0], sched_getcpu(), __ATOMIC_RELAXED);
 		__atomic_fetch_add(&task->at[1], 1, __ATOMIC_RELEASE);
+		let_other_cpus_run(now());
 	}
 	for (;;)
 		pause();

@@ -169,8 +169,10 @@ static void spin(void *argument)
 {
 	u64 *seen = argument;
 
-	for (;;)
+	for (;;) {
 		__atomic_fetch_add(&seen[sched_getcpu()], 1, __ATOMIC_RELAXED);
+		let_other_cpus_run(now());
+	}
 }
 
 struct spinner start_spinner(void)
