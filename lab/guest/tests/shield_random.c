@@ -57,28 +57,42 @@ static pid_t start_something(void)
 	}
 }
 
+/*
+ * How long a command is left alone at most, so that seven of ten are killed before they
+ * end, somewhere: what takes how long changes with the machine's load.
+ */
+static void adapt(u64 *patience, bool killed)
+{
+	*patience = killed ? *patience * 51 / 50 : *patience * 19 / 20;
+	if (*patience < 100 * USEC)
+		*patience = 100 * USEC;
+}
+
 /* Sequences of up to four commands, of which most are killed at random times. */
 static void random_sequences(void)
 {
 	unsigned int killed = 0, ended = 0;
 	struct snapshot before;
-	u64 start, took;
+	u64 start, patience;
 	int status;
 
 	prepare(&before);
 	start = now();
 	command_shield("1");
-	took = now() - start;
+	patience = now() - start;
 	command_unshield("");
 	for (unsigned int i = 0; i < sequences; i++) {
 		for (unsigned int n = 1 + pick(4); n; n--) {
 			pid_t pid = start_something();
+			bool kills = pick(4);
 
-			if (pick(4)) {
-				sleep_for(took * pick(1000) / 1000);
+			if (kills) {
+				sleep_for(patience * pick(1000) / 1000);
 				kill(pid, SIGKILL);
 			}
 			waitpid(pid, &status, 0);
+			if (kills)
+				adapt(&patience, WIFSIGNALED(status));
 			if (WIFSIGNALED(status))
 				killed++;
 			else
