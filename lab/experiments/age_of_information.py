@@ -4,6 +4,7 @@
 S. Reif, W. Schröder-Preikschat, "Precisely Timed Task Execution", section VI (Figs 1, 7 to 9).
 """
 
+import functools
 import os
 import subprocess
 import tempfile
@@ -14,7 +15,7 @@ from lab.claims import Claim
 from lab.errors import LabError
 from lab.experiments import aoi_section, base
 from lab.experiments.base import Context, Goal, Scenario
-from lab.kernels import Kernel, installed
+from lab.kernels import Kernel
 from lab.report_page import Section
 from lab.results import Store
 from lab.systems import System
@@ -94,22 +95,22 @@ class AgeOfInformation(base.Experiment):
     title = "Age of information in a real-time network protocol"
 
     def run(self, context: Context) -> None:
-        if os.geteuid():
-            raise LabError("network namespaces and SCHED_FIFO take root's privileges: run this "
-                           "as root")
-        self._run_host(context)
-        if context.host:
-            return
+        calls = [functools.partial(self._run_host, context)]
+        if not context.host:
+            calls.append(functools.partial(self._run_guest, context))
+        base.run_all(calls)
+
+    def _run_guest(self, context: Context) -> None:
         platform = GUEST if GUEST in context.platforms else context.platforms[0]
         system = Networked(platform, "stock")
         uplinks = scenarios(context, UPLINKS, GUEST_TIMINGS)
-        if not context.only and not installed(system.kernel):
-            context.progress.step(f"{self.name}: uplinks are left out: they need a kernel of their "
-                                  f"own; lab/lab kernel {system.kernel.name} builds it")
-        elif uplinks:
+        if uplinks:
             base.run_guest(context, self.name, [system], PROGRAM, uplinks)
 
     def _run_host(self, context: Context) -> None:
+        if os.geteuid():
+            raise LabError("on this machine network namespaces and SCHED_FIFO take root's "
+                           "privileges: run this as root")
         links: tuple[Link, ...] = HOST
         if _host_netem():
             links += UPLINKS

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What each layer gives to a 1 kHz job: ClockFix, TimerShield, a shielded CPU."""
 
+import functools
 from dataclasses import dataclass
 
+from lab import spans
 from lab.claims import Claim
 from lab.experiments import base, together_section
 from lab.experiments.base import Context, Goal, Scenario
 from lab.experiments.response_runs import ROUNDS
 from lab.report_page import Section
 from lab.results import Store
+from lab.spans import Span
 from lab.systems import System, host_modes
 
 PROGRAM = "together"
@@ -33,12 +36,47 @@ STEPS = (
     Step("clockfix", "ClockFix beside hostile loads", (*CLOCKFIX, *LOADS)),
 )
 
+CPUS = 2
+TURN = 1
+"""µs that a virtual CPU executes at most before the other has its turn."""
+WORK_SHARE = 2
+"""The job has half the work beside another CPU, which has half the time: it is to end before the
+scheduler's tick, too."""
+SHIELD_STEPS = (
+    Step("nanosleep-shield", "clock_nanosleep, CPU 0 shielded, hostile loads",
+         ("--shield", *LOADS)),
+    Step("clockfix-shield", "ClockFix, CPU 0 shielded, hostile loads",
+         (*CLOCKFIX, "--shield", *LOADS)),
+    Step("compute-shield", "ClockFix, CPU 0 shielded, tasks that only compute",
+         (*CLOCKFIX, "--shield", "--spinners=4")),
+)
+CALL = r"__(x64|arm64)_sys_"
+SPANS = (Span("work", f"{CALL}getegid", until=f"{CALL}getpgid", through=spans.INTERRUPTS),)
+"""What the kernel executes on the job's CPU while the job works: between two marks."""
+
+
+@dataclass(frozen=True)
+class Pair(System):
+    """A lab kernel on two CPUs."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.platform}-{CPUS}cpus-{self.mode}"
+
 
 def scenarios(context: Context, rounds: str) -> list[Scenario]:
-    """The scenarios that the user asked for."""
+    """The scenarios that the user asked for, on one CPU or a machine of its own."""
     words = (f"--jobs={context.jobs}", f"--work={rounds}", f"--cpu={context.cpu}")
     return [Scenario(s.name, s.title, (*words, *s.words), 10 + 4 * context.jobs // 1000)
             for s in STEPS if not context.only or s.name in context.only]
+
+
+def pair_scenarios(context: Context, rounds: int, steps: tuple[Step, ...]) -> list[Scenario]:
+    """The same beside another CPU, on which the loads may run, too."""
+    words = (f"--jobs={max(context.jobs // 2, 100)}", "--warmup=100",
+             f"--work={rounds // WORK_SHARE}", "--anywhere")
+    return [Scenario(s.name, s.title, (*words, *s.words), 10 + 4 * context.jobs // 1000)
+            for s in steps if not context.only or s.name in context.only]
 
 
 class Together(base.Experiment):
@@ -53,12 +91,24 @@ class Together(base.Experiment):
                           scenarios(context, base.calibrate_on_host("response")))
             return
         modes = [m for m in context.modes if m != "off"] or context.modes
+        calls = []
         for arch in ("x86_64", "arm64"):
             systems = [System(p, m) for p in context.platforms for m in modes
                        if p.startswith(arch)]
-            if systems:
-                base.run_guest(context, self.name, systems, PROGRAM,
-                               scenarios(context, str(ROUNDS[arch])))
+            wanted = scenarios(context, str(ROUNDS[arch]))
+            if systems and wanted:
+                calls.append(functools.partial(
+                    base.run_guest, context, self.name, systems, PROGRAM, wanted))
+            for stock in (True, False):
+                pairs = [Pair(s.platform, s.mode) for s in systems
+                         if (s.mode == "stock") == stock]
+                steps = STEPS if stock else STEPS + SHIELD_STEPS
+                wanted = pair_scenarios(context, ROUNDS[arch], steps)
+                if pairs and wanted:
+                    calls.append(functools.partial(
+                        base.run_guest, context, self.name, pairs, PROGRAM, wanted, SPANS, CPUS,
+                        TURN))
+        base.run_all(calls)
 
     def goals(self, store: Store) -> list[Goal]:
         return together_section.goals(store)

@@ -171,7 +171,7 @@ static int start_process(struct run *run, const struct kind *kind, struct task *
 		return -errno;
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (task_pin(run->options.cpu))
+		if (!run->options.anywhere && task_pin(run->options.cpu))
 			_exit(1);
 		_exit(kind ? kind->run(run, tasks, count) : spare_run(run));
 	}

@@ -59,6 +59,7 @@ struct options {
 	bool spare;
 	bool arm;		/* arm and cancel a timer in each job */
 	bool calibrate;
+	bool anywhere;		/* loads may run on every CPU */
 };
 
 /* Shared by all processes. */

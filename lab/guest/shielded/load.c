@@ -73,11 +73,7 @@ static void give_way(void)
 	if (set_cpus(1ul << MEASURED_CPU) || setpriority(PRIO_PROCESS, 0, GIVE_WAY_NICE))
 		return;
 	for (;;)
-#ifdef __x86_64__
-		__asm__ volatile("pause");
-#else
-		__asm__ volatile("yield");
-#endif
+		pause_cpu();
 }
 
 static void spin(void)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A process without any privilege that takes what CPU time it gets, for the most part in
- * the kernel: it maps, touches and gives back memory, and has a file written and read.
+ * Processes without any privilege that take what CPU time they get. A hog does for the most
+ * part in the kernel: it maps, touches and gives back memory, and has a file written and read.
+ * A spinner computes.
  */
 #define _GNU_SOURCE
 #include "together.h"
@@ -18,6 +19,7 @@
 
 #define AREA (256 * 1024)
 #define PAGE 4096
+#define SPIN 2000
 
 static void use_memory(void)
 {
@@ -39,19 +41,44 @@ static void use_file(int fd)
 		(void)!pread(fd, block, sizeof(block), 0);
 }
 
-static int hog(struct together *together)
+/* Give up privileges, and wait for time zero. */
+static int begin(struct together *together)
 {
 	struct task self = { .policy = 0, .unprivileged = true };
+	const struct options *options = &together->run.options;
+
+	munlockall();
+	if ((!options->anywhere && task_pin(options->cpu)) || task_become(&self))
+		return -1;
+	task_ready_and_wait(&together->run, 0);
+	return 0;
+}
+
+static int hog(struct together *together)
+{
 	const struct shared *shared = together->run.shared;
 	int fd = memfd_create("hog", MFD_CLOEXEC);
 
-	munlockall();
-	if (fd < 0 || task_pin(together->run.options.cpu) || task_become(&self))
+	if (fd < 0 || begin(together))
 		return 1;
-	task_ready_and_wait(&together->run, 0);
 	while (clock_ns() < shared->stop) {
 		use_memory();
 		use_file(fd);
+		pause_cpu();
+	}
+	return 0;
+}
+
+static int spinner(struct together *together)
+{
+	const struct shared *shared = together->run.shared;
+
+	if (begin(together))
+		return 1;
+	while (clock_ns() < shared->stop) {
+		for (int i = 0; i < SPIN; i++)
+			__asm__ volatile("" ::: "memory");
+		pause_cpu();
 	}
 	return 0;
 }
@@ -60,14 +87,14 @@ int hogs_start(struct together *together)
 {
 	struct run *run = &together->run;
 
-	for (int i = 0; i < together->hogs; i++) {
+	for (int i = 0; i < together->hogs + together->spinners; i++) {
 		pid_t pid = fork();
 
 		if (pid < 0)
 			return -errno;
 		if (!pid) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			_exit(hog(together));
+			_exit(i < together->hogs ? hog(together) : spinner(together));
 		}
 		run->children[run->child_count++] = pid;
 	}

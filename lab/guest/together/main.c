@@ -28,8 +28,11 @@ static void usage(FILE *out)
 		"  -p, --period=NS     a job's period (1000000)\n"
 		"  -W, --work=ROUNDS   work in a job\n"
 		"  -P, --priority=N    its SCHED_FIFO priority (99)\n"
-		"  -c, --cpu=N         CPU for everything (0)\n"
+		"  -c, --cpu=N         the job's CPU (0)\n"
 		"  -H, --hogs=N        ordinary processes that take the CPU (0)\n"
+		"  -C, --spinners=N    ordinary processes that only compute (0)\n"
+		"  -a, --anywhere      loads may run on every CPU (on the job's only)\n"
+		"  -s, --shield        nothing else may run on the job's CPU (/proc/shield)\n"
 		"  -l, --load=KIND[:n=N][,SETTING]...   see below; may be repeated\n"
 		"  -S, --seed=N        for periods and phases (1)\n"
 		"\n"
@@ -62,6 +65,9 @@ static const struct option long_options[] = {
 	{ "priority", required_argument, NULL, 'P' },
 	{ "cpu", required_argument, NULL, 'c' },
 	{ "hogs", required_argument, NULL, 'H' },
+	{ "spinners", required_argument, NULL, 'C' },
+	{ "anywhere", no_argument, NULL, 'a' },
+	{ "shield", no_argument, NULL, 's' },
 	{ "load", required_argument, NULL, 'l' },
 	{ "seed", required_argument, NULL, 'S' },
 	{ "help", no_argument, NULL, 'h' },
@@ -96,6 +102,15 @@ static void parse_option(int option, struct together *to, struct load *loads, in
 		break;
 	case 'H':
 		to->hogs = number(optarg, 0, 100, "hogs");
+		break;
+	case 'C':
+		to->spinners = number(optarg, 0, 100, "spinners");
+		break;
+	case 'a':
+		o->anywhere = true;
+		break;
+	case 's':
+		to->shield = true;
 		break;
 	case 'S':
 		o->seed = number(optarg, 0, INT64_MAX, "seed");
@@ -162,7 +177,7 @@ int main(int argc, char **argv)
 	struct load loads[MAX_LOADS];
 	int count = 0, option;
 
-	while ((option = getopt_long(argc, argv, "xn:w:p:W:P:c:H:l:S:h", long_options,
+	while ((option = getopt_long(argc, argv, "xn:w:p:W:P:c:H:C:asl:S:h", long_options,
 				     NULL)) != -1)
 		parse_option(option, &together, loads, &count);
 	if (optind < argc || !together.run.options.work) {

@@ -14,7 +14,13 @@ struct together {
 	struct run run;
 	bool clockfix;		/* else clock_nanosleep() */
 	int hogs;		/* ordinary processes that take the CPU, in kernel and user space */
+	int spinners;		/* ordinary processes that only compute */
+	bool shield;		/* nothing else may run on the job's CPU */
 };
+
+/* shield.c */
+int shield_cpu(int cpu);
+void shield_end(void);
 
 /* hog.c */
 int hogs_start(struct together *together);
