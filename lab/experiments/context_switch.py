@@ -27,6 +27,8 @@ SPANS = (
 MEDIAN_NS = 150
 THROUGHPUT = 0.995
 SCATTER = 0.0025
+FEW = 10
+"""Rounds of messages at least: a standard error of two says nothing."""
 SLEEPERS = 50
 LEVELS = (
     ("fair", "two ordinary tasks", "0,0"),
@@ -52,11 +54,12 @@ def scenarios(context: Context, arch: str) -> list[Scenario]:
                 f"{name}{suffix}", f"{title}{beside}",
                 (f"--priority={priorities}", f"--repeats={rounds}", f"--sleepers={sleepers}")))
         for kind, word, priority, repeats in (("", "ordinary tasks", 0, 60),
-                                              ("-fifo", "tasks of FIFO 80", 80, 20)):
+                                              ("-fifo", "tasks of FIFO 80", 80, 40)):
             found.append(Scenario(
                 f"messages{kind}{suffix}", f"20 {word} sending messages{beside}",
-                ("--groups=2", f"--priority={priority}", f"--repeats={context.samples(repeats)}",
-                 "--messages=20", f"--sleepers={sleepers}")))
+                ("--groups=2", f"--priority={priority}",
+                 f"--repeats={max(context.samples(repeats), FEW)}", "--messages=20",
+                 f"--sleepers={sleepers}")))
     for name, title, load in PAPER:
         words = (f"--jobs={context.jobs}", f"--work={response_runs.ROUNDS[arch]}")
         found.append(Scenario(name, title, words + ((f"--load={load}",) if load else ()),
