@@ -13,6 +13,7 @@ SECONDS ?= 600
 KERNELS ?=
 CONFIG ?=
 LOCAL ?=
+comma := ,
 export PYTHONDONTWRITEBYTECODE := 1
 
 help:
@@ -41,7 +42,7 @@ kernel:
 #:                  KERNELS=x86_64-preempt, arm64, all …: on which kernels (x86_64);
 #:                  QUICK=1: a tenth of the samples; GUESTS=1: one guest at a time
 evaluate:
-	@lab/setup evaluate x86_64 $(if $(KERNELS),arm64)
+	@lab/setup evaluate x86_64 $(if $(filter-out x86_64%,$(subst $(comma), ,$(KERNELS))),arm64)
 	@$(LAB) evaluate $(if $(QUICK),--quick) $(if $(KERNELS),--kernels $(KERNELS)) \
 		$(if $(GUESTS),--guests $(GUESTS))
 

@@ -38,9 +38,9 @@ HOW = (
 WHY = (
     "Why ours differ from the paper's: the paper measured a 3.6 GHz Xeon of its own with a "
     "low-latency kernel, a Raspberry Pi and an Odroid; this is the machine that the lab runs on. "
-    "On a virtual machine a sleep ends with the hypervisor giving the CPU back, which takes tens of µs "
-    "and varies; so sleeping is worse than the paper's, and there is more to gain, but a tail "
-    "remains that no user space sees coming. Compare ratios, not µs. clockfix-bench keeps 401 "
+    "On a virtual machine a sleep ends with the hypervisor giving the CPU back, which takes tens "
+    "of µs and varies; so sleeping is worse than the paper's, and there is more to gain, but a "
+    "tail remains that no user space sees coming. Compare ratios, not µs. clockfix-bench keeps 401 "
     "quantiles and the tail of each distribution, not every one of up to a million samples."
 )
 
