@@ -14,6 +14,7 @@ mpl.use("svg")
 
 import matplotlib.pyplot as plt
 from matplotlib import ticker
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
 mpl.rcParams.update({
@@ -30,6 +31,8 @@ mpl.rcParams.update({
     "path.simplify": True,
 })
 
+WIDE = 2
+"""How many times the least the greatest value may be on an axis that is not logarithmic."""
 COLOURS = ("#000000", "#0072b2", "#d55e00", "#999999", "#009e73")
 """Told apart by eyes of all kinds, and dark to light when printed in grey."""
 DASHES = {"shielded": "-", "stock": "--", "off": ":"}
@@ -71,6 +74,16 @@ def _steps(samples: Samples) -> tuple[Samples, Samples]:
     return values, share
 
 
+def _wide(axis: Axis, low: float, high: float) -> None:
+    """A logarithmic axis where a tail would press everything else against the figure's edge."""
+    if low <= 0 or high <= WIDE * low:
+        return
+    axis.axes.set_xscale("log")
+    axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 3, 4, 6, 8)))
+    axis.set_major_formatter(ticker.FuncFormatter(lambda v, _: f"{v:g}"))
+    axis.set_minor_formatter(ticker.NullFormatter())
+
+
 def distribution(curves: list[Curve], unit: str, prefix: str) -> str:
     """A CDF, and beside it the tail on a logarithmic axis."""
     key = 0.19 * ((len(curves) + 1) // 2)
@@ -99,6 +112,8 @@ def distribution(curves: list[Curve], unit: str, prefix: str) -> str:
     for axes in (left, right):
         axes.set_xlabel(unit)
         axes.ticklabel_format(axis="x", useOffset=False)
+    _wide(right.xaxis, min(float(c.samples.min()) for c in curves),
+          max(float(c.samples.max()) for c in curves))
     axes_by_name["key"].axis("off")
     axes_by_name["key"].legend(*left.get_legend_handles_labels(), loc="center", ncols=2,
                                fontsize=7.5)
@@ -199,6 +214,8 @@ def ranges(rows: list[Bars], unit: str, prefix: str) -> str:
     axes.set_yticks(range(len(rows)), [r.label for r in rows])
     axes.invert_yaxis()
     axes.set_xlabel(unit)
+    values = [v for r in rows for v in r.values.values()]
+    _wide(axes.xaxis, min(v[0] for v in values), max(v[1] for v in values))
     axes.grid(axis="y", visible=False)
     axes.legend(loc="lower right", fontsize=7.5)
     return to_svg(figure, prefix)
