@@ -222,6 +222,8 @@ static void exiting_threads(void)
 
 	pin(test_cpu);
 	become(FIFO(90));
+	/* What other tests have left is gone by then. */
+	sleep_for(200 * MSEC);
 	before = hangs();
 	alone = lateness_of_wakes(now() + 1 * MSEC);
 	*at = now() + 400 * MSEC;

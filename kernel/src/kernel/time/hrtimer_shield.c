@@ -139,7 +139,7 @@ static __always_inline void __hrtimer_shield_run_queues(struct hrtimer_cpu_base 
 							bool releasing)
 {
 	unsigned int unwatched = 1, released = releasing;
-	u8 ceiling = TIMERSHIELD_LEVEL_CRITICAL;
+	u8 ceiling = TIMERSHIELD_LEVEL_CRITICAL, busy = TIMERSHIELD_LEVEL_NONE;
 	struct hrtimer *timer;
 	bool more = true;
 
@@ -163,17 +163,22 @@ static __always_inline void __hrtimer_shield_run_queues(struct hrtimer_cpu_base 
 
 		if (releasing && level == TIMERSHIELD_LEVEL_CRITICAL)
 			break;
+		busy = max(busy, level);
 
 		hrtimer_shield_account(cpu_base, timer, basenow, &released);
 		__run_hrtimer(cpu_base, base, timer, &basenow, flags);
 		hrtimer_shield_raise(cpu_base, level, releasing);
 	}
 	cpu_base->held_below = TIMERSHIELD_LEVEL_NONE;
+	if (!releasing)
+		cpu_base->busy_level = min(cpu_base->busy_level, busy);
 }
 
 static noinline void hrtimer_shield_run_queues(struct hrtimer_cpu_base *cpu_base, ktime_t now,
-					       unsigned long flags)
+					       unsigned long flags, int retries)
 {
+	if (!retries)
+		cpu_base->busy_level = TIMERSHIELD_LEVEL_CRITICAL;
 	__hrtimer_shield_run_queues(cpu_base, now, flags, false);
 }
 
@@ -224,24 +229,13 @@ void timershield_release_slow(struct hrtimer_cpu_base *cpu_base)
 		timershield_fell(cpu_base->threshold);
 }
 
-/*
- * hrtimer_interrupt() could not catch up with the expired timers and pauses
- * until @end. Timers that rank above all of these need not wait for that.
- * Returns the time to set the device to.
- */
-static noinline ktime_t hrtimer_shield_hang(struct hrtimer_cpu_base *cpu_base, ktime_t now,
-					    ktime_t end)
+/* The highest level of the expired hard timers that are not masked */
+static u8 hrtimer_shield_highest_expired(struct hrtimer_cpu_base *cpu_base, ktime_t now)
 {
-	unsigned int active;
+	unsigned int active = cpu_base->active_bases & HRTIMER_ACTIVE_HARD;
 	struct hrtimer_clock_base *base;
 	u8 level = TIMERSHIELD_LEVEL_NONE;
-	ktime_t expires = KTIME_MAX;
 
-	raw_spin_lock(&cpu_base->lock);
-	if (!cpu_base->shielded)
-		goto unlock;
-
-	active = cpu_base->active_bases & HRTIMER_ACTIVE_HARD;
 	for_each_active_base(base, cpu_base, active) {
 		struct hrtimer *timer;
 
@@ -250,6 +244,37 @@ static noinline ktime_t hrtimer_shield_hang(struct hrtimer_cpu_base *cpu_base, k
 		if (timer && timer->level > level)
 			level = timer->level;
 	}
+	return level;
+}
+
+/*
+ * hrtimer_interrupt() could not catch up with the expired timers. Does one that has
+ * expired meanwhile rank above those that kept it busy? That is served in one more
+ * attempt.
+ */
+static inline bool hrtimer_shield_retries(struct hrtimer_cpu_base *cpu_base, ktime_t now,
+					  int retries)
+{
+	return hrtimer_shielded(cpu_base) && retries == 3 &&
+	       hrtimer_shield_highest_expired(cpu_base, now) > cpu_base->busy_level;
+}
+
+/*
+ * hrtimer_interrupt() could not catch up with the expired timers and pauses
+ * until @end. Timers that rank above all of these, or above those that kept it
+ * busy, need not wait for that. Returns the time to set the device to.
+ */
+static noinline ktime_t hrtimer_shield_hang(struct hrtimer_cpu_base *cpu_base, ktime_t now,
+					    ktime_t end)
+{
+	ktime_t expires = KTIME_MAX;
+	u8 level;
+
+	raw_spin_lock(&cpu_base->lock);
+	if (!cpu_base->shielded)
+		goto unlock;
+
+	level = min(hrtimer_shield_highest_expired(cpu_base, now), cpu_base->busy_level);
 	cpu_base->hang_level = level;
 	if (level < TIMERSHIELD_LEVEL_CRITICAL)
 		hrtimer_shield_first_at(cpu_base, level + 1, &expires);
@@ -505,7 +530,13 @@ static inline void hrtimer_requeue(struct hrtimer *timer, struct hrtimer_clock_b
 }
 
 static inline void hrtimer_shield_run_queues(struct hrtimer_cpu_base *cpu_base, ktime_t now,
-					     unsigned long flags) { }
+					     unsigned long flags, int retries) { }
+static inline bool hrtimer_shield_retries(struct hrtimer_cpu_base *cpu_base, ktime_t now,
+					  int retries)
+{
+	return false;
+}
+
 static inline ktime_t hrtimer_shield_hang(struct hrtimer_cpu_base *cpu_base, ktime_t now,
 					  ktime_t end)
 {
@@ -527,10 +558,12 @@ static inline bool hrtimer_soft_unmasked(struct hrtimer_cpu_base *cpu_base, ktim
 	return !ktime_before(now, cpu_base->softirq_expires_next);
 }
 
-static void hrtimer_run_hard(struct hrtimer_cpu_base *cpu_base, ktime_t now, unsigned long flags)
+/* @retries: how often this interrupt has done so before */
+static void hrtimer_run_hard(struct hrtimer_cpu_base *cpu_base, ktime_t now, unsigned long flags,
+			     int retries)
 {
 	if (hrtimer_shielded(cpu_base))
-		hrtimer_shield_run_queues(cpu_base, now, flags);
+		hrtimer_shield_run_queues(cpu_base, now, flags, retries);
 	else
 		__hrtimer_run_queues(cpu_base, now, flags, HRTIMER_ACTIVE_HARD);
 }
