@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "cpus.h"
 #include "message.h"
 
 #include <errno.h>
@@ -43,6 +44,13 @@ int usage_error(const char *verb, const char *format, ...)
 	else
 		fputs("'timershield help' tells how to use it.\n", stderr);
 	return STATUS_USAGE;
+}
+
+int usage_cpus(const char *verb, const char *list, int error)
+{
+	if (error == -ERANGE)
+		return usage_error(verb, "'%s': Linux has CPUs 0-%u at most", list, CPUS_MAX - 1);
+	return usage_error(verb, "'%s' is no list of CPUs, such as 2-3,6", list);
 }
 
 enum exit_status status_of(int error)

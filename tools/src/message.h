@@ -26,6 +26,9 @@ void notice(const char *format, ...) __printf(1, 2);
 /* Prints "timershield VERB: ..." with a pointer to help; returns STATUS_USAGE. */
 int usage_error(const char *verb, const char *format, ...) __printf(2, 3);
 
+/* The same for a CPU list that cpus_parse() refused with ERROR, or that is empty. */
+int usage_cpus(const char *verb, const char *list, int error);
+
 /* The exit status that belongs to -errno. */
 enum exit_status status_of(int error);
 

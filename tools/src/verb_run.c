@@ -94,15 +94,16 @@ static bool is_real_time(int policy)
 /* -1 to go on, or the exit status. */
 static int take_option(struct request *request, int option)
 {
-	int status;
+	int status, ret;
 
 	switch (option) {
 	case 'c':
 		request->listed = true;
-		if (cpus_parse(&request->cpus, optarg, strlen(optarg)) ||
-		    cpus_empty(&request->cpus))
-			return usage("'%s' is no list of CPUs, such as 2-3,6", optarg);
-		return -1;
+		ret = cpus_parse(&request->cpus, optarg, strlen(optarg));
+		if (!ret && !cpus_empty(&request->cpus))
+			return -1;
+		usage_cpus("run", optarg, ret);
+		return STATUS_RUN_FAILED;
 	case 'p':
 		if (parse_number(optarg, 1, 99, &request->priority))
 			return usage("'%s' is no priority: 1 to 99, the highest", optarg);

@@ -65,11 +65,8 @@ static int take_list(struct request *request, const char *list)
 {
 	int ret = cpus_parse(&request->config.cpus, list, strlen(list));
 
-	if (ret == -ERANGE)
-		return usage_error("shield", "'%s': Linux has CPUs 0-%u at most", list,
-				   CPUS_MAX - 1);
 	if (ret || cpus_empty(&request->config.cpus))
-		return usage_error("shield", "'%s' is no list of CPUs, such as 2-3,6", list);
+		return usage_cpus("shield", list, ret);
 	return -1;
 }
 

@@ -50,7 +50,7 @@ static int take_option(struct request *request, int option)
 
 static int take_arguments(struct request *request, int argc, char **argv)
 {
-	int option;
+	int option, ret;
 
 	while ((option = getopt_long(argc, argv, "pinh", options, NULL)) != -1) {
 		int status = take_option(request, option);
@@ -65,10 +65,9 @@ static int take_arguments(struct request *request, int argc, char **argv)
 	if (argc > optind + 1)
 		return usage_error("unshield", "one list of CPUs, such as 2-3,6");
 	request->listed = true;
-	if (cpus_parse(&request->cpus, argv[optind], strlen(argv[optind])) ||
-	    cpus_empty(&request->cpus))
-		return usage_error("unshield", "'%s' is no list of CPUs, such as 2-3,6",
-				   argv[optind]);
+	ret = cpus_parse(&request->cpus, argv[optind], strlen(argv[optind]));
+	if (ret || cpus_empty(&request->cpus))
+		return usage_cpus("unshield", argv[optind], ret);
 	return -1;
 }
 
