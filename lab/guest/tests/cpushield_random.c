@@ -149,7 +149,7 @@ static void run_task(struct model_task *task)
 
 static bool wait_for_change(const unsigned int *word, unsigned int value)
 {
-	u64 limit = now() + 5 * SEC;
+	u64 limit = now() + 30 * SEC;	/* the host may be busy */
 
 	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == value) {
 		if (now() > limit)

@@ -280,5 +280,7 @@ static const struct test tests[] = {
 
 int main(int argc, char **argv)
 {
+	/* Every change of a cpuset waits for grace periods; 105 s were seen on PREEMPT_RT */
+	set_test_timeout(300);
 	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
 }
