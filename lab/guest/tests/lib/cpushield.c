@@ -185,16 +185,19 @@ struct spinner start_spinner(void)
 
 cpus_t spinner_watch(const struct spinner *spinner, u64 duration)
 {
+	u64 before[64], limit = now() + 10 * SEC;
 	cpus_t cpus = 0;
-	u64 before[64];
 
 	for (int cpu = 0; cpu < 64; cpu++)
 		before[cpu] = __atomic_load_n(&spinner->seen[cpu], __ATOMIC_RELAXED);
-	sleep_for(duration);
-	for (int cpu = 0; cpu < 64; cpu++)
-		/* Once may be where it looked before, and counts only now */
-		if (__atomic_load_n(&spinner->seen[cpu], __ATOMIC_RELAXED) > before[cpu] + 1)
-			cpus |= CPU(cpu);
+	do {
+		sleep_for(duration);
+		for (int cpu = 0; cpu < 64; cpu++)
+			/* Once may be where it looked before, and counts only now */
+			if (__atomic_load_n(&spinner->seen[cpu], __ATOMIC_RELAXED) >
+			    before[cpu] + 1)
+				cpus |= CPU(cpu);
+	} while (!cpus && now() < limit);
 	return cpus;
 }
 

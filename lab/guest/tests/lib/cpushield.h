@@ -62,7 +62,10 @@ struct spinner {
 };
 
 struct spinner start_spinner(void);
-/* The CPUs where it was seen within the next DURATION ns. */
+/*
+ * The CPUs where it was seen within the next DURATION ns; or later, if that long its CPU
+ * had no turn of the machine that the guest is on.
+ */
 cpus_t spinner_watch(const struct spinner *spinner, u64 duration);
 
 void end_process(pid_t pid);
