@@ -8,6 +8,7 @@ import numpy as np
 from lab.aoi import figures
 from lab.aoi.analysis import BASELINE, LIMIT, OURS, Analysis, analyse
 from lab.claims import Claim, judged
+from lab.errors import LabError
 from lab.experiments.base import Goal
 from lab.report_page import Figure, Section, Table, Text, Verdict
 from lab.results import Store
@@ -58,9 +59,20 @@ def _scenarios(store: Store) -> Iterator[tuple[str, str, str, Analysis]]:
     for system in store.systems():
         titles = store.meta(system)["titles"]
         for scenario in store.scenarios(system):
-            found = analyse(store, system, scenario)
+            try:
+                found = analyse(store, system, scenario)
+            except LabError:
+                continue
             if all(len(a.age) for a in found.ages.values()):
                 yield system, scenario, titles[scenario], found
+
+
+def _unusable(store: Store) -> list[str]:
+    """Links of which too few packets came through in time to say anything."""
+    usable = {(system, scenario) for system, scenario, *_ in _scenarios(store)}
+    return [f"{_where(system)}, {store.meta(system)['titles'][scenario]}"
+            for system in store.systems() for scenario in store.scenarios(system)
+            if (system, scenario) not in usable]
 
 
 def _where(system: str) -> str:
@@ -161,6 +173,10 @@ def section(title: str, anchor: str, store: Store) -> Section:
     result = Section(title, anchor)
     result.verdicts = [Verdict(g.claim, g.found, g.met) for g in goals(store)]
     result.parts += [Text(HOW), Text(WHY), Text(NETEM)]
+    unusable = _unusable(store)
+    if unusable:
+        result.parts.append(Text("Too few packets came through in time to say anything of: "
+                                 + "; ".join(unusable) + "."))
     by_system: dict[str, list[tuple[str, str, Analysis]]] = {}
     for system, scenario, name, found in _scenarios(store):
         by_system.setdefault(system, []).append((scenario, name, found))

@@ -86,14 +86,28 @@ static void end_round(struct rate *rate)
 }
 
 /*
+ * A sample spans what is under way in a round trip, as BBR's do: a receiver that takes several
+ * packets at once would seem faster than the link to who looks at fewer.
+ */
+static uint32_t sample_size(const struct rate *rate)
+{
+	int64_t size = product(rate);
+
+	if (size < RATE_SAMPLE)
+		return RATE_SAMPLE;
+	return size < RATE_SAMPLE_MOST ? size : RATE_SAMPLE_MOST;
+}
+
+/*
  * Packets cannot have been delivered faster than they were sent: where it seems so they were
  * held up together. So the longer of the two times counts.
  */
-static void sample(struct rate *rate, const struct delivery *first, const struct delivery *last)
+static void sample(struct rate *rate, uint32_t size, const struct delivery *last)
 {
+	const struct delivery *first = &rate->last[(rate->deliveries - size) % RATE_SAMPLE_MOST];
 	int64_t received = last->received - first->received;
 	int64_t sent = last->sent - first->sent;
-	int64_t interval = (received > sent ? received : sent) / RATE_SAMPLE;
+	int64_t interval = (received > sent ? received : sent) / size;
 	int64_t *best = &rate->best[rate->round % RATE_ROUNDS];
 
 	if (interval > 0 && (!*best || interval < *best))
@@ -108,16 +122,17 @@ void rate_sent(struct rate *rate, uint32_t seq)
 void rate_acked(struct rate *rate, uint32_t seq, int64_t sent, int64_t received, int64_t rtt)
 {
 	struct delivery now = { seq, sent, received };
-	struct delivery *slot = &rate->last[rate->deliveries % RATE_SAMPLE];
+	uint32_t size;
 
 	if (seq < rate->acked)
 		return;
 	rate->acked = seq + 1;
 	if (!rate->min_rtt || rtt < rate->min_rtt)
 		rate->min_rtt = rtt;
-	if (rate->deliveries >= RATE_SAMPLE)
-		sample(rate, slot, &now);
-	*slot = now;
+	size = sample_size(rate);
+	if (rate->deliveries >= size)
+		sample(rate, size, &now);
+	rate->last[rate->deliveries % RATE_SAMPLE_MOST] = now;
 	rate->deliveries++;
 	update_bottleneck(rate);
 	if (rate->acked >= rate->round_end)

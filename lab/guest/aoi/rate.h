@@ -15,7 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RATE_SAMPLE	4	/* deliveries that a sample of the rate spans */
+#define RATE_SAMPLE	4	/* deliveries that a sample of the rate spans at least */
+#define RATE_SAMPLE_MOST 256
 #define RATE_ROUNDS	10	/* a sample counts for so many rounds */
 
 struct delivery {
@@ -26,7 +27,7 @@ struct delivery {
 
 struct rate {
 	enum { RATE_STARTUP, RATE_DRAIN, RATE_PROBE } state;
-	struct delivery last[RATE_SAMPLE];	/* ring */
+	struct delivery last[RATE_SAMPLE_MOST];	/* ring */
 	uint64_t deliveries;
 	int64_t best[RATE_ROUNDS];	/* least interval of each round */
 	int64_t bottleneck;		/* least of those: ns per packet */
