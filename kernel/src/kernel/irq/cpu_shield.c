@@ -85,8 +85,9 @@ void cpu_shield_update_irqs(void)
 	for_each_active_irq(irq) {
 		struct irq_desc *desc = irq_to_desc(irq);
 
-		guard(raw_spinlock_irq)(&desc->lock);
+		raw_spin_lock_irq(&desc->lock);
 		irq_apply_shield(desc, scratch);
+		raw_spin_unlock_irq(&desc->lock);
 	}
 	irq_unlock_sparse();
 	free_cpumask_var(scratch);
@@ -141,8 +142,9 @@ void cpu_shield_report_irqs(struct seq_file *m)
 	for_each_active_irq(irq) {
 		struct irq_desc *desc = irq_to_desc(irq);
 
-		guard(raw_spinlock_irq)(&desc->lock);
+		raw_spin_lock_irq(&desc->lock);
 		irq_report(m, irq, desc, cpus);
+		raw_spin_unlock_irq(&desc->lock);
 	}
 	irq_unlock_sparse();
 	free_cpumask_var(cpus);

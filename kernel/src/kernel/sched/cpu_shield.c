@@ -142,10 +142,14 @@ int cpu_shield_may_set_cpuset(const struct cpumask *old_mask,
  */
 static bool cpu_shield_stale(struct task_struct *p)
 {
-	guard(raw_spinlock_irqsave)(&p->pi_lock);
+	unsigned long flags;
+	bool stale;
 
-	return cpumask_intersects(&p->cpus_unshielded, cpu_active_mask) &&
-	       !cpu_shield_mask_equal(p, &p->cpus_unshielded);
+	raw_spin_lock_irqsave(&p->pi_lock, flags);
+	stale = cpumask_intersects(&p->cpus_unshielded, cpu_active_mask) &&
+		!cpu_shield_mask_equal(p, &p->cpus_unshielded);
+	raw_spin_unlock_irqrestore(&p->pi_lock, flags);
+	return stale;
 }
 
 static unsigned int cpu_shield_collect(struct task_struct **batch)
