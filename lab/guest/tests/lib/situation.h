@@ -16,8 +16,8 @@
 /* Times are slowness() times as long. */
 /* Slow kernels are that much less regular, too; held back by the hog is still 50 ms. */
 #define TOLERANCE (10 * USEC * slowness() * slowness())
-/* An interrupt to another CPU, and its turn, more; see let_other_cpus_run(). */
-#define TOLERANCE_SMP (100 * USEC * slowness() * slowness())
+/* An interrupt to another CPU and its turn, see let_other_cpus_run(), or a task's exit, more. */
+#define TOLERANCE_SMP (200 * USEC * slowness() * slowness())
 #define LEAD (20 * MSEC * slowness())	/* from now to the expiry */
 #define HOG (5 * MSEC * slowness())	/* how long the hog goes on after it */
 

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -215,13 +216,18 @@ void sleep_for(u64 duration)
 	sleep_until(now() + duration);
 }
 
-void let_other_cpus_run(u64 time)
+bool let_other_cpus_run(u64 time)
 {
+	static int cpus;
 	static u64 next;
 
 	if (time < next)
-		return;
+		return false;
 	next = time + 10 * USEC;
+	if (!cpus)
+		cpus = get_nprocs_conf();
+	if (cpus == 1)
+		return false;
 #if defined(__x86_64__)
 	__asm__ volatile("pause");
 #elif defined(__aarch64__)
@@ -229,6 +235,7 @@ void let_other_cpus_run(u64 time)
 #else
 #error "which instruction tells the emulator that this CPU waits?"
 #endif
+	return true;
 }
 
 void spin_until(u64 expiry)

@@ -86,9 +86,10 @@ void sleep_for(u64 duration);
 /*
  * Who polls the clock calls this with each time that it reads. Under instruction-
  * counted time the guest's CPUs take turns; one that spins keeps the others waiting
- * for up to 200 ms if it does not let them run now and then.
+ * for up to 200 ms if it does not let them run now and then. True if it has: what
+ * the others did meanwhile has taken time.
  */
-void let_other_cpus_run(u64 time);
+bool let_other_cpus_run(u64 time);
 
 /* Polls the clock until then. */
 void spin_until(u64 expiry);

@@ -61,8 +61,7 @@ static void poll_clock(struct window *window, u64 until)
 			if (time - last > window->longest)
 				window->longest = time - last;
 		}
-		last = time;
-		let_other_cpus_run(time);
+		last = let_other_cpus_run(time) ? now() : time;
 	} while (time < until);
 	window->end = time;
 }
