@@ -92,19 +92,28 @@ static void add_plain(struct snapshot *snapshot, const char *path, const struct 
 		add_file(snapshot, path);
 }
 
-/* The thread of an interrupt goes where the kernel sends that, which may be elsewhere now. */
-static bool is_with_its_interrupt(const char *name, const char *mask)
+static bool irq_has_mask(unsigned int irq, const char *file, const char *mask)
 {
 	char path[64], place[256];
-	unsigned int irq;
 
-	if (sscanf(name, "irq/%u-", &irq) != 1)
-		return false;
-	snprintf(path, sizeof(path), "/proc/irq/%u/effective_affinity", irq);
+	snprintf(path, sizeof(path), "/proc/irq/%u/%s", irq, file);
 	if (file_read(path, place, sizeof(place)) < 0)
 		return false;
 	place[strcspn(place, "\n")] = '\0';
 	return !strcmp(place, mask);
+}
+
+/*
+ * The thread of an interrupt goes where the kernel sends that, which may be elsewhere
+ * now. It does so when it serves the first one: before, it may run where that may go.
+ */
+static bool is_with_its_interrupt(const char *name, const char *mask)
+{
+	unsigned int irq;
+
+	return sscanf(name, "irq/%u-", &irq) == 1 &&
+	       (irq_has_mask(irq, "effective_affinity", mask) ||
+		irq_has_mask(irq, "smp_affinity", mask));
 }
 
 /* "task TID NAME" and the mask. */
