@@ -48,6 +48,8 @@ static void *sleeper(void *argument)
 		task->early += woken < due;
 		task->served++;
 	}
+	/* What the kernel does for threads that exit is no load of timers: not before the end. */
+	sleep_until(shared->stop);
 	return NULL;
 }
 
