@@ -106,7 +106,7 @@ static unsigned int play_lowered_sleepers(struct window *window)
 	pin(test_cpu);
 	window_prepare();
 	become(FIFO(99));
-	start = now() + 2 * LEAD;
+	start = now() + 2 * LEAD * slowness();
 	for (unsigned int i = 0; i < api_count; i++) {
 		pid_t pid;
 
