@@ -137,7 +137,8 @@ def _clockfix_sanitizers() -> Verdict:
 def _all() -> list[HostTest]:
     tests = [
         HostTest("lab unit tests", _pytest),
-        HostTest("ruff", lambda: _linter("ruff", "ruff", "check", "lab", "kernel", "clockfix")),
+        HostTest("ruff", lambda: _linter(
+            "ruff", "ruff", "check", "lab", "kernel", "clockfix", "tools")),
         HostTest("mypy", lambda: _linter("mypy", "mypy")),
     ]
     if (REPO / "kernel" / "tests" / "Makefile").exists():

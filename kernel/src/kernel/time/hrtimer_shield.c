@@ -531,6 +531,7 @@ static inline void hrtimer_requeue(struct hrtimer *timer, struct hrtimer_clock_b
 
 static inline void hrtimer_shield_run_queues(struct hrtimer_cpu_base *cpu_base, ktime_t now,
 					     unsigned long flags, int retries) { }
+
 static inline bool hrtimer_shield_retries(struct hrtimer_cpu_base *cpu_base, ktime_t now,
 					  int retries)
 {
