@@ -66,19 +66,4 @@ static inline uint64_t counter(void)
 #endif
 }
 
-/*
- * pause_cpu() - the instruction that says that this CPU waits
- *
- * Under instruction-counted time virtual CPUs take turns. Who computes for long without it
- * keeps the others from theirs.
- */
-static inline void pause_cpu(void)
-{
-#if defined(__x86_64__)
-	__asm__ volatile("pause" ::: "memory");
-#elif defined(__aarch64__)
-	__asm__ volatile("yield" ::: "memory");
-#endif
-}
-
 #endif

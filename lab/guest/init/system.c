@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #define _GNU_SOURCE
 #include "system.h"
+#include "file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
@@ -133,17 +132,10 @@ unsigned long long system_taint(void)
 
 int system_write(const char *path, const char *value)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
 	char line[256];
-	int ret = 0;
 
-	if (fd < 0)
-		return -errno;
 	snprintf(line, sizeof(line), "%s\n", value);
-	if (write(fd, line, strlen(line)) < 0)
-		ret = -errno;
-	close(fd);
-	return ret;
+	return file_write(path, line);
 }
 
 void system_restart(void)

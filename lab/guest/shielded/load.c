@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "shielded.h"
 #include "clock.h"
+#include "pause.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

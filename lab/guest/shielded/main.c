@@ -3,9 +3,9 @@
 #define _GNU_SOURCE
 #include "shielded.h"
 #include "clock.h"
+#include "file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <sched.h>
 #include <stdio.h>
@@ -33,25 +33,12 @@ static const char help[] =
 	"  --break=US    end at a response that takes longer; trace.txt has what both CPUs did\n"
 	"  --shield      shield CPU 0 from all other tasks and interrupts meanwhile\n";
 
-int write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	int ret = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		ret = -errno;
-	close(fd);
-	return ret;
-}
-
 static int set_shield(bool on)
 {
-	int ret = write_text(PROCS, on ? "0\n" : "\n");
+	int ret = file_write(PROCS, on ? "0\n" : "\n");
 
 	if (!ret)
-		ret = write_text(IRQS, on ? "0\n" : "\n");
+		ret = file_write(IRQS, on ? "0\n" : "\n");
 	if (ret)
 		fprintf(stderr, "shielded: /proc/shield: %s\n", strerror(-ret));
 	return ret;

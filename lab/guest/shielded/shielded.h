@@ -67,7 +67,4 @@ int trace_stop(const struct run *run);
 /* Writes samples.csv and summary.csv; 0 or -errno. */
 int record_write(const struct run *run);
 
-/* Writes TEXT to a file in one write(); 0 or -errno. */
-int write_text(const char *path, const char *text);
-
 #endif

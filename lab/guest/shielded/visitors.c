@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "shielded.h"
 #include "clock.h"
+#include "file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -33,7 +34,7 @@ static unsigned int count;
 
 void trace_break(void)
 {
-	write_text(TRACE "tracing_on", "0");
+	file_write(TRACE "tracing_on", "0");
 }
 
 /* What happened before the trace stopped, on both CPUs. */
@@ -69,7 +70,7 @@ int trace_start(const struct run *run)
 	};
 
 	for (unsigned int i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
-		int ret = write_text(settings[i][0], settings[i][1]);
+		int ret = file_write(settings[i][0], settings[i][1]);
 
 		if (ret && *settings[i][1]) {
 			fprintf(stderr, "shielded: %s: %s\n", settings[i][0], strerror(-ret));
@@ -77,10 +78,10 @@ int trace_start(const struct run *run)
 		}
 	}
 	if (run->break_ns) {
-		write_text(TRACE "options/overwrite", "1");
-		write_text(TRACE "buffer_size_kb", "256");
+		file_write(TRACE "options/overwrite", "1");
+		file_write(TRACE "buffer_size_kb", "256");
 		for (unsigned int i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
-			write_text(groups[i], "1");
+			file_write(groups[i], "1");
 	}
 	return 0;
 }
@@ -186,8 +187,8 @@ int trace_stop(const struct run *run)
 	char line[512];
 	FILE *file;
 
-	write_text(TRACE "tracing_on", "0");
-	write_text(TRACE "events/enable", "0");
+	file_write(TRACE "tracing_on", "0");
+	file_write(TRACE "events/enable", "0");
 	lost = dropped();
 	if (run->break_ns)
 		return keep_trace();

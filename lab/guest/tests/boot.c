@@ -5,7 +5,7 @@
  * each skips itself where the kernel was booted otherwise.
  */
 #define _GNU_SOURCE
-#include "lib/file.h"
+#include "file.h"
 #include "lib/scene.h"
 #include "lib/shield.h"
 

@@ -11,7 +11,6 @@
  * And other things that may keep interrupts disabled for as long as there are many.
  */
 #define _GNU_SOURCE
-#include "lib/file.h"
 #include "lib/scene.h"
 #include "lib/shield.h"
 
@@ -75,6 +74,12 @@ static void sleep_in_bursts(void *argument)
 		sleep_until(burst->start + round * PERIOD + burst->number * STEP);
 }
 
+static u64 lateness_of_wake(u64 due)
+{
+	sleep_until(due);
+	return now() - due;
+}
+
 /*
  * The worst lateness of a FIFO-90 task that wakes up once in every burst, later
  * from one to the next: one of them falls into the pause if there is one.
@@ -84,11 +89,9 @@ static u64 lateness_in_bursts(u64 start, u64 length)
 	u64 worst = 0;
 
 	for (unsigned int round = 0; round < BURSTS; round++) {
-		u64 due = start + round * PERIOD + (round + 1) * length / BURSTS;
-		u64 late;
+		u64 late = lateness_of_wake(start + round * PERIOD +
+					    (round + 1) * length / BURSTS);
 
-		sleep_until(due);
-		late = now() - due;
 		if (late > worst)
 			worst = late;
 	}
@@ -204,10 +207,8 @@ static u64 lateness_of_wakes(u64 start)
 	u64 worst = 0;
 
 	for (unsigned int i = 0; i < WAKES; i++) {
-		u64 due = start + i * WAKE_PERIOD, late;
+		u64 late = lateness_of_wake(start + i * WAKE_PERIOD);
 
-		sleep_until(due);
-		late = now() - due;
 		if (late > worst)
 			worst = late;
 	}

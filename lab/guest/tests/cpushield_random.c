@@ -14,7 +14,7 @@
  */
 #define _GNU_SOURCE
 #include "lib/cpushield.h"
-#include "lib/file.h"
+#include "file.h"
 #include "lib/task.h"
 
 #include <errno.h>

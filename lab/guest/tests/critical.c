@@ -8,7 +8,7 @@
  * the tick stops under the FIFO-99 spinner of the first test, and the guest hangs.
  */
 #define _GNU_SOURCE
-#include "lib/file.h"
+#include "file.h"
 #include "lib/scene.h"
 #include "lib/shield.h"
 #include "lib/trace.h"

@@ -5,7 +5,7 @@
  * which defect, put into a shielded kernel, the test was seen to fail.
  */
 #define _GNU_SOURCE
-#include "lib/file.h"
+#include "file.h"
 #include "lib/scene.h"
 #include "lib/shield.h"
 

@@ -6,7 +6,7 @@
  * is; the others fail there, as late as CPU 0 is busy.
  */
 #define _GNU_SOURCE
-#include "lib/file.h"
+#include "file.h"
 #include "lib/shield.h"
 #include "lib/situation.h"
 #include "lib/trace.h"

@@ -9,7 +9,7 @@
  * programmed for the leftmost timer", or not at all, timers are lost or late.
  */
 #define _GNU_SOURCE
-#include "lib/file.h"
+#include "file.h"
 #include "lib/scene.h"
 #include "lib/shield.h"
 

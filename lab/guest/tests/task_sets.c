@@ -19,7 +19,7 @@
 #define _GNU_SOURCE
 #include "lib/api.h"
 #include "lib/churn.h"
-#include "lib/file.h"
+#include "file.h"
 #include "lib/shield.h"
 #include "lib/task.h"
 #include "lib/trace.h"

@@ -4,7 +4,7 @@
  * these tests fail because none of it is there.
  */
 #define _GNU_SOURCE
-#include "lib/file.h"
+#include "file.h"
 #include "lib/scene.h"
 #include "lib/shield.h"
 #include "lib/trace.h"

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "together.h"
 #include "clock.h"
+#include "pause.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "together.h"
 #include "clock.h"
+#include "pause.h"
 
 #include <clockfix.h>
 #include <limits.h>

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "task.h"
 #include "file.h"
+#include "pause.h"
 #include "shield.h"
 
 #include <errno.h>
@@ -228,13 +229,7 @@ bool let_other_cpus_run(u64 time)
 		cpus = get_nprocs_conf();
 	if (cpus == 1)
 		return false;
-#if defined(__x86_64__)
-	__asm__ volatile("pause");
-#elif defined(__aarch64__)
-	__asm__ volatile("yield");
-#else
-#error "which instruction tells the emulator that this CPU waits?"
-#endif
+	pause_cpu();
 	return true;
 }
 

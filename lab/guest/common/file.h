@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Small files below /proc and /sys. */
-#ifndef TESTS_FILE_H
-#define TESTS_FILE_H
+#ifndef LAB_FILE_H
+#define LAB_FILE_H
 
 #include <stddef.h>
 
