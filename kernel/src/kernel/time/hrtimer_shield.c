@@ -337,16 +337,42 @@ static void hrtimer_shield_look_work(struct irq_work *work)
 static DEFINE_PER_CPU(struct irq_work, hrtimer_shield_looks) =
 	IRQ_WORK_INIT_HARD(hrtimer_shield_look_work);
 
-/* The level of an enqueued timer changes. The base lock is held. */
-static void hrtimer_shield_set_level(struct hrtimer_clock_base *base, struct hrtimer *timer,
-				     u8 level)
+/*
+ * On PREEMPT_RT what an ordinary task sleeps on expires in a thread that ranks as
+ * such tasks do. When the task becomes a real-time one, or inherits from one, its
+ * timer moves to where it would be if the task had been that before. The base is
+ * locked. True if the timer has another one now.
+ */
+static bool hrtimer_shield_harden(struct hrtimer *timer, u8 level)
 {
-	struct hrtimer_cpu_base *cpu_base = base->cpu_base;
+	struct hrtimer_clock_base *soft = timer->base;
+	struct hrtimer_clock_base *hard = soft - HRTIMER_BASE_MONOTONIC_SOFT;
+
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT) || !timer->is_soft || level <= TIMERSHIELD_LEVEL_FAIR ||
+	    !timershield_sleeper(timer) || soft->running == timer)
+		return false;
+
+	debug_hrtimer_deactivate(timer);
+	__remove_hrtimer(timer, soft, HRTIMER_STATE_ENQUEUED, 0);
+	timer->is_soft = false;
+	timer->is_hard = true;
+	WRITE_ONCE(timer->base, hard);
+	enqueue_hrtimer(timer, hard, HRTIMER_MODE_ABS_HARD, true);
+	return true;
+}
+
+/* The level of an enqueued timer changes. The base lock is held. */
+static void hrtimer_shield_set_level(struct hrtimer *timer, u8 level)
+{
+	struct hrtimer_cpu_base *cpu_base = timer->base->cpu_base;
 	bool was_masked = hrtimer_masked(cpu_base, timer);
-	bool masked;
+	struct hrtimer_clock_base *base;
+	bool masked, moved;
 
 	if (level == timer->level)
 		return;
+	moved = hrtimer_shield_harden(timer, level);
+	base = timer->base;
 	shieldqueue_set_level(&base->active, timer, level);
 	if (timer == cpu_base->next_timer)
 		hrtimer_note_next(cpu_base, timer);
@@ -357,7 +383,7 @@ static void hrtimer_shield_set_level(struct hrtimer_clock_base *base, struct hrt
 	}
 
 	/* The interrupt, if it is under way, finds out what is next. */
-	if (masked == was_masked || cpu_base->in_hrtirq || !cpu_base->online)
+	if ((masked == was_masked && !moved) || cpu_base->in_hrtirq || !cpu_base->online)
 		return;
 	if (cpu_base == this_cpu_ptr(&hrtimer_bases))
 		hrtimer_shield_look(cpu_base);
@@ -384,7 +410,7 @@ static void __maybe_unused hrtimer_requeue(struct hrtimer *timer,
 	smp_mb();
 	if (timershield_sleeper(timer))
 		level = timershield_timer_level(timer);
-	hrtimer_shield_set_level(base, timer, level);
+	hrtimer_shield_set_level(timer, level);
 }
 
 /**
@@ -413,8 +439,8 @@ void timershield_update(struct hrtimer *timer, const struct task_struct *waiter)
 
 		if (waiter)
 			level = max(level, timershield_task_level(waiter));
-		hrtimer_shield_set_level(base, timer, level);
-		hrtimer_recount(base, timer);
+		hrtimer_shield_set_level(timer, level);
+		hrtimer_recount(timer->base, timer);
 	}
 	raw_spin_unlock_irqrestore(&base->cpu_base->lock, flags);
 }
