@@ -6,9 +6,13 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lab.errors import LabError
 from lab.paths import BUILD, RESULTS
+
+if TYPE_CHECKING:
+    from lab.experiments.base import Context
 
 DESCRIPTION = __doc__
 
@@ -53,7 +57,7 @@ def _run(arguments: argparse.Namespace) -> int:
             progress=progress,
             root=arguments.results,
             platforms=systems.platforms(arguments.kernels),
-            modes=arguments.modes,
+            modes=systems.modes(arguments.modes),
             jobs=jobs,
             only=arguments.scenarios,
             cpu=arguments.cpu,
@@ -62,8 +66,10 @@ def _run(arguments: argparse.Namespace) -> int:
             parallel=arguments.guests,
         )
         for experiment in experiments:
+            context.offered.clear()
             try:
                 experiment.run(context)
+                _require_scenarios(experiment.name, context)
             except LabError as error:
                 progress.step(f"{experiment.name}: {error}")
                 failed.append(experiment.name)
@@ -99,6 +105,13 @@ def _report(arguments: argparse.Namespace) -> int:
     report.write(arguments.results, path)
     print(path)
     return 0
+
+
+def _require_scenarios(name: str, context: "Context") -> None:
+    """Fail if the experiment ``name`` has none of the scenarios that the user named."""
+    if context.only and context.offered and not context.offered.intersection(context.only):
+        raise LabError(f"there is no scenario '{', '.join(context.only)}': there are "
+                       f"{', '.join(sorted(context.offered))}")
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -192,10 +205,9 @@ def _patches(arguments: argparse.Namespace) -> int:
 
 
 def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError(text)
-    return value
+    if not text.isascii() or not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number from 1 up")
+    return int(text)
 
 
 def _csv(text: str) -> list[str]:
@@ -219,11 +231,11 @@ def _add_run(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
                      help="lab kernels in QEMU, or this machine and its kernel")
     run.add_argument("--kernels", type=_csv, metavar="LIST",
                      help="platforms: x86_64-rt, arm64-preempt, rt, arm64, all (x86_64)")
-    run.add_argument("--modes", type=_csv, default=["stock", "off", "shielded"], metavar="LIST",
+    run.add_argument("--modes", type=_csv, default=[], metavar="LIST",
                      help="stock, off (kernel.timershield=0), shielded (all three)")
     run.add_argument("--scenarios", type=_csv, default=[], metavar="LIST",
                      help="some scenarios only; 'lab list' names them")
-    run.add_argument("--jobs", type=int, help="jobs, that is samples, a scenario (1000)")
+    run.add_argument("--jobs", type=_positive, help="jobs, that is samples, a scenario (1000)")
     run.add_argument("--quick", action="store_true", help="a tenth of the samples")
     run.add_argument("--cpu", type=int, default=0, help="which CPU to measure on (0)")
     _add_guests(run)

@@ -51,6 +51,14 @@ def platforms(patterns: list[str] | None) -> list[str]:
     return chosen
 
 
+def modes(names: list[str]) -> list[str]:
+    """Check what the user named."""
+    for name in names:
+        if name not in MODES:
+            raise LabError(f"there is no mode '{name}': there are {', '.join(MODES)}")
+    return names or list(MODES)
+
+
 def host_modes() -> list[str]:
     """How the experiment can run on this machine's own kernel."""
     if not SWITCH.exists():

@@ -80,7 +80,7 @@ def scenarios(context: Context, links: tuple[Link, ...], timings: str) -> list[S
              f"--packets={context.samples(PACKETS)}")
     return [Scenario(link.name, link.title,
                      (*words, f"--warmup={link.warmup}", *link.words), link.seconds)
-            for link in links if not context.only or link.name in context.only]
+            for link in links if context.wants(link.name)]
 
 
 def _host_netem() -> bool:

@@ -60,11 +60,18 @@ class Context:
     jobs: int = 1000
     only: list[str] = field(default_factory=list)
     """Names of scenarios; empty: all."""
+    offered: set[str] = field(default_factory=set)
+    """Names that the user could have chosen."""
     cpu: int = 0
     host: bool = False
     quick: bool = False
     """A tenth of the samples; ``jobs`` is already that."""
     parallel: int = field(default_factory=qemu.default_jobs)
+
+    def wants(self, scenario: str, usually: bool = True) -> bool:
+        """Whether a scenario is to be run; ``usually``: if the user did not name any."""
+        self.offered.add(scenario)
+        return scenario in self.only if self.only else usually
 
     def with_modes(self, modes: list[str]) -> "Context":
         """The same, but for other modes."""
@@ -114,6 +121,8 @@ def run_guest(
     program has to call getitimer() when recording is to begin and to end. ``cpus`` and ``turn`` are
     the guest's (qemu.Machine).
     """
+    if not scenarios:
+        return
     store = results.Store(context.root, experiment)
     errors: list[str] = []
     ready = _ready(context, systems, _programs(program, scenarios), errors)

@@ -64,7 +64,7 @@ def scenarios(context: Context, arch: str) -> list[Scenario]:
         words = (f"--jobs={context.jobs}", f"--work={response_runs.ROUNDS[arch]}")
         found.append(Scenario(name, title, words + ((f"--load={load}",) if load else ()),
                               program="response"))
-    return [s for s in found if not context.only or s.name in context.only]
+    return [s for s in found if context.wants(s.name)]
 
 
 def _rates(store: Store, stock: str, shielded: str) -> dict[str, float]:

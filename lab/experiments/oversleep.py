@@ -94,7 +94,7 @@ class Oversleep(base.Experiment):
     title = "Oversleep (ClockFix)"
 
     def run(self, context: Context) -> None:
-        chosen = [s for s in INTERVALS if not context.only or s in context.only]
+        chosen = [s for s in INTERVALS if context.wants(s)]
         if not chosen:
             return
         with context.progress.bar(f"{self.name}: clockfix-bench", None):

@@ -55,7 +55,7 @@ def scenarios(context: Context) -> list[Scenario]:
     for action, cases in SETS.items():
         for name, title, words in cases:
             rounds = context.samples(ROUNDS if action == "handover" else REPEATS)
-            if context.only and name not in context.only:
+            if not context.wants(name):
                 continue
             found.append(Scenario(
                 name, title, (f"--action={action}", *words, f"--repeats={rounds}"), 300))

@@ -32,7 +32,7 @@ def scenarios(context: Context, loads: Sequence[Load], rounds: str) -> list[Scen
     """The scenarios that the user asked for."""
     result = []
     for load in loads:
-        if context.only and load.name not in context.only:
+        if not context.wants(load.name):
             continue
         words = [f"--jobs={context.jobs}", f"--work={rounds}", f"--cpu={context.cpu}"]
         words += [f"--load={word}" for word in load.load.split()]

@@ -35,7 +35,7 @@ def scenarios(context: Context) -> list[Scenario]:
     return [
         Scenario(name, title, (f"--samples={samples}", *words), 30 + samples // 500)
         for name, title, words in SCENARIOS
-        if not context.only or name in context.only
+        if context.wants(name)
     ]
 
 

@@ -63,7 +63,7 @@ class TaskSets(base.Experiment):
     def run(self, context: Context) -> None:
         scenarios = [
             Scenario(f"sets-{n}", _title(n), (f"--sets={n}", f"--seed={SEED}"), 60 + n)
-            for n in SIZES if f"sets-{n}" in (context.only or [f"sets-{SIZES[0]}"])
+            for n in SIZES if context.wants(f"sets-{n}", usually=n == SIZES[0])
         ]
         calls = []
         for platform in context.platforms:

@@ -38,7 +38,7 @@ def scenarios(context: Context) -> list[Scenario]:
                  (f"--jobs={context.jobs}", *WORDS, *([f"--load={load}"] if load else [])),
                  10 + 4 * context.jobs // 1000)
         for name, title, load in LOADS
-        if not context.only or name in context.only
+        if context.wants(name)
     ]
 
 

@@ -68,7 +68,7 @@ def scenarios(context: Context, rounds: str) -> list[Scenario]:
     """The scenarios that the user asked for, on one CPU or a machine of its own."""
     words = (f"--jobs={context.jobs}", f"--work={rounds}", f"--cpu={context.cpu}")
     return [Scenario(s.name, s.title, (*words, *s.words), 10 + 4 * context.jobs // 1000)
-            for s in STEPS if not context.only or s.name in context.only]
+            for s in STEPS if context.wants(s.name)]
 
 
 def pair_scenarios(context: Context, rounds: int, steps: tuple[Step, ...]) -> list[Scenario]:
@@ -76,7 +76,7 @@ def pair_scenarios(context: Context, rounds: int, steps: tuple[Step, ...]) -> li
     words = (f"--jobs={max(context.jobs // 2, 100)}", "--warmup=100",
              f"--work={rounds // WORK_SHARE}", "--anywhere")
     return [Scenario(s.name, s.title, (*words, *s.words), 10 + 4 * context.jobs // 1000)
-            for s in steps if not context.only or s.name in context.only]
+            for s in steps if context.wants(s.name)]
 
 
 class Together(base.Experiment):

@@ -4,7 +4,14 @@
 import subprocess
 import sys
 
+import pytest
+
 from lab.paths import REPO
+
+
+def _lab(*words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([sys.executable, "-m", "lab", *words], cwd=REPO, capture_output=True,
+                          text=True, check=False)
 
 
 def test_a_reader_that_has_enough_is_no_error() -> None:
@@ -20,9 +27,18 @@ def test_a_reader_that_has_enough_is_no_error() -> None:
 
 
 def test_bad_input_is_named() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "lab", "kernel", "x86_64-preempt-best"], cwd=REPO,
-        capture_output=True, text=True, check=False,
-    )
+    done = _lab("kernel", "x86_64-preempt-best")
     assert done.returncode == 1
     assert done.stderr.startswith("lab: kernel 'x86_64-preempt-best': variant 'best'")
+
+
+@pytest.mark.parametrize(("words", "complaint"), [
+    (["--modes", "on"], "there is no mode 'on': there are stock, off, shielded"),
+    (["--kernels", "sparc"], "no kernel matches 'sparc'"),
+    (["--jobs", "-3"], "argument --jobs: '-3' is not a number from 1 up"),
+    (["--scenarios", "none"], "there is no scenario 'none': there are sets-100, sets-1000"),
+])
+def test_experiments_say_what_there_is(words: list[str], complaint: str) -> None:
+    done = _lab("run", "task-sets", *words)
+    assert done.returncode
+    assert complaint in done.stderr + done.stdout
