@@ -331,7 +331,8 @@ static void boosted_sleepers_timer_is_boosted(void)
 	const struct api *api;
 
 	for (unsigned int i = 0; (api = nth_api(i)); i++) {
-		if (!inherits(api))
+		/* On slow kernels setting up a ring may take longer than LEAD. */
+		if (!inherits(api) || (slowness() > 1 && api == &uring_api))
 			continue;
 		note("%s:", api->name);
 		compare(inheritance, (void *)api, TOLERANCE);
