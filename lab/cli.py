@@ -155,7 +155,8 @@ def _soak(arguments: argparse.Namespace) -> int:
 
     with Progress() as progress:
         return testing.run(progress, testing.Selection(
-            kernels=arguments.kernels, soak=arguments.seconds, host=False))
+            kernels=arguments.kernels, suites=arguments.suites, soak=arguments.seconds,
+            icount=not arguments.host_time, host=False))
 
 
 def _deb(arguments: argparse.Namespace) -> int:
@@ -245,8 +246,13 @@ def _add_run(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
 
 def _add_long(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     soak = verbs.add_parser("soak", help="timer churn on the debug kernels")
-    soak.add_argument("--seconds", type=int, default=600, help="of guest time (600)")
+    soak.add_argument("--seconds", type=_positive, default=600, help="of guest time (600)")
     soak.add_argument("--kernels", type=_csv, metavar="LIST")
+    soak.add_argument("--suites", type=_csv, default=[], metavar="LIST",
+                      help="churn (one CPU), churn-smp (two); both")
+    soak.add_argument("--host-time", action="store_true",
+                      help="a guest second is a second: virtual CPUs run at the same time, and "
+                      "do less in it, instead of taking turns under instruction-counted time")
     soak.set_defaults(run=_soak)
     patches = verbs.add_parser(
         "patches", help="checkpatch, warnings, and whether every kernel patch builds by itself")

@@ -40,9 +40,9 @@ class Suite:
     soak: str = ""
     tools: tuple[str, ...] = ()
 
-    def soaking(self, seconds: int) -> "Suite":
+    def soaking(self, seconds: int, icount: bool) -> "Suite":
         """The same suite, running for so many seconds of guest time."""
-        return replace(self, args=(*self.args, f"{self.soak}{seconds}"),
+        return replace(self, args=(*self.args, f"{self.soak}{seconds}"), icount=icount,
                        timeout=2 * seconds + 120, kernels=("*",), alone=True)
 
     @property

@@ -28,6 +28,8 @@ class Selection:
     suites: list[str] = field(default_factory=list)
     soak: int = 0
     """Seconds of guest time; not 0: run only suites that can go on for as long as one likes."""
+    icount: bool = True
+    """Whether guests soak under instruction-counted time."""
     host: bool = True
     guests: bool = True
 
@@ -116,7 +118,8 @@ def _guest_verdicts(
     table = suites.load()
     names = selection.kernels or list(matrix.SOAK if selection.soak else matrix.KERNELS)
     if selection.soak:
-        table = suites.Suites([s.soaking(selection.soak) for s in table.suites if s.soak])
+        table = suites.Suites([s.soaking(selection.soak, selection.icount)
+                               for s in table.suites if s.soak])
     planned: list[Boot] = []
     for kernel in map(Kernel.parse, names):
         wanted = table.for_kernel(kernel, selection.suites)
