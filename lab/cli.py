@@ -52,6 +52,7 @@ def _run(arguments: argparse.Namespace) -> int:
     experiments = [registry.find(n) for n in arguments.experiment]
     jobs = arguments.jobs or (100 if arguments.quick else 1000)
     failed = []
+    arguments.results.mkdir(parents=True, exist_ok=True)
     with Progress() as progress:
         context = Context(
             progress=progress,
@@ -283,8 +284,8 @@ def _add_boot(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     boot.add_argument("--initrd", required=True, metavar="FILE")
     boot.add_argument("--append", action="append", default=[], metavar="WORDS",
                       help="added to the kernel command line")
-    boot.add_argument("--cpus", type=int, default=1)
-    boot.add_argument("--memory", type=int, default=512, metavar="MIB")
+    boot.add_argument("--cpus", type=_positive, default=1)
+    boot.add_argument("--memory", type=_positive, default=512, metavar="MIB")
     boot.add_argument("--host-time", action="store_true",
                       help="follow the host's clock instead of counting instructions")
     boot.set_defaults(run=_boot)
@@ -296,7 +297,7 @@ def parser() -> argparse.ArgumentParser:
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
     kernel = verbs.add_parser("kernel", help="build kernels")
     kernel.add_argument("name", nargs="+", metavar="ARCH-FLAVOUR-VARIANT")
-    kernel.add_argument("-j", "--jobs", type=int, help="compilers at a time")
+    kernel.add_argument("-j", "--jobs", type=_positive, help="compilers at a time")
     kernel.set_defaults(run=_kernel)
     _add_boot(verbs)
     _add_run(verbs)
@@ -337,6 +338,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         # whoever reads has enough; Python is not to complain when it flushes at the end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except OSError as error:
+        print(f"lab: {error}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("lab: interrupted", file=sys.stderr)
         return 130

@@ -99,11 +99,12 @@ class Suites:
 
     def for_kernel(self, kernel: Kernel, patterns: list[str]) -> list[Suite]:
         """What runs on ``kernel``, of those whose names match one of ``patterns``, if any."""
-        return [
-            s for s in self.suites
-            if s.runs_on(kernel)
-            and (not patterns or any(fnmatchcase(s.name, p) for p in patterns))
-        ]
+        return [s for s in self.suites if s.runs_on(kernel)
+                and (not patterns or any(s in self.named(p) for p in patterns))]
+
+    def named(self, pattern: str) -> list[Suite]:
+        """Those whose names match."""
+        return [s for s in self.suites if fnmatchcase(s.name, pattern)]
 
 
 def load(path: Path = TABLE) -> Suites:

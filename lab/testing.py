@@ -13,7 +13,7 @@ from lab.kernels import Kernel
 from lab.paths import BUILD
 from lab.progress import Progress
 from lab.protocol import Outcome
-from lab.suites import Suite
+from lab.suites import Suite, Suites
 from lab.systems import SWITCH
 from lab.verdict import Verdict, judge
 
@@ -32,6 +32,24 @@ class Selection:
     """Whether guests soak under instruction-counted time."""
     host: bool = True
     guests: bool = True
+
+    def chosen_kernels(self) -> list[Kernel]:
+        """Which kernels to boot."""
+        names = self.kernels or list(matrix.SOAK if self.soak else matrix.KERNELS)
+        return [Kernel.parse(name) for name in names]
+
+    def table(self) -> Suites:
+        """Suites to choose from, after a look at what the user has named."""
+        self.chosen_kernels()
+        table = suites.load()
+        if self.soak:
+            table = Suites([s.soaking(self.soak, self.icount)
+                            for s in table.suites if s.soak])
+        for pattern in self.suites:
+            if not table.named(pattern):
+                raise LabError(f"there is no suite '{pattern}': there are "
+                               f"{', '.join(s.name for s in table.suites)}")
+        return table
 
 
 @dataclass
@@ -113,15 +131,11 @@ def _keep(kernel: Kernel, suite: Suite, outcome: Outcome, console: str) -> None:
 
 
 def _guest_verdicts(
-    progress: Progress, selection: Selection, count: Callable[[Verdict], None]
+    progress: Progress, selection: Selection, table: Suites,
+    count: Callable[[Verdict], None],
 ) -> None:
-    table = suites.load()
-    names = selection.kernels or list(matrix.SOAK if selection.soak else matrix.KERNELS)
-    if selection.soak:
-        table = suites.Suites([s.soaking(selection.soak, selection.icount)
-                               for s in table.suites if s.soak])
     planned: list[Boot] = []
-    for kernel in map(Kernel.parse, names):
+    for kernel in selection.chosen_kernels():
         wanted = table.for_kernel(kernel, selection.suites)
         if not wanted:
             progress.step(f"{kernel.name}: no suite is meant for it")
@@ -173,6 +187,7 @@ def show(progress: Progress, verdict: Verdict) -> None:
 def run(progress: Progress, selection: Selection) -> int:
     """Run everything selected; return the exit status."""
     totals = Verdict("all")
+    table = selection.table()
 
     def count(verdict: Verdict) -> None:
         show(progress, verdict)
@@ -185,6 +200,6 @@ def run(progress: Progress, selection: Selection) -> int:
                 verdict = test.run()
             count(verdict)
     if selection.guests:
-        _guest_verdicts(progress, selection, count)
+        _guest_verdicts(progress, selection, table, count)
     print(f"{totals.passed} passed, {totals.failed} failed", flush=True)
     return 1 if totals.failed or not totals.passed else 0

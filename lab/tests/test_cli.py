@@ -42,3 +42,17 @@ def test_experiments_say_what_there_is(words: list[str], complaint: str) -> None
     done = _lab("run", "task-sets", *words)
     assert done.returncode
     assert complaint in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize(("words", "complaint"), [
+    (["test", "--suites", "mask,nonsense"], "there is no suite 'nonsense': there are mask,"),
+    (["test", "--kernels", "sparc"], "kernel 'sparc': architecture 'sparc'"),
+    (["soak", "--suites", "mask"], "there is no suite 'mask': there are churn, churn-smp"),
+    (["soak", "--seconds", "0"], "argument --seconds: '0' is not a number from 1 up"),
+    (["run", "code-size", "--results", "/proc/none"], "/proc/none"),
+])
+def test_nothing_runs_before_the_words_are_understood(words: list[str], complaint: str) -> None:
+    done = _lab(*words)
+    assert done.returncode
+    assert complaint in done.stderr + done.stdout
+    assert "Traceback" not in done.stderr
