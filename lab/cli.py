@@ -252,8 +252,8 @@ def _add_long(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     soak.add_argument("--suites", type=_csv, default=[], metavar="LIST",
                       help="churn (one CPU), churn-smp (two); both")
     soak.add_argument("--host-time", action="store_true",
-                      help="a guest second is a second: virtual CPUs run at the same time, and "
-                      "do less in it, instead of taking turns under instruction-counted time")
+                      help="one CPU, and a guest second takes a second, in which less is done than "
+                      "under instruction-counted time")
     soak.set_defaults(run=_soak)
     patches = verbs.add_parser(
         "patches", help="checkpatch, warnings, and whether every kernel patch builds by itself")

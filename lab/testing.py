@@ -44,7 +44,7 @@ class Selection:
         table = suites.load()
         if self.soak:
             table = Suites([s.soaking(self.soak, self.icount)
-                            for s in table.suites if s.soak])
+                            for s in table.suites if s.soak and (self.icount or s.cpus == 1)])
         for pattern in self.suites:
             if not table.named(pattern):
                 raise LabError(f"there is no suite '{pattern}': there are "
