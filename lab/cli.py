@@ -157,7 +157,7 @@ def _soak(arguments: argparse.Namespace) -> int:
     with Progress() as progress:
         return testing.run(progress, testing.Selection(
             kernels=arguments.kernels, suites=arguments.suites, soak=arguments.seconds,
-            icount=not arguments.host_time, host=False))
+            host=False))
 
 
 def _deb(arguments: argparse.Namespace) -> int:
@@ -251,9 +251,6 @@ def _add_long(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     soak.add_argument("--kernels", type=_csv, metavar="LIST")
     soak.add_argument("--suites", type=_csv, default=[], metavar="LIST",
                       help="churn (one CPU), churn-smp (two); both")
-    soak.add_argument("--host-time", action="store_true",
-                      help="one CPU, and a guest second takes a second, in which less is done than "
-                      "under instruction-counted time")
     soak.set_defaults(run=_soak)
     patches = verbs.add_parser(
         "patches", help="checkpatch, warnings, and whether every kernel patch builds by itself")

@@ -40,9 +40,9 @@ class Suite:
     soak: str = ""
     tools: tuple[str, ...] = ()
 
-    def soaking(self, seconds: int, icount: bool) -> "Suite":
+    def soaking(self, seconds: int) -> "Suite":
         """The same suite, running for so many seconds of guest time."""
-        return replace(self, args=(*self.args, f"{self.soak}{seconds}"), icount=icount,
+        return replace(self, args=(*self.args, f"{self.soak}{seconds}"),
                        timeout=2 * seconds + 120, kernels=("*",), alone=True)
 
     @property

@@ -28,8 +28,6 @@ class Selection:
     suites: list[str] = field(default_factory=list)
     soak: int = 0
     """Seconds of guest time; not 0: run only suites that can go on for as long as one likes."""
-    icount: bool = True
-    """Whether guests soak under instruction-counted time."""
     host: bool = True
     guests: bool = True
 
@@ -43,8 +41,7 @@ class Selection:
         self.chosen_kernels()
         table = suites.load()
         if self.soak:
-            table = Suites([s.soaking(self.soak, self.icount)
-                            for s in table.suites if s.soak and (self.icount or s.cpus == 1)])
+            table = Suites([s.soaking(self.soak) for s in table.suites if s.soak])
         for pattern in self.suites:
             if not table.named(pattern):
                 raise LabError(f"there is no suite '{pattern}': there are "
