@@ -6,13 +6,9 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lab.errors import LabError
 from lab.paths import BUILD, RESULTS
-
-if TYPE_CHECKING:
-    from lab.experiments.base import Context
 
 DESCRIPTION = __doc__
 
@@ -70,7 +66,7 @@ def _run(arguments: argparse.Namespace) -> int:
             context.offered.clear()
             try:
                 experiment.run(context)
-                _require_scenarios(experiment.name, context)
+                context.require_match()
             except LabError as error:
                 progress.step(f"{experiment.name}: {error}")
                 failed.append(experiment.name)
@@ -106,13 +102,6 @@ def _report(arguments: argparse.Namespace) -> int:
     report.write(arguments.results, path)
     print(path)
     return 0
-
-
-def _require_scenarios(name: str, context: "Context") -> None:
-    """Fail if the experiment ``name`` has none of the scenarios that the user named."""
-    if context.only and context.offered and not context.offered.intersection(context.only):
-        raise LabError(f"there is no scenario '{', '.join(context.only)}': there are "
-                       f"{', '.join(sorted(context.offered))}")
 
 
 def _list(arguments: argparse.Namespace) -> int:

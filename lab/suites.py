@@ -63,6 +63,10 @@ class Suite:
             return False
         return any(fnmatchcase(kernel.name, pattern) for pattern in self.kernels)
 
+    def matches(self, pattern: str) -> bool:
+        """Whether a shell pattern names it."""
+        return fnmatchcase(self.name, pattern)
+
     def boot_key(self) -> tuple[Any, ...]:
         """Suites with the same key share a boot."""
         return (self.cpus, self.append, self.icount, self.name if self.alone else "")
@@ -100,11 +104,7 @@ class Suites:
     def for_kernel(self, kernel: Kernel, patterns: list[str]) -> list[Suite]:
         """What runs on ``kernel``, of those whose names match one of ``patterns``, if any."""
         return [s for s in self.suites if s.runs_on(kernel)
-                and (not patterns or any(s in self.named(p) for p in patterns))]
-
-    def named(self, pattern: str) -> list[Suite]:
-        """Those whose names match."""
-        return [s for s in self.suites if fnmatchcase(s.name, pattern)]
+                and (not patterns or any(s.matches(p) for p in patterns))]
 
 
 def load(path: Path = TABLE) -> Suites:

@@ -37,13 +37,12 @@ class Selection:
         return [Kernel.parse(name) for name in names]
 
     def table(self) -> Suites:
-        """Suites to choose from, after a look at what the user has named."""
-        self.chosen_kernels()
+        """Suites to choose from; each pattern of the user's has to name one."""
         table = suites.load()
         if self.soak:
             table = Suites([s.soaking(self.soak) for s in table.suites if s.soak])
         for pattern in self.suites:
-            if not table.named(pattern):
+            if not any(s.matches(pattern) for s in table.suites):
                 raise LabError(f"there is no suite '{pattern}': there are "
                                f"{', '.join(s.name for s in table.suites)}")
         return table
@@ -128,12 +127,12 @@ def _keep(kernel: Kernel, suite: Suite, outcome: Outcome, console: str) -> None:
 
 
 def _guest_verdicts(
-    progress: Progress, selection: Selection, table: Suites,
+    progress: Progress, chosen: list[Kernel], table: Suites, patterns: list[str],
     count: Callable[[Verdict], None],
 ) -> None:
     planned: list[Boot] = []
-    for kernel in selection.chosen_kernels():
-        wanted = table.for_kernel(kernel, selection.suites)
+    for kernel in chosen:
+        wanted = table.for_kernel(kernel, patterns)
         if not wanted:
             progress.step(f"{kernel.name}: no suite is meant for it")
             continue
@@ -147,7 +146,7 @@ def _guest_verdicts(
             count(verdict)
             continue
         planned += boots(kernel, wanted)
-    if planned and not selection.suites:
+    if planned and not patterns:
         with progress.bar("guests that go wrong on purpose", None):
             for verdict in self_test.run(planned[0].kernel):
                 count(verdict)
@@ -184,7 +183,7 @@ def show(progress: Progress, verdict: Verdict) -> None:
 def run(progress: Progress, selection: Selection) -> int:
     """Run everything selected; return the exit status."""
     totals = Verdict("all")
-    table = selection.table()
+    chosen, table = selection.chosen_kernels(), selection.table()
 
     def count(verdict: Verdict) -> None:
         show(progress, verdict)
@@ -197,6 +196,6 @@ def run(progress: Progress, selection: Selection) -> int:
                 verdict = test.run()
             count(verdict)
     if selection.guests:
-        _guest_verdicts(progress, selection, table, count)
+        _guest_verdicts(progress, chosen, table, selection.suites, count)
     print(f"{totals.passed} passed, {totals.failed} failed", flush=True)
     return 1 if totals.failed or not totals.passed else 0

@@ -19,7 +19,7 @@ from lab.progress import Bar, Progress
 from lab.protocol import Outcome
 from lab.report_page import Section
 from lab.spans import Span
-from lab.systems import SWITCH, System, host_description
+from lab.systems import MODES, SWITCH, System, host_description
 
 FAIR_SERVER = "/sys/kernel/debug/sched/fair_server/cpu{}/runtime"
 """The scheduler's guard against starvation: it wakes up once a second, in the middle of a job if
@@ -56,7 +56,7 @@ class Context:
     root: Path
     """Where results go."""
     platforms: list[str] = field(default_factory=lambda: ["x86_64-preempt"])
-    modes: list[str] = field(default_factory=lambda: ["stock", "off", "shielded"])
+    modes: list[str] = field(default_factory=lambda: list(MODES))
     jobs: int = 1000
     only: list[str] = field(default_factory=list)
     """Names of scenarios; empty: all."""
@@ -72,6 +72,12 @@ class Context:
         """Whether a scenario is to be run; ``usually``: if the user did not name any."""
         self.offered.add(scenario)
         return scenario in self.only if self.only else usually
+
+    def require_match(self) -> None:
+        """Fail if the user named scenarios and none was among those offered so far."""
+        if self.only and self.offered and not self.offered.intersection(self.only):
+            raise LabError(f"there is no scenario '{', '.join(self.only)}': there are "
+                           f"{', '.join(sorted(self.offered))}")
 
     def with_modes(self, modes: list[str]) -> "Context":
         """The same, but for other modes."""

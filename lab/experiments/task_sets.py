@@ -72,8 +72,7 @@ class TaskSets(base.Experiment):
             systems = [System(platform, m) for m in context.modes if m != "off"]
             calls.append(lambda s=systems, w=wanted: base.run_guest(
                 context, self.name, s, PROGRAM, w))
-        if scenarios:
-            base.run_all(calls)
+        base.run_all(calls)
 
     def _grown(self, store: Store) -> list[tuple[str, str, Growth]]:
         return [
