@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lab import console as console_text
+from lab import stale_code
 from lab.errors import LabError
 from lab.kernels import Kernel
 from lab.protocol import Decoder, Outcome, ProtocolError, Transcript
@@ -59,10 +60,15 @@ class Machine:
     another one could. QEMU lets one go on until the machine's next timer; this adds one, that
     of a network filter without a network, of which the guest knows nothing. 0: none."""
 
+    @property
+    def parallel(self) -> bool:
+        """Whether its CPUs run at once, instead of taking turns."""
+        return self.cpus > 1 and not self.icount
+
     def command(self, kernel: Kernel, image: Path, initrd: Path) -> list[str]:
         """QEMU's command line, without the serial ports."""
         x86 = kernel.arch == "x86_64"
-        accelerator = "tcg" if self.icount or self.cpus == 1 else "tcg,thread=multi"
+        accelerator = "tcg,thread=multi" if self.parallel else "tcg"
         command = [
             PROGRAM[kernel.arch],
             "-M", "pc,hpet=off" if x86 else "virt,gic-version=3",
@@ -158,6 +164,8 @@ class Run:
     console: str
     failure: str | None = None
     host_seconds: float = 0.0
+    boots: int = 1
+    """More than one: the emulator was at fault before, see :mod:`lab.stale_code`."""
     reports: list[str] = field(default_factory=list)
 
     @property
@@ -193,13 +201,13 @@ class _Watch:
     """Follows a guest while it runs."""
 
     def __init__(self, run: Run, console: Path, results: Path,
-                 on_outcome: Callable[[Outcome], None] | None) -> None:
+                 on_outcome: Callable[[Outcome], None], reported: int) -> None:
         self._run = run
         self._console = _Tail(console)
         self._results = _Tail(results)
         self._decoder = Decoder()
         self._on_outcome = on_outcome
-        self._reported = 0
+        self._reported = reported
 
     def look(self) -> bool:
         """Take in what is new; return whether there was something."""
@@ -212,12 +220,10 @@ class _Watch:
         return bool(text or data)
 
     def _report(self) -> None:
-        if self._on_outcome is None:
-            return
         done = [o for o in self._run.outcomes if o.status is not None or o.timed_out]
         for outcome in done[self._reported :]:
             self._on_outcome(outcome)
-        self._reported = len(done)
+        self._reported = max(self._reported, len(done))
 
     def close(self) -> None:
         self._console.close()
@@ -238,8 +244,35 @@ def run_commands(
     reports something gives a run with a ``failure``.
     """
     require_qemu(kernel.arch)
-    run = Run(kernel, Transcript(), "")
+    reported = 0
+
+    def report(outcome: Outcome) -> None:
+        nonlocal reported
+        reported += 1
+        if on_outcome is not None:
+            on_outcome(outcome)
+
     start = time.monotonic()
+    for boots in range(1, stale_code.BOOTS + 1):
+        run = _run_once(kernel, initrd, machine, timeout, report, reported)
+        run.boots = boots
+        if not (machine.parallel and stale_code.seen(run.reports)
+                and stale_code.possible(version(kernel.arch))):
+            break
+    run.host_seconds = time.monotonic() - start
+    return run
+
+
+def _run_once(
+    kernel: Kernel,
+    initrd: bytes,
+    machine: Machine,
+    timeout: float,
+    on_outcome: Callable[[Outcome], None],
+    reported: int,
+) -> Run:
+    """One boot; what is told of the first ``reported`` commands was told before."""
+    run = Run(kernel, Transcript(), "")
     with tempfile.TemporaryDirectory(prefix="timershield-") as name:
         directory = Path(name)
         archive = directory / "initrd"
@@ -258,7 +291,7 @@ def run_commands(
             *_result_port(kernel, files[1]),
         ]
         patience = SILENT_SECONDS + timeout * HOST_SECONDS_PER_GUEST_SECOND
-        watch = _Watch(run, files[0], files[1], on_outcome)
+        watch = _Watch(run, files[0], files[1], on_outcome, reported)
         try:
             with _running(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE) as process:
@@ -267,7 +300,6 @@ def run_commands(
             run.failure = f"result port: {error}"
         finally:
             watch.close()
-    run.host_seconds = time.monotonic() - start
     _judge(run)
     return run
 

@@ -113,6 +113,9 @@ def _run_boot(boot: Boot) -> list[Verdict]:
         machine.fail(run.explain())
     else:
         machine.passed = 1
+    if run.boots > 1:
+        machine.notes.append(f"booted {run.boots} times: the emulator executed code that had "
+                             "been patched (QEMU before 8.1)")
     return [*verdicts, machine]
 
 
