@@ -97,22 +97,75 @@ static void sleeper_that_is_raised_is_on_time(void)
  * On PREEMPT_RT an ordinary task's sleep ends by a thread that waits for the hog, on
  * stock kernels too: the timer has to move when the task rises.
  */
+static const char * const ordinary_sleeps[] = {
+	"clock_nanosleep", "futex", "ppoll", "epoll_pwait2",
+};
+
+static void check_ordinary_sleep(const struct api *api, u64 late)
+{
+	note("%s: %llu ns late", api->name, (unsigned long long)late);
+	check(late <= 2 * TOLERANCE, "%s: %llu ns late", api->name, (unsigned long long)late);
+}
+
 static void ordinary_sleeper_that_is_raised_is_on_time(void)
 {
-	static const char * const sleeps[] = {
-		"clock_nanosleep", "futex", "ppoll", "epoll_pwait2",
-	};
 	struct raise raise = { .from = OTHER };
 
-	for (unsigned int i = 0; i < ARRAY_SIZE(sleeps); i++) {
-		u64 late;
-
-		raise.api = api_find(sleeps[i]);
-		late = raised_sleeper(&raise);
-		note("%s: %llu ns late", raise.api->name, (unsigned long long)late);
-		check(late <= 2 * TOLERANCE, "%s: %llu ns late", raise.api->name,
-		      (unsigned long long)late);
+	for (unsigned int i = 0; i < ARRAY_SIZE(ordinary_sleeps); i++) {
+		raise.api = api_find(ordinary_sleeps[i]);
+		check_ordinary_sleep(raise.api, raised_sleeper(&raise));
 	}
+}
+
+/*
+ * An ordinary sleeper that is overdue when it rises: its timer was masked, or on
+ * PREEMPT_RT, where a thread is to serve it, that thread has not come to it. It is
+ * served at once, whoever else runs.
+ */
+struct late_raise {
+	struct situation *s;
+	u64 raised;
+};
+
+static void spin_and_raise(void *argument)
+{
+	struct late_raise *raise = argument;
+	u64 margin = 300 * USEC * slowness();
+
+	sleep_until(raise->s->expiry - margin);
+	spin_until(raise->s->expiry + margin);
+	raise->raised = now();
+	change(raise->s->waiter, ABOVE);
+	spin_until(raise->s->hog_ends);
+}
+
+static void overdue_sleeper_that_is_raised_runs_at_once(void)
+{
+	static const struct policy raisers[] = { HOG_POLICY, { .policy = SCHED_OTHER } };
+
+	/* They are not to come before who raises. */
+	if (kernel_is_rt())
+		set_softirq_threads(IDLE);
+	for (unsigned int i = 0; i < ARRAY_SIZE(raisers); i++) {
+		struct late_raise *raise = shared_memory(sizeof(*raise));
+		struct situation *s = situation_new();
+		u64 from;
+
+		raise->s = s;
+		s->waiter = spawn(OTHER, test_cpu, sleep_to_expiry, s);
+		await_sleep(s->waiter);
+		await_sleep(spawn(raisers[i], test_cpu, spin_and_raise, raise));
+		require(now() < s->expiry - MSEC, "prepared too late");
+		sleep_until(s->hog_ends + LEAD);
+		require(raise->raised && s->woke >= s->expiry, "lost, or early");
+		from = raise->raised < s->woke ? raise->raised : s->woke;
+		note("raised by policy %d: woke %llu ns later", raisers[i].policy,
+		     (unsigned long long)(s->woke - from));
+		check(s->woke - from <= 2 * TOLERANCE, "woke %llu ns after it was raised",
+		      (unsigned long long)(s->woke - from));
+	}
+	if (kernel_is_rt())
+		set_softirq_threads(OTHER);
 }
 
 /*
@@ -223,6 +276,7 @@ struct locks {
 	pthread_mutex_t mutex[2];
 	const struct api *api;
 	u64 expiry;
+	bool held;
 };
 
 static struct locks *new_locks(void)
@@ -250,6 +304,19 @@ static void hold_and_sleep(void *argument)
 	pthread_mutex_lock(&locks->mutex[0]);
 	locks->api->wait(locks->expiry, &due);
 	locks->s->expiry = due;
+	pthread_mutex_unlock(&locks->mutex[0]);
+	pause();
+}
+
+/* Goes to sleep when others wait for it already. */
+static void hold_for_long_and_sleep(void *argument)
+{
+	struct locks *locks = argument;
+
+	pthread_mutex_lock(&locks->mutex[0]);
+	locks->held = true;
+	spin_until(locks->expiry - LEAD / 4);
+	locks->api->wait(locks->expiry, &locks->s->expiry);
 	pthread_mutex_unlock(&locks->mutex[0]);
 	pause();
 }
@@ -342,6 +409,23 @@ static void boosted_sleepers_timer_is_boosted(void)
 static void boost_follows_a_chain_of_locks(void)
 {
 	compare(inheritance_by_chain, NULL, TOLERANCE);
+}
+
+/* On PREEMPT_RT it would wait for the hog: the timer has to know whom it is armed for. */
+static void ordinary_sleeper_that_has_inherited_is_on_time(void)
+{
+	for (unsigned int i = 0; i < ARRAY_SIZE(ordinary_sleeps); i++) {
+		struct locks *locks = new_locks();
+		pid_t holder;
+
+		locks->api = api_find(ordinary_sleeps[i]);
+		holder = spawn(OTHER, test_cpu, hold_for_long_and_sleep, locks);
+		while (!locks->held)
+			sleep_for(100 * USEC);
+		await_sleep(spawn(ABOVE, test_cpu, wait_for_first, locks));
+		await_sleep(holder);
+		check_ordinary_sleep(locks->api, end_of(locks, &holder, 1));
+	}
 }
 
 static void level_follows_inheritance(void)
@@ -489,10 +573,12 @@ int main(int argc, char **argv)
 	static const struct test tests[] = {
 		TEST(sleeper_that_is_raised_is_on_time),
 		TEST(ordinary_sleeper_that_is_raised_is_on_time),
+		TEST(overdue_sleeper_that_is_raised_runs_at_once),
 		TEST(sleepers_that_are_lowered_are_masked),
 		TEST(level_follows_a_sleepers_policy),
 		TEST(boosted_sleepers_timer_is_boosted),
 		TEST(boost_follows_a_chain_of_locks),
+		TEST(ordinary_sleeper_that_has_inherited_is_on_time),
 		TEST(level_follows_inheritance),
 		TEST(lowered_by_itself),
 		TEST(lowered_by_another_cpu),

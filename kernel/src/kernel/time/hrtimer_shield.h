@@ -13,6 +13,7 @@
 #ifndef _KERNEL_TIME_HRTIMER_SHIELD_H
 #define _KERNEL_TIME_HRTIMER_SHIELD_H
 
+#include <linux/sched/rt.h>
 #include <linux/timershield.h>
 
 #include "timershield_internal.h"
@@ -268,6 +269,14 @@ static inline void hrtimer_own_sleeper(struct hrtimer_sleeper *sl)
 	sl->timer.owner = TIMERSHIELD_OWNER_SLEEPER;
 }
 
+/* Is the current task about to sleep as a real-time one, if only by inheritance? */
+static inline bool hrtimer_sleeps_as_rt(void)
+{
+	return rt_or_dl_task_policy(current) ||
+	       (static_branch_unlikely(&timershield_enabled) &&
+		timershield_task_level(current) > TIMERSHIELD_LEVEL_FAIR);
+}
+
 #else /* !CONFIG_TIMERSHIELD */
 
 #define __shield_inline
@@ -351,6 +360,11 @@ static inline bool hrtimer_hang_keeps_device(const struct hrtimer_cpu_base *cpu_
 static inline void hrtimer_shield_reset(struct hrtimer_cpu_base *cpu_base, bool shielded) { }
 static inline void hrtimer_shield_switch_to_hres(void) { }
 static inline void hrtimer_own_sleeper(struct hrtimer_sleeper *sl) { }
+
+static inline bool hrtimer_sleeps_as_rt(void)
+{
+	return rt_or_dl_task_policy(current);
+}
 
 #endif /* CONFIG_TIMERSHIELD */
 
