@@ -230,8 +230,11 @@ u64 release_bound(const struct api *api, struct policy policy)
 	u64 idle = idle_lateness(api, policy);
 	u64 slack = idle / 2 > 5 * USEC ? idle / 2 : 5 * USEC;
 
-	/* Soft timers wait for an interrupt and then for ksoftirqd, idle CPUs for less. */
+	/*
+	 * Soft timers wait for an interrupt and then for ksoftirqd, idle CPUs for less; and
+	 * a tick may come between them.
+	 */
 	if (kernel_is_rt())
-		slack = idle / 2 + 5 * USEC;
+		slack = idle / 2 + 10 * USEC;
 	return idle + slack;
 }
