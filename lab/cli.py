@@ -149,6 +149,14 @@ def _soak(arguments: argparse.Namespace) -> int:
             host=False))
 
 
+def _mutants(arguments: argparse.Namespace) -> int:
+    from lab import mutants
+    from lab.progress import Progress
+
+    with Progress() as progress:
+        return mutants.run(progress, arguments.only)
+
+
 def _deb(arguments: argparse.Namespace) -> int:
     from lab import deb
     from lab.progress import Progress
@@ -201,6 +209,10 @@ def _positive(text: str) -> int:
     return int(text)
 
 
+def _numbers(text: str) -> list[int]:
+    return [_positive(t) for t in _csv(text)]
+
+
 def _csv(text: str) -> list[str]:
     return [t for t in text.split(",") if t]
 
@@ -246,6 +258,11 @@ def _add_long(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     patches.add_argument("--platform", default="x86_64-preempt", metavar="ARCH-FLAVOUR")
     patches.add_argument("--style-only", action="store_true", help="checkpatch only")
     patches.set_defaults(run=_patches)
+    mutants = verbs.add_parser(
+        "mutants", help="whether the tests notice defects that are put into the kernel")
+    mutants.add_argument("--only", type=_numbers, metavar="LIST",
+                         help="these defects, by their numbers in mutants.toml")
+    mutants.set_defaults(run=_mutants)
     deb = verbs.add_parser("deb", help="Debian packages of a shielded kernel")
     deb.add_argument("--config", type=Path, metavar="FILE",
                      help="configuration to start from (the running kernel's)")

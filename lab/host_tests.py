@@ -9,8 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.kernels import locked, patched_tree
-from lab.paths import BUILD, REPO
+from lab import patchset
+from lab.errors import LabError
+from lab.kernels import locked, patched_tree, stock_tree
+from lab.paths import BUILD, MUTANTS, REPO
 from lab.progress import Progress
 from lab.tools import meson_ready
 from lab.verdict import Verdict
@@ -98,6 +100,17 @@ def _model() -> Verdict:
     return _settle(verdict, passed, failed)
 
 
+def _defects() -> Verdict:
+    """``lab mutants`` takes too long to run here; at least its patch must not go stale."""
+    verdict = Verdict("the defects of lab mutants fit the kernel")
+    try:
+        patchset.compute(stock_tree(Progress()), patchset.Patchset(on_top=(MUTANTS,)))
+        verdict.passed = 1
+    except LabError as error:
+        verdict.fail(str(error))
+    return verdict
+
+
 _MESON_COUNT = re.compile(r"^(Ok|Fail|Timeout|Unexpected Pass|Expected Fail): +(\d+)",
                           re.MULTILINE)
 
@@ -143,6 +156,7 @@ def _all() -> list[HostTest]:
     ]
     if (REPO / "kernel" / "tests" / "Makefile").exists():
         tests.append(HostTest("timer queue in user space", _queue))
+    tests.append(HostTest("the defects of lab mutants fit the kernel", _defects))
     if (REPO / "kernel" / "tests" / "model").is_dir():
         tests.append(HostTest("model of the hand-over", _model))
     if (REPO / "clockfix" / "meson.build").exists():

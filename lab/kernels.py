@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lab import kconfig, patchset
 from lab.errors import LabError
-from lab.paths import CONFIGS, KERNEL_BUILDS, LOGS
+from lab.paths import CONFIGS, KERNEL_BUILDS, LOGS, MUTANTS
 from lab.progress import Progress
 from lab.tools import CROSS, require
 
@@ -23,6 +23,8 @@ FLAVOURS = ("rt", "preempt")
 VARIANTS = ("stock", "shielded", "debug")
 FEATURES = ("network", "kvm")
 """What a kernel may have on top, as the last word of its name: fragments of the same names."""
+DEFECTS = "mutants"
+"""Stands there for no fragment, but for the source: with the defects that tests have to notice."""
 TARGET = {"x86_64": "bzImage", "arm64": "Image"}
 IMAGE = {"x86_64": "arch/x86/boot/bzImage", "arm64": "arch/arm64/boot/Image"}
 OBJECTS = {"x86_64": 1290, "arm64": 1240}
@@ -46,7 +48,7 @@ class Kernel:
             ("architecture", arch, ARCHES),
             ("flavour", flavour, FLAVOURS),
             ("variant", variant, VARIANTS),
-            ("feature", feature, ("", *FEATURES)),
+            ("feature", feature, ("", *FEATURES, DEFECTS)),
         ):
             if value not in allowed:
                 raise LabError(
@@ -81,7 +83,7 @@ class Kernel:
             names.append("shielded")
         if self.variant == "debug":
             names.append("debug")
-        if self.feature:
+        if self.feature in FEATURES:
             names.append(self.feature)
         return [CONFIGS / n for n in names]
 
@@ -148,7 +150,7 @@ def stock_tree(progress: Progress) -> Path:
         if mark.exists() and mark.read_text() == stamp:
             return tree
         progress.step(f"unpacking {origin}")
-        for stale in (tree, KERNEL_BUILDS / "src-timershield"):
+        for stale in (tree, KERNEL_BUILDS / "src-timershield", KERNEL_BUILDS / "src-mutants"):
             shutil.rmtree(stale, ignore_errors=True)
         temporary = KERNEL_BUILDS / "src-stock.new"
         shutil.rmtree(temporary, ignore_errors=True)
@@ -176,16 +178,27 @@ def link_copy(stock: Path, tree: Path, progress: Progress) -> None:
     temporary.rename(tree)
 
 
-def patched_tree(progress: Progress) -> Path:
-    """The source tree with src/ and patches/ on it, brought up to date file by file."""
+def _synced_tree(name: str, wanted: patchset.Patchset, progress: Progress) -> Path:
     stock = stock_tree(progress)
-    tree = KERNEL_BUILDS / "src-timershield"
+    tree = KERNEL_BUILDS / name
     with locked("source"):
         link_copy(stock, tree, progress)
-        changed = patchset.sync(stock, tree, patchset.Patchset())
+        changed = patchset.sync(stock, tree, wanted)
         if changed:
             progress.step(f"kernel source brought up to date: {len(changed)} files")
     return tree
+
+
+def patched_tree(progress: Progress) -> Path:
+    """The source tree with src/ and patches/ on it, brought up to date file by file."""
+    return _synced_tree("src-timershield", patchset.Patchset(), progress)
+
+
+def source_tree(kernel: Kernel, progress: Progress) -> Path:
+    """The tree that ``kernel`` is built from."""
+    if kernel.feature == DEFECTS:
+        return _synced_tree("src-mutants", patchset.Patchset(on_top=(MUTANTS,)), progress)
+    return patched_tree(progress) if kernel.patched else stock_tree(progress)
 
 
 def make_command(kernel: Kernel, tree: Path, output: Path) -> list[str]:
@@ -268,7 +281,7 @@ def configure(kernel: Kernel, tree: Path, output: Path) -> list[str]:
 def build(kernel: Kernel, progress: Progress, jobs: int | None = None) -> Path:
     """Build ``kernel`` as far as it is out of date; return its image."""
     require_build_tools(kernel.arch)
-    tree = patched_tree(progress) if kernel.patched else stock_tree(progress)
+    tree = source_tree(kernel, progress)
     with locked(kernel.name):
         output = output_directory(kernel, tree)
         _link(kernel, tree)

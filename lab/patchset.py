@@ -33,6 +33,9 @@ class Patchset:
     patches: Path = PATCHES
     limit: int | None = None
     """Only so many patches, from the first on."""
+    on_top: tuple[Path, ...] = ()
+    """Patches that change the outcome, new files too. They are no part of the project's kernel:
+    only :func:`compute` and :func:`sync` know them."""
 
     def patch_list(self) -> list[Path]:
         """The patches in the order in which they apply."""
@@ -125,6 +128,24 @@ def _copy_touched(tree: Path, scratch: Path, names: Iterable[str]) -> None:
             shutil.copyfile(source, target)
 
 
+def _apply(tree: Path, scratch: Path, patch: Path) -> list[str]:
+    """Apply a patch to copies in ``scratch`` of what it touches; return the names of that."""
+    names = patched_paths(patch)
+    _copy_touched(tree, scratch, names)
+    output = _run_patch(scratch, patch)
+    if output is not None:
+        raise LabError(str(Failure(patch, _failed_files(output, patch), output)))
+    return names
+
+
+def _apply_on_top(tree: Path, result: Contents, scratch: Path, patch: Path) -> None:
+    """Apply a patch to ``result``, or to what the tree has."""
+    for path in set(patched_paths(patch)) & set(result.files):
+        write_file(scratch / path, result.files[path])
+    for path in _apply(tree, scratch, patch):
+        result.files[path] = (scratch / path).read_bytes()
+
+
 def compute(tree: Path, patchset: Patchset) -> Contents:
     """Work out the contents of all files that the patch set adds to or changes in ``tree``.
 
@@ -138,19 +159,16 @@ def compute(tree: Path, patchset: Patchset) -> Contents:
         scratch = Path(name)
         touched: set[str] = set()
         for patch in patchset.patch_list():
-            names = patched_paths(patch)
-            touched.update(names)
-            _copy_touched(tree, scratch, names)
-            output = _run_patch(scratch, patch)
-            if output is not None:
-                raise LabError(str(Failure(patch, _failed_files(output, patch), output)))
+            touched.update(_apply(tree, scratch, patch))
         for path in sorted(touched):
             if (scratch / path).is_file():
                 result.files[path] = (scratch / path).read_bytes()
-    for path in patchset.new_file_list():
-        if path in result.files:
-            raise LabError(f"{path} is in kernel/src and changed by a patch: it must be one")
-        result.files[path] = (patchset.new_files / path).read_bytes()
+        for path in patchset.new_file_list():
+            if path in result.files:
+                raise LabError(f"{path} is in kernel/src and changed by a patch: it must be one")
+            result.files[path] = (patchset.new_files / path).read_bytes()
+        for patch in patchset.on_top:
+            _apply_on_top(tree, result, scratch, patch)
     return result
 
 

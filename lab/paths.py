@@ -10,6 +10,7 @@ PATCHES = KERNEL / "patches" / "6.12"
 NEW_FILES = KERNEL / "src"
 CONFIGS = KERNEL / "configs"
 GUEST = REPO / "lab" / "guest"
+MUTANTS = GUEST / "tests" / "mutants.patch"
 
 BUILD = Path(os.environ.get("BUILD", REPO / "build")).resolve()
 KERNEL_BUILDS = BUILD / "kernel"

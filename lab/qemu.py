@@ -236,14 +236,17 @@ def run_commands(
     machine: Machine,
     timeout: float,
     on_outcome: Callable[[Outcome], None] | None = None,
+    patience: float | None = None,
 ) -> Run:
     """Boot ``initrd``, whose init talks the lab's protocol, and collect what it sends.
 
     ``timeout`` is the most guest time, in seconds, that one of its commands may take; a guest
-    that says nothing for much longer hangs. One that hangs, panics, leaves early or whose kernel
-    reports something gives a run with a ``failure``.
+    that says nothing for much longer, or for ``patience`` seconds of the host, hangs. One that
+    hangs, panics, leaves early or whose kernel reports something gives a run with a ``failure``.
     """
     require_qemu(kernel.arch)
+    if patience is None:
+        patience = SILENT_SECONDS + timeout * HOST_SECONDS_PER_GUEST_SECOND
     reported = 0
 
     def report(outcome: Outcome) -> None:
@@ -254,7 +257,7 @@ def run_commands(
 
     start = time.monotonic()
     for boots in range(1, stale_code.BOOTS + 1):
-        run = _run_once(kernel, initrd, machine, timeout, report, reported)
+        run = _run_once(kernel, initrd, machine, patience, report, reported)
         run.boots = boots
         if not (machine.parallel and stale_code.seen(run.reports)
                 and stale_code.possible(version(kernel.arch))):
@@ -267,7 +270,7 @@ def _run_once(
     kernel: Kernel,
     initrd: bytes,
     machine: Machine,
-    timeout: float,
+    patience: float,
     on_outcome: Callable[[Outcome], None],
     reported: int,
 ) -> Run:
@@ -290,7 +293,6 @@ def _run_once(
             "-serial", "chardev:console",
             *_result_port(kernel, files[1]),
         ]
-        patience = SILENT_SECONDS + timeout * HOST_SECONDS_PER_GUEST_SECOND
         watch = _Watch(run, files[0], files[1], on_outcome, reported)
         try:
             with _running(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,

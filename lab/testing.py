@@ -91,19 +91,28 @@ def boots(kernel: Kernel, wanted: list[Suite]) -> list[Boot]:
     return list(groups.values())
 
 
-def _run_boot(boot: Boot) -> list[Verdict]:
+def start(boot: Boot, patience: float | None = None) -> tuple[qemu.Run, dict[int, Suite]]:
+    """Run a boot, and say which of its outcomes belongs to which suite.
+
+    ``patience``: see :func:`lab.qemu.run_commands`.
+    """
     commands, owners = boot.commands()
     out = guests.output(boot.kernel.arch)
     programs = [target for s in boot.suites for target in s.targets]
     initrd = guests.image(out, programs, commands)
     timeout = max(c.timeout for c in commands)
-    run = qemu.run_commands(boot.kernel, initrd, boot.machine(), timeout)
+    return qemu.run_commands(boot.kernel, initrd, boot.machine(), timeout,
+                             patience=patience), owners
+
+
+def _run_boot(boot: Boot) -> list[Verdict]:
+    run, owners = start(boot)
     verdicts = []
     for number, suite in owners.items():
         outcome = run.outcomes[number] if number < len(run.outcomes) else None
         verdict = judge(suite, boot.kernel, outcome)
         if outcome is not None:
-            _keep(boot.kernel, suite, outcome, run.console)
+            keep(KEPT / boot.kernel.name / suite.name, outcome, run.console)
             if verdict.failed:
                 verdict.notes += [f"| {line}" for line in outcome.output.splitlines()[-40:]]
         verdicts.append(verdict)
@@ -119,8 +128,8 @@ def _run_boot(boot: Boot) -> list[Verdict]:
     return [*verdicts, machine]
 
 
-def _keep(kernel: Kernel, suite: Suite, outcome: Outcome, console: str) -> None:
-    directory = KEPT / kernel.name / suite.name
+def keep(directory: Path, outcome: Outcome, console: str) -> None:
+    """Leave there what a suite printed and the files that it made, and nothing else."""
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     (directory / "output.txt").write_text(outcome.output)
@@ -141,7 +150,7 @@ def _guest_verdicts(
             continue
         try:
             kernels.build(kernel, progress)
-            tree = (kernels.patched_tree if kernel.patched else kernels.stock_tree)(progress)
+            tree = kernels.source_tree(kernel, progress)
             guests.build(kernel.arch, ["init", *(t for s in wanted for t in s.targets)], tree)
         except LabError as error:
             verdict = Verdict(f"{kernel.name} build")
