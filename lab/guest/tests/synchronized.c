@@ -108,6 +108,50 @@ static void expired_just_before_and_still_waiting(void)
 }
 
 /*
+ * On an idle CPU nothing is masked. A callback that takes long, as one that sends a
+ * signal does, is not begun when a timer that outranks it is due before it could
+ * end: the runner would be up to 2 us later, as it is on a stock kernel. If both
+ * are due by the time that the interrupt has got going, it does not matter.
+ */
+static u64 lateness_after(const char *api, u64 before)
+{
+	struct scene *scene = new_scene(1);
+
+	scene->owner[0].api = api_find(api);
+	scene->owner[0].offset = 3 * MSEC - before;
+	return lateness(scene);
+}
+
+static void signal_just_before(void)
+{
+	static const char * const signals[] = {
+		"timer_settime_signal", "timer_settime_thread_id", "timerfd",
+	};
+
+	if (kernel_is_rt())
+		skip("threads send signals on PREEMPT_RT");
+	for (unsigned int i = 0; i < ARRAY_SIZE(signals); i++) {
+		u64 reference = UINT64_MAX, worst = 0, late;
+
+		for (u64 before = 7000; before <= 7500; before += 250) {
+			late = lateness_after(signals[i], before);
+			if (late < reference)
+				reference = late;
+		}
+		for (u64 before = 1250; before <= 3500; before += 250) {
+			late = lateness_after(signals[i], before);
+			if (late > worst)
+				worst = late;
+		}
+		note("%s: %llu ns late, %llu ns if long before", signals[i],
+		     (unsigned long long)worst, (unsigned long long)reference);
+		check(worst <= reference + TOLERANCE / 2,
+		      "%s: %llu ns late, %llu ns if long before", signals[i],
+		      (unsigned long long)worst, (unsigned long long)reference);
+	}
+}
+
+/*
  * Three priorities at once: each runs before the next lower one. Passes on
  * stock; fails if serving stops too early and goes on with the lowest.
  */
@@ -139,6 +183,7 @@ int main(int argc, char **argv)
 		TEST(timers_of_all_apis),
 		TEST(unprivileged_sleepers),
 		TEST(expired_just_before_and_still_waiting),
+		TEST(signal_just_before),
 		TEST(each_level_before_the_next_lower_one),
 	};
 

@@ -76,25 +76,42 @@ static struct hrtimer *hrtimer_shield_first_at(struct hrtimer_cpu_base *cpu_base
  *
  * @unwatched: how many more timers may be served before the next look. None is
  * expected to take longer than SHIELD_CALLBACK_NS, so with the first higher one
- * still some of these away, as many can do without.
+ * still some of these away, as many can do without. The first of all is served
+ * without a look if it wakes a sleeper, which is short.
  */
 #define SHIELD_CALLBACK_NS	8192
 #define SHIELD_UNWATCHED_MAX	16
+/* About what it takes to send a signal, the longest of the callbacks in hard interrupts */
+#define SHIELD_SIGNAL_NS	4096
 
 static noinline struct hrtimer *
-hrtimer_shield_overtaker(struct hrtimer_cpu_base *cpu_base, u8 level, unsigned int *unwatched)
+hrtimer_shield_overtaker(struct hrtimer_cpu_base *cpu_base, const struct hrtimer *timer,
+			 unsigned int *unwatched)
 {
-	struct hrtimer *timer;
+	struct hrtimer *higher;
 	ktime_t expires, left;
 
-	timer = hrtimer_shield_first_at(cpu_base, level + 1, &expires);
+	higher = hrtimer_shield_first_at(cpu_base, timer->level + 1, &expires);
 	left = ktime_sub(expires, ktime_get());
+	/* What takes longer than to wait for the higher one is not begun before it. */
+	if (left > 0 && left < SHIELD_SIGNAL_NS && timer->owner == TIMERSHIELD_OWNER_TASKS) {
+		do
+			cpu_relax();
+		while (ktime_get() < expires);
+		left = 0;
+	}
 	if (left <= 0) {
 		*unwatched = 0;
-		return timer;
+		return higher;
 	}
 	*unwatched = min_t(u64, left / SHIELD_CALLBACK_NS, SHIELD_UNWATCHED_MAX);
 	return NULL;
+}
+
+/* Of those that are slow the first, @busy says so, is not served without a look, either. */
+static inline bool hrtimer_shield_is_slow(const struct hrtimer *timer, u8 busy)
+{
+	return timer->owner == TIMERSHIELD_OWNER_TASKS && busy == TIMERSHIELD_LEVEL_NONE;
 }
 
 /* A timer is about to be served. Had it been held back? */
@@ -149,10 +166,11 @@ static __always_inline void __hrtimer_shield_run_queues(struct hrtimer_cpu_base 
 		u8 level = timer->level;
 
 		ceiling = level;
-		if (level < TIMERSHIELD_LEVEL_CRITICAL && !unwatched--) {
+		if (level < TIMERSHIELD_LEVEL_CRITICAL &&
+		    (!unwatched-- || hrtimer_shield_is_slow(timer, busy))) {
 			struct hrtimer *higher;
 
-			higher = hrtimer_shield_overtaker(cpu_base, level, &unwatched);
+			higher = hrtimer_shield_overtaker(cpu_base, timer, &unwatched);
 			if (higher) {
 				timer = higher;
 				level = timer->level;
