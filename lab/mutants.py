@@ -6,7 +6,6 @@ A scratch copy of the patched kernel has all defects in it, one of which the boo
 that fails in this kernel without any defect says nothing, so these run first.
 """
 
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -74,11 +73,7 @@ def _mutant(entry: dict[str, Any], path: Path) -> Mutant:
 
 def load(path: Path = TABLE) -> list[Mutant]:
     """Read and check the table."""
-    try:
-        data = tomllib.loads(path.read_text())
-    except tomllib.TOMLDecodeError as error:
-        raise LabError(f"{path}: {error}") from None
-    mutants = [_mutant(entry, path) for entry in data.get("mutant", [])]
+    mutants = [_mutant(entry, path) for entry in suites.entries(path, "mutant")]
     numbers = [m.number for m in mutants]
     if len(set(numbers)) < len(numbers):
         raise LabError(f"{path}: two mutants have the same number")

@@ -107,15 +107,20 @@ class Suites:
                 and (not patterns or any(s.matches(p) for p in patterns))]
 
 
+def entries(path: Path, name: str) -> list[dict[str, Any]]:
+    """All ``[[name]]`` of a TOML file."""
+    try:
+        found: list[dict[str, Any]] = tomllib.loads(path.read_text()).get(name, [])
+    except tomllib.TOMLDecodeError as error:
+        raise LabError(f"{path}: {error}") from None
+    return found
+
+
 def load(path: Path = TABLE) -> Suites:
     """Read and check the table; an absent one is empty."""
     if not path.exists():
         return Suites()
-    try:
-        data = tomllib.loads(path.read_text())
-    except tomllib.TOMLDecodeError as error:
-        raise LabError(f"{path}: {error}") from None
-    suites = [_suite(entry, path) for entry in data.get("suite", [])]
+    suites = [_suite(entry, path) for entry in entries(path, "suite")]
     names = [s.name for s in suites]
     for name in names:
         if names.count(name) > 1:
