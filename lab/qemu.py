@@ -20,7 +20,7 @@ from lab import console as console_text
 from lab import stale_code
 from lab.errors import LabError
 from lab.kernels import Kernel
-from lab.protocol import Decoder, Outcome, ProtocolError, Transcript
+from lab.protocol import Decoder, Outcome, ProtocolError, Transcript, Type
 from lab.tools import require
 
 PROGRAM = {"x86_64": "qemu-system-x86_64", "arm64": "qemu-system-aarch64"}
@@ -166,6 +166,8 @@ class Run:
     host_seconds: float = 0.0
     boots: int = 1
     """More than one: the emulator was at fault before, see :mod:`lab.stale_code`."""
+    stopped: bool = False
+    """It would have gone on: the user has had enough."""
     reports: list[str] = field(default_factory=list)
 
     @property
@@ -201,13 +203,15 @@ class _Watch:
     """Follows a guest while it runs."""
 
     def __init__(self, run: Run, console: Path, results: Path,
-                 on_outcome: Callable[[Outcome], None], reported: int) -> None:
+                 on_outcome: Callable[[Outcome], None], reported: int,
+                 on_output: Callable[[bytes], None] | None) -> None:
         self._run = run
         self._console = _Tail(console)
         self._results = _Tail(results)
         self._decoder = Decoder()
         self._on_outcome = on_outcome
         self._reported = reported
+        self._on_output = on_output
 
     def look(self) -> bool:
         """Take in what is new; return whether there was something."""
@@ -216,6 +220,8 @@ class _Watch:
         data = self._results.read()
         for frame in self._decoder.feed(data):
             self._run.transcript.add(frame)
+            if frame.type is Type.OUTPUT and self._on_output is not None:
+                self._on_output(frame.payload)
         self._report()
         return bool(text or data)
 
@@ -237,12 +243,14 @@ def run_commands(
     timeout: float,
     on_outcome: Callable[[Outcome], None] | None = None,
     patience: float | None = None,
+    on_output: Callable[[bytes], None] | None = None,
 ) -> Run:
     """Boot ``initrd``, whose init talks the lab's protocol, and collect what it sends.
 
     ``timeout`` is the most guest time, in seconds, that one of its commands may take; a guest
     that says nothing for much longer, or for ``patience`` seconds of the host, hangs. One that
     hangs, panics, leaves early or whose kernel reports something gives a run with a ``failure``.
+    ``on_output`` gets what commands print when it arrives.
     """
     require_qemu(kernel.arch)
     if patience is None:
@@ -257,7 +265,7 @@ def run_commands(
 
     start = time.monotonic()
     for boots in range(1, stale_code.BOOTS + 1):
-        run = _run_once(kernel, initrd, machine, patience, report, reported)
+        run = _run_once(kernel, initrd, machine, patience, report, reported, on_output)
         run.boots = boots
         if not (machine.parallel and stale_code.seen(run.reports)
                 and stale_code.possible(version(kernel.arch))):
@@ -273,6 +281,7 @@ def _run_once(
     patience: float,
     on_outcome: Callable[[Outcome], None],
     reported: int,
+    on_output: Callable[[bytes], None] | None,
 ) -> Run:
     """One boot; what is told of the first ``reported`` commands was told before."""
     run = Run(kernel, Transcript(), "")
@@ -293,7 +302,7 @@ def _run_once(
             "-serial", "chardev:console",
             *_result_port(kernel, files[1]),
         ]
-        watch = _Watch(run, files[0], files[1], on_outcome, reported)
+        watch = _Watch(run, files[0], files[1], on_outcome, reported, on_output)
         try:
             with _running(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE) as process:
@@ -312,7 +321,7 @@ def _follow(process: subprocess.Popen[bytes], watch: _Watch, run: Run, patience:
         if watch.look():
             heard = time.monotonic()
         if _stop.is_set():
-            run.failure = "stopped"
+            run.failure, run.stopped = "stopped", True
             return
         if time.monotonic() > heard + patience:
             run.failure = f"the guest hangs: nothing was heard of it for {patience:.0f} s"

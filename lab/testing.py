@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lab import guests, host_tests, kernels, matrix, qemu, self_test, suites
+from lab import guests, host_tests, kernels, matrix, qemu, self_test, soak, suites
 from lab.errors import LabError
 from lab.kernels import Kernel
 from lab.paths import BUILD
@@ -54,6 +54,8 @@ class Boot:
 
     kernel: Kernel
     suites: list[Suite]
+    soak: int = 0
+    """Seconds of guest time that its only suite goes on for; 0: it ends by itself."""
 
     def machine(self) -> qemu.Machine:
         first = self.suites[0]
@@ -83,18 +85,19 @@ def _command(suite: Suite) -> guests.Command:
     return guests.Command((f"/bin/{program}", *suite.args), suite.timeout)
 
 
-def boots(kernel: Kernel, wanted: list[Suite]) -> list[Boot]:
-    """Group suites by the machine that they need."""
+def boots(kernel: Kernel, wanted: list[Suite], seconds: int = 0) -> list[Boot]:
+    """Group suites by the machine that they need. ``seconds``: what they soak for, if they do."""
     groups: dict[tuple[object, ...], Boot] = {}
     for suite in wanted:
-        groups.setdefault(suite.boot_key(), Boot(kernel, [])).suites.append(suite)
+        groups.setdefault(suite.boot_key(), Boot(kernel, [], seconds)).suites.append(suite)
     return list(groups.values())
 
 
-def start(boot: Boot, patience: float | None = None) -> tuple[qemu.Run, dict[int, Suite]]:
+def start(boot: Boot, patience: float | None = None,
+          on_output: Callable[[bytes], None] | None = None) -> tuple[qemu.Run, dict[int, Suite]]:
     """Run a boot, and say which of its outcomes belongs to which suite.
 
-    ``patience``: see :func:`lab.qemu.run_commands`.
+    ``patience``, ``on_output``: see :func:`lab.qemu.run_commands`.
     """
     commands, owners = boot.commands()
     out = guests.output(boot.kernel.arch)
@@ -102,11 +105,22 @@ def start(boot: Boot, patience: float | None = None) -> tuple[qemu.Run, dict[int
     initrd = guests.image(out, programs, commands)
     timeout = max(c.timeout for c in commands)
     return qemu.run_commands(boot.kernel, initrd, boot.machine(), timeout,
-                             patience=patience), owners
+                             patience=patience, on_output=on_output), owners
 
 
-def _run_boot(boot: Boot) -> list[Verdict]:
-    run, owners = start(boot)
+def _run_boot(progress: Progress, boot: Boot) -> list[Verdict]:
+    if not boot.soak:
+        return _verdicts(boot, *start(boot))
+    title = f"{boot.kernel.name} {boot.suites[0].name}"
+    with progress.bar(title, boot.soak) as bar:
+        how_far = soak.HowFar(bar)
+        run, owners = start(boot, soak.PATIENCE, how_far.hear)
+    if run.stopped:
+        progress.step(f"{title}: stopped; {how_far.until_then(run.reports)}")
+    return _verdicts(boot, run, owners)
+
+
+def _verdicts(boot: Boot, run: qemu.Run, owners: dict[int, Suite]) -> list[Verdict]:
     verdicts = []
     for number, suite in owners.items():
         outcome = run.outcomes[number] if number < len(run.outcomes) else None
@@ -139,12 +153,12 @@ def keep(directory: Path, outcome: Outcome, console: str) -> None:
 
 
 def _guest_verdicts(
-    progress: Progress, chosen: list[Kernel], table: Suites, patterns: list[str],
+    progress: Progress, chosen: list[Kernel], table: Suites, selection: Selection,
     count: Callable[[Verdict], None],
 ) -> None:
     planned: list[Boot] = []
     for kernel in chosen:
-        wanted = table.for_kernel(kernel, patterns)
+        wanted = table.for_kernel(kernel, selection.suites)
         if not wanted:
             progress.step(f"{kernel.name}: no suite is meant for it")
             continue
@@ -157,8 +171,8 @@ def _guest_verdicts(
             verdict.fail(str(error))
             count(verdict)
             continue
-        planned += boots(kernel, wanted)
-    if planned and not patterns:
+        planned += boots(kernel, wanted, selection.soak)
+    if planned and not selection.suites:
         with progress.bar("guests that go wrong on purpose", None):
             for verdict in self_test.run(planned[0].kernel):
                 count(verdict)
@@ -169,7 +183,7 @@ def _boot_all(progress: Progress, planned: list[Boot], count: Callable[[Verdict]
     with progress.bar("guest tests", len(planned)) as bar, ThreadPoolExecutor(
         qemu.default_jobs()
     ) as pool:
-        futures = [pool.submit(_run_boot, boot) for boot in planned]
+        futures = [pool.submit(_run_boot, progress, boot) for boot in planned]
         try:
             for future in futures:
                 for verdict in future.result():
@@ -208,6 +222,6 @@ def run(progress: Progress, selection: Selection) -> int:
                 verdict = test.run()
             count(verdict)
     if selection.guests:
-        _guest_verdicts(progress, chosen, table, selection.suites, count)
+        _guest_verdicts(progress, chosen, table, selection, count)
     print(f"{totals.passed} passed, {totals.failed} failed", flush=True)
     return 1 if totals.failed or not totals.passed else 0

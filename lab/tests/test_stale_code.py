@@ -63,7 +63,7 @@ def test_a_command_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
     starts: list[int] = []
 
     def once(kernel: Kernel, initrd: bytes, machine: qemu.Machine, timeout: float,
-             report: Callable[[Outcome], None], before: int) -> qemu.Run:
+             report: Callable[[Outcome], None], before: int, _: object) -> qemu.Run:
         starts.append(before)
         if not before:
             report(Outcome("first"))

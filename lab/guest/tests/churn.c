@@ -40,7 +40,7 @@ static struct {
 	unsigned int workers;
 	unsigned int progress;
 	u64 seed;
-} options = { .seconds = 5, .seed = 1 };
+} options = { .seconds = 5, .progress = 10, .seed = 1 };
 
 static struct churn *churn;
 
@@ -138,10 +138,32 @@ static void look_for_overdue(void)
 	}
 }
 
+static unsigned int faults(void)
+{
+	unsigned int sum = 0;
+
+	for (unsigned int i = 0; i < churn->count; i++)
+		for (enum fault fault = 0; fault < FAULTS; fault++)
+			sum += churn->workers[i].faults[fault];
+	return sum;
+}
+
+/* lab/soak.py reads these lines. */
+static void tell_progress(u64 time)
+{
+	u64 seconds = time / SEC;
+
+	if (seconds > options.seconds)
+		seconds = options.seconds;
+	dprintf(STDOUT_FILENO, "# %llu of %u s: %llu timers armed, %u faults\n",
+		(unsigned long long)seconds, options.seconds,
+		(unsigned long long)total(offsetof(struct worker, armed)), faults());
+}
+
 static void churn_for(u64 duration)
 {
-	u64 end = now() + duration;
-	u64 next_progress = now() + options.progress * SEC;
+	u64 start = now(), end = start + duration;
+	u64 next_progress = start + options.progress * SEC;
 
 	while (now() < end) {
 		sleep_for(EPOCH);
@@ -151,9 +173,7 @@ static void churn_for(u64 duration)
 		__atomic_store_n(&churn->pause, 0, __ATOMIC_RELEASE);
 		if (options.progress && now() >= next_progress) {
 			next_progress += options.progress * SEC;
-			dprintf(STDOUT_FILENO, "# %llu s left, %llu timers\n",
-				(unsigned long long)(now() < end ? (end - now()) / SEC : 0),
-				(unsigned long long)total(offsetof(struct worker, armed)));
+			tell_progress(now() - start);
 		}
 	}
 }
@@ -238,7 +258,7 @@ static void usage(const char *name, int status)
 		"  --seconds S   churn for S seconds (5)\n"
 		"  --seed N      of all that is random (1)\n"
 		"  --workers N   1 to %d (30; 16 on a debug kernel)\n"
-		"  --progress S  say every S seconds how far it is (never)\n",
+		"  --progress S  say every S seconds how far it is (10; 0: never)\n",
 		name, MAX_WORKERS);
 	exit(status);
 }
@@ -282,7 +302,7 @@ static void read_options(int argc, char **argv)
 			options.workers = number(argv[0], optarg, 1, MAX_WORKERS);
 			break;
 		case 'p':
-			options.progress = number(argv[0], optarg, 1, 1000000);
+			options.progress = number(argv[0], optarg, 0, 1000000);
 			break;
 		default:
 			usage(argv[0], option == 'h' ? 0 : 2);
