@@ -3,8 +3,11 @@
 #include "churn.h"
 #include "task.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 /* splitmix64: every seed gives a good sequence. */
 static u64 next_random(u64 *state)
@@ -41,6 +44,37 @@ u64 pick_delay(u64 *random)
 bool churn_stopped(const struct churn *churn)
 {
 	return __atomic_load_n(&churn->stop, __ATOMIC_ACQUIRE);
+}
+
+void read_idle_times(struct idle_times *times)
+{
+	FILE *file = fopen("/proc/stat", "re");
+	u64 tick = SEC / (u64)sysconf(_SC_CLK_TCK);
+	unsigned long long idle, iowait;
+	char line[256];
+	int cpu;
+
+	require(file, "/proc/stat: %s", strerror(errno));
+	for (cpu = 0; cpu < MAX_CPUS; cpu++)
+		times->cpus[cpu] = CPU_IS_OFFLINE;
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, "cpu%d %*u %*u %*u %llu %llu", &cpu, &idle, &iowait) == 3 &&
+		    cpu < MAX_CPUS)
+			times->cpus[cpu] = (idle + iowait) * tick;
+	fclose(file);
+}
+
+u64 least_idle(const struct idle_times *before, const struct idle_times *after)
+{
+	u64 least = UINT64_MAX;
+
+	for (int cpu = 0; cpu < MAX_CPUS; cpu++) {
+		u64 from = before->cpus[cpu], to = after->cpus[cpu];
+
+		if (from != CPU_IS_OFFLINE && to != CPU_IS_OFFLINE && to - from < least)
+			least = to - from;
+	}
+	return least;
 }
 
 void blame(struct worker *worker, enum fault fault, const char *format, ...)

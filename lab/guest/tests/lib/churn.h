@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #define MAX_WORKERS 96
+#define MAX_CPUS 16
 
 /* What a worker may be found guilty of. */
 enum fault {
@@ -59,6 +60,18 @@ u64 pick_between(u64 *random, u64 low, u64 high);
 u64 pick_delay(u64 *random);
 
 bool churn_stopped(const struct churn *churn);
+
+/* How long each CPU has been idle, ns; CPU_IS_OFFLINE where there is none. */
+struct idle_times {
+	u64 cpus[MAX_CPUS];
+};
+
+#define CPU_IS_OFFLINE UINT64_MAX
+
+void read_idle_times(struct idle_times *times);
+
+/* How long the busiest of the CPUs that are online before and after was idle, ns. */
+u64 least_idle(const struct idle_times *before, const struct idle_times *after);
 
 void blame(struct worker *worker, enum fault fault, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

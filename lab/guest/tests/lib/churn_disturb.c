@@ -86,7 +86,7 @@ static void rest(struct disturber *disturber, u64 duration)
 {
 	sleep_for(duration * slowness());
 	while (__atomic_load_n(&disturber->churn->pause, __ATOMIC_ACQUIRE))
-		sleep_for(2 * MSEC);
+		sleep_for(2 * MSEC * slowness());
 }
 
 void disturb_by_load(void *argument)
