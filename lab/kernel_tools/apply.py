@@ -20,7 +20,8 @@ A tree that has everything already is left alone, with exit status 0.
 EPILOG = """\
 With --git the tree must be a clean git work tree. The new files become one commit, every
 patch another, and the tag timershield-base marks where they begin. Change, amend, reorder or
-add commits there, then run kernel/refresh to write them back.
+add commits there, then run kernel/refresh to write them back. The line "Patch-file:" at the
+end of a commit's message is the name that its patch keeps.
 """
 
 

@@ -11,8 +11,7 @@ from lab.tools import require
 BASE_TAG = "timershield-base"
 """In a tree prepared by ``kernel/apply --git``: the commit before the first patch."""
 TRAILER = "Patch-file: "
-"""Last line of a commit's message: which patch it becomes."""
-DATE = "2026-01-01T00:00:00+0000"
+"""In a commit's message: the file name of the patch that it becomes."""
 
 
 def git(tree: Path, *arguments: str, text: str | None = None,

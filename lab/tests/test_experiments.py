@@ -13,7 +13,7 @@ from lab.experiments import (
     response_claims,
     switch_section,
 )
-from lab.paths import NEW_FILES
+from lab.paths import NEW_FILES, PATCHES
 from lab.results import Store, write_meta
 
 STOCK, SHIELDED = "x86_64-rt-stock", "x86_64-rt-shielded"
@@ -62,6 +62,8 @@ def test_every_patch_and_new_file_belongs_to_something() -> None:
     sources = {str(p.relative_to(NEW_FILES))
                for p in NEW_FILES.rglob("*.c")}
     assert {object_sizes._object_of(s) for s in sources} <= owners.keys()
+    for patch in PATCHES.glob("*.patch"):
+        assert sum(bool(p.search(patch.name)) for p in object_sizes.FEATURES.values()) == 1
 
 
 def test_what_both_change_counts_in_full(tmp_path: Path) -> None:

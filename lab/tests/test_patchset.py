@@ -143,16 +143,100 @@ def test_sync_takes_back_what_a_dropped_patch_did(
     assert "sched_hook" in (copy / "kernel/sched/core.c").read_text()
 
 
-def test_git_round_trip_changes_nothing_twice(tree: Path, patches: Patchset) -> None:
+def commit_edit(tree: Path, file: str, before: str, after: str, *arguments: str) -> None:
+    path = tree / file
+    assert before in path.read_text()
+    path.write_text(path.read_text().replace(before, after))
+    git.git(tree, "commit", "-q", "-a", *arguments, environment=git.identity(tree))
+
+
+def rebase(tree: Path, editor: str) -> None:
+    """Rebase what kernel/apply committed, with ``editor`` for the list of what to do."""
+    git.git(tree, "rebase", "-q", "-i", "--autosquash", git.BASE_TAG,
+            environment={**git.identity(tree), "GIT_SEQUENCE_EDITOR": editor})
+
+
+@pytest.fixture
+def applied(tree: Path, patches: Patchset) -> Path:
+    """A git tree with the patches, the second of which has a number of the shielded CPUs."""
+    (patches.patches / "0002-change-the-scheduler.patch").rename(
+        patches.patches / "0050-another-name.patch")
     commit_everything(tree)
     do_apply(tree, patches, git=True)
-    refresh.refresh_git(tree, git.BASE_TAG, patches)
-    first = snapshot(patches.patches)
-    refresh.refresh_git(tree, git.BASE_TAG, patches)
-    assert snapshot(patches.patches) == first
-    assert list(first) == ["0001-change-a-line.patch", "0002-change-the-scheduler.patch"]
-    assert (patches.new_files / "lib/queue.c").read_text() == "int queue;\n"
-    assert "Because." in first["0001-change-a-line.patch"].decode()
+    return tree
+
+
+def test_refresh_without_an_edit_changes_no_byte(applied: Path, patches: Patchset) -> None:
+    before = snapshot(patches.patches.parent)
+    assert refresh.refresh_git(applied, git.BASE_TAG, patches) == (2, 1)
+    assert snapshot(patches.patches.parent) == before
+
+
+def test_an_amended_commit_keeps_its_name(applied: Path, patches: Patchset) -> None:
+    before = snapshot(patches.patches)
+    commit_edit(applied, "kernel/time/hrtimer.c", "line_12_patched", "line_12_better",
+                "--fixup=HEAD~1")
+    with pytest.raises(LabError, match=r"commit 'fixup! .*': first git rebase -i --autosquash"):
+        refresh.refresh_git(applied, git.BASE_TAG, patches)
+    rebase(applied, "true")
+    refresh.refresh_git(applied, git.BASE_TAG, patches)
+    after = snapshot(patches.patches)
+    assert list(after) == list(before) == ["0001-change-a-line.patch", "0050-another-name.patch"]
+    changed = after["0001-change-a-line.patch"].decode()
+    assert "+int line_12_better;" in changed
+    assert git.TRAILER not in changed
+    assert after["0050-another-name.patch"] == before["0050-another-name.patch"]
+
+
+def test_a_new_commit_gets_the_next_free_number(applied: Path, patches: Patchset) -> None:
+    before = snapshot(patches.patches)
+    commit_edit(applied, "kernel/time/hrtimer.c", "line_30", "line_30_patched",
+                "-m", "timershield: one more")
+    refresh.refresh_git(applied, git.BASE_TAG, patches)
+    after = snapshot(patches.patches)
+    assert list(after) == ["0001-change-a-line.patch", "0002-one-more.patch",
+                           "0050-another-name.patch"]
+    assert before.items() <= after.items()
+
+
+def test_patches_that_do_not_fit_by_their_names_are_refused(
+    applied: Path, patches: Patchset
+) -> None:
+    before = snapshot(patches.patches)
+    commit_edit(applied, "kernel/sched/core.c", "sched_hook", "sched_hooked", "-m", "needs 0050")
+    with pytest.raises(LabError, match=r"(?s)do not lead to HEAD.*0002-needs-0050\.patch does not"):
+        refresh.refresh_git(applied, git.BASE_TAG, patches)
+    assert snapshot(patches.patches) == before
+
+
+def test_names_out_of_order_are_refused(applied: Path, patches: Patchset) -> None:
+    before = snapshot(patches.patches)
+    rebase(applied, "sed -i '2{h;d};3G'")
+    with pytest.raises(LabError, match=r"0001-\S+ comes after that of 0050-"):
+        refresh.refresh_git(applied, git.BASE_TAG, patches)
+    assert snapshot(patches.patches) == before
+
+
+@pytest.mark.parametrize(("line", "complaint"), [
+    ("0050-another-name.patch", "two commits say"),
+    ("../0060-x.patch", "must look like"),
+])
+def test_bad_names_are_refused(
+    applied: Path, patches: Patchset, line: str, complaint: str
+) -> None:
+    commit_edit(applied, "kernel/sched/core.c", "sched_9", "sched_nine",
+                "-m", f"x\n\n{git.TRAILER}{line}")
+    with pytest.raises(LabError, match=complaint):
+        refresh.refresh_git(applied, git.BASE_TAG, patches)
+
+
+def test_an_empty_series_is_refused(applied: Path, patches: Patchset) -> None:
+    before = snapshot(patches.patches.parent)
+    with pytest.raises(LabError, match="has no patch after HEAD"):
+        refresh.refresh_git(applied, "HEAD", patches)
+    with pytest.raises(LabError, match="has no new file after HEAD~2"):
+        refresh.refresh_git(applied, "HEAD~2", patches)
+    assert snapshot(patches.patches.parent) == before
 
 
 def test_refresh_takes_edits_from_commits(tree: Path, patches: Patchset) -> None:
