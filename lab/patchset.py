@@ -216,13 +216,31 @@ def write_file(target: Path, data: bytes, mode: int = 0o644) -> None:
     """Replace ``target`` at once; hard links to its former contents stay what they were."""
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(target.name + ".timershield-new")
-    temporary.write_bytes(data)
-    temporary.chmod(mode)
-    os.replace(temporary, target)
+    try:
+        temporary.write_bytes(data)
+        temporary.chmod(mode)
+        os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def _mode(path: Path) -> int:
     return path.stat().st_mode & 0o7777 if path.exists() else 0o644
+
+
+def _put_back(undo: list[tuple[Path, bytes | None]]) -> list[str]:
+    """Give files their former contents, or none; return what went wrong, file by file."""
+    lost = []
+    for target, before in reversed(undo):
+        try:
+            if before is None:
+                target.unlink(missing_ok=True)
+            else:
+                write_file(target, before, _mode(target))
+        except OSError as error:
+            lost.append(f"{target}: {error.strerror}")
+    return lost
 
 
 def write_all(tree: Path, contents: Contents) -> list[str]:
@@ -235,15 +253,16 @@ def write_all(tree: Path, contents: Contents) -> list[str]:
             before = target.read_bytes() if target.is_file() else None
             if before == data:
                 continue
-            undo.append((target, before))
             write_file(target, data, _mode(target))
+            undo.append((target, before))
             written.append(path)
-    except BaseException:
-        for target, before in reversed(undo):
-            if before is None:
-                target.unlink(missing_ok=True)
-            else:
-                write_file(target, before, _mode(target))
+    except BaseException as error:
+        lost = _put_back(undo)
+        if lost:
+            raise LabError("\n".join([
+                f"{tree}: {error or type(error).__name__}; these files could not be put back:",
+                *lost,
+            ])) from error
         raise
     return written
 

@@ -31,9 +31,11 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("tree", type=Path, help="the Linux tree")
-    parser.add_argument("--git", action="store_true", help="one commit for each patch")
-    parser.add_argument("--check", action="store_true", help="only say whether everything fits")
-    parser.add_argument("--reverse", action="store_true", help="take everything off again")
+    parser.add_argument("--check", action="store_true",
+                        help="only say whether everything fits, or with --reverse comes off")
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument("--git", action="store_true", help="one commit for each patch")
+    way.add_argument("--reverse", action="store_true", help="take everything off again")
     return parser
 
 
@@ -66,10 +68,14 @@ def _apply_git(tree: Path, patches: Patchset) -> None:
     print(f"{len(git.commits(tree, base))} commits after the tag {git.BASE_TAG}")
 
 
-def _reverse(tree: Path, patches: Patchset) -> None:
+def _reverse(tree: Path, patches: Patchset, check: bool) -> None:
     if not patchset.is_applied(tree, patches):
         raise LabError(f"{tree}: this TimerShield is not, or not exactly, on that tree")
     restored = patchset.compute_reverse(tree, patches)
+    if check:
+        print(f"{len(patches.patch_list())} patches and {len(patches.new_file_list())} new files "
+              "can be taken off")
+        return
     patchset.write_all(tree, restored)
     for path in patches.new_file_list():
         (tree / path).unlink()
@@ -81,7 +87,7 @@ def run(arguments: argparse.Namespace, patches: Patchset) -> None:
     tree: Path = arguments.tree
     version = patchset.check_linux_tree(tree)
     if arguments.reverse:
-        _reverse(tree, patches)
+        _reverse(tree, patches, arguments.check)
         return
     if patchset.is_applied(tree, patches):
         print(f"{tree}: TimerShield is on it already; nothing to do")
@@ -107,7 +113,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The command."""
     try:
         run(_parser().parse_args(argv), Patchset())
-    except LabError as error:
+    except (LabError, OSError) as error:
         print(f"kernel/apply: {error}", file=sys.stderr)
         return 1
     return 0

@@ -183,16 +183,20 @@ def _replace(patches: Patchset, found: dict[str, str], contents: dict[str, bytes
 
 
 def _diff(path: str, before: bytes, after: bytes) -> str:
-    lines = difflib.unified_diff(
+    hunks = "".join(difflib.unified_diff(
         before.decode().splitlines(keepends=True), after.decode().splitlines(keepends=True),
         f"a/{path}", f"b/{path}",
-    )
-    return f"diff --git a/{path} b/{path}\n" + "".join(lines)
+    ))
+    return f"diff --git a/{path} b/{path}\n{hunks}" if hunks else ""
 
 
 def refresh_plain(tree: Path, pristine: Path, patches: Patchset) -> tuple[int, int]:
     """Take edits of a tree without git; return how many patches and new files changed."""
+    patchset.check_linux_tree(pristine)
     wanted = patchset.compute(pristine, patches).files
+    absent = [p for p in wanted if not (tree / p).is_file()]
+    if absent:
+        raise LabError(f"{tree} has no {absent[0]}: TimerShield is not on it, or not all of it")
     changed = [p for p, data in wanted.items() if (tree / p).read_bytes() != data]
     new = set(patches.new_file_list())
     remade: dict[Path, str] = {}
@@ -207,6 +211,8 @@ def refresh_plain(tree: Path, pristine: Path, patches: Patchset) -> tuple[int, i
             _diff(p, (pristine / p).read_bytes(), (tree / p).read_bytes())
             for p in patchset.patched_paths(owners[0])
         )
+        if not diff:
+            raise LabError(f"{tree}: nothing of {owners[0].name} is on it")
         remade[owners[0]] = patch_file.text(message, diff)
     for patch, text in remade.items():
         patchset.write_file(patch, text.encode())
@@ -231,7 +237,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         else:
             raise LabError(f"{tree} is no git tree: --pristine= must name the same tree "
                            "without TimerShield")
-    except LabError as error:
+    except (LabError, OSError) as error:
         print(f"kernel/refresh: {error}", file=sys.stderr)
         return 1
     return 0

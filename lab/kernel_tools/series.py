@@ -101,13 +101,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         output: Path = arguments.output
+        if output.exists() and not output.is_dir():
+            raise LabError(f"{output} is no directory")
         if output.is_dir() and any(output.iterdir()):
             raise LabError(f"{output} is not empty")
         written = mails(Patchset())
         for name, text in written.items():
             patchset.write_file(output / name, text.encode())
         print(f"{len(written)} files in {output}; on a 6.12 tree: git am {output}/*.patch")
-    except LabError as error:
+    except (LabError, OSError) as error:
         print(f"kernel/series: {error}", file=sys.stderr)
         return 1
     return 0

@@ -2,6 +2,7 @@
 import argparse
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,44 @@ def test_reverse_gives_the_tree_back(tree: Path, patches: Patchset) -> None:
     do_apply(tree, patches)
     do_apply(tree, patches, reverse=True)
     assert snapshot(tree) == before
+
+
+def test_reverse_check_takes_nothing_off(
+    tree: Path, patches: Patchset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    do_apply(tree, patches)
+    before = snapshot(tree)
+    do_apply(tree, patches, reverse=True, check=True)
+    assert "2 patches and 1 new files can be taken off" in capsys.readouterr().out
+    assert snapshot(tree) == before
+
+
+def test_git_does_not_go_with_reverse(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        apply.main([str(tree), "--git", "--reverse"])
+    assert "not allowed with argument" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("main", [apply.main, refresh.main, series.main])
+def test_what_the_system_refuses_is_one_line(
+    main: Callable[[list[str]], int], tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(13, "Permission denied", "x")
+
+    monkeypatch.setattr(patchset, "check_linux_tree", refused)
+    monkeypatch.setattr(patchset, "write_file", refused)
+    assert main([str(tmp_path / "x")]) == 1
+    assert capsys.readouterr().err == (
+        f"kernel/{main.__module__.split('.')[-1]}: [Errno 13] Permission denied: 'x'\n")
+
+
+def test_series_needs_a_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "passwd"
+    file.write_text("root\n")
+    assert series.main([str(file)]) == 1
+    assert capsys.readouterr().err == f"kernel/series: {file} is no directory\n"
 
 
 def test_misfit_names_patch_and_file_and_leaves_the_tree(tree: Path, patches: Patchset) -> None:
@@ -117,6 +156,27 @@ def test_failed_write_is_undone(
     with pytest.raises(OSError, match="No space"):
         patchset.write_all(tree, contents)
     assert snapshot(tree) == before
+
+
+def test_what_cannot_be_put_back_is_named_and_the_rest_is_put_back(
+    tree: Path, patches: Patchset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = snapshot(tree)
+    replace, calls = os.replace, []
+
+    def failing(source: Path, target: Path) -> None:
+        calls.append(target.name)
+        if len(calls) in (3, 4):
+            raise OSError(28, "No space left on device")
+        replace(source, target)
+
+    contents = patchset.compute(tree, patches)
+    monkeypatch.setattr(os, "replace", failing)
+    with pytest.raises(LabError, match=r"(?s)No space.*not be put back:.*hrtimer\.c: No space"):
+        patchset.write_all(tree, contents)
+    after = snapshot(tree)
+    assert calls == ["core.c", "hrtimer.c", "queue.c", "hrtimer.c", "core.c"]
+    assert {p for p in after if after[p] != before.get(p)} == {"kernel/time/hrtimer.c"}
 
 
 def test_sync_rewrites_only_what_changed(tree: Path, patches: Patchset, tmp_path: Path) -> None:
@@ -273,6 +333,17 @@ def test_refresh_of_a_plain_tree(tree: Path, patches: Patchset, tmp_path: Path) 
     fresh = make_tree(tmp_path / "fresh")
     do_apply(fresh, patches)
     assert snapshot(fresh) == snapshot(edited)
+
+
+def test_refresh_of_an_unpatched_tree_is_refused(tree: Path, patches: Patchset) -> None:
+    before = snapshot(patches.patches.parent)
+    with pytest.raises(LabError, match=r"has no lib/queue\.c: TimerShield is not on it"):
+        refresh.refresh_plain(tree, tree, patches)
+    (tree / "lib").mkdir()
+    (tree / "lib/queue.c").write_text("int queue;\n")
+    with pytest.raises(LabError, match=r"nothing of 000\d-\S+ is on it"):
+        refresh.refresh_plain(tree, tree, patches)
+    assert snapshot(patches.patches.parent) == before
 
 
 def test_series_applies_with_git_am(tree: Path, patches: Patchset, tmp_path: Path) -> None:
