@@ -18,6 +18,7 @@ from lab.progress import Progress
 from lab.tools import CROSS, require
 
 DEBIAN_SOURCE = Path("/usr/src/linux-source-6.12.tar.xz")
+GOOD_SOURCE = "KERNEL_SOURCE= must name a Linux 6.12 tree or tarball"
 ARCHES = ("x86_64", "arm64")
 FLAVOURS = ("rt", "preempt")
 VARIANTS = ("stock", "shielded", "debug")
@@ -114,7 +115,17 @@ def source_origin() -> Path:
             "unpack linux-6.12.y from https://www.kernel.org/ and set KERNEL_SOURCE= to it"
         )
         raise LabError(f"no kernel source at {origin}: {hint}")
+    if not origin.is_dir() and not origin.is_file():
+        raise LabError(f"{origin}: neither a directory nor a file; {GOOD_SOURCE}")
     return origin.resolve()
+
+
+def _must(command: list[str], what: str, directory: Path | None = None) -> None:
+    """Run ``command``; if it fails, say that ``what`` does, and its last words."""
+    done = subprocess.run(command, cwd=directory, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True, errors="replace", check=False)
+    if done.returncode:
+        raise LabError(f"{what}: {done.stderr.strip().rpartition(chr(10))[2]}")
 
 
 def _unpack(origin: Path, target: Path) -> None:
@@ -132,11 +143,28 @@ def _unpack(origin: Path, target: Path) -> None:
         if consumer[-1] == "--no-auto":
             consumer.pop()
     with subprocess.Popen(producer, stdout=subprocess.PIPE) as tar:
-        done = subprocess.run(consumer, stdin=tar.stdout, check=False)
+        done = subprocess.run(consumer, stdin=tar.stdout, stderr=subprocess.PIPE, text=True,
+                              errors="replace", check=False)
     if done.returncode or tar.returncode:
-        raise LabError(f"cannot unpack {origin}")
+        first = done.stderr.partition("\n")[0]
+        raise LabError(f"cannot unpack {origin}: {first or 'not all of it can be read'}")
     if (target / ".config").exists() or (target / "include/generated").exists():
-        subprocess.run(["make", "-s", "mrproper"], cwd=target, check=True)
+        _must(["make", "-s", "mrproper"], f"make mrproper in a copy of {origin}", target)
+
+
+def _unpack_linux(origin: Path, target: Path) -> None:
+    """Put a pristine copy of ``origin`` at ``target``, or nothing if it is not Linux 6.12."""
+    shutil.rmtree(target, ignore_errors=True)
+    try:
+        if origin.is_dir():
+            patchset.check_linux_tree(origin)
+        _unpack(origin, target)
+        patchset.check_linux_tree(target, called=origin)
+    except BaseException as error:
+        shutil.rmtree(target, ignore_errors=True)
+        if isinstance(error, LabError):
+            raise LabError(f"{error}; {GOOD_SOURCE}") from error
+        raise
 
 
 def stock_tree(progress: Progress) -> Path:
@@ -150,13 +178,11 @@ def stock_tree(progress: Progress) -> Path:
         if mark.exists() and mark.read_text() == stamp:
             return tree
         progress.step(f"unpacking {origin}")
-        for stale in (tree, KERNEL_BUILDS / "src-timershield", KERNEL_BUILDS / "src-mutants"):
-            shutil.rmtree(stale, ignore_errors=True)
         temporary = KERNEL_BUILDS / "src-stock.new"
-        shutil.rmtree(temporary, ignore_errors=True)
-        _unpack(origin, temporary)
-        patchset.check_linux_tree(temporary)
+        _unpack_linux(origin, temporary)
         (temporary / ".origin").write_text(stamp)
+        for stale in ("src-stock", "src-timershield", "src-mutants", "src-each"):
+            shutil.rmtree(KERNEL_BUILDS / stale, ignore_errors=True)
         temporary.rename(tree)
     return tree
 
@@ -174,7 +200,11 @@ def link_copy(stock: Path, tree: Path, progress: Progress) -> None:
     temporary.mkdir()
     names = {k.name for k in all_kernels()} | {"deb"}
     entries = [str(p) for p in stock.iterdir() if p.name not in names]
-    subprocess.run(["cp", "-al", *entries, str(temporary)], check=True)
+    try:
+        _must(["cp", "-al", *entries, str(temporary)], f"cannot copy {stock} to {tree}")
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
     temporary.rename(tree)
 
 

@@ -80,16 +80,20 @@ class Contents:
     files: dict[str, bytes] = field(default_factory=dict)
 
 
-def check_linux_tree(tree: Path) -> str:
-    """Return the version of the Linux tree at ``tree``; fail if it is none, or not 6.12."""
+def check_linux_tree(tree: Path, called: Path | None = None) -> str:
+    """Return the version of the Linux tree at ``tree``; fail if it is none, or not 6.12.
+
+    ``called``: where the user knows it to be, if not there.
+    """
+    called = called or tree
     makefile = tree / "Makefile"
     if not (tree / "kernel" / "time" / "hrtimer.c").is_file() or not makefile.is_file():
-        raise LabError(f"{tree}: not a Linux source tree (no kernel/time/hrtimer.c)")
+        raise LabError(f"{called}: not a Linux source tree (no kernel/time/hrtimer.c)")
     head = makefile.read_text(errors="replace")[:2000]
     fields = dict(re.findall(r"^(VERSION|PATCHLEVEL|SUBLEVEL) = *(\d+)", head, re.MULTILINE))
     version = ".".join(fields.get(k, "?") for k in ("VERSION", "PATCHLEVEL", "SUBLEVEL"))
     if not version.startswith("6.12."):
-        raise LabError(f"{tree}: this is Linux {version}; the patches are for 6.12")
+        raise LabError(f"{called}: this is Linux {version}; the patches are for 6.12")
     return version
 
 
