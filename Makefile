@@ -58,7 +58,8 @@ deb:
 
 #: make clean       remove what was built, except the kernel trees
 clean:
-	rm -rf build/guest build/demo build/test build/logs build/clockfix build/queue-tests
+	rm -rf build/guest build/demo build/test build/logs build/queue-tests
+	rm -rf build/clockfix build/clockfix-test build/tools build/tools-test
 
 #: make distclean   remove everything that was built
 distclean:

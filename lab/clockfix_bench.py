@@ -14,7 +14,8 @@ from lab.paths import BUILD, REPO
 from lab.systems import SWITCH, System
 from lab.tools import meson_ready, require
 
-DIRECTORY = BUILD / "clockfix"
+DIRECTORY = BUILD / "clockfix-test"
+"""Not build/clockfix, which docs/clockfix.md has the user configure."""
 PROGRAM = DIRECTORY / "bench" / "clockfix-bench"
 
 

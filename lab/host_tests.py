@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab import patchset
+from lab import clockfix_bench, patchset
 from lab.errors import LabError
 from lab.kernels import locked, patched_tree, stock_tree
 from lab.paths import BUILD, MUTANTS, REPO
@@ -132,18 +132,19 @@ def _meson(name: str, source: Path, build: Path, *options: str) -> Verdict:
 
 
 def _clockfix() -> Verdict:
-    return _meson("libclockfix", REPO / "clockfix", BUILD / "clockfix")
+    return _meson("libclockfix", REPO / "clockfix", clockfix_bench.DIRECTORY)
 
 
 def _tools() -> Verdict:
-    return _meson("timershield", REPO / "tools", BUILD / "tools", "-Dwerror=true",
+    # not build/tools, which the README has the user install
+    return _meson("timershield", REPO / "tools", BUILD / "tools-test", "-Dwerror=true",
                   "-Db_sanitize=address,undefined")
 
 
 def _clockfix_sanitizers() -> Verdict:
     verdict, text = _call("libclockfix: ASan, UBSan, TSan",
                           [str(REPO / "clockfix" / "tests" / "sanitizers"),
-                           str(BUILD / "clockfix")])
+                           str(clockfix_bench.DIRECTORY)])
     return _settle_meson(verdict, text)
 
 
