@@ -19,6 +19,8 @@ from lab.verdict import Verdict
 
 MINUTE = 60
 TAIL = 60
+VENV_PYTHON = REPO / "build" / "venv" / "bin" / "python"
+"""Where make installs ruff and mypy; ``lab/lab`` itself runs on the system's Python."""
 
 
 @dataclass(frozen=True)
@@ -63,16 +65,25 @@ def _settle(verdict: Verdict, passed: int, failed: int) -> Verdict:
     return verdict
 
 
+def _module(name: str, module: str, *arguments: str) -> tuple[Verdict, str]:
+    """Run a Python module, that of make's virtual environment if there is one."""
+    python = VENV_PYTHON if VENV_PYTHON.exists() else sys.executable
+    verdict, text = _call(name, [str(python), "-m", module, *arguments])
+    if verdict.failed and f"No module named {module}" in text:
+        verdict.notes = [f"{module} is not installed; 'make test' brings it"]
+    return verdict, text
+
+
 def _pytest() -> Verdict:
-    verdict, text = _call("lab unit tests", [sys.executable, "-m", "pytest", "-q",
-                                             "-p", "no:cacheprovider", "lab/tests"])
+    verdict, text = _module("lab unit tests", "pytest", "-q", "-p", "no:cacheprovider",
+                            "lab/tests")
     counts = {word: int(n) for n, word in re.findall(r"(\d+) (passed|failed|error)", text)}
     return _settle(verdict, counts.get("passed", 0),
                    counts.get("failed", 0) + counts.get("error", 0))
 
 
-def _linter(name: str, *arguments: str) -> Verdict:
-    verdict, _ = _call(name, [sys.executable, "-m", *arguments])
+def _linter(name: str, module: str, *arguments: str) -> Verdict:
+    verdict, _ = _module(name, module, *arguments)
     verdict.passed = int(not verdict.failed)
     return verdict
 
