@@ -15,7 +15,7 @@ from lab.kernels import locked, patched_tree, stock_tree
 from lab.paths import BUILD, MUTANTS, REPO
 from lab.progress import Progress
 from lab.tools import meson_ready
-from lab.verdict import Verdict
+from lab.verdict import Verdict, failure
 
 MINUTE = 60
 TAIL = 60
@@ -28,7 +28,14 @@ class HostTest:
     """One thing to run, and how to count what it prints."""
 
     name: str
-    run: Callable[[], Verdict]
+    check: Callable[[], Verdict]
+
+    def run(self) -> Verdict:
+        """Its verdict; a failure if what it needs is not to be had."""
+        try:
+            return self.check()
+        except (LabError, OSError) as error:
+            return failure(self.name, error)
 
 
 def _call(
@@ -113,13 +120,8 @@ def _model() -> Verdict:
 
 def _defects() -> Verdict:
     """``lab mutants`` takes too long to run here; at least its patch must not go stale."""
-    verdict = Verdict("the defects of lab mutants fit the kernel")
-    try:
-        patchset.compute(stock_tree(Progress()), patchset.Patchset(on_top=(MUTANTS,)))
-        verdict.passed = 1
-    except LabError as error:
-        verdict.fail(str(error))
-    return verdict
+    patchset.compute(stock_tree(Progress()), patchset.Patchset(on_top=(MUTANTS,)))
+    return Verdict("the defects of lab mutants fit the kernel", passed=1)
 
 
 _MESON_COUNT = re.compile(r"^(Ok|Fail|Timeout|Unexpected Pass|Expected Fail): +(\d+)",

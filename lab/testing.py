@@ -15,7 +15,7 @@ from lab.progress import Progress
 from lab.protocol import Outcome
 from lab.suites import Suite, Suites
 from lab.systems import SWITCH
-from lab.verdict import Verdict, judge
+from lab.verdict import Verdict, failure, judge
 
 KEPT = BUILD / "test"
 
@@ -109,6 +109,14 @@ def start(boot: Boot, patience: float | None = None,
 
 
 def _run_boot(progress: Progress, boot: Boot) -> list[Verdict]:
+    try:
+        return _boot_verdicts(progress, boot)
+    except (LabError, OSError) as error:
+        names = ", ".join(s.name for s in boot.suites)
+        return [failure(f"{boot.kernel.name} boot for {names}", error)]
+
+
+def _boot_verdicts(progress: Progress, boot: Boot) -> list[Verdict]:
     if not boot.soak:
         return _verdicts(boot, *start(boot))
     title = f"{boot.kernel.name} {boot.suites[0].name}"
@@ -152,6 +160,13 @@ def keep(directory: Path, outcome: Outcome, console: str) -> None:
         (directory / name).write_bytes(data)
 
 
+def _self_test(kernel: Kernel) -> list[Verdict]:
+    try:
+        return self_test.run(kernel)
+    except (LabError, OSError) as error:
+        return [failure(f"{kernel.name} guests that go wrong on purpose", error)]
+
+
 def _guest_verdicts(
     progress: Progress, chosen: list[Kernel], table: Suites, selection: Selection,
     count: Callable[[Verdict], None],
@@ -166,15 +181,13 @@ def _guest_verdicts(
             kernels.build(kernel, progress)
             tree = kernels.source_tree(kernel, progress)
             guests.build(kernel.arch, ["init", *(t for s in wanted for t in s.targets)], tree)
-        except LabError as error:
-            verdict = Verdict(f"{kernel.name} build")
-            verdict.fail(str(error))
-            count(verdict)
+        except (LabError, OSError) as error:
+            count(failure(f"{kernel.name} build", error))
             continue
         planned += boots(kernel, wanted, selection.soak)
     if planned and not selection.suites:
         with progress.bar("guests that go wrong on purpose", None):
-            for verdict in self_test.run(planned[0].kernel):
+            for verdict in _self_test(planned[0].kernel):
                 count(verdict)
     _boot_all(progress, planned, count)
 

@@ -29,6 +29,13 @@ class Verdict:
         self.notes.append(note)
 
 
+def failure(name: str, why: Exception) -> Verdict:
+    """The verdict on something that could not be run to its end."""
+    verdict = Verdict(name)
+    verdict.fail(str(why))
+    return verdict
+
+
 def _how_it_ended(outcome: Outcome) -> str | None:
     """None if it exited with 0, 1 or 4; else what happened."""
     if outcome.timed_out:
