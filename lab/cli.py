@@ -2,10 +2,14 @@
 """The ``lab`` command: builds kernels, boots guests, runs experiments, draws reports."""
 
 import argparse
+import contextlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
 from lab.errors import LabError
 from lab.paths import BUILD, RESULTS
@@ -327,9 +331,22 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+
+
+def _interrupt(number: int, _frame: FrameType | None) -> NoReturn:
+    # once: a lost terminal sends SIGHUP twice, and what is to be put back has to be
+    for ending in ENDING:
+        signal.signal(ending, signal.SIG_IGN)
+    raise KeyboardInterrupt(number)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; return the exit status."""
     arguments = parser().parse_args(argv)
+    for ending in ENDING:
+        if signal.getsignal(ending) is signal.SIG_DFL:
+            signal.signal(ending, _interrupt)
     try:
         status: int = arguments.run(arguments)
         sys.stdout.flush()
@@ -344,6 +361,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"lab: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print("lab: interrupted", file=sys.stderr)
-        return 130
+    except KeyboardInterrupt as interrupt:
+        with contextlib.suppress(OSError):  # the terminal may be what was lost
+            print("lab: interrupted", file=sys.stderr)
+        return 128 + next(iter(interrupt.args), signal.SIGINT)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from lab import processes
 from lab.errors import LabError
 from lab.kernels import locked
 from lab.paths import BUILD, REPO
@@ -52,8 +53,8 @@ def run(rivals: Sequence[str], intervals: Sequence[str], seconds: float,
              f"--seconds={seconds:g}", f"--jobs={jobs}"]
     with tempfile.TemporaryDirectory(prefix="timershield-") as name:
         result = Path(name) / "bench.json"
-        done = subprocess.run([str(program), *words, f"--json={result}"], capture_output=True,
-                              text=True, check=False)
+        done = processes.run([str(program), *words, f"--json={result}"],
+                             stderr=subprocess.PIPE)
         if done.returncode:
             raise LabError(f"clockfix-bench failed with status {done.returncode}:\n"
                            f"{done.stderr.strip()[-2000:]}")

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tests that need no guest: the lab's own, linters, the queue in user space, clockfix."""
 
-import os
 import re
 import subprocess
 import sys
@@ -9,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab import clockfix_bench, patchset
+from lab import clockfix_bench, patchset, processes
 from lab.errors import LabError
 from lab.kernels import locked, patched_tree, stock_tree
 from lab.paths import BUILD, MUTANTS, REPO
@@ -39,17 +38,12 @@ class HostTest:
 
 
 def _call(
-    name: str, command: list[str], cwd: Path = REPO, minutes: int = 20,
-    environment: dict[str, str] | None = None,
+    name: str, command: list[str], cwd: Path = REPO, minutes: float = 20,
 ) -> tuple[Verdict, str]:
     """Run ``command``; the verdict has a failure only if it could not run to its end."""
     verdict = Verdict(name)
     try:
-        done = subprocess.run(
-            command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            errors="replace", timeout=minutes * MINUTE, check=False,
-            env={**os.environ, **(environment or {})},
-        )
+        done = processes.run(command, cwd, minutes * MINUTE)
     except subprocess.TimeoutExpired:
         verdict.fail(f"did not end within {minutes} minutes")
         return verdict, ""

@@ -5,14 +5,12 @@ With ``-icount shift=0,sleep=off`` every instruction takes one nanosecond of gue
 idle time is skipped, so that what a guest measures does not depend on how busy the host is.
 """
 
-import contextlib
 import os
-import shutil
 import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +18,7 @@ from lab import console as console_text
 from lab import stale_code
 from lab.errors import LabError
 from lab.kernels import Kernel
+from lab.processes import running
 from lab.protocol import Decoder, Outcome, ProtocolError, Transcript, Type
 from lab.tools import require
 
@@ -110,24 +109,6 @@ def require_qemu(arch: str) -> None:
     require(PROGRAM[arch])
 
 
-@contextlib.contextmanager
-def _running(
-    command: list[str], stdin: int | None = None, stdout: int | None = None,
-    stderr: int | None = None,
-) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that does not outlive the block, nor this process, whatever happens."""
-    if shutil.which("setpriv"):
-        command = ["setpriv", "--pdeathsig", "KILL", *command]
-    process = subprocess.Popen(command, start_new_session=True, stdin=stdin, stdout=stdout,
-                               stderr=stderr)
-    try:
-        yield process
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.wait()
-
-
 def boot_interactive(
     kernel: Kernel, image: Path, initrd: Path, machine: Machine, results: Path | None = None
 ) -> int:
@@ -140,7 +121,7 @@ def boot_interactive(
     ]
     if results:
         command += _result_port(kernel, results)
-    with _running(command) as process:
+    with running(command) as process:
         return process.wait()
 
 
@@ -304,8 +285,8 @@ def _run_once(
         ]
         watch = _Watch(run, files[0], files[1], on_outcome, reported, on_output)
         try:
-            with _running(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                          stderr=subprocess.PIPE) as process:
+            with running(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                         stderr=subprocess.PIPE) as process:
                 _follow(process, watch, run, patience)
         except ProtocolError as error:
             run.failure = f"result port: {error}"

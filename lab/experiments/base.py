@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from lab import guests, kernels, qemu, results, spans
+from lab import guests, kernels, processes, qemu, results, spans
 from lab.claims import Claim
 from lab.errors import LabError
 from lab.progress import Bar, Progress
@@ -314,10 +314,7 @@ def _run_on_host(binary: Path, scenario: Scenario) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="timershield-") as name:
         os.chmod(name, 0o755)
         try:
-            done = subprocess.run(
-                [str(binary), *scenario.words], cwd=name, timeout=scenario.timeout + 60,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-            )
+            done = processes.run([str(binary), *scenario.words], name, scenario.timeout + 60)
         except subprocess.TimeoutExpired:
             outcome.timed_out = True
             return outcome
@@ -333,8 +330,7 @@ def calibrate_on_host(program: str) -> str:
     binary = guests.build(arch, [program]) / program
     if not shutil.which(str(binary)):
         raise LabError(f"{binary} cannot be run here")
-    done = subprocess.run([str(binary), "--calibrate"], capture_output=True, text=True,
-                          check=False)
+    done = processes.run([str(binary), "--calibrate"], stderr=subprocess.PIPE)
     if done.returncode:
         raise LabError(f"{program} --calibrate: {done.stderr.strip()}")
     return done.stdout.strip()

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from lab import clockfix_bench, clockfix_figures, guests, results
+from lab import clockfix_bench, clockfix_figures, guests, processes, results
 from lab.claims import Claim
 from lab.errors import LabError
 from lab.experiments import base
@@ -55,7 +55,7 @@ def measure(samples: int) -> dict[str, bytes]:
     if os.geteuid():
         words.append("--priority=0")
     with tempfile.TemporaryDirectory(prefix="timershield-") as name:
-        done = subprocess.run(words, cwd=name, capture_output=True, text=True, check=False)
+        done = processes.run(words, name, stderr=subprocess.PIPE)
         if done.returncode:
             raise LabError(f"{PROGRAM} failed with status {done.returncode}: "
                            f"{done.stderr.strip()}")
