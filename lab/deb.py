@@ -7,6 +7,7 @@ import os
 import platform
 import shutil
 import subprocess
+import zlib
 from pathlib import Path
 
 from lab import kconfig, kernels
@@ -55,11 +56,17 @@ def own_configuration() -> Path:
 def read(path: Path) -> str:
     """A configuration, compressed or not."""
     data = path.read_bytes()
-    if path.suffix == ".gz":
-        data = gzip.decompress(data)
-    elif path.suffix == ".xz":
-        data = lzma.decompress(data)
-    return data.decode()
+    try:
+        if path.suffix == ".gz":
+            data = gzip.decompress(data)
+        elif path.suffix == ".xz":
+            data = lzma.decompress(data)
+        text = data.decode()
+    except (OSError, EOFError, zlib.error, lzma.LZMAError, UnicodeDecodeError) as error:
+        raise LabError(f"{path} is damaged, or no configuration: {error}") from error
+    if not kconfig.parse(text):
+        raise LabError(f"{path} is no kernel configuration: no line in it sets a CONFIG_ symbol")
+    return text
 
 
 def build(progress: Progress, given: Path | None, local_modules: bool) -> list[Path]:
@@ -110,10 +117,12 @@ def _make(tree: Path, output: Path, arch: str, target: str, progress: Progress) 
 def _collect(directory: Path) -> list[Path]:
     target = BUILD / "deb"
     target.mkdir(parents=True, exist_ok=True)
-    packages = []
-    for package in sorted(directory.glob("*.deb")):
-        packages.append(target / package.name)
-        shutil.copyfile(package, packages[-1])
-    if not packages:
+    built = sorted(directory.glob("*.deb"))
+    if not built:
         raise LabError("no packages were built")
-    return packages
+    # the README has all of them installed
+    for stale in target.glob("*.deb"):
+        stale.unlink()
+    for package in built:
+        shutil.copyfile(package, target / package.name)
+    return [target / package.name for package in built]
