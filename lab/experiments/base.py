@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What an experiment is, and how its programs are run on a guest or on the host."""
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -79,6 +80,10 @@ class Context:
             raise LabError(f"there is no scenario '{', '.join(self.only)}': there are "
                            f"{', '.join(sorted(self.offered))}")
 
+    def store(self, experiment: str) -> results.Store:
+        """Where an experiment's results go."""
+        return results.Store(self.root, experiment, self.progress.step)
+
     def with_modes(self, modes: list[str]) -> "Context":
         """The same, but for other modes."""
         return replace(self, modes=modes)
@@ -129,7 +134,7 @@ def run_guest(
     """
     if not scenarios:
         return
-    store = results.Store(context.root, experiment)
+    store = context.store(experiment)
     errors: list[str] = []
     ready = _ready(context, systems, _programs(program, scenarios), errors)
     total = len(ready) * len(scenarios)
@@ -239,6 +244,7 @@ def _run_system(
             "system": system.name,
             "target": "guest",
             "kernel": run.transcript.uname,
+            "image": _digest(system.kernel.image),
             "time": "instruction-counted: 1 instruction = 1 ns, "
                     + ("1 virtual CPU" if machine.cpus == 1
                        else f"{machine.cpus} virtual CPUs that take turns"),
@@ -247,6 +253,11 @@ def _run_system(
             "titles": {s.name: s.title for s in scenarios},
             "commands": {s.name: " ".join([s.program or program, *s.words]) for s in scenarios},
         })
+
+
+def _digest(image: Path) -> str:
+    """What tells a kernel from others: builds are reproducible, so ``uname`` is always the same."""
+    return hashlib.sha256(image.read_bytes()).hexdigest()[:16]
 
 
 def _keep(directory: Path, system: System, scenario: Scenario, outcome: Outcome) -> None:
@@ -270,7 +281,7 @@ def run_host(
     scenarios: Sequence[Scenario],
 ) -> None:
     """Run every scenario on this machine; kernel.timershield is put back afterwards."""
-    store = results.Store(context.root, experiment)
+    store = context.store(experiment)
     arch = {"x86_64": "x86_64", "aarch64": "arm64"}[os.uname().machine]
     binary = guests.build(arch, [program]) / program
     before = SWITCH.read_text() if SWITCH.exists() else None

@@ -53,7 +53,7 @@ class ClockPrecision(base.Experiment):
                 list(RIVALS), [SCENARIO], context.samples(SECONDS), context.samples(JOBS))
         files = learning_cost.measure(context.samples(JOBS))
         system = clockfix_bench.host_system()
-        with Store(context.root, self.name).replacing(system.name) as directory:
+        with context.store(self.name).replacing(system.name) as directory:
             (directory / SCENARIO).mkdir()
             for name, data in files.items():
                 (directory / SCENARIO / name).write_bytes(data)

@@ -47,7 +47,7 @@ class CodeSize(base.Experiment):
     title = "How much larger the kernel is"
 
     def run(self, context: Context) -> None:
-        store = Store(context.root, self.name)
+        store = context.store(self.name)
         owners = object_sizes.owners()
         base.run_all([
             functools.partial(_measure, context, store, System(platform, mode), owners)

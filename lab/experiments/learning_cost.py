@@ -83,7 +83,7 @@ class LearningCost(base.Experiment):
         with context.progress.bar(f"{self.name}: {PROGRAM}", None):
             files = measure(samples)
         system = clockfix_bench.host_system()
-        with Store(context.root, self.name).replacing(system.name) as directory:
+        with context.store(self.name).replacing(system.name) as directory:
             (directory / SCENARIO).mkdir()
             for name, data in files.items():
                 (directory / SCENARIO / name).write_bytes(data)

@@ -101,7 +101,7 @@ class Oversleep(base.Experiment):
             measured, command = clockfix_bench.run(
                 list(RIVALS), chosen, context.samples(SECONDS), context.samples(JOBS))
         system = clockfix_bench.host_system()
-        with Store(context.root, self.name).replacing(system.name) as directory:
+        with context.store(self.name).replacing(system.name) as directory:
             for scenario in chosen:
                 clockfix_bench.keep(directory / scenario, measured, INTERVALS[scenario][0])
             results.write_meta(directory, {

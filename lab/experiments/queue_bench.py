@@ -33,7 +33,7 @@ def run(context: Context, experiment: str) -> None:
         )
     if done.returncode:
         raise LabError(f"the queue's benchmark cannot be built:\n{done.stdout}{done.stderr}")
-    with Store(context.root, experiment).replacing(SYSTEM) as directory:
+    with context.store(experiment).replacing(SYSTEM) as directory:
         (directory / SCENARIO).mkdir()
         tables = []
         with context.progress.bar("benchmark of the queue", len(TIMERS)) as bar:

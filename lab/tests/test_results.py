@@ -30,14 +30,16 @@ def write_scenario(directory: Path, responses: list[int], interruptions: int = 0
         "name,value\nwindow_ns,1000\nspare_rounds,100\ntimer_interrupts,50\n")
 
 
-def write_system(root: Path, mode: str, scenarios: dict[str, list[int]], **more: int) -> None:
+def write_system(root: Path, mode: str, scenarios: dict[str, list[int]], image: int = 1,
+                 **more: int) -> None:
     store = Store(root, "response-time")
     with store.replacing(f"{PLATFORM}-{mode}") as directory:
         for name, responses in scenarios.items():
             write_scenario(directory / name, responses, **(more if name != "none" else {}))
         write_meta(directory, {
             "scenarios": list(scenarios), "titles": {n: n for n in scenarios},
-            "kernel": "Linux", "time": "counted", "target": "guest",
+            "commands": {n: f"response {len(r)}" for n, r in scenarios.items()},
+            "kernel": "Linux", "image": str(image), "time": "counted", "target": "guest",
         })
 
 
@@ -94,6 +96,47 @@ def test_interrupted_results_leave_the_old_ones(tmp_path: Path) -> None:
         Store(tmp_path, "response-time").table(f"{PLATFORM}-stock", "none", "jobs")["response_ns"],
         BASE)
     assert [p.name for p in store.path.iterdir()] == [f"{PLATFORM}-stock"]
+
+
+def test_what_is_not_measured_again_stays(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_system(tmp_path, "stock", {"none": BASE, "sync-1": BASE, "sync-100": BASE})
+    write_system(tmp_path, "stock", {"sync-1": [7, 8], "sleepers-1": [9]})
+    store = Store(tmp_path, "response-time")
+    meta = store.meta(f"{PLATFORM}-stock")
+    assert meta["scenarios"] == ["none", "sync-1", "sync-100", "sleepers-1"]
+    assert set(meta["titles"]) == set(meta["scenarios"])
+    assert meta["commands"]["sync-100"] == f"response {len(BASE)}"
+    assert meta["commands"]["sync-1"] == "response 2"
+    for scenario, responses in (("none", BASE), ("sync-1", [7, 8]), ("sync-100", BASE)):
+        jobs = store.table(f"{PLATFORM}-stock", scenario, "jobs")
+        assert jobs["response_ns"].tolist() == responses
+    assert capsys.readouterr().out == ""
+
+
+def test_samples_of_two_kernels_are_not_mixed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_system(tmp_path, "stock", {"none": BASE, "sync-1": BASE})
+    write_system(tmp_path, "stock", {"none": BASE}, image=2)
+    store = Store(tmp_path, "response-time")
+    assert store.scenarios(f"{PLATFORM}-stock") == ["none"]
+    assert not store.has(f"{PLATFORM}-stock", "sync-1")
+    assert capsys.readouterr().out == (
+        f"response-time: {PLATFORM}-stock: dropped what was measured before with another kernel: "
+        "sync-1\n")
+
+
+def test_results_survive_the_moment_in_which_they_change_places(tmp_path: Path) -> None:
+    write_system(tmp_path, "stock", {"none": BASE})
+    store = Store(tmp_path, "response-time")
+    system = f"{PLATFORM}-stock"
+    (store.path / system).rename(store.path / f".{system}.old")
+    assert store.systems() == []
+    with pytest.raises(LabError, match="no results"), store.replacing(system):
+        pass
+    assert store.systems() == [system]
 
 
 def test_the_report_is_the_same_every_time(tmp_path: Path) -> None:
