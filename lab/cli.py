@@ -46,10 +46,11 @@ def _boot(arguments: argparse.Namespace) -> int:
 def _run(arguments: argparse.Namespace) -> int:
     from lab import systems
     from lab.experiments import registry
-    from lab.experiments.base import Context
+    from lab.experiments.base import Context, check_scenarios
     from lab.progress import Progress
 
     experiments = [registry.find(n) for n in arguments.experiment]
+    check_scenarios(experiments, arguments.scenarios)
     jobs = arguments.jobs or (100 if arguments.quick else 1000)
     failed = []
     arguments.results.mkdir(parents=True, exist_ok=True)
@@ -70,7 +71,7 @@ def _run(arguments: argparse.Namespace) -> int:
             context.offered.clear()
             try:
                 experiment.run(context)
-                context.require_match()
+                context.require_offered(experiment.scenarios())
             except LabError as error:
                 progress.step(f"{experiment.name}: {error}")
                 failed.append(experiment.name)
@@ -110,14 +111,18 @@ def _report(arguments: argparse.Namespace) -> int:
 
 def _list(arguments: argparse.Namespace) -> int:
     from lab import kernels
-    from lab.experiments import registry, response_time
+    from lab.experiments import registry
 
-    print("Experiments:")
+    chosen = [registry.find(n) for n in arguments.experiment]
+    for experiment in chosen:
+        print(f"Scenarios of {experiment.name}:")
+        for name, title in experiment.scenarios().items():
+            print(f"  {name:21} {title}")
+    if chosen:
+        return 0
+    print("Experiments ('lab list EXPERIMENT' names the scenarios of one):")
     for experiment in registry.EXPERIMENTS:
         print(f"  {experiment.name:18} {experiment.title}")
-    print("Scenarios of response-time:")
-    for load in response_time.LOADS:
-        print(f"  {load.name:18} {load.title}")
     print("Kernels:")
     for kernel in kernels.all_kernels():
         print(f"  {kernel.name:26} {'built' if kernels.installed(kernel) else ''}".rstrip())
@@ -241,7 +246,7 @@ def _add_run(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
     run.add_argument("--modes", type=_csv, default=[], metavar="LIST",
                      help="stock, off (kernel.timershield=0), shielded (all three)")
     run.add_argument("--scenarios", type=_csv, default=[], metavar="LIST",
-                     help="some scenarios only; 'lab list' names them")
+                     help="some scenarios only; 'lab list EXPERIMENT' names them")
     run.add_argument("--jobs", type=_positive, help="jobs, that is samples, a scenario (1000)")
     run.add_argument("--quick", action="store_true", help="a tenth of the samples")
     run.add_argument("--cpu", type=int, default=0, help="which CPU to measure on (0)")
@@ -316,7 +321,9 @@ def parser() -> argparse.ArgumentParser:
     report.add_argument("-o", "--output", type=Path, metavar="FILE")
     _add_results(report)
     report.set_defaults(run=_report)
-    verbs.add_parser("list", help="experiments, scenarios, kernels").set_defaults(run=_list)
+    listing = verbs.add_parser("list", help="experiments and kernels, or scenarios")
+    listing.add_argument("experiment", nargs="*", help="name the scenarios of these")
+    listing.set_defaults(run=_list)
     verbs.add_parser("demo", help="the short version: shield off and on").set_defaults(run=_demo)
     test = verbs.add_parser("test", help="the test suite")
     test.add_argument("--kernels", type=_csv, metavar="LIST",

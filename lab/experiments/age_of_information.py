@@ -100,6 +100,9 @@ class AgeOfInformation(base.Experiment):
     name = "age-of-information"
     title = "Age of information in a real-time network protocol"
 
+    def scenarios(self) -> dict[str, str]:
+        return {link.name: link.title for link in HOST + UPLINKS}
+
     def run(self, context: Context) -> None:
         calls = [functools.partial(self._run_host, context)]
         if not context.host:

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -62,7 +62,7 @@ class Context:
     only: list[str] = field(default_factory=list)
     """Names of scenarios; empty: all."""
     offered: set[str] = field(default_factory=set)
-    """Names that the user could have chosen."""
+    """Names that could have been chosen of what was run."""
     cpu: int = 0
     host: bool = False
     quick: bool = False
@@ -74,11 +74,11 @@ class Context:
         self.offered.add(scenario)
         return scenario in self.only if self.only else usually
 
-    def require_match(self) -> None:
-        """Fail if the user named scenarios and none was among those offered so far."""
-        if self.only and self.offered and not self.offered.intersection(self.only):
-            raise LabError(f"there is no scenario '{', '.join(self.only)}': there are "
-                           f"{', '.join(sorted(self.offered))}")
+    def require_offered(self, known: Collection[str]) -> None:
+        """Fail if the user named one of ``known`` that nothing of what was run has."""
+        left = [s for s in self.only if s in known and s not in self.offered]
+        if left:
+            raise LabError(f"not measured, as none of these systems has it: {', '.join(left)}")
 
     def store(self, experiment: str) -> results.Store:
         """Where an experiment's results go."""
@@ -98,6 +98,10 @@ class Experiment(ABC):
 
     name: str
     title: str
+
+    @abstractmethod
+    def scenarios(self) -> dict[str, str]:
+        """Names and titles of all that the user can choose from."""
 
     @abstractmethod
     def run(self, context: Context) -> None:
@@ -161,6 +165,19 @@ def _ready(
             errors.append(str(error))
             failed.add(kernel)
     return [s for s in systems if s.kernel not in failed]
+
+
+def check_scenarios(experiments: Sequence[Experiment], only: Sequence[str]) -> None:
+    """Fail if ``only`` has a name that none of ``experiments`` knows, or one of them knows none."""
+    known = {e.name: e.scenarios() for e in experiments}
+    everything = {s: None for names in known.values() for s in names}
+    for scenario in only:
+        if scenario not in everything:
+            raise LabError(f"there is no scenario '{scenario}': there are {', '.join(everything)}")
+    for name, names in known.items():
+        if only and not any(s in names for s in only):
+            raise LabError(f"{name} has no scenario '{', '.join(only)}': there are "
+                           f"{', '.join(names)}")
 
 
 def run_all(calls: Sequence[Callable[[], None]]) -> None:
@@ -281,6 +298,8 @@ def run_host(
     scenarios: Sequence[Scenario],
 ) -> None:
     """Run every scenario on this machine; kernel.timershield is put back afterwards."""
+    if not scenarios:
+        return
     store = context.store(experiment)
     arch = {"x86_64": "x86_64", "aarch64": "arm64"}[os.uname().machine]
     binary = guests.build(arch, [program]) / program

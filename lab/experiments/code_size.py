@@ -13,6 +13,7 @@ from lab.results import Store, write_meta
 from lab.systems import System
 
 SCENARIO = "sizes"
+TITLE = "sizes of all objects"
 KIB = 1024
 TEXT = 6 * KIB
 PERCPU = 20 * KIB
@@ -46,7 +47,12 @@ class CodeSize(base.Experiment):
     name = "code-size"
     title = "How much larger the kernel is"
 
+    def scenarios(self) -> dict[str, str]:
+        return {SCENARIO: TITLE}
+
     def run(self, context: Context) -> None:
+        if not context.wants(SCENARIO):
+            return
         store = context.store(self.name)
         owners = object_sizes.owners()
         base.run_all([
@@ -117,7 +123,7 @@ def _measure(context: Context, store: Store, system: System, owners: dict[str, s
             "name,value\n" + "".join(f"{k},{v}\n" for k, v in rows.items()))
         write_meta(directory, {
             "system": system.name, "target": "none", "kernel": system.kernel.name, "time": "none",
-            "scenarios": [SCENARIO], "titles": {SCENARIO: "sizes of all objects"},
+            "scenarios": [SCENARIO], "titles": {SCENARIO: TITLE},
             "commands": {SCENARIO: "readelf -SW"},
         })
 

@@ -2,6 +2,7 @@
 """What the shield adds to a context switch: the paper's Fig 4."""
 
 import functools
+from collections.abc import Callable
 
 from lab.claims import Claim
 from lab.experiments import base, compare, response_runs
@@ -42,10 +43,13 @@ PAPER = (
 )
 
 
-def scenarios(context: Context, arch: str) -> list[Scenario]:
-    """Ping-pong with and without timers that wait, messages, and the paper's set-up."""
+def everything(samples: Callable[[int], int], jobs: int, arch: str) -> list[Scenario]:
+    """Ping-pong with and without timers that wait, messages, and the paper's set-up.
+
+    ``samples`` says how many to take of something of which there usually are so many.
+    """
     found = []
-    rounds = context.samples(2000)
+    rounds = samples(2000)
     for sleepers in (0, SLEEPERS):
         for name, title, priorities in LEVELS:
             suffix = f"-{sleepers}" if sleepers else ""
@@ -58,13 +62,18 @@ def scenarios(context: Context, arch: str) -> list[Scenario]:
             found.append(Scenario(
                 f"messages{kind}{suffix}", f"20 {word} sending messages{beside}",
                 ("--groups=2", f"--priority={priority}",
-                 f"--repeats={max(context.samples(repeats), FEW)}", "--messages=20",
+                 f"--repeats={max(samples(repeats), FEW)}", "--messages=20",
                  f"--sleepers={sleepers}")))
     for name, title, load in PAPER:
-        words = (f"--jobs={context.jobs}", f"--work={response_runs.ROUNDS[arch]}")
+        words = (f"--jobs={jobs}", f"--work={response_runs.ROUNDS[arch]}")
         found.append(Scenario(name, title, words + ((f"--load={load}",) if load else ()),
                               program="response"))
-    return [s for s in found if context.wants(s.name)]
+    return found
+
+
+def scenarios(context: Context, arch: str) -> list[Scenario]:
+    """What the user asked for."""
+    return [s for s in everything(context.samples, context.jobs, arch) if context.wants(s.name)]
 
 
 def _rates(store: Store, stock: str, shielded: str) -> dict[str, float]:
@@ -81,6 +90,9 @@ class ContextSwitch(base.Experiment):
 
     name = "context-switch"
     title = "What the shield adds to a context switch"
+
+    def scenarios(self) -> dict[str, str]:
+        return {s.name: s.title for s in everything(int, 1, "x86_64")}
 
     def run(self, context: Context) -> None:
         calls = []

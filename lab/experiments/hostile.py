@@ -62,6 +62,9 @@ class Hostile(base.Experiment):
     name = "hostile"
     title = "Timers of an unprivileged process against a high-priority task"
 
+    def scenarios(self) -> dict[str, str]:
+        return response_runs.titles(LOADS)
+
     def run(self, context: Context) -> None:
         modes = [m for m in context.modes if m != "off"] or context.modes
         response_runs.run(context.with_modes(modes), self.name, LOADS)

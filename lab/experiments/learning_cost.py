@@ -20,6 +20,7 @@ from lab.systems import host_description
 
 PROGRAM = "clockcost"
 SCENARIO = "learning"
+TITLE = "learning"
 SAMPLES = 1_000_000
 FUNCTIONS = {
     "learn-nothing": "nothing: the measurement itself",
@@ -78,7 +79,12 @@ class LearningCost(base.Experiment):
     name = "learning-cost"
     title = "What learning takes (ClockFix)"
 
+    def scenarios(self) -> dict[str, str]:
+        return {SCENARIO: TITLE}
+
     def run(self, context: Context) -> None:
+        if not context.wants(SCENARIO):
+            return
         samples = context.samples(SAMPLES)
         with context.progress.bar(f"{self.name}: {PROGRAM}", None):
             files = measure(samples)
@@ -89,7 +95,7 @@ class LearningCost(base.Experiment):
                 (directory / SCENARIO / name).write_bytes(data)
             results.write_meta(directory, {
                 "system": system.name, "target": "host", "kernel": host_description(),
-                "time": "real", "scenarios": [SCENARIO], "titles": {SCENARIO: "learning"},
+                "time": "real", "scenarios": [SCENARIO], "titles": {SCENARIO: TITLE},
                 "commands": {SCENARIO: f"{PROGRAM} --samples={samples}"},
             })
 

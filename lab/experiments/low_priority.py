@@ -46,6 +46,9 @@ class LowPriority(base.Experiment):
     name = "low-priority"
     title = "Response time of the lowest-priority task"
 
+    def scenarios(self) -> dict[str, str]:
+        return response_runs.titles(LOADS)
+
     def run(self, context: Context) -> None:
         modes = [m for m in context.modes if m != "off"] or context.modes
         response_runs.run(context.with_modes(modes), self.name, LOADS)

@@ -93,6 +93,9 @@ class Oversleep(base.Experiment):
     name = "oversleep"
     title = "Oversleep (ClockFix)"
 
+    def scenarios(self) -> dict[str, str]:
+        return {name: title for name, (_, title) in INTERVALS.items()}
+
     def run(self, context: Context) -> None:
         chosen = [s for s in INTERVALS if context.wants(s)]
         if not chosen:

@@ -15,6 +15,7 @@ from lab.systems import host_description
 PLATFORM = "host"
 SYSTEM = f"{PLATFORM}-queue"
 SCENARIO = "queue"
+TITLE = "the queue in user space"
 SAMPLES = 5000
 TIMERS = (1, 50, 1000)
 SHOWN = ("timerqueue", "shieldqueue", "segment-tree")
@@ -22,6 +23,8 @@ SHOWN = ("timerqueue", "shieldqueue", "segment-tree")
 
 def run(context: Context, experiment: str) -> None:
     """Build the benchmark from the patched tree's own files, run it, keep its table."""
+    if not context.wants(SCENARIO):
+        return
     tree = patched_tree(context.progress)
     output = BUILD / "kernel-bench"
     environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "O")}
@@ -53,7 +56,7 @@ def run(context: Context, experiment: str) -> None:
             f"name,value\nsamples,{context.samples(SAMPLES)}\n")
         write_meta(directory, {
             "system": SYSTEM, "target": "host", "kernel": host_description(), "time": "real",
-            "scenarios": [SCENARIO], "titles": {SCENARIO: "the queue in user space"},
+            "scenarios": [SCENARIO], "titles": {SCENARIO: TITLE},
             "commands": {SCENARIO: "kernel/tests/bench"},
         })
 

@@ -130,6 +130,9 @@ class RankCost(base.Experiment):
     name = "rank-cost"
     title = "What it costs that timers follow priorities, waiters and CPUs"
 
+    def scenarios(self) -> dict[str, str]:
+        return {name: title for cases in SETS.values() for name, title, _ in cases}
+
     def run(self, context: Context) -> None:
         systems = [System(p, m) for p in context.platforms for m in context.modes]
         base.run_guest(context, self.name, systems, PROGRAM, scenarios(context), SPANS, CPUS)

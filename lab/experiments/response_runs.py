@@ -28,6 +28,11 @@ class Load:
     """Whether it is run with the shield switched off, too."""
 
 
+def titles(loads: Sequence[Load]) -> dict[str, str]:
+    """Names and titles."""
+    return {load.name: load.title for load in loads}
+
+
 def scenarios(context: Context, loads: Sequence[Load], rounds: str) -> list[Scenario]:
     """The scenarios that the user asked for."""
     result = []

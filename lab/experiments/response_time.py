@@ -64,6 +64,9 @@ class ResponseTime(base.Experiment):
     name = "response-time"
     title = "Response time of a high-priority task beside lower-priority timers"
 
+    def scenarios(self) -> dict[str, str]:
+        return response_runs.titles(LOADS)
+
     def run(self, context: Context) -> None:
         response_runs.run(context, self.name, LOADS)
 

@@ -66,6 +66,9 @@ class ShieldedCpu(base.Experiment):
     name = "shielded-cpu"
     title = "Response to an interrupt on a shielded CPU"
 
+    def scenarios(self) -> dict[str, str]:
+        return {name: title for name, title, _ in SCENARIOS}
+
     def run(self, context: Context) -> None:
         if context.host:
             raise LabError(f"{self.name} runs in guests only: its load would take this machine")

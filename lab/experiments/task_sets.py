@@ -60,6 +60,9 @@ class TaskSets(base.Experiment):
     name = "task-sets"
     title = "Random task sets"
 
+    def scenarios(self) -> dict[str, str]:
+        return {f"sets-{n}": _title(n) for n in SIZES}
+
     def run(self, context: Context) -> None:
         scenarios = [
             Scenario(f"sets-{n}", _title(n), (f"--sets={n}", f"--seed={SEED}"), 60 + n)

@@ -48,6 +48,10 @@ class TimerOverhead(base.Experiment):
     name = "timer-overhead"
     title = "What arming and removing a timer costs"
 
+    def scenarios(self) -> dict[str, str]:
+        return {queue_bench.SCENARIO: queue_bench.TITLE,
+                **{name: title for name, title, _ in LOADS}}
+
     def run(self, context: Context) -> None:
         calls = [functools.partial(queue_bench.run, context, self.name)]
         systems = [System(p, m) for p in context.platforms for m in context.modes if m != "off"]

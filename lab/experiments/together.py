@@ -85,6 +85,9 @@ class Together(base.Experiment):
     name = "together"
     title = "What each layer gives"
 
+    def scenarios(self) -> dict[str, str]:
+        return {s.name: s.title for s in STEPS + SHIELD_STEPS}
+
     def run(self, context: Context) -> None:
         if context.host:
             base.run_host(context, self.name, host_modes(), PROGRAM,

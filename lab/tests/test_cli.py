@@ -3,9 +3,13 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from lab import cli
+from lab.errors import LabError
+from lab.experiments import base, registry
 from lab.paths import REPO
 
 
@@ -42,6 +46,36 @@ def test_experiments_say_what_there_is(words: list[str], complaint: str) -> None
     done = _lab("run", "task-sets", *words)
     assert done.returncode
     assert complaint in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize("experiment", [e.name for e in registry.EXPERIMENTS])
+def test_a_mistyped_scenario_is_refused_before_anything_runs(
+    experiment: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = list(registry.find(experiment).scenarios())
+    results = tmp_path / "results"
+    assert cli.main(["run", experiment, "--scenarios", f"{known[0]},typo",
+                     "--results", str(results)]) == 1
+    assert capsys.readouterr().err == (
+        f"lab: there is no scenario 'typo': there are {', '.join(known)}\n")
+    assert not results.exists()
+
+
+def test_each_experiment_needs_a_scenario_of_its_own() -> None:
+    experiments = [registry.find(n) for n in ("hostile", "code-size")]
+    base.check_scenarios(experiments, ["none", "sizes"])
+    with pytest.raises(LabError, match="code-size has no scenario 'none': there are sizes"):
+        base.check_scenarios(experiments, ["none"])
+
+
+def test_the_list_names_the_scenarios_of_an_experiment(
+    capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["list", "rank-cost", "oversleep"]) == 0
+    found = capsys.readouterr().out
+    assert "Scenarios of rank-cost:\n  marks " in found
+    assert "  100us                 100 µs\n" in found
+    assert "Kernels" not in found
 
 
 @pytest.mark.parametrize(("words", "complaint"), [

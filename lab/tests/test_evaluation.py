@@ -23,6 +23,9 @@ class Good(Experiment):
     name = "good"
     title = "One that works"
 
+    def scenarios(self) -> dict[str, str]:
+        return {"one": "the only one"}
+
     def run(self, context: Context) -> None:
         with Store(context.root, self.name).replacing("x-stock") as directory:
             write_meta(directory, {"scenarios": [], "jobs": context.jobs})
@@ -113,6 +116,19 @@ def test_quick_is_a_tenth(tmp_path: Path) -> None:
     assert context(tmp_path, quick=True).samples(1000) == 100
     assert context(tmp_path).samples(1000) == 1000
     assert context(tmp_path, quick=True).samples(5) == 1
+
+
+def test_without_a_scenario_nothing_happens_to_what_was_measured_here(tmp_path: Path) -> None:
+    base.run_host(context(tmp_path), "x", ["stock"], "response", [])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_scenario_that_no_chosen_system_has_is_named(tmp_path: Path) -> None:
+    asked = context(tmp_path)
+    asked.only = ["none", "sync-2", "elsewhere"]
+    assert asked.wants("none")
+    with pytest.raises(LabError, match="none of these systems has it: sync-2$"):
+        asked.require_offered(["none", "sync-2"])
 
 
 def test_a_kernel_that_cannot_be_built_costs_only_its_own_results(
