@@ -46,11 +46,12 @@ def _boot(arguments: argparse.Namespace) -> int:
 def _run(arguments: argparse.Namespace) -> int:
     from lab import systems
     from lab.experiments import registry
-    from lab.experiments.base import Context, check_scenarios
+    from lab.experiments.base import Context, check_scenarios, check_target
     from lab.progress import Progress
 
     experiments = [registry.find(n) for n in arguments.experiment]
     check_scenarios(experiments, arguments.scenarios)
+    check_target(experiments, arguments.target == "host")
     jobs = arguments.jobs or (100 if arguments.quick else 1000)
     failed = []
     arguments.results.mkdir(parents=True, exist_ok=True)

@@ -3,6 +3,7 @@
 
 import os
 import platform
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,13 +60,17 @@ def modes(names: list[str]) -> list[str]:
     return names or list(MODES)
 
 
-def host_modes() -> list[str]:
-    """How the experiment can run on this machine's own kernel."""
-    if not SWITCH.exists():
-        return ["stock"]
-    if os.access(SWITCH, os.W_OK):
-        return ["off", "shielded"]
-    raise LabError(f"{SWITCH} can only be written by root: run this as root")
+def host_modes(wanted: Sequence[str]) -> list[str]:
+    """Those of ``wanted`` in which this machine's own kernel can run; of all, those that it has."""
+    there = ("off", "shielded") if SWITCH.exists() else ("stock",)
+    absent = [m for m in wanted if m not in there]
+    if absent and set(wanted) != set(MODES):
+        raise LabError(f"this machine's kernel cannot be measured as {', '.join(absent)}: it has "
+                       f"{'' if SWITCH.exists() else 'no '}kernel.timershield, so there is "
+                       f"{', '.join(there)}")
+    if SWITCH.exists() and not os.access(SWITCH, os.W_OK):
+        raise LabError(f"{SWITCH} can only be written by root: run this as root")
+    return [m for m in there if m in wanted]
 
 
 def host_description() -> str:

@@ -84,9 +84,13 @@ class Context:
         """Where an experiment's results go."""
         return results.Store(self.root, experiment, self.progress.step)
 
-    def with_modes(self, modes: list[str]) -> "Context":
-        """The same, but for other modes."""
-        return replace(self, modes=modes)
+    def without_off(self) -> "Context":
+        """The same, but for the shield of a guest that is only switched off.
+
+        On the machine itself that is what there is to compare with.
+        """
+        modes = [m for m in self.modes if m != "off"]
+        return self if self.host or not modes else replace(self, modes=modes)
 
     def samples(self, usual: int) -> int:
         """How many to take of something of which there usually are so many."""
@@ -98,6 +102,8 @@ class Experiment(ABC):
 
     name: str
     title: str
+    guests_only: str = ""
+    """Why it cannot be run on the machine itself; empty: it can."""
 
     @abstractmethod
     def scenarios(self) -> dict[str, str]:
@@ -178,6 +184,13 @@ def check_scenarios(experiments: Sequence[Experiment], only: Sequence[str]) -> N
         if only and not any(s in names for s in only):
             raise LabError(f"{name} has no scenario '{', '.join(only)}': there are "
                            f"{', '.join(names)}")
+
+
+def check_target(experiments: Sequence[Experiment], host: bool) -> None:
+    """Fail if one is to run on this machine and cannot."""
+    for experiment in experiments:
+        if host and experiment.guests_only:
+            raise LabError(f"{experiment.name} runs in guests only: {experiment.guests_only}")
 
 
 def run_all(calls: Sequence[Callable[[], None]]) -> None:

@@ -46,6 +46,7 @@ class CodeSize(base.Experiment):
 
     name = "code-size"
     title = "How much larger the kernel is"
+    guests_only = "it compares images of the lab's kernels"
 
     def scenarios(self) -> dict[str, str]:
         return {SCENARIO: TITLE}

@@ -90,6 +90,7 @@ class ContextSwitch(base.Experiment):
 
     name = "context-switch"
     title = "What the shield adds to a context switch"
+    guests_only = "it counts the instructions of the lab's kernels"
 
     def scenarios(self) -> dict[str, str]:
         return {s.name: s.title for s in everything(int, 1, "x86_64")}

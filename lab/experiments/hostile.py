@@ -66,8 +66,7 @@ class Hostile(base.Experiment):
         return response_runs.titles(LOADS)
 
     def run(self, context: Context) -> None:
-        modes = [m for m in context.modes if m != "off"] or context.modes
-        response_runs.run(context.with_modes(modes), self.name, LOADS)
+        response_runs.run(context.without_off(), self.name, LOADS)
 
     def goals(self, store: Store) -> list[Goal]:
         found = []

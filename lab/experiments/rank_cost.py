@@ -129,6 +129,7 @@ class RankCost(base.Experiment):
 
     name = "rank-cost"
     title = "What it costs that timers follow priorities, waiters and CPUs"
+    guests_only = "it counts the instructions of the lab's kernels"
 
     def scenarios(self) -> dict[str, str]:
         return {name: title for cases in SETS.values() for name, title, _ in cases}

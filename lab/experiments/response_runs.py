@@ -49,8 +49,9 @@ def scenarios(context: Context, loads: Sequence[Load], rounds: str) -> list[Scen
 def run(context: Context, experiment: str, loads: Sequence[Load]) -> None:
     """Run ``loads`` on every platform and mode, or on this machine."""
     if context.host:
+        modes = host_modes(context.modes)
         rounds = base.calibrate_on_host(PROGRAM)
-        base.run_host(context, experiment, host_modes(), PROGRAM,
+        base.run_host(context, experiment, modes, PROGRAM,
                       scenarios(context, loads, rounds))
         return
     with_off = [load for load in loads if load.off]

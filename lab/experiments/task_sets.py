@@ -59,6 +59,7 @@ class TaskSets(base.Experiment):
 
     name = "task-sets"
     title = "Random task sets"
+    guests_only = "it compares two of the lab's kernels under the same instruction-counted time"
 
     def scenarios(self) -> dict[str, str]:
         return {f"sets-{n}": _title(n) for n in SIZES}

@@ -90,10 +90,10 @@ class Together(base.Experiment):
 
     def run(self, context: Context) -> None:
         if context.host:
-            base.run_host(context, self.name, host_modes(), PROGRAM,
+            base.run_host(context, self.name, host_modes(context.modes), PROGRAM,
                           scenarios(context, base.calibrate_on_host("response")))
             return
-        modes = [m for m in context.modes if m != "off"] or context.modes
+        modes = context.without_off().modes
         calls = []
         for arch in ("x86_64", "arm64"):
             systems = [System(p, m) for p in context.platforms for m in modes

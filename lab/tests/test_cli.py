@@ -61,6 +61,17 @@ def test_a_mistyped_scenario_is_refused_before_anything_runs(
     assert not results.exists()
 
 
+@pytest.mark.parametrize("experiment", [
+    "context-switch", "rank-cost", "task-sets", "code-size", "shielded-cpu"])
+def test_what_needs_a_guest_refuses_the_host(
+    experiment: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["run", experiment, "--target", "host", "--results", str(tmp_path / "results")]
+    assert cli.main(words) == 1
+    assert capsys.readouterr().err.startswith(f"lab: {experiment} runs in guests only: it")
+    assert not (tmp_path / "results").exists()
+
+
 def test_each_experiment_needs_a_scenario_of_its_own() -> None:
     experiments = [registry.find(n) for n in ("hostile", "code-size")]
     base.check_scenarios(experiments, ["none", "sizes"])

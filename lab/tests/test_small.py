@@ -9,11 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lab import console, kconfig, stats
+from lab import console, kconfig, stats, systems
 from lab.errors import LabError
+from lab.experiments.base import Context
 from lab.initramfs import Initramfs
 from lab.kernels import Kernel, all_kernels
-from lab.systems import platforms
+from lab.progress import Progress
+from lab.systems import MODES, host_modes, platforms
 from lab.tools import meson_ready
 
 
@@ -101,6 +103,28 @@ def test_platforms() -> None:
         platforms(["mips"])
 
 
+def test_modes_that_the_machine_does_not_have_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    switch = tmp_path / "timershield"
+    monkeypatch.setattr(systems, "SWITCH", switch)
+    assert host_modes(MODES) == ["stock"]
+    with pytest.raises(LabError, match="as off, shielded: it has no kernel.timershield"):
+        host_modes(["off", "shielded"])
+    switch.write_text("1")
+    assert host_modes(MODES) == ["off", "shielded"]
+    assert host_modes(["shielded"]) == ["shielded"]
+    with pytest.raises(LabError, match="as stock: it has kernel.timershield, so there is off, sh"):
+        host_modes(["stock", "off"])
+
+
+def test_without_off_there_is_nothing_to_compare_with_on_the_machine() -> None:
+    def modes(host: bool, *given: str) -> list[str]:
+        return Context(Progress(), Path(), modes=list(given), host=host).without_off().modes
+
+    assert modes(False, *MODES) == ["stock", "shielded"]
+    assert modes(False, "off") == ["off"]
+    assert modes(True, *MODES) == list(MODES)
 
 
 def test_a_moved_meson_directory_is_set_up_anew(tmp_path: Path) -> None:
