@@ -30,7 +30,9 @@ figcaption, .note { font-size: .87rem; color: #333; }
 
 @dataclass
 class Table:
-    """Cells are text already; the first ``text_columns`` are left-aligned."""
+    """Cells are text already; the first ``text_columns`` are left-aligned. Without rows it is
+    not shown.
+    """
 
     head: list[str]
     rows: list[list[str]]
@@ -42,6 +44,8 @@ class Table:
             kind = ' class="text"' if i < self.text_columns else ""
             return f"<{tag}{kind}>{html.escape(text)}</{tag}>"
 
+        if not self.rows:
+            return ""
         head = "".join(cell("th", i, t) for i, t in enumerate(self.head))
         body = ""
         previous = ""

@@ -91,7 +91,8 @@ class Hostile(base.Experiment):
                     max(b.values()) <= THROUGHPUT_LOSS)
 
         def response(stock: str, shielded: str) -> tuple[str, bool | None] | None:
-            if not compare.both(store, "timerfds-1000", stock, shielded):
+            if not all(compare.both(store, s, stock, shielded)
+                       for s in ("none", "timerfds-1000")):
                 return None
             parts = []
             for system, word in ((stock, "stock"), (shielded, "shielded")):

@@ -42,9 +42,12 @@ def _idle(store: Store, system: str) -> str | None:
 
 def _interruptions(store: Store, platform: str, modes: dict[str, str]) -> Iterator[Goal]:
     system = modes["shielded"]
+    scenarios = timed(store, system)
+    if not scenarios:
+        return
     total = 0
     worst = ("", 0)
-    for scenario in timed(store, system):
+    for scenario in scenarios:
         count = int(store.table(system, scenario, "jobs")["interruptions"].sum())
         total += count
         if count > worst[1]:
@@ -52,7 +55,7 @@ def _interruptions(store: Store, platform: str, modes: dict[str, str]) -> Iterat
     where = f", most in {worst[0]} ({worst[1]})" if total else ""
     yield Goal(
         f"{platform}: no job is interrupted by a lower-ranking timer",
-        f"{total} interruptions in {len(timed(store, system))} scenarios{where}",
+        f"{total} interruptions in {len(scenarios)} scenarios{where}",
         total == 0,
     )
 
@@ -106,6 +109,8 @@ def _cost(store: Store, platform: str, modes: dict[str, str]) -> Iterator[Goal]:
             a, b = (percentile(store.table(s, scenario, "jobs")["response_ns"], 50)
                     for s in (off, stock))
             shares[scenario] = a / b - 1
+    if not shares:
+        return
     name = max(shares, key=lambda s: abs(shares[s]))
     yield Goal(
         f"{platform}: switched off, within {STOCK_SHARE:.1%} of stock in every scenario",

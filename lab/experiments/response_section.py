@@ -32,18 +32,24 @@ def row(store: Store, system: str, mode: str, scenario: str) -> tuple[list[str],
     return cells, s
 
 
+def _scenarios(
+    store: Store, modes: dict[str, str], leave_out: Collection[str]
+) -> dict[str, str]:
+    """Names and titles of all fixed-work scenarios that any of ``modes`` has but ``leave_out``."""
+    found: dict[str, str] = {}
+    for system in modes.values():
+        titles = store.meta(system)["titles"]
+        found.update((s, titles[s]) for s in response_goals.timed(store, system)
+                     if s not in leave_out)
+    return found
+
+
 def table(
     store: Store, modes: dict[str, str], leave_out: Collection[str] = ()
 ) -> Table:
     """All fixed-work scenarios of one platform but ``leave_out``."""
     rows: list[list[str]] = []
-    order: list[str] = []
-    titles: dict[str, str] = {}
-    for system in modes.values():
-        titles.update(store.meta(system)["titles"])
-        order += [s for s in response_goals.timed(store, system) if s not in order]
-    for scenario in (s for s in order if s not in leave_out):
-        title = titles[scenario]
+    for scenario, title in _scenarios(store, modes, leave_out).items():
         for mode in ("stock", "off", "shielded"):
             system = modes.get(mode, "")
             if system and store.has(system, scenario):
@@ -55,21 +61,19 @@ def table(
 
 def _overview(
     store: Store, platform: str, modes: dict[str, str], leave_out: Collection[str]
-) -> Figure:
+) -> list[Figure]:
     rows = []
-    any_system = next(iter(modes.values()))
-    titles = store.meta(any_system)["titles"]
-    for scenario in response_goals.timed(store, any_system):
-        if scenario in leave_out:
-            continue
+    for scenario, title in _scenarios(store, modes, leave_out).items():
         values = {}
         for mode, system in modes.items():
             if store.has(system, scenario):
                 s = summarize(store.table(system, scenario, "jobs")["response_ns"])
                 values[mode] = (s.p50 / 1000, s.maximum / 1000)
-        rows.append(plots.Bars(titles[scenario], values))
+        rows.append(plots.Bars(title, values))
+    if not rows:
+        return []
     svg = plots.ranges(rows, "response time in µs", f"overview-{platform}")
-    return Figure(svg, f"{platform}: response time of the job, median to maximum.")
+    return [Figure(svg, f"{platform}: response time of the job, median to maximum.")]
 
 
 def _figures(
@@ -163,7 +167,7 @@ def section(
             s for sync in (False, True)
             for s in response_claims.step_scenarios(sync, steps).values()
         } - {s for group in groups.values() for s in group}
-        result.parts.append(_overview(store, platform, modes, between))
+        result.parts += _overview(store, platform, modes, between)
         result.parts.append(table(store, modes, between))
         result.parts += _figures(store, platform, modes, groups)
         if steps:

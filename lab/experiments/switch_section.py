@@ -90,19 +90,21 @@ def _cells(samples: Samples) -> list[str]:
 
 def _table(store: Store, modes: dict[str, str]) -> Table:
     rows = []
-    any_system = next(iter(modes.values()))
-    for scenario in store.scenarios(any_system):
-        title = store.meta(any_system)["titles"][scenario]
+    titles: dict[str, str] = {}
+    for system in modes.values():
+        titles.update(store.meta(system)["titles"])
+    for scenario, title in titles.items():
         for mode in ("stock", "shielded"):
             system = modes.get(mode, "")
             if not system or not store.has(system, scenario):
                 continue
             samples = switches(store, system, scenario)
             more = ["", ""]
-            if mode == "shielded" and "stock" in modes:
-                before = switches(store, modes["stock"], scenario)
+            stock = modes.get("stock", "")
+            if mode == "shielded" and stock and store.has(stock, scenario):
+                before = switches(store, stock, scenario)
                 more = [f"{percentile(samples, 50) - percentile(before, 50):+.0f}",
-                        f"{added(store, modes['stock'], system, scenario):+.0f}"]
+                        f"{added(store, stock, system, scenario):+.0f}"]
             rows.append([title, f"switch, {mode}", *_cells(samples), *more])
             title = ""
         for span, word in (("threshold", "next event found"), ("release", "deferred timers")):
@@ -126,7 +128,7 @@ def _throughput(store: Store, modes: dict[str, str]) -> list[Table]:
         return []
     rows = []
     for scenario in store.scenarios(modes["shielded"]):
-        if scenario.startswith("job-") or not compare.both(store, scenario, *modes.values()):
+        if scenario.startswith("job-") or not compare.both(store, scenario, modes["stock"]):
             continue
         a, b = (store.summary(modes[m], scenario) for m in ("stock", "shielded"))
         rows.append([

@@ -71,10 +71,12 @@ class TimerOverhead(base.Experiment):
                     continue
                 more = []
                 for op in ("enqueue_hrtimer", "hrtimer_try_to_cancel"):
-                    a, b = (percentile(operation(store, s, scenario, OPERATIONS[op]), 95)
+                    a, b = (operation(store, s, scenario, OPERATIONS[op])
                             for s in (shielded, stock))
-                    more.append(f"{a - b:+.0f} ({op})")
-                parts.append(f"{word} {', '.join(more)}")
+                    if len(a) and len(b):
+                        more.append(f"{percentile(a, 95) - percentile(b, 95):+.0f} ({op})")
+                if more:
+                    parts.append(f"{word} {', '.join(more)}")
             return ("95th percentile, instructions: " + "; ".join(parts), None) if parts else None
 
         return compare.claim(
