@@ -105,9 +105,11 @@ def _report(arguments: argparse.Namespace) -> int:
     from lab import report
 
     path = arguments.output or BUILD / "report.html"
-    report.write(arguments.results, path)
+    damaged = report.write(arguments.results, path)
     print(path)
-    return 0
+    for reason in damaged.values():
+        print(f"lab: {reason}", file=sys.stderr)
+    return 1 if damaged else 0
 
 
 def _list(arguments: argparse.Namespace) -> int:

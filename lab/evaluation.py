@@ -3,14 +3,12 @@
 
 import json
 import os
-import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from lab import report
-from lab.errors import LabError
 from lab.experiments import registry
 from lab.experiments.base import Context, Experiment
 from lab.paths import BUILD
@@ -54,25 +52,18 @@ def run(
 
 def draw(root: Path, failed: dict[str, str], directory: Path = DIRECTORY) -> int:
     """Write report.html and results.json from what there is; return the exit status."""
-    report.write(root, directory / "report.html", TITLE, INTRODUCTION, failed)
-    _write_json(root, directory / "results.json", failed)
+    damaged = report.write(root, directory / "report.html", TITLE, INTRODUCTION, failed)
+    bad = {**damaged, **failed}
+    _write_json(root, directory / "results.json", bad, damaged)
     print(directory / "report.html")
-    for name in failed:
+    for name in bad:
         print(f"failed: {name}")
-    return 1 if failed else 0
+    return 1 if bad else 0
 
 
 def _run_one(experiment: Experiment, context: Context) -> str | None:
     """Why it failed, if it did."""
-    try:
-        experiment.run(context)
-    except LabError as error:
-        return str(error)
-    except Exception as error:
-        # a defect in one experiment's code must not cost the others' hours
-        traceback.print_exc()
-        return f"{type(error).__name__}: {error}"
-    return None
+    return report.failure(lambda: experiment.run(context))
 
 
 def _summary(experiment: Experiment, store: Store) -> dict[str, Any]:
@@ -84,13 +75,16 @@ def _summary(experiment: Experiment, store: Store) -> dict[str, Any]:
     }
 
 
-def _write_json(root: Path, target: Path, failed: dict[str, str]) -> None:
+def _write_json(
+    root: Path, target: Path, failed: dict[str, str], damaged: Collection[str]
+) -> None:
+    """``damaged`` have no results that could be read."""
     summary = {
         "failed": failed,
         "experiments": {
             e.name: _summary(e, store)
             for e in registry.EXPERIMENTS
-            if (store := Store(root, e.name)).systems()
+            if e.name not in damaged and (store := Store(root, e.name)).systems()
         },
     }
     temporary = target.with_suffix(".new")

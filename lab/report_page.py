@@ -27,6 +27,10 @@ figcaption, .note { font-size: .87rem; color: #333; }
   figure, table { break-inside: avoid; } }
 """
 
+FAILED = ("These experiments failed in this run; what is shown of them, if anything, is from an "
+          "earlier one.")
+DAMAGED = "The results of these experiments cannot be shown:"
+
 
 @dataclass
 class Table:
@@ -129,7 +133,7 @@ def _claims(sections: list[Section]) -> str:
     )
 
 
-def _failed(failed: dict[str, str]) -> str:
+def _failed(failed: dict[str, str], what: str) -> str:
     if not failed:
         return ""
     items = "".join(
@@ -137,8 +141,7 @@ def _failed(failed: dict[str, str]) -> str:
         for name, reason in failed.items()
     )
     return (
-        '<div class="failed"><p>These experiments failed in this run; what is shown of them, '
-        f"if anything, is from an earlier one.</p><ul>{items}</ul></div>"
+        f'<div class="failed"><p>{what}</p><ul>{items}</ul></div>'
     )
 
 
@@ -176,17 +179,18 @@ def _missed(sections: list[Section]) -> str:
 
 def page(
     title: str, introduction: list[str], sections: list[Section],
-    failed: dict[str, str] | None = None,
+    failed: dict[str, str] | None = None, damaged: dict[str, str] | None = None,
 ) -> str:
     """The whole page. It begins with the claims, or, where there are none, with the goals.
 
-    ``failed`` names experiments that did not run to their end, and says why.
+    ``failed`` names experiments that did not run to their end, and says why; ``damaged`` those
+    whose results cannot be shown.
     """
     intro = "\n".join(f"<p>{html.escape(p)}</p>" for p in introduction)
     claims = _claims(sections)
     body = "\n".join(s.markup(i == 0, bool(claims)) for i, s in enumerate(sections))
-    top = _failed(failed or {}) + (claims + _missed(sections) if claims
-                                   else _verdicts(sections))
+    top = _failed(failed or {}, FAILED) + _failed(damaged or {}, DAMAGED)
+    top += (claims + _missed(sections) if claims else _verdicts(sections))
     return (
         "<!DOCTYPE html>\n"
         '<html lang="en"><head><meta charset="utf-8">'

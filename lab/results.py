@@ -9,19 +9,44 @@ in it if they were measured on the same.
 import contextlib
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from lab.errors import LabError
 
+Value = TypeVar("Value")
 Table = dict[str, npt.NDArray[Any]]
 
 SAME = {"target": "target", "kernel": "kernel", "image": "kernel", "time": "clock", "qemu": "QEMU"}
 """Keys of meta.json in which scenarios that are kept together must agree, and what they say."""
+
+
+TEXT = {"api", "feature", "kind", "levels", "name", "object", "operation", "queue", "rival", "span",
+        "timing", "what"}
+"""Columns that are not numbers."""
+FILLED = {"costs", "iterations", "jobs", "objects", "packets", "queue", "quantiles", "rivals",
+          "rounds", "samples"}
+"""Files that have rows whatever was measured."""
+
+
+class DamagedError(LabError):
+    """A file of results does not hold what a run leaves."""
+
+
+class _Complete(dict[str, Value]):
+    """What a file holds, by name; it is damaged if a name that is looked for is not there."""
+
+    def __init__(self, found: Mapping[str, Value] | Iterable[tuple[str, Value]],
+                 damaged: Callable[[str], DamagedError]) -> None:
+        super().__init__(found)
+        self._damaged = damaged
+
+    def __missing__(self, name: str) -> Value:
+        raise self._damaged(name)
 
 
 class Store:
@@ -45,8 +70,14 @@ class Store:
 
     def meta(self, system: str) -> dict[str, Any]:
         """What was measured, and on what."""
-        meta: dict[str, Any] = json.loads((self.path / system / "meta.json").read_text())
-        return meta
+        path = self.path / system / "meta.json"
+        try:
+            meta = json.loads(path.read_text())
+            _check_meta(meta)
+        except (OSError, ValueError) as error:
+            raise self._damaged(path, system, error) from None
+        found: dict[str, Any] = meta
+        return found
 
     def has(self, system: str, scenario: str) -> bool:
         """Whether there are samples."""
@@ -56,13 +87,29 @@ class Store:
         """Columns of ``name``.csv."""
         key = (system, scenario, name)
         if key not in self._cache:
-            self._cache[key] = _read(self.path / system / scenario / f"{name}.csv")
+            path = self.path / system / scenario / f"{name}.csv"
+            try:
+                columns = _read(path)
+            except (OSError, ValueError) as error:
+                raise self._damaged(path, system, error) from None
+            self._cache[key] = _Complete(
+                columns, lambda column: self._damaged(path, system, f"it has no '{column}'"))
         return self._cache[key]
 
     def summary(self, system: str, scenario: str) -> dict[str, float]:
         """The name,value pairs of summary.csv."""
         table = self.table(system, scenario, "summary")
-        return {str(k): float(v) for k, v in zip(table["name"], table["value"], strict=True)}
+        path = self.path / system / scenario / "summary.csv"
+        return _Complete(zip(map(str, table["name"]), map(float, table["value"]), strict=True),
+                         lambda name: self._damaged(path, system, f"it has no '{name}'"))
+
+    def _damaged(self, path: Path, system: str, why: Exception | str) -> DamagedError:
+        """What to raise of a file, and how to come by a whole one."""
+        what = why.strerror if isinstance(why, OSError) else str(why)
+        platform = system.rpartition("-")[0].removesuffix("-2cpus")
+        where = "--target host" if platform == "host" else f"--kernels {platform}"
+        return DamagedError(f"{path}: damaged: {what}; measure it again with "
+                            f"'lab run {self.path.name} {where}'")
 
     @contextlib.contextmanager
     def replacing(self, system: str) -> Iterator[Path]:
@@ -87,7 +134,12 @@ class Store:
         """Add to ``new`` what was measured before on the same, and not again."""
         if not (self.path / system / "meta.json").is_file():
             return
-        before, now = self.meta(system), json.loads((new / "meta.json").read_text())
+        try:
+            before = self.meta(system)
+        except DamagedError as error:
+            self._say(f"{self.path.name}: {system}: dropped what was measured before: {error}")
+            return
+        now = json.loads((new / "meta.json").read_text())
         left = [s for s in before["scenarios"]
                 if s not in now["scenarios"] and (self.path / system / s).is_dir()]
         if not left:
@@ -117,24 +169,42 @@ def _joined(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
     return {**now, "scenarios": order, **tables}
 
 
+def _check_meta(meta: Any) -> None:
+    """Raise ValueError if meta.json lacks something that is always in it."""
+    if not isinstance(meta, dict):
+        raise ValueError("it is no JSON object")
+    for key in ("kernel", "target", "time"):
+        if not isinstance(meta.get(key), str):
+            raise ValueError(f"it does not say '{key}'")
+    scenarios, titles = meta.get("scenarios"), meta.get("titles")
+    if not isinstance(scenarios, list) or not isinstance(titles, dict):
+        raise ValueError("it does not say 'scenarios' and their 'titles'")
+    for scenario in scenarios:
+        if not isinstance(scenario, str) or not isinstance(titles.get(scenario), str):
+            raise ValueError(f"it has no title of scenario {scenario!r}")
+
+
 def _read(path: Path) -> Table:
-    try:
-        with path.open() as file:
-            header = file.readline().strip().split(",")
-            rows = [line.rstrip("\n").split(",") for line in file]
-    except FileNotFoundError:
-        raise LabError(f"no results at {path}") from None
-    table: Table = {}
-    for i, name in enumerate(header):
-        column = [row[i] for row in rows]
-        try:
-            table[name] = np.array(column, dtype=np.int64)
-        except ValueError:
-            try:
-                table[name] = np.array(column, dtype=np.float64)
-            except ValueError:
-                table[name] = np.array(column)
-    return table
+    """The columns of a CSV file; ValueError if it is none, or not whole."""
+    text = path.read_text()
+    if not text.endswith("\n"):
+        raise ValueError("its last line is not whole" if text else "it is empty")
+    header, *rows = (line.split(",") for line in text.removesuffix("\n").split("\n"))
+    for number, row in enumerate(rows, 2):
+        if len(row) != len(header):
+            raise ValueError(f"line {number} has {len(row)} of {len(header)} columns")
+    if not rows and path.stem in FILLED:
+        raise ValueError("it has no rows")
+    return {name: _column(name, [row[i] for row in rows]) for i, name in enumerate(header)}
+
+
+def _column(name: str, cells: list[str]) -> npt.NDArray[Any]:
+    for kind in (np.int64, np.float64):
+        with contextlib.suppress(ValueError, OverflowError):
+            return np.array(cells, dtype=kind)
+    if name not in TEXT:
+        raise ValueError(f"column '{name}' has something else than numbers")
+    return np.array(cells)
 
 
 def write_meta(directory: Path, meta: dict[str, Any]) -> None:

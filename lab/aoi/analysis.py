@@ -64,5 +64,5 @@ def _analyse(path: str, experiment: str, system: str, scenario: str, stamp: floa
 def analyse(store: Store, system: str, scenario: str) -> Analysis:
     """Analyse a scenario; the same samples are analysed once."""
     samples = store.path / system / scenario / "packets.csv"
-    return _analyse(str(store.path.parent), store.path.name, system, scenario,
-                    samples.stat().st_mtime)
+    stamp = samples.stat().st_mtime if samples.exists() else 0.0
+    return _analyse(str(store.path.parent), store.path.name, system, scenario, stamp)

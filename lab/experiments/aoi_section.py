@@ -11,7 +11,7 @@ from lab.claims import Claim, judged
 from lab.errors import LabError
 from lab.experiments.base import Goal
 from lab.report_page import Figure, Section, Table, Text, Verdict
-from lab.results import Store
+from lab.results import DamagedError, Store
 from lab.stats import percentile
 
 LESS = 0.16
@@ -61,6 +61,8 @@ def _scenarios(store: Store) -> Iterator[tuple[str, str, str, Analysis]]:
         for scenario in store.scenarios(system):
             try:
                 found = analyse(store, system, scenario)
+            except DamagedError:
+                raise
             except LabError:
                 continue
             if all(len(a.age) for a in found.ages.values()):

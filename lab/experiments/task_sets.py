@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lab.claims import Claim
+from lab.errors import LabError
 from lab.experiments import base, compare
 from lab.experiments.base import Context, Goal, Scenario
 from lab.report_page import Section, Table, Text, Verdict
@@ -39,7 +40,7 @@ def growth(store: Store, scenario: str, stock: str, shielded: str) -> Growth:
     after = store.table(shielded, scenario, "tasks")
     for column in ("set", "task", "level", "api"):
         if not np.array_equal(before[column], after[column]):
-            raise ValueError(f"{stock} and {shielded} ran different task sets")
+            raise LabError(f"{stock} and {shielded} ran different task sets")
     allowed = int(before["lateness_ns"][before["task"] == 0].max())
     grown = after["unexplained_ns"] - before["unexplained_ns"]
     order = [int(i) for i in np.argsort(-grown, kind="stable") if grown[i] > allowed]

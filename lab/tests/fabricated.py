@@ -148,7 +148,7 @@ def scenarios(experiment: Experiment, system: str) -> list[str]:
 
 
 def write(root: Path, experiment: Experiment, system: str, chosen: list[str]) -> None:
-    """Leave the results of some scenarios on a system."""
+    """Leave the results of some scenarios of a system."""
     directory = root / experiment.name / system
     for scenario in chosen:
         if experiment.name == "age-of-information":

@@ -28,7 +28,8 @@ class Good(Experiment):
 
     def run(self, context: Context) -> None:
         with Store(context.root, self.name).replacing("x-stock") as directory:
-            write_meta(directory, {"scenarios": [], "jobs": context.jobs})
+            write_meta(directory, {"scenarios": [], "titles": {}, "kernel": "Linux", "time": "none",
+                                   "target": "none", "jobs": context.jobs})
 
     def goals(self, store: Store) -> list[Goal]:
         return [Goal("it is fast", "slow", False)]

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Raw samples, the goals judged from them, and the page drawn from them."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from lab import report
+from lab import cli, evaluation, report
 from lab.errors import LabError
-from lab.experiments import response_goals
+from lab.experiments import registry, response_goals
 from lab.results import Store, write_meta
+from lab.tests import fabricated
 
 PLATFORM = "x86_64-rt"
 
@@ -151,6 +153,73 @@ def test_the_report_is_the_same_every_time(tmp_path: Path) -> None:
     assert b"http-equiv" not in pages[0]
     for loaded in (b"<script", b"<link", b"<img", b"@import"):
         assert loaded not in pages[0]
+
+
+SYSTEM = f"{PLATFORM}-stock"
+HEAD = b"due_ns,latency_ns,response_ns,interruptions,stolen_ns,products\n"
+
+
+@pytest.mark.parametrize(("file", "content", "what"), [
+    ("none/jobs.csv", b"", "it is empty"),
+    ("none/jobs.csv", HEAD, "it has no rows"),
+    ("none/jobs.csv", HEAD + b"0,1,2,3,4,5\n1,2", "its last line is not whole"),
+    ("none/jobs.csv", HEAD + b"0,1,2,3,4,5\n1,2\n", "line 3 has 2 of 6 columns"),
+    ("none/jobs.csv", HEAD + b"0,1,\xff,3,4,5\n", "can't decode byte 0xff"),
+    ("none/jobs.csv", HEAD + b"0,1,x,3,4,5\n",
+     "column 'response_ns' has something else than numbers"),
+    ("none/jobs.csv", b"due_ns\n1\n", "it has no 'response_ns'"),
+    ("none/jobs.csv", None, "No such file or directory"),
+    ("sync-1/summary.csv", b"name,value\nwindow_ns,1\n", "it has no 'spare_rounds'"),
+    ("meta.json", b"{", "Expecting property name"),
+    ("meta.json", b"{}", "it does not say 'kernel'"),
+    ("meta.json", b"\xff", "can't decode byte 0xff"),
+    ("meta.json", b'{"kernel": "", "target": "", "time": "", "scenarios": ["none"], "titles": {}}',
+     "it has no title of scenario 'none'"),
+])
+def test_a_damaged_file_is_named_and_costs_no_other_experiment(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], file: str, content: bytes | None, what: str
+) -> None:
+    write_system(tmp_path, "stock", {"none": BASE, "sync-1": BASE})
+    hostile = registry.find("hostile")
+    fabricated.write(tmp_path, hostile, SYSTEM, ["none", "timerfds-1000"])
+    path = tmp_path / "response-time" / SYSTEM / file
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+    page = tmp_path / "report.html"
+    assert cli.main(["report", "--results", str(tmp_path), "-o", str(page)]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"lab: {path}: damaged: ")
+    assert what in said
+    assert said.endswith(f"; measure it again with 'lab run response-time --kernels {PLATFORM}'\n")
+    text = page.read_text()
+    assert "<b>response-time</b>: " in text
+    assert str(path) in text
+    assert 'id="hostile"' in text
+    assert 'id="response-time"' not in text
+    assert evaluation.draw(tmp_path, {}, tmp_path / "drawn") == 1
+    drawn = json.loads((tmp_path / "drawn" / "results.json").read_text())
+    assert str(path) in drawn["failed"]["response-time"]
+    assert list(drawn["experiments"]) == ["hostile"]
+
+
+def test_damaged_results_are_not_carried_over_and_cost_no_new_ones(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_system(tmp_path, "stock", {"none": BASE, "sync-1": BASE})
+    meta = tmp_path / "response-time" / SYSTEM / "meta.json"
+    meta.write_text("{}")
+    write_system(tmp_path, "stock", {"none": BASE})
+    assert f"{SYSTEM}: dropped what was measured before: {meta}: damaged" in capsys.readouterr().out
+    assert Store(tmp_path, "response-time").scenarios(SYSTEM) == ["none"]
+
+
+def test_packets_that_cannot_be_read_are_not_too_few(tmp_path: Path) -> None:
+    experiment = registry.find("age-of-information")
+    fabricated.write(tmp_path, experiment, "host-stock", ["300-mbit"])
+    (tmp_path / experiment.name / "host-stock" / "300-mbit" / "packets.csv").unlink()
+    with pytest.raises(LabError, match=r"packets.csv: damaged: .* --target host'"):
+        experiment.section(Store(tmp_path, experiment.name))
 
 
 def test_no_results_is_an_error(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.errors import LabError
 from lab.experiments import task_sets
 from lab.results import Store, write_meta
 
@@ -58,5 +59,5 @@ def test_different_sets_are_not_compared(tmp_path: Path) -> None:
         "0,0,101,clock_nanosleep,5,4000,4000", "0,1,52,poll,5,990000,12001",
         "1,0,101,clock_nanosleep,5,3000,3000", "1,1,2,poll,5,100000,2000",
     ])
-    with pytest.raises(ValueError, match="different task sets"):
+    with pytest.raises(LabError, match="different task sets"):
         task_sets.EXPERIMENT.goals(store)

@@ -26,7 +26,9 @@ def measured(root: Path, system: str, scenario: str, jobs: list[tuple[int, int, 
     (directory / scenario / "spans.csv").write_text(
         "span,cpu,begin,instructions\nwork,1,0,99999\n"
         + "".join(f"work,0,0,{c}\n" for *_, c in jobs))
-    write_meta(directory, {"scenarios": [*there, scenario]})
+    names = [*there, scenario]
+    write_meta(directory, {"scenarios": names, "titles": {n: n for n in names},
+                           "kernel": "Linux", "time": "counted", "target": "guest"})
 
 
 def all_layers(root: Path) -> None:
