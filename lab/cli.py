@@ -9,10 +9,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from lab.errors import LabError
 from lab.paths import BUILD, RESULTS
+
+if TYPE_CHECKING:
+    from lab.experiments.base import Experiment, Goal
+    from lab.results import Store
 
 DESCRIPTION = __doc__
 
@@ -87,18 +91,37 @@ def _check(arguments: argparse.Namespace) -> int:
     from lab.experiments import registry
     from lab.results import Store
 
-    missed = 0
-    for name in arguments.experiment:
-        experiment = registry.find(name)
-        goals = experiment.goals(Store(arguments.results, name))
-        if not goals:
-            raise LabError(f"{name}: no results of a shielded kernel in {arguments.results}; "
-                           f"first: lab run {name}")
+    missed = judged = 0
+    complaints = []
+    for experiment in [registry.find(n) for n in arguments.experiment]:
+        try:
+            goals = _goals(experiment, Store(arguments.results, experiment.name))
+        except LabError as error:
+            complaints.append(str(error))
+            continue
         for goal in goals:
             print(f"{'met   ' if goal.met else 'MISSED'}  {goal.claim}: {goal.found}")
             missed += not goal.met
-    print(f"{missed} goals missed" if missed else "all goals met")
+        judged += len(goals)
+    if judged:
+        print(f"{missed} goals missed" if missed else "all goals met")
+    if complaints:
+        raise LabError("\n".join(complaints))
     return 1 if missed else 0
+
+
+def _goals(experiment: "Experiment", store: "Store") -> "list[Goal]":
+    """What the results of ``store`` show, or why they do not show anything."""
+    if not experiment.has_goals():
+        raise LabError(f"{experiment.name} has no goals: 'lab report' shows what it measures")
+    if not store.systems():
+        raise LabError(f"{experiment.name}: no results in {store.path.parent}; "
+                       f"first: lab run {experiment.name}")
+    goals = experiment.goals(store)
+    if not goals:
+        raise LabError(f"{experiment.name}: none of its goals can be judged by the results of "
+                       f"{', '.join(store.systems())} alone; 'lab report' shows them")
+    return goals
 
 
 def _report(arguments: argparse.Namespace) -> int:

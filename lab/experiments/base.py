@@ -113,9 +113,13 @@ class Experiment(ABC):
     def run(self, context: Context) -> None:
         """Measure, and leave results in the store."""
 
-    @abstractmethod
     def goals(self, store: results.Store) -> list[Goal]:
         """Judge the results that are there."""
+        return []
+
+    def has_goals(self) -> bool:
+        """Whether there are results that it judges."""
+        return type(self).goals is not Experiment.goals
 
     def claims(self, store: results.Store) -> list[Claim]:
         """The experiment's rows in the table that the report begins with."""

@@ -13,7 +13,7 @@ from lab import clockfix_bench, clockfix_figures, guests, processes, results
 from lab.claims import Claim
 from lab.errors import LabError
 from lab.experiments import base
-from lab.experiments.base import Context, Goal
+from lab.experiments.base import Context
 from lab.report_page import Figure, Section, Table, Text
 from lab.results import Store
 from lab.systems import host_description
@@ -98,9 +98,6 @@ class LearningCost(base.Experiment):
                 "time": "real", "scenarios": [SCENARIO], "titles": {SCENARIO: TITLE},
                 "commands": {SCENARIO: f"{PROGRAM} --samples={samples}"},
             })
-
-    def goals(self, store: Store) -> list[Goal]:
-        return []
 
     def claims(self, store: Store) -> list[Claim]:
         result = []

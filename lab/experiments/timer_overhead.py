@@ -8,7 +8,7 @@ import functools
 
 from lab.claims import Claim
 from lab.experiments import base, compare, queue_bench
-from lab.experiments.base import Context, Goal, Scenario
+from lab.experiments.base import Context, Scenario
 from lab.experiments.overhead_section import OPERATIONS, operation, section
 from lab.report_page import Section
 from lab.results import Store
@@ -59,9 +59,6 @@ class TimerOverhead(base.Experiment):
             calls.append(functools.partial(base.run_guest, context, self.name, systems,
                                            "response", scenarios(context), SPANS))
         base.run_all(calls)
-
-    def goals(self, store: Store) -> list[Goal]:
-        return []
 
     def claims(self, store: Store) -> list[Claim]:
         def judge(stock: str, shielded: str) -> tuple[str, bool | None] | None:

@@ -11,6 +11,7 @@ from lab import cli
 from lab.errors import LabError
 from lab.experiments import base, registry
 from lab.paths import REPO
+from lab.tests import fabricated
 
 
 def _lab(*words: str) -> "subprocess.CompletedProcess[str]":
@@ -87,6 +88,28 @@ def test_the_list_names_the_scenarios_of_an_experiment(
     assert "Scenarios of rank-cost:\n  marks " in found
     assert "  100us                 100 µs\n" in found
     assert "Kernels" not in found
+
+
+def test_check_tells_no_goals_from_no_results(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def check(*experiments: str) -> tuple[str, str]:
+        assert cli.main(["check", *experiments, "--results", str(tmp_path)]) == 1
+        found = capsys.readouterr()
+        return found.out, found.err
+
+    overhead, response = (registry.find(n) for n in ("timer-overhead", "response-time"))
+    fabricated.write(tmp_path, overhead, "x86_64-rt-shielded", ["none"])
+    assert check("timer-overhead") == (
+        "", "lab: timer-overhead has no goals: 'lab report' shows what it measures\n")
+    assert check("response-time") == (
+        "", f"lab: response-time: no results in {tmp_path}; first: lab run response-time\n")
+    fabricated.write(tmp_path, response, "host-stock", ["none", "sync-100"])
+    assert "can be judged by the results of host-stock alone" in check("response-time")[1]
+    fabricated.write(tmp_path, response, "x86_64-rt-shielded", ["none"])
+    goals, complaint = check("timer-overhead", "response-time")
+    assert "interrupted by a lower-ranking timer" in goals
+    assert "timer-overhead has no goals" in complaint
 
 
 @pytest.mark.parametrize(("words", "complaint"), [
