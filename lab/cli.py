@@ -11,6 +11,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
+from lab import tools
 from lab.errors import LabError
 from lab.paths import BUILD, RESULTS
 
@@ -249,7 +250,10 @@ def _numbers(text: str) -> list[int]:
 
 
 def _csv(text: str) -> list[str]:
-    return [t for t in text.split(",") if t]
+    found = [t for t in text.split(",") if t]
+    if not found:
+        raise argparse.ArgumentTypeError(f"'{text}' names nothing")
+    return found
 
 
 def _add_results(verb: argparse.ArgumentParser) -> None:
@@ -386,6 +390,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return status
     except LabError as error:
         print(f"lab: {error}", file=sys.stderr)
+        return 1
+    except ModuleNotFoundError as error:
+        words = tools.without_module(error.name)
+        if words is None:
+            raise
+        print(f"lab: {words}", file=sys.stderr)
         return 1
     except BrokenPipeError:
         # whoever reads has enough; Python is not to complain when it flushes at the end

@@ -3,6 +3,7 @@
 
 import json
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 from lab.errors import LabError
@@ -31,6 +32,22 @@ PACKAGES = {
     "qemu-system-aarch64": "qemu-system-arm",
     "dpkg-buildpackage": "dpkg-dev",
 }
+
+MODULES = {
+    "rich": "python3-rich",
+    "numpy": "python3-numpy",
+    "matplotlib": "python3-matplotlib",
+}
+
+
+def without_module(name: str | None) -> str | None:
+    """What to say if a module of somebody else's cannot be imported; None for all others."""
+    top = (name or "").partition(".")[0]
+    if top not in MODULES:
+        return None
+    absent = dict.fromkeys([top, *(m for m in MODULES if find_spec(m) is None)])
+    return (f"missing: Python's {' and '.join(absent)}; on Debian: apt-get install -y "
+            f"{' '.join(MODULES[m] for m in absent)}; elsewhere: pip install {' '.join(absent)}")
 
 
 def missing(*programs: str) -> list[str]:

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The ``lab`` command as a shell sees it."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from lab import cli
+from lab import cli, tools
 from lab.errors import LabError
 from lab.experiments import base, registry
 from lab.paths import REPO
@@ -29,6 +30,33 @@ def test_a_reader_that_has_enough_is_no_error() -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 141
+
+
+@pytest.mark.parametrize("module", ["rich", "numpy", "matplotlib"])
+def test_a_missing_module_is_named_with_its_package(module: str, tmp_path: Path) -> None:
+    (tmp_path / f"{module}.py").write_text(
+        f"raise ModuleNotFoundError('No module named {module}', name='{module}')\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "lab", "report", "--results", str(tmp_path)], cwd=REPO,
+        capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    assert done.returncode == 1
+    assert f"apt-get install -y python3-{module}" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_our_own_modules_are_no_package() -> None:
+    assert tools.without_module("lab.nonsense") is None
+    assert tools.without_module(None) is None
+
+
+def test_the_model_has_to_know_the_scenario() -> None:
+    done = subprocess.run(
+        [sys.executable, str(REPO / "kernel/tests/model/check.py"), "--only", "nosuch"],
+        capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("model: there is no scenario 'nosuch': there are thresholds")
 
 
 def test_bad_input_is_named() -> None:
@@ -116,6 +144,8 @@ def test_check_tells_no_goals_from_no_results(
     (["test", "--suites", "mask,nonsense"], "there is no suite 'nonsense': there are mask,"),
     (["test", "--kernels", "sparc"], "kernel 'sparc': architecture 'sparc'"),
     (["soak", "--suites", "mask"], "there is no suite 'mask': there are churn, churn-smp"),
+    (["mutants", "--only", ","], "argument --only: ',' names nothing"),
+    (["run", "hostile", "--scenarios", ""], "argument --scenarios: '' names nothing"),
     (["soak", "--seconds", "0"], "argument --seconds: '0' is not a number from 1 up"),
     (["run", "code-size", "--results", "/proc/none"], "/proc/none"),
 ])

@@ -118,6 +118,8 @@ def explore(where: Path, mutation: int) -> Outcome:
 
 def check(work: Path, only: str) -> int:
     """Every scenario, then every defect in its scenario. The number of failures."""
+    if not any(only in name for name in SCENARIOS):
+        raise ModelError(f"there is no scenario '{only}': there are {'; '.join(SCENARIOS)}")
     programs: dict[str, Path] = {}
     passed = failed = 0
     for number, name in enumerate(SCENARIOS):
