@@ -12,6 +12,8 @@
 #include "lib/scene.h"
 #include "lib/shield.h"
 
+#include <sys/wait.h>
+
 #define TOLERANCE (2 * USEC)
 #define WORK (2 * MSEC)
 
@@ -175,6 +177,70 @@ static void each_level_before_the_next_lower_one(void)
 			      30 - 10 * (i % 3), 30 - 10 * higher);
 }
 
+#define DL_PERIOD (10 * MSEC)
+#define DL_PERIODS 3
+
+/* A SCHED_DEADLINE task that waits for its next period, and 100 sleepers at that instant */
+struct deadline_scene {
+	u64 expiry;		/* of the sleepers; 0: not known yet */
+	u64 alone, beside;	/* from one period to the next, and to the one of the sleepers */
+};
+
+static void sleep_to_period(void *argument)
+{
+	struct deadline_scene *scene = argument;
+
+	while (!scene->expiry)
+		sleep_until(now() + MSEC);
+	sleep_until(scene->expiry);
+}
+
+static u64 next_period(void)
+{
+	sched_yield();
+	return now();
+}
+
+static void wait_for_periods(void *argument)
+{
+	struct deadline_scene *scene = argument;
+	u64 first, begin;
+
+	become(DEADLINE(MSEC, DL_PERIOD));
+	next_period();
+	first = next_period();
+	begin = next_period();
+	scene->alone = begin - first;
+	/* It was woken some microseconds after its period began. */
+	scene->expiry = begin + DL_PERIODS * DL_PERIOD - 4 * USEC;
+	for (int i = 1; i < DL_PERIODS; i++)
+		next_period();
+	scene->beside = next_period() - begin;
+}
+
+/*
+ * What wakes it is a timer of the kernel itself. Without a look at what that has made
+ * runnable: 50 us late, as on stock.
+ */
+static void deadline_task_that_waits_for_its_period(void)
+{
+	struct deadline_scene *scene = shared_memory(sizeof(*scene));
+	s64 late;
+	pid_t pid;
+
+	if (online_cpus() > 1)
+		skip("a pinned SCHED_DEADLINE task takes a single CPU");
+	become(FIFO(99));
+	for (int i = 0; i < 100; i++)
+		spawn(FIFO(10), 0, sleep_to_period, scene);
+	pid = spawn(OTHER, 0, wait_for_periods, scene);
+	waitpid(pid, NULL, 0);
+	require(scene->beside, "the task did not get through its periods");
+	late = scene->beside - (DL_PERIODS - 1) * DL_PERIOD - scene->alone;
+	note("%lld ns later than alone", (long long)late);
+	check(late <= (s64)TOLERANCE, "%lld ns later than alone", (long long)late);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
@@ -185,6 +251,7 @@ int main(int argc, char **argv)
 		TEST(expired_just_before_and_still_waiting),
 		TEST(signal_just_before),
 		TEST(each_level_before_the_next_lower_one),
+		TEST(deadline_task_that_waits_for_its_period),
 	};
 
 	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);

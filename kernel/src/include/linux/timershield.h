@@ -183,6 +183,8 @@ static __always_inline void timershield_switch(const struct task_struct *next)
 void timershield_release_slow(struct hrtimer_cpu_base *cpu_base);
 void timershield_update(struct hrtimer *timer, const struct task_struct *waiter);
 u8 timershield_next_level(void);
+u8 timershield_queued_level(void);
+void timershield_follow_all(void);
 
 /**
  * timershield_outranked - would a task that wakes up have to wait on a CPU?
@@ -255,6 +257,7 @@ static inline void timershield_polls(bool polls)
 
 void timershield_keep_process_level(struct signal_struct *signal);
 void timershield_policy_changed(struct task_struct *p, u8 old_level);
+void timershield_keep_level(void);
 void timershield_thread_exit(struct task_struct *p);
 
 /**
@@ -280,6 +283,7 @@ static inline void timershield_await(struct hrtimer *timer) { }
 static inline void timershield_polls(bool polls) { }
 static inline u8 timershield_process_level(const struct signal_struct *signal) { return 0; }
 static inline void timershield_keep_process_level(struct signal_struct *signal) { }
+static inline void timershield_keep_level(void) { }
 static inline void timershield_policy_changed(struct task_struct *p, u8 old_level) { }
 static inline void timershield_thread_exit(struct task_struct *p) { }
 

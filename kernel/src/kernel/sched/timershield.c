@@ -23,7 +23,8 @@ static void wake_pollers(struct irq_work *work)
 				  timershield_wake) {
 		/* From here on it can be listed again. */
 		smp_store_release(&p->timershield_waking, false);
-		wake_up_state(p, TASK_INTERRUPTIBLE);
+		if (READ_ONCE(p->timershield_polls))
+			wake_up_state(p, TASK_INTERRUPTIBLE);
 		put_task_struct(p);
 	}
 }
@@ -45,17 +46,51 @@ void timershield_wake_poller(struct task_struct *p)
 		irq_work_queue(this_cpu_ptr(&pollers_work));
 }
 
-static u8 rt_next_level(struct rq *rq, struct task_struct *curr)
+/**
+ * timershield_follow_all - the shield has been switched on
+ *
+ * Meanwhile tasks that sleep were changed, or began to wait for timers, without
+ * these following them.
+ *
+ * Context: process. Takes a time proportional to the number of threads.
+ */
+void timershield_follow_all(void)
 {
-	struct rt_prio_array *array = &rq->rt.active;
-	int first = 0, prio;
+	struct task_struct *g, *p;
 
-	/* The current task is queued as long as it runs; it does not count. */
-	if (rt_task(curr) && list_is_singular(&array->queue[curr->prio]))
-		first = curr->prio + 1;
-	prio = find_next_bit(array->bitmap, MAX_RT_PRIO, first);
+	rcu_read_lock();
+	for_each_process_thread(g, p) {
+		struct hrtimer *timer;
+		struct rq_flags rf;
+		struct rq *rq;
+
+		if (!READ_ONCE(p->timershield_timer))
+			continue;
+		/* The timer cannot vanish, see there. */
+		rq = task_rq_lock(p, &rf);
+		timer = READ_ONCE(p->timershield_timer);
+		if (timer && !task_current(rq, p))
+			timershield_update(timer, p);
+		task_rq_unlock(rq, p, &rf);
+	}
+	rcu_read_unlock();
+}
+
+/* The level of the first real-time task from priority @first on */
+static u8 rt_level(struct rq *rq, int first)
+{
+	int prio = find_next_bit(rq->rt.active.bitmap, MAX_RT_PRIO, first);
+
 	return prio < MAX_RT_PRIO ? TIMERSHIELD_LEVEL_RT + MAX_RT_PRIO - 1 - prio :
 				    TIMERSHIELD_LEVEL_NONE;
+}
+
+static u8 rt_next_level(struct rq *rq, struct task_struct *curr)
+{
+	/* The current task is queued as long as it runs; it does not count. */
+	if (rt_task(curr) && list_is_singular(&rq->rt.active.queue[curr->prio]))
+		return rt_level(rq, curr->prio + 1);
+	return rt_level(rq, 0);
 }
 
 static u8 fair_next_level(struct rq *rq, struct task_struct *curr)
@@ -92,4 +127,20 @@ u8 timershield_next_level(void)
 
 	level = rt_next_level(rq, rq->curr);
 	return level ?: fair_next_level(rq, rq->curr);
+}
+
+/**
+ * timershield_queued_level - the level of the highest-ranking task that is about to run
+ *
+ * Looked up without the lock of the runqueue, like timershield_next_level().
+ *
+ * Context: interrupts are disabled.
+ *
+ * Return: TIMERSHIELD_LEVEL_NONE if there are ordinary tasks only.
+ */
+u8 timershield_queued_level(void)
+{
+	struct rq *rq = this_rq();
+
+	return rq->dl.dl_nr_running ? TIMERSHIELD_LEVEL_DEADLINE : rt_level(rq, 0);
 }

@@ -131,12 +131,14 @@ static inline void hrtimer_shield_account(struct hrtimer_cpu_base *cpu_base, str
 static __always_inline void hrtimer_shield_raise(struct hrtimer_cpu_base *cpu_base, u8 level,
 						 bool releasing)
 {
-	if (level <= cpu_base->threshold || level == TIMERSHIELD_LEVEL_CRITICAL)
+	if (level <= cpu_base->threshold)
 		return;
 	if (releasing)
 		level = timershield_next_level();
 	else if (!need_resched())
 		return;
+	else if (level == TIMERSHIELD_LEVEL_CRITICAL)
+		level = timershield_queued_level();
 	if (level <= cpu_base->threshold)
 		return;
 	trace_timershield_stop(level, cpu_base->threshold);
@@ -336,10 +338,42 @@ static struct hrtimer_clock_base *hrtimer_shield_lock_base(struct hrtimer *timer
 	}
 }
 
-/* Look at the queues of this CPU again: the level of a timer has changed. */
+/*
+ * Is a timer enqueued at this base, which is locked? Who initializes it anew and
+ * enqueues it elsewhere does not take the lock for that.
+ */
+static bool hrtimer_shield_is_queued(struct hrtimer *timer, struct hrtimer_clock_base *base)
+{
+	if (!hrtimer_is_queued(timer))
+		return false;
+	/* Pairs with hrtimer_publish_base() */
+	smp_rmb();
+	return READ_ONCE(timer->base) == base;
+}
+
+/* While a hang is recovered from: does a timer come first that need not wait for its end? */
+static void hrtimer_shield_look_hung(struct hrtimer_cpu_base *cpu_base)
+{
+	ktime_t expires;
+
+	if (cpu_base->hang_level == TIMERSHIELD_LEVEL_CRITICAL)
+		return;
+	hrtimer_shield_first_at(cpu_base, max(cpu_base->hang_level + 1, cpu_base->threshold),
+				&expires);
+	if (expires >= cpu_base->expires_next)
+		return;
+	cpu_base->expires_next = expires;
+	tick_program_event(expires, 1);
+}
+
+/* Look at the queues of this CPU again: a timer has come, or its level has changed. */
 static void hrtimer_shield_look(struct hrtimer_cpu_base *cpu_base)
 {
-	if (cpu_base->shielded && cpu_base->online && !cpu_base->hang_detected)
+	if (!cpu_base->shielded || !cpu_base->online)
+		return;
+	if (cpu_base->hang_detected)
+		hrtimer_shield_look_hung(cpu_base);
+	else
 		hrtimer_shield_reprogram(cpu_base);
 }
 
@@ -421,6 +455,8 @@ static void __maybe_unused hrtimer_requeue(struct hrtimer *timer,
 	enqueue_hrtimer(timer, base, HRTIMER_MODE_ABS, true);
 	if (!hrtimer_shielded(base->cpu_base))
 		return;
+	/* Where it comes from levels were perhaps not kept. */
+	level = max(level, timer->level);
 	/*
 	 * Its task's priority may have changed while nobody knew the timer.
 	 * Pairs with timershield_level_changed().
@@ -452,7 +488,7 @@ void timershield_update(struct hrtimer *timer, const struct task_struct *waiter)
 	base = hrtimer_shield_lock_base(timer, &flags);
 	if (!base)
 		return;
-	if (hrtimer_is_queued(timer) && base->cpu_base->shielded) {
+	if (hrtimer_shield_is_queued(timer, base) && base->cpu_base->shielded) {
 		u8 level = timershield_timer_level(timer);
 
 		if (waiter)
@@ -549,12 +585,13 @@ unlock:
 void hrtimer_shield_off(void *unused)
 {
 	struct hrtimer_cpu_base *cpu_base = this_cpu_ptr(&hrtimer_bases);
-	unsigned int active = cpu_base->active_bases;
+	unsigned int active;
 	struct hrtimer_clock_base *base;
 
 	raw_spin_lock(&cpu_base->lock);
 	if (!cpu_base->shielded)
 		goto unlock;
+	active = cpu_base->active_bases;
 	for_each_active_base(base, cpu_base, active) {
 		struct timerqueue_node *node = timerqueue_getnext(&base->active);
 
@@ -604,8 +641,8 @@ static inline bool hrtimer_soft_unmasked(struct hrtimer_cpu_base *cpu_base, ktim
 }
 
 /* @retries: how often this interrupt has done so before */
-static void hrtimer_run_hard(struct hrtimer_cpu_base *cpu_base, ktime_t now, unsigned long flags,
-			     int retries)
+static inline void hrtimer_run_hard(struct hrtimer_cpu_base *cpu_base, ktime_t now,
+				    unsigned long flags, int retries)
 {
 	if (hrtimer_shielded(cpu_base))
 		hrtimer_shield_run_queues(cpu_base, now, flags, retries);

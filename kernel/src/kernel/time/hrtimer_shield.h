@@ -13,6 +13,7 @@
 #ifndef _KERNEL_TIME_HRTIMER_SHIELD_H
 #define _KERNEL_TIME_HRTIMER_SHIELD_H
 
+#include <linux/cpu_shield.h>
 #include <linux/sched/rt.h>
 #include <linux/timershield.h>
 
@@ -155,6 +156,13 @@ static inline void hrtimer_recount(struct hrtimer_clock_base *base, struct hrtim
 	hrtimer_offer_timer(cpu_base, base, timer);
 }
 
+/* Whoever sees that a timer is enqueued sees at which base. */
+static inline void hrtimer_publish_base(void)
+{
+	/* Pairs with hrtimer_shield_is_queued() */
+	smp_wmb();
+}
+
 /* Add a timer; true if it may be the next event of its CPU */
 static inline bool hrtimer_queue_add(struct hrtimer_clock_base *base, struct hrtimer *timer)
 {
@@ -214,7 +222,12 @@ static inline void hrtimer_reset_masked_first(struct hrtimer_cpu_base *cpu_base)
 static inline void hrtimer_note_next(struct hrtimer_cpu_base *cpu_base,
 				     const struct hrtimer *next_timer)
 {
-	if (hrtimer_shielded(cpu_base))
+	if (!hrtimer_shielded(cpu_base))
+		return;
+	/* A change of the threshold may end the pause after a hang. */
+	if (unlikely(cpu_base->hang_detected))
+		cpu_base->next_level = TIMERSHIELD_LEVEL_NONE;
+	else
 		cpu_base->next_level = next_timer ? next_timer->level : TIMERSHIELD_LEVEL_CRITICAL;
 }
 
@@ -233,6 +246,8 @@ static inline bool hrtimer_hang_holds_timer(const struct hrtimer_cpu_base *cpu_b
 {
 	return hrtimer_hang_holds(cpu_base, timer->level);
 }
+
+static void hrtimer_shield_look_hung(struct hrtimer_cpu_base *cpu_base);
 
 /* Must the device keep the time that hrtimer_interrupt() set to end a hang? */
 static inline bool hrtimer_hang_keeps_device(const struct hrtimer_cpu_base *cpu_base)
@@ -267,6 +282,7 @@ static inline void hrtimer_shield_switch_to_hres(void)
 static inline void hrtimer_own_sleeper(struct hrtimer_sleeper *sl)
 {
 	sl->timer.owner = TIMERSHIELD_OWNER_SLEEPER;
+	sl->sleeper = current;
 }
 
 /* Is the current task about to sleep as a real-time one, if only by inheritance? */
@@ -356,6 +372,9 @@ static inline bool hrtimer_hang_keeps_device(const struct hrtimer_cpu_base *cpu_
 {
 	return cpu_base->hang_detected;
 }
+
+static inline void hrtimer_shield_look_hung(struct hrtimer_cpu_base *cpu_base) { }
+static inline void hrtimer_publish_base(void) { }
 
 static inline void hrtimer_shield_reset(struct hrtimer_cpu_base *cpu_base, bool shielded) { }
 static inline void hrtimer_shield_switch_to_hres(void) { }

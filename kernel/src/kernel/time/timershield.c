@@ -75,6 +75,7 @@ static void timershield_set(bool on)
 		static_branch_enable_cpuslocked(&timershield_enabled);
 		WRITE_ONCE(timershield_active, true);
 		on_each_cpu(hrtimer_shield_on, NULL, 1);
+		timershield_follow_all();
 	} else {
 		WRITE_ONCE(timershield_active, false);
 		on_each_cpu(hrtimer_shield_off, NULL, 1);

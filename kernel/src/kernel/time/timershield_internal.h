@@ -52,7 +52,7 @@ static inline struct task_struct *timershield_sleeper(struct hrtimer *timer)
 {
 	if (timer->owner != TIMERSHIELD_OWNER_SLEEPER)
 		return NULL;
-	return container_of(timer, struct hrtimer_sleeper, timer)->task;
+	return container_of(timer, struct hrtimer_sleeper, timer)->sleeper;
 }
 
 /**
