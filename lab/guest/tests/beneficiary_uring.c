@@ -3,8 +3,9 @@
  * Rule R4 for io_uring: its timeouts rank at least as high as who waits for the
  * ring.
  *
- * These pass on stock. Where a timeout keeps the level of who has armed it, they
- * fail: 5 ms late.
+ * These pass on stock. Where a timeout keeps the level of who has armed it, the
+ * first three fail: 5 ms late; where the level of a process without other timers is
+ * not known, the last one: never served while any task runs.
  */
 #define _GNU_SOURCE
 #include "lib/situation.h"
@@ -12,6 +13,7 @@
 
 #include <poll.h>
 #include <string.h>
+#include <sys/wait.h>
 
 /* What the waiter does between arming its timeout and waiting for it */
 struct uring_wait {
@@ -84,12 +86,41 @@ static void follows_who_waits(void)
 	compare(raised_while_it_waits, NULL, TOLERANCE);
 }
 
+/* An ordinary process, without other timers, looks for the completion in memory. */
+static void arm_and_peek(void *argument)
+{
+	struct situation *s = argument;
+	struct uring ring;
+	int ret = uring_open(&ring);
+
+	if (!ret)
+		ret = uring_arm(&ring, s->expiry);
+	require(!ret, "io_uring: %s", strerror(-ret));
+	while (!s->woke && now() < s->hog_ends)
+		if (__atomic_load_n(ring.cq_tail, __ATOMIC_ACQUIRE) != *ring.cq_head)
+			s->woke = now();
+}
+
+static u64 peeked(void *argument)
+{
+	struct situation *s = situation_new();
+
+	waitpid(spawn(OTHER, test_cpu, arm_and_peek, s), NULL, 0);
+	return (s->woke ?: s->hog_ends) - s->expiry;
+}
+
+static void ranks_with_its_process(void)
+{
+	compare(peeked, NULL, TOLERANCE);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
 		TEST(ranks_with_who_waits),
 		TEST(ranks_with_who_polls),
 		TEST(follows_who_waits),
+		TEST(ranks_with_its_process),
 	};
 
 	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);

@@ -45,6 +45,20 @@ void timershield_keep_process_level(struct signal_struct *signal)
 		   highest_level(signal, TIMERSHIELD_LEVEL_DEADLINE));
 }
 
+/**
+ * timershield_keep_level - the current process is about to get a timer of another kind
+ *
+ * Context: process. Takes siglock, the first time.
+ */
+void timershield_keep_level(void)
+{
+	if (likely(timershield_process_level(current->signal)))
+		return;
+	spin_lock_irq(&current->sighand->siglock);
+	timershield_keep_process_level(current->signal);
+	spin_unlock_irq(&current->sighand->siglock);
+}
+
 static void update_timers(struct signal_struct *signal)
 {
 #ifdef CONFIG_POSIX_TIMERS
