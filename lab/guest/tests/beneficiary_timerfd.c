@@ -7,6 +7,9 @@
  * Tests of lateness pass on stock, tests of levels fail there, where there are
  * none. With a timer that ranks with the task that armed it, for good, all fail
  * but the last: 5 ms late, or the level of an ordinary task.
+ *
+ * Who looks without waiting counts, too: it would mask what it looks for. Without
+ * that the tests of it fail, the timer never expires.
  */
 #define _GNU_SOURCE
 #include "lib/shield.h"
@@ -358,6 +361,71 @@ static u64 alarm_timerfd(void *argument)
 	return situation_lateness(wait->s);
 }
 
+struct timerfd_peek {
+	struct situation *s;
+	bool (*expired)(int fd);
+};
+
+static bool peek_read(int fd)
+{
+	u64 ticks;
+
+	return read(fd, &ticks, sizeof(ticks)) == sizeof(ticks);
+}
+
+static bool peek_poll(int fd)
+{
+	struct pollfd event = { .fd = fd, .events = POLLIN };
+
+	return poll(&event, 1, 0) == 1;
+}
+
+static bool peek_epoll(int fd)
+{
+	static int set = -1;
+	struct epoll_event event;
+
+	if (set < 0) {
+		set = epoll_new();
+		epoll_add(set, fd);
+	}
+	return epoll_wait(set, &event, 1, 0) == 1;
+}
+
+static bool (*const peeks[])(int fd) = { peek_read, peek_poll, peek_epoll };
+
+/* Arms as an ordinary task, then looks as a real-time one. */
+static void arm_and_peek(void *argument)
+{
+	struct timerfd_peek *peek = argument;
+	struct itimerspec when = { .it_value = to_timespec(peek->s->expiry) };
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+
+	require(fd >= 0 && !timerfd_settime(fd, TFD_TIMER_ABSTIME, &when, NULL), "timerfd: %s",
+		strerror(errno));
+	become(BELOW);
+	while (!peek->s->woke && now() < peek->s->hog_ends)
+		if (peek->expired(fd))
+			peek->s->woke = now();
+}
+
+static u64 peeked(void *argument)
+{
+	struct timerfd_peek *peek = shared_memory(sizeof(*peek));
+	pid_t pid;
+
+	peek->s = situation_new();
+	peek->expired = *(bool (*const *)(int fd))argument;
+	pid = spawn(OTHER, test_cpu, arm_and_peek, peek);
+	waitpid(pid, NULL, 0);
+	return (peek->s->woke ?: peek->s->hog_ends) - peek->s->expiry;
+}
+
+static void ranks_with_who_peeks(void)
+{
+	compare(peeked, (void *)&peeks[test_argument()], TOLERANCE);
+}
+
 static void alarm_ranks_with_its_waiter(void)
 {
 	compare(alarm_timerfd, NULL, TOLERANCE);
@@ -397,6 +465,9 @@ int main(int argc, char **argv)
 		{ "sinks_after_poll_of_epoll", sinks_when_rearmed_without_waiters, 6 },
 		TEST(lower_waiter_does_not_lower_it),
 		TEST(alarm_ranks_with_its_waiter),
+		{ "peek_read", ranks_with_who_peeks, 0 },
+		{ "peek_poll", ranks_with_who_peeks, 1 },
+		{ "peek_epoll", ranks_with_who_peeks, 2 },
 	};
 
 	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
