@@ -22,6 +22,17 @@ DECLARE_STATIC_KEY_FALSE(cpu_shield_used);
 extern struct cpumask cpu_shield_procs;
 extern struct cpumask cpu_shield_irqs;
 
+/**
+ * cpu_shield_has - whether a CPU is shielded, against tasks or against interrupts
+ * @cpu: the CPU
+ */
+static inline bool cpu_shield_has(unsigned int cpu)
+{
+	return static_branch_unlikely(&cpu_shield_used) &&
+	       (cpumask_test_cpu(cpu, &cpu_shield_procs) ||
+		cpumask_test_cpu(cpu, &cpu_shield_irqs));
+}
+
 /*
  * Tasks. A task has two masks: cpus_unshielded is what its user, its cpuset and
  * the kernel agreed on, cpus_mask is where it may run while CPUs are shielded.
@@ -133,6 +144,11 @@ void cpu_shield_update_irqs(void);
 void cpu_shield_report_irqs(struct seq_file *m);
 
 #else /* !CONFIG_CPU_SHIELD */
+
+static inline bool cpu_shield_has(unsigned int cpu)
+{
+	return false;
+}
 
 static inline void cpu_shield_strip(struct task_struct *p) { }
 

@@ -27,7 +27,8 @@ static DEFINE_PER_CPU(struct irq_work, hrtimer_shield_takes) =
 /* May timers that are no single task's be served there? */
 static bool hrtimer_shield_is_open(int cpu)
 {
-	return housekeeping_cpu(cpu, HK_TYPE_DOMAIN) && housekeeping_cpu(cpu, HK_TYPE_TIMER);
+	return !cpu_is_isolated(cpu) && housekeeping_cpu(cpu, HK_TYPE_TIMER) &&
+	       !cpu_shield_has(cpu);
 }
 
 /*
@@ -263,8 +264,7 @@ static void hrtimer_shield_add(struct shield_take *take, struct hrtimer_cpu_base
 		hrtimer_requeue(timer, base);
 	}
 	this_cpu_ptr(&timershield_stats)->taken += take->nr;
-	if (!to->hang_detected)
-		hrtimer_shield_reprogram(to);
+	hrtimer_shield_look(to);
 }
 
 /* Take what another CPU offers. True if there may be more. */
