@@ -172,6 +172,12 @@ static void move_clock(s64 by)
 	require(!clock_settime(CLOCK_REALTIME, &time), "clock_settime: %s", strerror(errno));
 }
 
+void clock_leave_zero(void)
+{
+	if (clock_now(CLOCK_REALTIME) < clock_now(CLOCK_MONOTONIC) + SEC)
+		move_clock(24 * 3600 * SEC);
+}
+
 /* Forward or back by up to 40 ms, for some milliseconds, and back again. */
 void disturb_clock(void *argument)
 {
