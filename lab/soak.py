@@ -35,3 +35,10 @@ class HowFar:
         if not self._found:
             return "nothing is known of it yet"
         return f"in {self._seconds} s of guest time {self._found}, no report of the kernel"
+
+
+def totals(output: str) -> list[str]:
+    """What a suite says of itself at its end: the line with its seed, and the next."""
+    lines = output.splitlines()
+    first = next((i for i, line in enumerate(lines) if line.startswith("# seed ")), len(lines))
+    return [line.removeprefix("# ") for line in lines[first:first + 2] if line.startswith("# ")]

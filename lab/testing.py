@@ -135,6 +135,8 @@ def _verdicts(boot: Boot, run: qemu.Run, owners: dict[int, Suite]) -> list[Verdi
         verdict = judge(suite, boot.kernel, outcome)
         if outcome is not None:
             keep(KEPT / boot.kernel.name / suite.name, outcome, run.console)
+            if boot.soak:
+                verdict.notes += soak.totals(outcome.output)
             if verdict.failed:
                 verdict.notes += [f"| {line}" for line in outcome.output.splitlines()[-40:]]
         verdicts.append(verdict)

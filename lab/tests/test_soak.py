@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 from lab.progress import Progress
-from lab.soak import HowFar
+from lab.soak import HowFar, totals
 
 
 def hear(*pieces: bytes) -> HowFar:
@@ -30,3 +30,9 @@ def test_what_the_kernel_reports_comes_first() -> None:
 
 def test_nothing_is_made_up() -> None:
     assert hear(b"# 5 workers\n").until_then([]) == "nothing is known of it yet"
+
+
+def test_the_end_tells_how_many_there_were() -> None:
+    output = "# 600 of 600 s: 9 timers armed\nok 1 - churn\n# seed 2: 9 armed\n# 3 rests\nok 2"
+    assert totals(output) == ["seed 2: 9 armed", "3 rests"]
+    assert totals("ok 1 - churn\n") == []
