@@ -15,8 +15,10 @@
 #include "lib/window.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -568,6 +570,42 @@ static void raised_by_another_cpu(void)
 	check_undisturbed(raised_window, "FIFO 90 on CPU 1");
 }
 
+static void sleep_in_poll(void *unused)
+{
+	poll(NULL, 0, -1);
+}
+
+static unsigned long times_blocked(pid_t pid)
+{
+	unsigned long times = 0;
+	char path[64], line[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	file = fopen(path, "r");
+	require(file, "%s: %s", path, strerror(errno));
+	while (fgets(line, sizeof(line), file))
+		sscanf(line, "voluntary_ctxt_switches: %lu", &times);
+	fclose(file);
+	return times;
+}
+
+/*
+ * A task that polls is woken when it is raised, to rank what it polls: not one that
+ * polls nothing. Passes on stock; without that exception it blocks twice.
+ */
+static void raised_in_poll_without_files_is_not_woken(void)
+{
+	pid_t pid = spawn(OTHER, test_cpu, sleep_in_poll, NULL);
+	unsigned long before;
+
+	await_sleep(pid);
+	before = times_blocked(pid);
+	change(pid, FIFO(50));
+	sleep_for(MSEC * slowness());
+	check(times_blocked(pid) == before, "blocked %lu times more", times_blocked(pid) - before);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
@@ -583,6 +621,7 @@ int main(int argc, char **argv)
 		TEST(lowered_by_itself),
 		TEST(lowered_by_another_cpu),
 		TEST(raised_by_another_cpu),
+		TEST(raised_in_poll_without_files_is_not_woken),
 	};
 
 	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
