@@ -3,7 +3,7 @@
 
 import sys
 
-from lab.cli import main
+from lab.commands.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

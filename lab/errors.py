@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The one exception whose text is meant for the user."""
+"""The one exception whose text is meant for the user: that of the kernel tools."""
 
+from kernel.tools.errors import ToolError as LabError
 
-class LabError(Exception):
-    """Something the user can act on; the command line prints it without a traceback."""
+__all__ = ["LabError"]

@@ -5,12 +5,11 @@ import os
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parent.parent
-KERNEL = REPO / "kernel"
-PATCHES = KERNEL / "patches" / "6.12"
-NEW_FILES = KERNEL / "src"
-CONFIGS = KERNEL / "configs"
-GUEST = REPO / "lab" / "guest"
-MUTANTS = GUEST / "tests" / "mutants.patch"
+MODULE = REPO / "kernel" / "module"
+CONFIGS = REPO / "kernel" / "configs"
+GUEST = REPO / "guest"
+LIVEPATCH = GUEST / "tests" / "livepatch"
+DEFECTS = GUEST / "tests" / "defects.patch"
 
 BUILD = Path(os.environ.get("BUILD", REPO / "build")).resolve()
 KERNEL_BUILDS = BUILD / "kernel"

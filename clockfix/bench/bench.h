@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include <clockfix.h>
+#include "waits.h"
 
 static inline int64_t bench_clock(clockid_t clock)
 {
@@ -33,10 +33,10 @@ struct bench_options {
 	uint64_t jobs;		/* per cell at most */
 	double seconds;		/* per cell at most */
 	unsigned int rounds;
-	uint32_t late_ppm;
+	uint32_t poll_share, effort;
 	const char *intervals, *rivals;
 	const char *json, *csv, *plot;
-	bool quiet;
+	bool quiet, peers;
 };
 
 /* ---- samples.c -------------------------------------------------------------------------- */
@@ -49,7 +49,7 @@ struct sample {
 #define CDF_POINTS 400
 
 struct summary {
-	uint64_t count;
+	uint64_t count, early;
 	int64_t p1, p50, p95, p99, p999, max;
 	double over_1us;	/* share */
 	int64_t cdf[CDF_POINTS + 1];
@@ -61,9 +61,11 @@ struct cell {			/* one rival at one interval */
 	struct sample *sample;
 	uint64_t count, limit;
 	int64_t cpu, elapsed;	/* ns */
+	double most;		/* CPU time of a round, in percent */
 	uint64_t random;	/* state of the generator that spreads intervals */
 	bool warm;		/* it ran in an earlier round */
 	struct clockfix *timer;	/* of the rivals that have one */
+	struct wait_state wait;	/* of the others */
 	struct summary all, unstolen;
 };
 
@@ -80,12 +82,11 @@ double steal_total_ms(void);
 struct rival {
 	const char *name;
 	const char *text;
-	void (*wait)(int64_t instant, int64_t margin);	/* in a thread of its own; NULL: clockfix */
-	int estimator;
-	int source;
-	uint32_t window;
-	uint32_t late_ppm;	/* 0: as asked for on the command line */
-	int64_t margin;
+	/* in a thread of its own; NULL: clockfix, a job */
+	void (*wait)(int64_t instant, struct wait_state *state);
+	bool peer;		/* with --peers only */
+	int estimator, missed;
+	uint32_t effort;	/* 0: that of the options */
 };
 
 extern const struct rival rivals[];

@@ -78,7 +78,8 @@ static size_t cells_create(const struct bench_options *opt, struct cell *cells)
 			struct cell *cell = &cells[count];
 			uint64_t fit = opt->seconds * 1e9 / interval[i] + 1;
 
-			if (!chosen(opt->rivals, rivals[r].name) || count == CELLS_MAX)
+			if (!chosen(opt->rivals, rivals[r].name) || count == CELLS_MAX ||
+			    (rivals[r].peer && !opt->peers))
 				continue;
 			memset(cell, 0, sizeof(*cell));
 			cell->interval = interval[i];
@@ -99,12 +100,15 @@ static size_t cells_create(const struct bench_options *opt, struct cell *cells)
 	return count;
 }
 
-/* Rounds in which all rivals take turns: what disturbs the machine for a while meets all. */
+/*
+ * Rounds in which all rivals take turns, forth and back (ABBA): what disturbs the machine for a
+ * while meets all, and a trend favours none.
+ */
 static int run_rounds(const struct bench_options *opt, struct cell *cells, size_t count)
 {
 	for (unsigned int round = 0; round < opt->rounds && !interrupted; round++) {
 		for (size_t i = 0; i < count && !interrupted; i++) {
-			struct cell *cell = &cells[(i + round) % count];
+			struct cell *cell = &cells[round % 2 ? count - 1 - i : i];
 			const struct rival *rival = &rivals[cell->rival];
 			uint64_t jobs = cell->limit / opt->rounds;
 			int64_t until = now_ns() + opt->seconds * 1e9 / opt->rounds;
@@ -151,6 +155,7 @@ int verb_compare(const struct bench_options *given, int argc, char **argv)
 {
 	static struct cell cells[CELLS_MAX];
 	struct bench_options opt = *given;
+	const char *error;
 	char json[4096];
 	size_t count;
 	int ret;
@@ -161,6 +166,12 @@ int verb_compare(const struct bench_options *given, int argc, char **argv)
 	}
 	if (!known_rivals(opt.rivals))
 		return 2;
+	error = opt.peers ? peers_load(PEERS) : NULL;
+	if (error) {
+		fprintf(stderr, "clockfix-bench: no peers: %s\n"
+			"Build them: ninja -C BUILD-DIRECTORY bench/libclockfix-peers.so\n", error);
+		return 2;
+	}
 	count = cells_create(&opt, cells);
 	if (!count)
 		return 2;
@@ -185,6 +196,7 @@ int verb_compare(const struct bench_options *given, int argc, char **argv)
 		return 1;
 	for (size_t i = 0; i < count; i++) {
 		clockfix_destroy(cells[i].timer, 0);
+		clockfix_sleeper_destroy(cells[i].wait.sleeper);
 		free(cells[i].sample);
 	}
 	return interrupted ? 130 : 0;

@@ -116,32 +116,22 @@ static int compare(const void *a, const void *b)
 static const struct {
 	const char *name;
 	int estimator;
-	uint32_t window, late_ppm;
+	uint32_t window;
 } variants[] = {
-	{ "hindsight, 1.5%", CLOCKFIX_ESTIMATOR_FIXED, 0, 15000 },
-	{ "none", CLOCKFIX_ESTIMATOR_NONE, 0, 0 },
-	{ "average 32", CLOCKFIX_ESTIMATOR_AVERAGE, 32, 0 },
-	{ "max 16", CLOCKFIX_ESTIMATOR_MAX, 16, 0 },
-	{ "max 32", CLOCKFIX_ESTIMATOR_MAX, 32, 0 },
-	{ "max 64", CLOCKFIX_ESTIMATOR_MAX, 64, 0 },
-	{ "max 128", CLOCKFIX_ESTIMATOR_MAX, 128, 0 },
-	{ "decaying max", CLOCKFIX_ESTIMATOR_DECAYING_MAX, 0, 0 },
-	{ "quantile, 1.5%", CLOCKFIX_ESTIMATOR_QUANTILE, 0, 15000 },
-	{ "rank 256, 1.5%", CLOCKFIX_ESTIMATOR_RANK, 256, 15000 },
-	{ "rank 512, 1.5%", CLOCKFIX_ESTIMATOR_RANK, 512, 15000 },
-	{ "regime 256, 1.5%", CLOCKFIX_ESTIMATOR_REGIME, 256, 15000 },
-	{ "regime 512, 1.5%", CLOCKFIX_ESTIMATOR_REGIME, 512, 15000 },
-	{ "regime 1024, 1.5%", CLOCKFIX_ESTIMATOR_REGIME, 1024, 15000 },
-	{ "regime 512, 0.8%", CLOCKFIX_ESTIMATOR_REGIME, 512, 8000 },
-	{ "regime 512, 0.5%", CLOCKFIX_ESTIMATOR_REGIME, 512, 5000 },
-	{ "regime 512, 3%", CLOCKFIX_ESTIMATOR_REGIME, 512, 30000 },
+	{ "hindsight, 1.5%", CLOCKFIX_ESTIMATOR_FIXED, 0 },
+	{ "max 16", CLOCKFIX_ESTIMATOR_MAX, 16 },
+	{ "max 32", CLOCKFIX_ESTIMATOR_MAX, 32 },
+	{ "max 64", CLOCKFIX_ESTIMATOR_MAX, 64 },
+	{ "max 128", CLOCKFIX_ESTIMATOR_MAX, 128 },
+	{ "max 256", CLOCKFIX_ESTIMATOR_MAX, 256 },
+	{ "default", CLOCKFIX_ESTIMATOR_DEFAULT, 0 },
 };
 
 /*
- * The constant margin that would have been right for a share of late sleeps, known in hindsight.
+ * The constant margin that would have been right for 1.5 % of late sleeps, known in hindsight.
  * Where oversleeps don't depend on each other no estimator polls less at that share.
  */
-static int64_t hindsight(const struct series *series, uint32_t late_ppm)
+static int64_t hindsight(const struct series *series)
 {
 	int64_t *sorted = malloc(series->count * sizeof(*sorted)), value;
 
@@ -151,7 +141,7 @@ static int64_t hindsight(const struct series *series, uint32_t late_ppm)
 		sorted[i] = series->sleep[i].oversleep;
 	qsort(sorted, series->count, sizeof(*sorted), compare);
 	/* late is what is late by more than 1 us */
-	value = sorted[series->count - 1 - series->count * late_ppm / 1000000] - 1000;
+	value = sorted[series->count - 1 - series->count * 15 / 1000] - 1000;
 	free(sorted);
 	return value > 0 ? value : 0;
 }
@@ -168,9 +158,8 @@ static void compare_on(const char *path, const struct series *series)
 		clockfix_options_init(&options);
 		options.estimator = variants[i].estimator;
 		options.window = variants[i].window;
-		options.late_ppm = variants[i].late_ppm;
 		if (options.estimator == CLOCKFIX_ESTIMATOR_FIXED)
-			options.fixed_margin = hindsight(series, options.late_ppm);
+			options.fixed_margin = hindsight(series);
 		out = replay(series, &options);
 		if (!out.lateness)
 			return;

@@ -49,7 +49,10 @@ static int verb_help(const struct bench_options *opt, int argc, char **argv)
 	       "  -R, --rounds N        rounds in which rivals take turns (default 20)\n"
 	       "  -c, --cpu N           CPU to run on (default: the last)\n"
 	       "  -p, --priority N      SCHED_FIFO priority, 0: SCHED_OTHER (default 80 if allowed)\n"
-	       "      --late-ppm N      clockfix option late_ppm: share of sleeps that may be late\n"
+	       "      --peers           beside what other projects have (build them first:\n"
+	       "                        ninja -C BUILD-DIRECTORY bench/libclockfix-peers.so)\n"
+	       "      --effort N        clockfix option effort, in percent\n"
+	       "      --poll-share N    clockfix option poll_share, in percent\n"
 	       "  -j, --json FILE       write results with CDFs\n"
 	       "      --csv FILE        write results as a table\n"
 	       "      --plot FILE       draw CDFs (.svg, .png, .pdf; needs python3-matplotlib)\n"
@@ -138,7 +141,7 @@ static double number(const char *text, double least, double most, const char *op
 	return val;
 }
 
-enum { OPT_QUICK = 256, OPT_CSV, OPT_PLOT, OPT_LATE };
+enum { OPT_QUICK = 256, OPT_CSV, OPT_PLOT, OPT_SHARE, OPT_EFFORT, OPT_PEERS };
 
 static const struct option long_options[] = {
 	{ "intervals", required_argument, NULL, 'i' },
@@ -149,7 +152,9 @@ static const struct option long_options[] = {
 	{ "rounds", required_argument, NULL, 'R' },
 	{ "cpu", required_argument, NULL, 'c' },
 	{ "priority", required_argument, NULL, 'p' },
-	{ "late-ppm", required_argument, NULL, OPT_LATE },
+	{ "peers", no_argument, NULL, OPT_PEERS },
+	{ "effort", required_argument, NULL, OPT_EFFORT },
+	{ "poll-share", required_argument, NULL, OPT_SHARE },
 	{ "json", required_argument, NULL, 'j' },
 	{ "csv", required_argument, NULL, OPT_CSV },
 	{ "plot", required_argument, NULL, OPT_PLOT },
@@ -190,8 +195,14 @@ static void parse(struct bench_options *opt, int argc, char **argv)
 		case 'p':
 			opt->priority = number(optarg, 0, 99, "--priority");
 			break;
-		case OPT_LATE:
-			opt->late_ppm = number(optarg, 1, 500000, "--late-ppm");
+		case OPT_PEERS:
+			opt->peers = true;
+			break;
+		case OPT_EFFORT:
+			opt->effort = number(optarg, 10, 1000, "--effort");
+			break;
+		case OPT_SHARE:
+			opt->poll_share = number(optarg, 1, 100, "--poll-share");
 			break;
 		case 'j':
 			opt->json = optarg;

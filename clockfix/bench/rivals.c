@@ -11,12 +11,10 @@
  * lateness would tell about the interval (from 22 to 46 ns at 985 to 1035 ns) and not about it.
  */
 #include <errno.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -39,12 +37,16 @@ int thread_prepare(const struct bench_options *opt)
 	return 0;
 }
 
-static struct timespec to_timespec(int64_t ns)
-{
-	return (struct timespec){ .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
-}
-
 /* ---- all rivals -------------------------------------------------------------------------- */
+
+static void prepare_options(struct clockfix_options *options, const struct rival *rival,
+			    const struct bench_options *opt)
+{
+	clockfix_options_init(options);
+	options->estimator = rival->estimator;
+		options->poll_share = opt->poll_share;
+	options->effort = rival->effort ? rival->effort : opt->effort;
+}
 
 static int64_t next_instant(struct cell *cell, int64_t now)
 {
@@ -69,49 +71,20 @@ static uint64_t warm_up(struct cell *cell)
 	return jobs;
 }
 
-/* ---- waits in a thread of their own ----------------------------------------------------- */
+/* ---- those that wait in a thread of the caller's ----------------------------------------- */
 
-static void wait_poll(int64_t instant, int64_t margin)
+/* Of a round of @cell, which began at @begin with @cpu of CPU time used. */
+static void account(struct cell *cell, int64_t cpu, int64_t begin)
 {
-	(void)margin;
-	while (now_ns() < instant)
-		;
-}
+	double share;
 
-static void wait_clock_nanosleep(int64_t instant, int64_t margin)
-{
-	struct timespec ts = to_timespec(instant);
-
-	(void)margin;
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
-}
-
-static void wait_nanosleep(int64_t instant, int64_t margin)
-{
-	int64_t left = instant - now_ns();
-	struct timespec ts = to_timespec(left > 0 ? left : 0);
-
-	(void)margin;
-	nanosleep(&ts, NULL);
-}
-
-static void wait_futex(int64_t instant, int64_t margin)
-{
-	static uint32_t word;
-	struct timespec ts = to_timespec(instant);
-
-	(void)margin;
-	syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, 0, &ts, NULL,
-		FUTEX_BITSET_MATCH_ANY);
-}
-
-static void wait_margin(int64_t instant, int64_t margin)
-{
-	struct timespec ts = to_timespec(instant - margin);
-
-	if (now_ns() < instant - margin)
-		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
-	wait_poll(instant, 0);
+	cpu = bench_clock(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	begin = now_ns() - begin;
+	share = 100.0 * cpu / begin;
+	cell->cpu += cpu;
+	cell->elapsed += begin;
+	if (share > cell->most)
+		cell->most = share;
 }
 
 struct own {
@@ -142,15 +115,13 @@ static void *own_thread(void *arg)
 		instant = next_instant(own->cell, now_ns());
 		if (instant > own->until && i > warm)
 			break;
-		own->rival->wait(instant, own->rival->margin);
+		own->rival->wait(instant, &own->cell->wait);
 		now = now_ns();
 		if (i >= warm)
 			note(own->cell, now, instant);
 	}
-	if (begin) {
-		own->cell->cpu += bench_clock(CLOCK_THREAD_CPUTIME_ID) - cpu;
-		own->cell->elapsed += now_ns() - begin;
-	}
+	if (begin)
+		account(own->cell, cpu, begin);
 	return NULL;
 }
 
@@ -159,9 +130,16 @@ static int run_own(const struct rival *rival, const struct bench_options *opt,
 {
 	struct own own = { opt, cell, jobs, until, rival, 0 };
 	pthread_t thread;
-	int ret;
+	int ret = 0;
 
-	ret = -pthread_create(&thread, NULL, own_thread, &own);
+	if (rival->wait == wait_sleep_until && !cell->wait.sleeper) {
+		struct clockfix_options options;
+
+		prepare_options(&options, rival, opt);
+		ret = clockfix_sleeper_create(&cell->wait.sleeper, &options);
+	}
+	if (!ret)
+		ret = -pthread_create(&thread, NULL, own_thread, &own);
 	if (ret)
 		return ret;
 	pthread_join(thread, NULL);
@@ -176,17 +154,17 @@ struct chain {
 	int64_t until, cpu, begin;
 };
 
-static void chain_end(struct chain *chain)
-{
-	chain->cell->cpu += bench_clock(CLOCK_THREAD_CPUTIME_ID) - chain->cpu;
-	chain->cell->elapsed += now_ns() - chain->begin;
-}
+static void chain_submit(struct chain *chain, struct clockfix *timer, int64_t now);
 
 static void chain_job(void *arg, const struct clockfix_run *run)
 {
 	int64_t now = now_ns();
 	struct chain *chain = arg;
 
+	if (!run->started) {
+		__builtin_prefetch(&chain->cell->sample[chain->cell->count], 1);
+		return;
+	}
 	if (chain->done >= chain->warm)
 		note(chain->cell, now, run->instant);
 	if (++chain->done == chain->warm) {
@@ -196,10 +174,22 @@ static void chain_job(void *arg, const struct clockfix_run *run)
 	now = now_ns();
 	if (!--chain->left || interrupted ||
 	    (chain->done > chain->warm && now + chain->cell->interval > chain->until)) {
-		chain_end(chain);
+		account(chain->cell, chain->cpu, chain->begin);
 		return;
 	}
-	clockfix_submit(run->timer, next_instant(chain->cell, now), chain_job, chain, NULL);
+	chain_submit(chain, run->timer, now);
+}
+
+static void chain_submit(struct chain *chain, struct clockfix *timer, int64_t now)
+{
+	struct clockfix_spec spec;
+
+	clockfix_spec_init(&spec);
+	spec.start = next_instant(chain->cell, now);
+	spec.missed = rivals[chain->cell->rival].missed;
+	spec.fn = chain_job;
+	spec.arg = chain;
+	clockfix_schedule(timer, &spec, NULL);
 }
 
 static int create_timer(const struct rival *rival, const struct bench_options *opt,
@@ -207,16 +197,11 @@ static int create_timer(const struct rival *rival, const struct bench_options *o
 {
 	struct clockfix_options options;
 
-	clockfix_options_init(&options);
+	prepare_options(&options, rival, opt);
 	options.flags = CLOCKFIX_STRICT;
 	options.cpu = opt->cpu;
 	options.policy = opt->priority ? SCHED_FIFO : SCHED_OTHER;
 	options.priority = opt->priority;
-	options.estimator = rival->estimator;
-	options.window = rival->window;
-	options.late_ppm = rival->late_ppm ? rival->late_ppm : opt->late_ppm;
-	options.source = rival->source;
-	options.fixed_margin = rival->margin;
 	return clockfix_create(timer, &options);
 }
 
@@ -233,9 +218,8 @@ static int run_clockfix(const struct rival *rival, const struct bench_options *o
 		if (ret)
 			return ret;
 	}
-	ret = clockfix_submit(cell->timer, next_instant(cell, now_ns()), chain_job, &chain, NULL);
-	clockfix_drain(cell->timer);
-	return ret;
+	chain_submit(&chain, cell->timer, now_ns());
+	return clockfix_drain(cell->timer);
 }
 
 int rival_run(const struct bench_options *opt, struct cell *cell, uint64_t jobs, int64_t until)
@@ -245,26 +229,24 @@ int rival_run(const struct bench_options *opt, struct cell *cell, uint64_t jobs,
 	return (rival->wait ? run_own : run_clockfix)(rival, opt, cell, jobs, until);
 }
 
-#define EST(name) .estimator = CLOCKFIX_ESTIMATOR_##name
-
 const struct rival rivals[] = {
 	{ "poll", "polling loop on clock_gettime()", .wait = wait_poll },
 	{ "clock_nanosleep", "clock_nanosleep(), absolute", .wait = wait_clock_nanosleep },
 	{ "nanosleep", "nanosleep()", .wait = wait_nanosleep },
 	{ "futex", "futex wait with a timeout", .wait = wait_futex },
-	{ "margin-125us", "clock_nanosleep() until 125 us before, then polling",
-	  .wait = wait_margin, .margin = 125000 },
-	{ "clockfix-none", "clockfix, no prediction", EST(NONE) },
-	{ "clockfix-average", "clockfix, the paper's average filter", EST(AVERAGE) },
-	{ "clockfix-max", "clockfix, the paper's maximum filter", EST(MAX) },
-	{ "clockfix-max-256", "clockfix, a maximum filter over 256", EST(MAX), .window = 256 },
-	{ "clockfix-quantile", "clockfix, quantile tracker", EST(QUANTILE) },
-	{ "clockfix-decaying", "clockfix, decaying maximum", EST(DECAYING_MAX) },
-	{ "clockfix-rank", "clockfix, rank in a window", EST(RANK) },
-	{ "clockfix", "clockfix, as it comes", EST(DEFAULT) },
-	{ "clockfix-punctual", "clockfix, late_ppm 5000", .late_ppm = 5000 },
-	{ "clockfix-clock", "clockfix, polling clock_gettime()",
-	  .source = CLOCKFIX_SOURCE_CLOCK },
+	{ "timerfd-epoll", "timerfd and epoll", .wait = wait_epoll },
+	{ "margin-125us", "clock_nanosleep() until 125 us before, then polling", .wait = wait_margin },
+	{ "mean-deviation", "mean and two deviations of oversleeps, then polling", .wait = wait_mean },
+	{ "spin_sleep", "Rust's spin_sleep::sleep()", .wait = wait_spin_sleep, .peer = true },
+	{ "sdl", "SDL_DelayPrecise()", .wait = wait_sdl, .peer = true },
+	{ "clockfix-none", "clockfix, no prediction", .estimator = CLOCKFIX_ESTIMATOR_FIXED },
+	{ "clockfix-max", "clockfix, the paper's maximum filter",
+	  .estimator = CLOCKFIX_ESTIMATOR_MAX },
+	{ "clockfix", "clockfix, a job", .wait = NULL },
+	{ "clockfix-sleep", "clockfix_sleep_until()", .wait = wait_sleep_until },
+	{ "clockfix-rehearse", "clockfix, a job with CLOCKFIX_REHEARSE",
+	  .missed = CLOCKFIX_REHEARSE },
+	{ "clockfix-300", "clockfix, a job, effort 300", .effort = 300 },
 };
 
 const size_t rivals_count = sizeof(rivals) / sizeof(*rivals);

@@ -166,6 +166,8 @@ static void summarise(struct summary *sum, int64_t *late, uint64_t count)
 	for (int i = 0; i <= CDF_POINTS; i++)
 		sum->cdf[i] = AT((double)i / CDF_POINTS);
 #undef AT
+	while (sum->early < count && late[sum->early] < 0)
+		sum->early++;
 	while (over < count && late[count - 1 - over] > 1000)
 		over++;
 	sum->over_1us = (double)over / count;

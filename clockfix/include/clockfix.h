@@ -28,23 +28,31 @@
  *   instant run in the order in which they were submitted.
  * - At each wake-up the worker measures the *oversleep* and learns from it [IV].
  *
- * Conventions: times are int64_t nanoseconds. Functions return 0 or a negative errno value, and
- * where one fails nothing has changed. All functions may be called from any thread; the text
- * says where a job itself may call them. None is async-signal-safe. In a child made by fork()
- * there is no worker: there every function that is given a timer returns -ECHILD, except
- * clockfix_destroy(), which gives the child's copy back. Sleepers go on working.
+ * Conventions: times are int64_t nanoseconds. Functions return 0 or a negative errno value, and a
+ * function that fails changes nothing. Any thread may call any function; the comments say which
+ * functions a job may call. None is async-signal-safe.
  *
- * A process that is stopped (SIGSTOP) or suspended finds its overdue jobs run when it goes on,
- * as any submitted for the past. A step of the time of day does not move CLOCK_MONOTONIC.
- * It does move CLOCK_TAI, which is noticed at once (within half a second where only the kernel's
- * offset of TAI is set): jobs then run by the new time.
+ * Structures that programs and the library exchange begin with their size, which the program
+ * sets; later versions of the library append fields. A library that is older than the program
+ * refuses fields it does not know unless they are 0; a library that is newer treats fields that
+ * the program does not have as 0.
+ *
+ * fork(): a child has no worker. There every function that takes a timer returns -ECHILD, except
+ * clockfix_destroy(), which frees the child's copy. Sleepers keep working. If a job forks, its
+ * child must call execve() or _exit() before the job returns; a child that returns from the job
+ * ends with exit status 0 and runs no further job.
+ *
+ * A process that is stopped (SIGSTOP) runs its overdue jobs when it continues. CLOCK_MONOTONIC
+ * stands still while the system is suspended, so jobs on it run later by that time. A step of the
+ * time of day does not move CLOCK_MONOTONIC. It does move CLOCK_TAI: jobs on it then run by the
+ * new time. The library notices such a step at once, or within half a second if only the
+ * kernel's TAI offset changes.
  */
 #ifndef CLOCKFIX_H
 #define CLOCKFIX_H
 
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/types.h>
 
 #ifdef __cplusplus
@@ -53,6 +61,10 @@ extern "C" {
 
 #define CLOCKFIX_VERSION_MAJOR 1
 #define CLOCKFIX_VERSION_MINOR 0
+#define CLOCKFIX_VERSION (CLOCKFIX_VERSION_MAJOR << 16 | CLOCKFIX_VERSION_MINOR)
+
+/* clockfix_version - CLOCKFIX_VERSION of the library that is loaded */
+unsigned int clockfix_version(void);
 
 /* A timer: a worker thread and its pending jobs. */
 struct clockfix;
@@ -66,7 +78,8 @@ typedef uint64_t clockfix_job;
 /* What a job is told when it runs. */
 struct clockfix_run {
 	int64_t instant;	/* when it was meant to run, in the clock it was submitted for */
-	int64_t started;	/* CLOCK_MONOTONIC when waiting ended, immediately before it ran */
+	int64_t started;	/* CLOCK_MONOTONIC when waiting ended, immediately before it ran; */
+				/* 0: this is a rehearsal, see CLOCKFIX_REHEARSE */
 	uint64_t index;		/* periodic jobs: this run is for start + index * period */
 	uint64_t missed;	/* periodic jobs: instants passed over since the last run */
 	clockfix_job job;	/* the job's own handle */
@@ -83,25 +96,12 @@ typedef void (*clockfix_fn)(void *arg, const struct clockfix_run *run);
 
 /* ---- Options ---------------------------------------------------------------------------- */
 
-/* How the next oversleep is predicted from those seen. */
+/* How the timer predicts the next oversleep from those it has measured. */
 enum clockfix_estimator {
-	CLOCKFIX_ESTIMATOR_DEFAULT = 0,	/* the best known here: at present REGIME */
-	CLOCKFIX_ESTIMATOR_NONE,	/* no prediction: sleep until the instant itself */
-	CLOCKFIX_ESTIMATOR_MAX,		/* the paper's: greatest of a sliding window [IV.a] */
-	CLOCKFIX_ESTIMATOR_AVERAGE,	/* the paper's rival: mean of a sliding window [V.a] */
-	CLOCKFIX_ESTIMATOR_QUANTILE,	/* one value, moved towards a quantile step by step */
-	CLOCKFIX_ESTIMATOR_DECAYING_MAX,/* rises to a greater value at once, sinks slowly */
-	CLOCKFIX_ESTIMATOR_RANK,	/* a high rank, not the greatest, of a sliding window */
-	CLOCKFIX_ESTIMATOR_REGIME,	/* by what the next sleep has in common with others (below) */
-	CLOCKFIX_ESTIMATOR_FIXED,	/* a constant: option fixed_margin; learns nothing */
+	CLOCKFIX_ESTIMATOR_DEFAULT = 0,	/* what works best on the machines we measured */
+	CLOCKFIX_ESTIMATOR_MAX,		/* the paper's: the greatest of the last few [IV.a] */
+	CLOCKFIX_ESTIMATOR_FIXED,	/* a constant, option fixed_margin; learns nothing */
 };
-
-/*
- * REGIME looks at what oversleeps exceed their moving average by, for each length of sleep and
- * for phases of the kernel's tick that are rough apart from those that are calm. Of what it has
- * seen it takes the margin that costs least if each late job had a price, and finds the price
- * at which just the share late_ppm is late.
- */
 
 /* Which clock is read while polling. */
 enum clockfix_source {
@@ -115,50 +115,44 @@ enum clockfix_source {
 #define CLOCKFIX_NO_LOW_POWER	(1u << 2)	/* don't use tpause/umwait/WFET */
 
 /*
- * Options of a timer. Prepare with clockfix_options_init(), then change what you like. The
- * structure grows at its end in later versions; @size tells the library which one it is given.
- * In a field that is 0 the default applies.
+ * Options of a timer. Call clockfix_options_init(), then change what you like. A field that is 0
+ * stands for its default.
  *
- * What asks for a privilege (@policy, @cpu_latency_us, CLOCKFIX_LOCK_MEMORY) is tried; where it
- * is refused the timer runs all the same and clockfix_capabilities_read() says what it lacks,
- * unless CLOCKFIX_STRICT is set, when clockfix_create() fails with the reason.
+ * Some options need a privilege: policy, cpu_latency_us, CLOCKFIX_LOCK_MEMORY. Where the kernel
+ * refuses one, the timer runs without it and clockfix_capabilities_read() reports the error.
+ * With CLOCKFIX_STRICT, clockfix_create() fails instead.
  */
 struct clockfix_options {
 	size_t size;		/* sizeof(struct clockfix_options), by clockfix_options_init() */
-	uint32_t flags;		/* CLOCKFIX_... */
+	uint32_t flags;		/* CLOCKFIX_LOCK_MEMORY, ... */
 	int32_t cpu;		/* pin the worker to this CPU; -1: do not pin */
 	int32_t policy;		/* SCHED_FIFO, SCHED_RR or SCHED_DEADLINE (6); 0 (SCHED_OTHER): */
-				/* as the thread has it that creates the timer */
+				/* inherit the policy of the thread that creates the timer */
 	int32_t priority;	/* FIFO and RR: 1 to 99 */
-	uint64_t dl_runtime;	/* DEADLINE: as sched_setattr(2) */
+	uint64_t dl_runtime;	/* DEADLINE: as for sched_setattr(2) */
 	uint64_t dl_deadline;
 	uint64_t dl_period;
-	int32_t cpu_latency_us;	/* PM QoS: keep CPUs from idle states slower than this; -1: off */
+	int32_t cpu_latency_us;	/* PM QoS: keep CPUs out of idle states that are slower to leave */
+				/* than this; -1: off */
 	int32_t estimator;	/* enum clockfix_estimator */
-	uint32_t window;	/* values that an estimator looks at, 1 to 1024; default 64 for */
-				/* MAX and AVERAGE, 512 for RANK and REGIME (at least 32) */
-	uint32_t late_ppm;	/* QUANTILE, RANK, REGIME: sleeps per million that may oversleep */
-				/* more than predicted; 1 to 500000, default 15000, REGIME for */
-				/* sleeps of 2 ms and more 5000 */
+	uint32_t window;	/* MAX: oversleeps it remembers, 1 to 1024; default 64 */
+	uint32_t poll_share;	/* percent of the time that polling may take, 1 to 100; default */
+				/* 100. What lies above is slept, punctual or not */
 	int64_t fixed_margin;	/* FIXED: the prediction, 0 to 1 s */
 	int32_t source;		/* enum clockfix_source */
-	uint32_t poll_share;	/* greatest share of time spent polling, in percent; 1 to 100, */
-				/* default 100. What lies above is slept, punctual or not */
 	uint32_t max_jobs;	/* pending jobs at most; 16 to 16,000,000, default 1,000,000 */
-	uint32_t job_reserve;	/* of jobs submitted by jobs, pending at most; default 256, */
+	uint32_t job_reserve;	/* jobs that jobs submit: pending at most; default 256, */
 				/* to 65536 */
+	char name[16];		/* of the worker thread; default "clockfix" */
+	uint32_t effort;	/* DEFAULT: percent of the usual effort to be on time, 10 to 1000; */
+				/* default 100. Trades CPU for tail: 300 aims at a third as many */
+				/* late sleeps, by more polling */
 };
 
-#define CLOCKFIX_OPTIONS_SIZE_V1 88
+#define CLOCKFIX_OPTIONS_SIZE_V1 104
 
-/* Fill in the defaults. */
-static inline void clockfix_options_init(struct clockfix_options *options)
-{
-	memset(options, 0, sizeof(*options));
-	options->size = sizeof(*options);
-	options->cpu = -1;
-	options->cpu_latency_us = -1;
-}
+/* clockfix_options_init - fill in the defaults */
+void clockfix_options_init(struct clockfix_options *options);
 
 /* ---- Timers ----------------------------------------------------------------------------- */
 
@@ -228,11 +222,19 @@ enum clockfix_missed {
 	CLOCKFIX_MISSED_REPORT,		/* one run at once for all of them; run->missed counts */
 };
 
+/*
+ * Added to a job's enum clockfix_missed: it is called once more in the last 5 us before its
+ * instant, with run->started 0, to touch the code and data that it needs and to return within a
+ * microsecond: what the caches have lost during a long sleep is back then. If the instant is too
+ * close it is not called; a rehearsed job may still be cancelled or moved.
+ */
+#define CLOCKFIX_REHEARSE 0x40
+
 /* A job in full. Prepare with clockfix_spec_init(). */
 struct clockfix_spec {
 	size_t size;
 	clockid_t clock;	/* CLOCK_MONOTONIC or CLOCK_TAI */
-	int32_t missed;		/* enum clockfix_missed */
+	int32_t missed;		/* enum clockfix_missed | CLOCKFIX_REHEARSE */
 	int64_t start;		/* first instant */
 	int64_t period;		/* 0: once; else 1 ns at least: the k-th at start + k * period */
 	uint64_t runs;		/* instants altogether, run or missed; 0: no limit */
@@ -242,15 +244,11 @@ struct clockfix_spec {
 
 #define CLOCKFIX_SPEC_SIZE_V1 56
 
-static inline void clockfix_spec_init(struct clockfix_spec *spec)
-{
-	memset(spec, 0, sizeof(*spec));
-	spec->size = sizeof(*spec);
-	spec->clock = 1;	/* CLOCK_MONOTONIC, which strict C11 does not declare */
-}
+/* clockfix_spec_init - a job that runs once, on CLOCK_MONOTONIC */
+void clockfix_spec_init(struct clockfix_spec *spec);
 
 /*
- * clockfix_schedule - run a job once or periodically, by either clock
+ * clockfix_schedule - run a job once or periodically, on any clock
  *
  * A periodic job does not drift: its instants depend on @start and @period alone. Errors are
  * those of clockfix_submit(); -EINVAL also for a clock, a period or a policy that does not exist.
@@ -259,19 +257,48 @@ int clockfix_schedule(struct clockfix *timer, const struct clockfix_spec *spec,
 		      clockfix_job *job);
 
 /*
- * clockfix_cancel - see to it that a job does not run (again)
+ * clockfix_reschedule - move a pending job to another instant
+ * @job: the job's handle; on success the new handle replaces it
+ * @instant: on the job's own clock
  *
- * 0: it will not. -EINPROGRESS: it is running at this moment, or will within 3 us; if it is
- * periodic, for the last time. -ENOENT: it is over, or was cancelled before. A job may call it,
- * for itself too.
+ * Cancels the job and submits it anew, in one step and without a moment in which neither is
+ * pending. A periodic job keeps its period and begins to count its runs again. A job may call
+ * it, also for another job.
+ *
+ * -EINPROGRESS: the job is running, or will within 5 us; -ENOENT: it is over; -ENOMEM and
+ * -EINVAL: as for clockfix_submit(). The job then stays as it was.
+ */
+int clockfix_reschedule(struct clockfix *timer, clockfix_job *job, int64_t instant);
+
+/*
+ * clockfix_adjust - discipline the phase and period of a periodic job, from the job itself
+ * @job: the handle of the job that is running
+ * @shift: added to the next instant, and so to all that follow; negative: earlier
+ * @period: from now on; 0: leave it
+ *
+ * For jobs that follow an external clock (EtherCAT, an audio word clock, a PTP servo): the job
+ * measures its phase error and corrects its own next instant. The handle stays valid.
+ *
+ * -EPERM: @job is not the running job; -EINVAL: it is not periodic, or a time is out of range.
+ */
+int clockfix_adjust(struct clockfix *timer, clockfix_job job, int64_t shift, int64_t period);
+
+/*
+ * clockfix_cancel - make sure that a job does not run (again)
+ *
+ * 0: it will not run. -EINPROGRESS: it is running at this moment, or will within 5 us; a periodic
+ * job runs for the last time. -ENOENT: it is over, or was cancelled before. A job may call it,
+ * also for itself.
  */
 int clockfix_cancel(struct clockfix *timer, clockfix_job job);
 
 /*
- * clockfix_cancel_wait - the same, and wait for the end of a run in progress
+ * clockfix_cancel_wait - cancel a job, and wait for the end of a run in progress
  *
- * Returns 0 or -ENOENT; afterwards what the job uses may be freed in either case. -EDEADLK:
- * called from one of the timer's jobs.
+ * 0: the job was cancelled before it ran (again); 1: it was running, and that run has ended;
+ * -ENOENT: it is over, or was cancelled before. In each case the program may free what the job
+ * uses, unless another thread cancelled it without waiting. -EDEADLK: called from one of the
+ * timer's jobs. Not a cancellation point.
  */
 int clockfix_cancel_wait(struct clockfix *timer, clockfix_job job);
 
@@ -288,18 +315,49 @@ struct clockfix_sleeper;
  */
 int clockfix_sleeper_create(struct clockfix_sleeper **sleeper,
 			    const struct clockfix_options *options);
+
+/* clockfix_sleeper_destroy - free a sleeper; NULL is allowed */
 void clockfix_sleeper_destroy(struct clockfix_sleeper *sleeper);
 
 /*
  * clockfix_sleep_until - return at an instant
  * @sleeper: used by one thread at a time
- * @clock: CLOCK_MONOTONIC or CLOCK_TAI
+ * @clock: CLOCK_MONOTONIC, CLOCK_TAI, CLOCK_REALTIME, CLOCK_BOOTTIME, or the dynamic clock of a
+ *	PTP device, clock_getres(2), which costs a read of that to return: a microsecond or more
  * @instant: returns at once if it has passed
  *
- * Sets the calling thread's timer slack to 1 ns. -EINTR: a signal handler ran during the sleep,
- * the instant has not come. A cancellation point, as clock_nanosleep() is.
+ * Sets the calling thread's timer slack to 1 ns. Bookkeeping waits until the next call. If a
+ * clock other than CLOCK_MONOTONIC is set during the sleep, the call is never early by the new
+ * time, but it may be late.
+ *
+ * -EINVAL: no such clock, or @instant is negative; -EINTR: a signal handler ran during the sleep
+ * and the instant has not come. A cancellation point, as clock_nanosleep() is.
  */
 int clockfix_sleep_until(struct clockfix_sleeper *sleeper, clockid_t clock, int64_t instant);
+
+/*
+ * clockfix_sleeper_fd - a file descriptor for event loops (epoll, libuv, asyncio)
+ *
+ * Becomes readable shortly before the instant that the sleeper is armed for. It stays the
+ * sleeper's, which closes it. A negative errno value on failure.
+ */
+int clockfix_sleeper_fd(struct clockfix_sleeper *sleeper);
+
+/*
+ * clockfix_sleeper_arm - have the descriptor become readable before an instant
+ *
+ * By as much as event loop and wake-up have been late before. Replaces what was armed. -EINVAL:
+ * no such clock, or @instant is negative.
+ */
+int clockfix_sleeper_arm(struct clockfix_sleeper *sleeper, clockid_t clock, int64_t instant);
+
+/*
+ * clockfix_sleeper_finish - wait out the rest, and return at the instant
+ *
+ * To be called when the descriptor is readable. -EAGAIN: it is not; -EINTR: as
+ * clockfix_sleep_until().
+ */
+int clockfix_sleeper_finish(struct clockfix_sleeper *sleeper);
 
 /* ---- Statistics ------------------------------------------------------------------------- */
 
@@ -316,14 +374,14 @@ struct clockfix_histogram {
 	uint64_t bucket[CLOCKFIX_HISTOGRAM_BUCKETS];
 };
 
-/* least value that is counted in bucket @i */
+/* clockfix_histogram_floor - the least value that bucket @i counts */
 int64_t clockfix_histogram_floor(unsigned int i);
 
-/* the value below or at which a share of @q (0 to 1) of the values lies; 0 if there are none */
+/* clockfix_histogram_quantile - a share of @q (0 to 1) of the values is not above this one */
 int64_t clockfix_histogram_quantile(const struct clockfix_histogram *histogram, double q);
 
 struct clockfix_stats {
-	size_t size;			/* sizeof(struct clockfix_stats), set by the caller */
+	size_t size;			/* sizeof(struct clockfix_stats), set by the program */
 	uint64_t jobs;			/* runs of jobs */
 	uint64_t cancelled;		/* jobs cancelled before they ran */
 	uint64_t pending;		/* jobs pending now */
@@ -331,7 +389,7 @@ struct clockfix_stats {
 	uint64_t disturbed;		/* sleeps ended early because the earliest job changed */
 	uint64_t deferred;		/* times learning had to wait until after the job [IV.c] */
 	uint64_t decays;		/* times the estimator was made to forget [IV.a] */
-	uint64_t regimes;		/* times that forgetting turned out to be right (REGIME) */
+	uint64_t regimes;		/* times that forgetting turned out to be right */
 	uint64_t missed;		/* instants of periodic jobs that were missed */
 	uint64_t throttled;		/* sleeps lengthened because of poll_share */
 	uint64_t tai_steps;		/* steps of CLOCK_TAI noticed */
@@ -346,11 +404,16 @@ struct clockfix_stats {
 	struct clockfix_histogram polling;	/* polling before a job */
 };
 
+#define CLOCKFIX_STATS_SIZE_V1 15576
+
 /*
  * clockfix_stats_read, clockfix_sleeper_stats_read - what happened so far
  *
- * May be called while jobs run, from jobs too; costs the worker nothing. Each figure is exact,
- * but they need not be of the very same moment. -EINVAL: @stats->size is none of this library's.
+ * May be called while jobs run, from jobs too; costs the worker nothing. A sleeper's are read by
+ * the thread that uses it; their lateness is what the caller of clockfix_sleep_until() sees if it
+ * reads the clock next. Each figure is exact,
+ * but they need not be of the very same moment. Fields that the library does not know become 0.
+ * -EINVAL: @stats->size is less than CLOCKFIX_STATS_SIZE_V1 or absurd.
  */
 int clockfix_stats_read(struct clockfix *timer, struct clockfix_stats *stats);
 int clockfix_sleeper_stats_read(struct clockfix_sleeper *sleeper, struct clockfix_stats *stats);
@@ -364,7 +427,7 @@ int clockfix_sleeper_stats_read(struct clockfix_sleeper *sleeper, struct clockfi
  * negative errno value (asked for and refused, e.g. -EPERM) or CLOCKFIX_NOT_ASKED.
  */
 struct clockfix_capabilities {
-	size_t size;			/* set by the caller */
+	size_t size;			/* set by the program */
 	int32_t counter;		/* 0: sound; -ENOTSUP: not invariant or not trusted by */
 					/* the kernel, so that clock_gettime() is used */
 	int32_t low_power;		/* 0: can be used; -ENOTSUP: the CPU has none */
@@ -378,6 +441,8 @@ struct clockfix_capabilities {
 	int32_t timer_slack;		/* status of a timer slack of 1 ns, always asked for */
 	int32_t tai_watch;		/* status of noticing steps of CLOCK_TAI at once */
 };
+
+#define CLOCKFIX_CAPABILITIES_SIZE_V1 80
 
 /* clockfix_capabilities_read - @timer may be NULL: then of the machine alone */
 int clockfix_capabilities_read(struct clockfix *timer, struct clockfix_capabilities *caps);

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #define LEAD_STEP	32	/* of the first corrections, in 1/16 ticks */
+#define EARLY_MOST	4
 
 struct anchor {
 	uint64_t counter;
@@ -54,17 +55,28 @@ static inline int64_t counter_ticks(const struct counter *counter, int64_t ns)
 	return ((__int128)ns * counter->ticks_per_ns) >> 32;
 }
 
-/* counter value at which a read of the clock should begin that is to return @instant */
+/* ticks from the last anchor until a read of the clock should begin that is to return @instant */
 static inline uint64_t counter_aim(const struct counter *counter, int64_t instant)
 {
-	return counter->now.counter + counter_ticks(counter, instant - counter->now.clock) -
-	       counter->lead / 16;
+	int64_t ticks = counter_ticks(counter, instant - counter->now.clock) - counter->lead / 16;
+
+	return ticks > 0 ? ticks : 0;
+}
+
+/*
+ * Are @ticks not over yet? If the counter jumps, backwards too, they are over, or it still lies
+ * within them: it never takes longer than they do.
+ */
+static inline bool counter_within(const struct counter *counter, uint64_t count, uint64_t ticks)
+{
+	return count - counter->now.counter < ticks;
 }
 
 /*
  * Of the reads aimed for an instant, @early came too early, one did not. A read too early costs
  * another read, an aim too careful costs what it is too careful by: one early read in 25 is the
- * compromise. The first hundred corrections are greater, so that the lead is soon found.
+ * compromise. The first hundred corrections are greater, so that the lead is soon found. Of a
+ * counter that jumped all reads are early: no more than a few count.
  */
 static inline void counter_aimed(struct counter *counter, unsigned int early)
 {
@@ -72,7 +84,7 @@ static inline void counter_aimed(struct counter *counter, unsigned int early)
 
 	if (step > 1)
 		counter->aims++;
-	counter->lead += step * (1 - 24 * (int64_t)early);
+	counter->lead += step * (1 - 24 * (int64_t)(early < EARLY_MOST ? early : EARLY_MOST));
 }
 
 uint64_t counter_hz(const struct counter *counter);

@@ -10,7 +10,6 @@
 #define DEFAULT_LATE_PPM_LONG	5000	/* REGIME: where polling is a small share of the time */
 #define CLASS_LONG		4	/* from 2 ms on */
 #define PPM			1000000
-#define PRICE_OF_LATE		4000000LL	/* ns of polling that a punctual job is worth */
 #define PATIENCE		8
 #define PATIENCE_MAX		65536
 #define WINDOW_LEAST		32	/* REGIME */
@@ -98,18 +97,6 @@ static int64_t window_cheapest(const struct window *win, uint32_t k, int64_t pri
 	return value;
 }
 
-/*
- * The rank that makes the wanted share late. While there are too few values for that, the
- * greatest. But not at any price: so the few outliers that a short window has at its top don't
- * count.
- */
-static int64_t window_rank(const struct window *win, uint32_t late_ppm)
-{
-	uint32_t k = ((uint64_t)(win->count + 1) * late_ppm + PPM / 2) / PPM;
-
-	return window_cheapest(win, k ? k : 1, PRICE_OF_LATE);
-}
-
 /* ---- circumstances ---------------------------------------------------------------------- */
 
 static unsigned int class_of(int64_t length)
@@ -169,13 +156,6 @@ static void regime_init(struct regime *reg, uint32_t size, uint32_t late_ppm)
 	reg->stale = true;
 }
 
-static void regime_begin(struct regime *reg, int64_t level)
-{
-	reg->level = level;
-	reg->stale = true;
-	window_add(&reg->window[CALM], 0);
-}
-
 static int64_t regime_prediction(struct regime *reg, unsigned int mood)
 {
 	if (reg->stale) {
@@ -188,7 +168,7 @@ static int64_t regime_prediction(struct regime *reg, unsigned int mood)
 		}
 		reg->stale = false;
 	}
-	return within(reg->level + reg->margin[mood] - reg->cut, 0, INT32_MAX);
+	return within(reg->margin[mood] - reg->cut, 0, INT32_MAX);
 }
 
 /*
@@ -212,52 +192,35 @@ static void regime_learn_price(struct regime *reg, bool late)
  * A sleep after decay was a trial. If it was as late as ever, the next trial can wait twice as
  * long: a trial that fails is a job that is late. If not, decay was right.
  */
-static void regime_judge_trial(struct estimator *est, struct regime *reg, int32_t value,
-			       bool late)
+static void regime_judge_trial(struct estimator *est, struct regime *reg, bool late)
 {
 	if (late) {
 		if (reg->patience < PATIENCE_MAX)
 			reg->patience *= 2;
 		return;
 	}
-	reg->level = value;
 	for (unsigned int mood = 0; mood < MOODS; mood++)
 		window_decay(&reg->window[mood]);
 	reg->patience = PATIENCE;
 	est->changes++;
 }
 
-/* An outlier moves the level by no more than twice what was expected would. */
-static void regime_learn_value(struct estimator *est, struct regime *reg, int32_t value,
-			       int64_t predicted)
-{
-	int32_t beyond = value - reg->level;
-
-	learn_phase(est, &reg->window[CALM], beyond);
-	if (est->mood == ROUGH)
-		window_add(&reg->window[ROUGH], beyond);
-	if (est->mood == CALM || reg->window[ROUGH].count < WINDOW_LEAST)
-		window_add(&reg->window[CALM], beyond);
-	reg->level += (within(value, 0, 2 * predicted + 1000) - reg->level) / 4;
-}
-
 static void regime_learn(struct estimator *est, struct regime *reg, int32_t value)
 {
-	int64_t predicted = regime_prediction(reg, est->mood);
-	bool late = value > predicted, trial = reg->cut;
+	bool late = value > regime_prediction(reg, est->mood);
 
+	if (reg->cut)
+		regime_judge_trial(est, reg, late);
+	else
+		regime_learn_price(reg, late);
 	reg->cut = 0;
 	reg->declined = 0;
 	reg->stale = true;
-	if (!reg->window[CALM].count) {
-		regime_begin(reg, value);
-		return;
-	}
-	if (trial)
-		regime_judge_trial(est, reg, value, late);
-	else
-		regime_learn_price(reg, late);
-	regime_learn_value(est, reg, value, predicted);
+	learn_phase(est, &reg->window[CALM], value);
+	if (est->mood == ROUGH)
+		window_add(&reg->window[ROUGH], value);
+	if (est->mood == CALM || reg->window[ROUGH].count < WINDOW_LEAST)
+		window_add(&reg->window[CALM], value);
 }
 
 /* A class of which nothing is known yet takes the nearest one that is known. */
@@ -296,67 +259,26 @@ static void regime_decay(struct estimator *est, int64_t length)
 	reg->declined = 0;
 	/* what another class has learned kept this one from sleeping: from now on it has its own */
 	if (!reg->window[CALM].count)
-		regime_begin(reg, regime_prediction(regime_known(est, length), CALM));
+		window_add(&reg->window[CALM],
+			   regime_prediction(regime_known(est, length), CALM));
 	reg->cut += regime_prediction(reg, CALM) / 4;
 	est->prediction = regime_prediction(reg, CALM);
 	est->decays++;
-}
-
-/* ---- single values ---------------------------------------------------------------------- */
-
-/* Up by (1 - p) steps where exceeded, down by p steps where not: at rest at the quantile 1 - p. */
-static void quantile_learn(struct estimator *est, int64_t value)
-{
-	int64_t error = value - est->prediction;
-	int64_t distance = error < 0 ? -error : error;
-	int64_t step;
-
-	/* an outlier counts as eight times the usual */
-	if (distance > 8 * est->deviation + 1000)
-		distance = 8 * est->deviation + 1000;
-	est->deviation += (distance - est->deviation) / 32;
-	step = est->deviation + 16;
-	if (error > 0)
-		est->prediction += step * (PPM - est->late_ppm) / PPM;
-	else
-		est->prediction -= step * est->late_ppm / PPM;
-	if (est->prediction < 0)
-		est->prediction = 0;
-	if (est->prediction > INT32_MAX)
-		est->prediction = INT32_MAX;
-}
-
-static void decaying_max_learn(struct estimator *est, int64_t value)
-{
-	if (value > est->prediction)
-		est->prediction = value;
-	else
-		est->prediction -= (est->prediction - value) / 16;
 }
 
 /* ---- interface -------------------------------------------------------------------------- */
 
 void estimator_init(struct estimator *est, const struct clockfix_options *options)
 {
-	uint32_t size = options->window;
-
 	memset(est, 0, sizeof(*est));
 	est->kind = options->estimator;
-	if (est->kind == CLOCKFIX_ESTIMATOR_DEFAULT)
-		est->kind = CLOCKFIX_ESTIMATOR_REGIME;
-	est->late_ppm = options->late_ppm ? options->late_ppm : DEFAULT_LATE_PPM;
-
-	if (!size)
-		size = est->kind == CLOCKFIX_ESTIMATOR_MAX ||
-		       est->kind == CLOCKFIX_ESTIMATOR_AVERAGE ?
-		       DEFAULT_WINDOW_PAPER : DEFAULT_WINDOW_RANK;
-	if (est->kind == CLOCKFIX_ESTIMATOR_REGIME) {
+	if (est->kind == CLOCKFIX_ESTIMATOR_DEFAULT) {
 		for (unsigned int i = 0; i < CLASSES; i++)
-			regime_init(&est->regime[i], size,
-				    i < CLASS_LONG || options->late_ppm ? est->late_ppm :
-				    DEFAULT_LATE_PPM_LONG);
+			regime_init(&est->regime[i], DEFAULT_WINDOW_RANK,
+				    (i < CLASS_LONG ? DEFAULT_LATE_PPM : DEFAULT_LATE_PPM_LONG) *
+				    100 / (options->effort ? options->effort : 100));
 	} else {
-		est->window.size = size;
+		est->window.size = options->window ? options->window : DEFAULT_WINDOW_PAPER;
 	}
 	if (est->kind == CLOCKFIX_ESTIMATOR_FIXED)
 		est->prediction = options->fixed_margin;
@@ -364,7 +286,7 @@ void estimator_init(struct estimator *est, const struct clockfix_options *option
 
 int64_t estimator_predict(struct estimator *est, int64_t length, int64_t instant)
 {
-	if (est->kind == CLOCKFIX_ESTIMATOR_REGIME)
+	if (est->kind == CLOCKFIX_ESTIMATOR_DEFAULT)
 		est->prediction = regime_predict(est, length, instant);
 	est->until = instant - est->prediction;
 	return est->prediction;
@@ -380,25 +302,8 @@ void estimator_learn(struct estimator *est, int64_t oversleep, int64_t length)
 		window_add(win, value);
 		est->prediction = win->sorted[win->count - 1];
 		break;
-	case CLOCKFIX_ESTIMATOR_AVERAGE:
-		if (win->count == win->size)
-			est->sum -= win->ring[win->oldest];
-		est->sum += value;
-		window_add(win, value);
-		est->prediction = est->sum / win->count;
-		break;
-	case CLOCKFIX_ESTIMATOR_RANK:
-		window_add(win, value);
-		est->prediction = window_rank(win, est->late_ppm);
-		break;
-	case CLOCKFIX_ESTIMATOR_REGIME:
+	case CLOCKFIX_ESTIMATOR_DEFAULT:
 		regime_learn(est, &est->regime[class_of(length)], value);
-		break;
-	case CLOCKFIX_ESTIMATOR_QUANTILE:
-		quantile_learn(est, value);
-		break;
-	case CLOCKFIX_ESTIMATOR_DECAYING_MAX:
-		decaying_max_learn(est, value);
 		break;
 	default:
 		break;
@@ -407,32 +312,13 @@ void estimator_learn(struct estimator *est, int64_t oversleep, int64_t length)
 
 void estimator_decay(struct estimator *est, int64_t length)
 {
-	struct window *win = &est->window;
-
 	switch (est->kind) {
 	case CLOCKFIX_ESTIMATOR_MAX:
 		/* the paper's rule, whatever the reason that there was no sleep */
-		window_decay(win);
+		window_decay(&est->window);
 		est->prediction -= est->prediction / 4;
 		break;
-	case CLOCKFIX_ESTIMATOR_AVERAGE:
-		window_decay(win);
-		est->sum = 0;
-		for (uint32_t i = 0; i < win->count; i++)
-			est->sum += win->sorted[i];
-		est->prediction = win->count ? est->sum / win->count : 0;
-		break;
-	case CLOCKFIX_ESTIMATOR_RANK:
-	case CLOCKFIX_ESTIMATOR_QUANTILE:
-	case CLOCKFIX_ESTIMATOR_DECAYING_MAX:
-		/* no time to sleep anyway: nothing is to be learned from that */
-		if (length <= 0)
-			return;
-		if (est->kind == CLOCKFIX_ESTIMATOR_RANK)
-			window_decay(win);
-		est->prediction -= est->prediction / 4;
-		break;
-	case CLOCKFIX_ESTIMATOR_REGIME:
+	case CLOCKFIX_ESTIMATOR_DEFAULT:
 		if (length > 0)
 			regime_decay(est, length);
 		return;

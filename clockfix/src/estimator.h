@@ -14,8 +14,8 @@
 #include "clockfix.h"
 
 #define WINDOW_MAX	1024
-#define CLASSES		6	/* REGIME: of lengths of sleep */
-#define PHASES		256	/* REGIME: of the kernel's tick */
+#define CLASSES		6	/* DEFAULT: of lengths of sleep */
+#define PHASES		256	/* DEFAULT: of the kernel's tick */
 
 /* The last values, in order of arrival and in order of size. */
 struct window {
@@ -29,11 +29,10 @@ struct window {
 enum { CALM, ROUGH, MOODS };	/* of a phase of the tick */
 
 struct regime {
-	struct window window[MOODS];	/* of what went beyond the level */
-	int64_t level;			/* moving average of oversleeps */
+	struct window window[MOODS];
 	uint32_t late_ppm;
 	int64_t price;			/* ns of polling that a punctual job is worth, in 1/1024 */
-	int64_t margin[MOODS];		/* to add to the level */
+	int64_t margin[MOODS];
 	bool stale;			/* the margins are to be computed anew */
 	int64_t cut;			/* decay: less than the prediction by that much */
 	uint32_t patience, declined;	/* sleeps declined before decay; so far */
@@ -41,12 +40,9 @@ struct regime {
 
 struct estimator {
 	enum clockfix_estimator kind;
-	uint32_t late_ppm;
 	int64_t prediction;		/* the last */
 	uint64_t decays, changes;
-	int64_t sum;			/* AVERAGE */
-	int64_t deviation;		/* QUANTILE: scale of its steps */
-	/* REGIME */
+	/* DEFAULT */
 	int64_t tick;			/* period of the kernel's tick; 0: not known. Who does sets it */
 	uint16_t rough[PHASES];		/* share of high oversleeps in that phase, in 1/65536 */
 	int64_t calm;			/* the last prediction if the phase were calm, */

@@ -55,10 +55,18 @@ static uint32_t merge(struct slots *slots, uint32_t a, uint32_t b)
 		struct slot *slot = slot_at(slots, spine[depth]);
 
 		slot->right = top;
+		slot_at(slots, top)->parent = spine[depth];
 		settle(slots, slot);
 		top = spine[depth];
 	}
 	return top;
+}
+
+static void plant(struct heap *heap, uint32_t root)
+{
+	heap->top = root;
+	if (root != SLOT_NONE)
+		slot_at(heap->slots, root)->parent = SLOT_NONE;
 }
 
 void heap_add(struct heap *heap, uint32_t i)
@@ -68,14 +76,35 @@ void heap_add(struct heap *heap, uint32_t i)
 	slot->left = SLOT_NONE;
 	slot->right = SLOT_NONE;
 	slot->rank = 1;
-	heap->top = merge(heap->slots, heap->top, i);
+	plant(heap, merge(heap->slots, heap->top, i));
 	heap->count++;
 }
 
-void heap_pop(struct heap *heap)
+void heap_remove(struct heap *heap, uint32_t i)
 {
-	struct slot *slot = slot_at(heap->slots, heap->top);
+	struct slot *slot = slot_at(heap->slots, i), *above;
+	uint32_t rest = merge(heap->slots, slot->left, slot->right), parent = slot->parent;
+	uint8_t rank;
 
-	heap->top = merge(heap->slots, slot->left, slot->right);
+	slot->rank = 0;
 	heap->count--;
+	if (parent == SLOT_NONE) {
+		plant(heap, rest);
+		return;
+	}
+	if (rest != SLOT_NONE)
+		slot_at(heap->slots, rest)->parent = parent;
+	above = slot_at(heap->slots, parent);
+	if (above->left == i)
+		above->left = rest;
+	else
+		above->right = rest;
+	/* ranks above change at most log2(n) times, then the rest stays as it is */
+	for (;;) {
+		rank = above->rank;
+		settle(heap->slots, above);
+		if (above->rank == rank || above->parent == SLOT_NONE)
+			return;
+		above = slot_at(heap->slots, above->parent);
+	}
 }

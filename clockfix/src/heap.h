@@ -18,6 +18,6 @@ struct heap {
 
 void heap_init(struct heap *heap, struct slots *slots);
 void heap_add(struct heap *heap, uint32_t i);	/* slot's due is set */
-void heap_pop(struct heap *heap);
+void heap_remove(struct heap *heap, uint32_t i);
 
 #endif

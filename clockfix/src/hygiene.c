@@ -63,7 +63,16 @@ static int lock_memory(struct clockfix *timer)
 	/* pages below this frame: jobs run on them. Slots are locked as they are allocated. */
 	if (mlock(stack, sizeof(stack)) || mlock(timer, sizeof(*timer)))
 		return -errno;
+	timer->stack = (uintptr_t)stack;
 	return timer->slots.lock_error;
+}
+
+/* The C library keeps stacks of ended threads for others. */
+void hygiene_leave(struct clockfix *timer)
+{
+	if (timer->stack)
+		munlock((void *)timer->stack, STACK_LOCKED);
+	timer->stack = 0;
 }
 
 /* The kernel drops the request when the file is closed. */
@@ -92,6 +101,7 @@ int hygiene_apply(struct clockfix *timer)
 		&caps->cpu_latency,
 	};
 
+	prctl(PR_SET_NAME, timer->options.name);
 	caps->timer_slack = prctl(PR_SET_TIMERSLACK, 1UL) ? -errno : 0;
 	caps->affinity = pin(timer->options.cpu);
 	caps->scheduling = schedule(&timer->options);

@@ -17,24 +17,24 @@
 
 #include "list.h"
 
-static bool before(const struct slot *a, int64_t date, uint64_t seq)
+static bool before(const struct slot *a, int64_t instant, uint64_t seq)
 {
-	int64_t a_date = atomic_load_explicit(&a->date, memory_order_relaxed);
+	int64_t a_instant = atomic_load_explicit(&a->instant, memory_order_relaxed);
 
-	return a_date < date ||
-	       (a_date == date && atomic_load_explicit(&a->seq, memory_order_relaxed) < seq);
+	return a_instant < instant ||
+	       (a_instant == instant && atomic_load_explicit(&a->seq, memory_order_relaxed) < seq);
 }
 
 static bool slot_before(const struct slot *a, const struct slot *b)
 {
-	return before(a, atomic_load_explicit(&b->date, memory_order_relaxed),
+	return before(a, atomic_load_explicit(&b->instant, memory_order_relaxed),
 		      atomic_load_explicit(&b->seq, memory_order_relaxed));
 }
 
 static struct tree_key key_of(const struct slot *slot)
 {
 	return (struct tree_key){
-		.date = atomic_load_explicit(&slot->date, memory_order_relaxed),
+		.instant = atomic_load_explicit(&slot->instant, memory_order_relaxed),
 		.seq = atomic_load_explicit(&slot->seq, memory_order_relaxed),
 	};
 }
@@ -63,7 +63,7 @@ int list_init(struct list *list, struct slots *slots, struct tree_nodes *nodes)
 	if (i == SLOT_NONE)
 		return -ENOMEM;
 	slot = slot_at(slots, i);
-	atomic_store(&slot->date, INT64_MAX);
+	atomic_store(&slot->instant, INT64_MAX);
 	atomic_store(&slot->seq, UINT64_MAX);
 	atomic_store(&slot->next, i);
 	atomic_store(&slot->state, state_of(0, PHASE_PENDING));
@@ -72,7 +72,6 @@ int list_init(struct list *list, struct slots *slots, struct tree_nodes *nodes)
 	list->slots = slots;
 	tree_init(&list->tree, nodes);
 	atomic_store(&list->work, (uint64_t)i);
-	atomic_store(&list->hold, i);
 	return 0;
 }
 
@@ -124,7 +123,7 @@ uint32_t list_clean(struct list *list)
 	uint32_t i = list->head;
 	struct slot *slot;
 
-	if (i == work_slot(atomic_load(&list->work)) || i == atomic_load(&list->hold))
+	if (i == work_slot(atomic_load(&list->work)))
 		return SLOT_NONE;
 	slot = slot_at(list->slots, i);
 	tree_remove(&list->tree, key_of(slot));

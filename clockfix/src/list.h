@@ -7,7 +7,6 @@
  *
  *	head   first job that has not been cleaned up; submitters' own
  *	work   next job to run; the worker moves it on, a submitter moves it back
- *	hold   the job the worker is occupied with; not cleaned up
  *
  * All writing of links is done by submitters, one at a time (they hold the timer's mutex). The
  * worker reads the link of the job it has finished and moves @work by compare-and-swap.
@@ -15,7 +14,9 @@
  * @work counts its changes. So a compare-and-swap by the worker fails if anything about its
  * position has changed since it read @work, even if it points to the same job (again), and a
  * worker that finds @work unchanged knows that the job it points to was not cleaned up, nor
- * taken out by a cancel, since it read it.
+ * taken out by a cancel, since it read it. The paper's third pointer, which protects the job that
+ * the worker is occupied with, is not needed: slots are never unmapped, and the worker commits to
+ * what it read by compare-and-swap only, of @work or of the slot's state with its generation.
  *
  * To find places in logarithmic time submitters keep the jobs of the list in a tree, too, which
  * the worker never looks at.
@@ -29,7 +30,6 @@
 struct list {
 	/* shared by the worker and submitters */
 	_Atomic uint64_t work __attribute__((aligned(64)));	/* count << 32 | slot */
-	_Atomic uint32_t hold;
 	/* submitters' */
 	uint32_t head __attribute__((aligned(64)));
 	uint32_t dummy;
@@ -52,11 +52,6 @@ static inline uint64_t work_moved(uint64_t work, uint32_t slot)
 static inline uint64_t list_work(struct list *list)
 {
 	return atomic_load(&list->work);
-}
-
-static inline void list_use(struct list *list, uint64_t work)
-{
-	atomic_store_explicit(&list->hold, work_slot(work), memory_order_release);
 }
 
 /*
@@ -82,12 +77,12 @@ static inline int list_reserve(struct list *list)
 }
 
 /*
- * Add a filled slot, after list_reserve(); its date and seq are set, its phase is PENDING.
+ * Add a filled slot, after list_reserve(); its instant and seq are set, its phase is PENDING.
  * Returns whether the worker has to be told, as @work was moved back to it.
  */
 bool list_add(struct list *list, uint32_t i);
 
-/* Take out a slot of phase CANCELLED; returns whether it was the one @work pointed to. */
+/* Take out a finished slot (slot_finished()); returns whether @work pointed to it. */
 bool list_remove(struct list *list, uint32_t i);
 
 /* Take a finished job off the head; SLOT_NONE if there is none. */

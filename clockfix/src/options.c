@@ -13,21 +13,25 @@
 #define MAX_JOBS_DEFAULT	1000000
 #define MAX_JOBS_MOST		16000000
 #define RESERVE_DEFAULT		256
+#define SIZE_MOST		65536	/* bytes: what is greater is no size */
 
 _Static_assert(sizeof(struct clockfix_options) == CLOCKFIX_OPTIONS_SIZE_V1, "grows at its end");
+_Static_assert(sizeof(struct clockfix_stats) == CLOCKFIX_STATS_SIZE_V1, "grows at its end");
+_Static_assert(sizeof(struct clockfix_capabilities) == CLOCKFIX_CAPABILITIES_SIZE_V1,
+	       "grows at its end");
 _Static_assert(sizeof(struct clockfix_spec) == CLOCKFIX_SPEC_SIZE_V1, "grows at its end");
 
 /*
  * Copy a structure that begins with its size. A smaller one, of an older program, is filled up
  * with zeros; of a greater one what this library does not know must be zero.
  */
-static int copy_sized(void *to, size_t size, size_t least, const void *from)
+static int sized_get(void *to, size_t size, size_t least, const void *from)
 {
 	const unsigned char *bytes = from;
 	size_t given;
 
 	memcpy(&given, from, sizeof(given));
-	if (given < least)
+	if (given < least || given > SIZE_MOST)
 		return -EINVAL;
 	for (size_t i = size; i < given; i++) {
 		if (bytes[i])
@@ -36,6 +40,37 @@ static int copy_sized(void *to, size_t size, size_t least, const void *from)
 	memset(to, 0, size);
 	memcpy(to, from, given < size ? given : size);
 	return 0;
+}
+
+int sized_return(void *to, const void *from, size_t size, size_t least)
+{
+	unsigned char *bytes = to;
+	size_t given;
+
+	if (!to)
+		return -EINVAL;
+	memcpy(&given, to, sizeof(given));
+	if (given < least || given > SIZE_MOST)
+		return -EINVAL;
+	memset(bytes, 0, given);
+	memcpy(bytes, from, given < size ? given : size);
+	memcpy(bytes, &given, sizeof(given));
+	return 0;
+}
+
+void clockfix_options_init(struct clockfix_options *options)
+{
+	memset(options, 0, sizeof(*options));
+	options->size = sizeof(*options);
+	options->cpu = -1;
+	options->cpu_latency_us = -1;
+}
+
+void clockfix_spec_init(struct clockfix_spec *spec)
+{
+	memset(spec, 0, sizeof(*spec));
+	spec->size = sizeof(*spec);
+	spec->clock = CLOCK_MONOTONIC;
 }
 
 static bool in_range(int64_t val, int64_t least, int64_t most)
@@ -65,22 +100,27 @@ int options_get(struct clockfix_options *o, const struct clockfix_options *from)
 	int ret;
 
 	clockfix_options_init(&defaults);
-	ret = copy_sized(o, sizeof(*o), CLOCKFIX_OPTIONS_SIZE_V1, from ? from : &defaults);
+	ret = sized_get(o, sizeof(*o), CLOCKFIX_OPTIONS_SIZE_V1, from ? from : &defaults);
 	if (ret)
 		return ret;
 	if (!o->max_jobs)
 		o->max_jobs = MAX_JOBS_DEFAULT;
 	if (!o->job_reserve)
 		o->job_reserve = RESERVE_DEFAULT;
+	if (!o->effort)
+		o->effort = 100;
 	if (!o->poll_share)
 		o->poll_share = 100;
+	if (!o->name[0])
+		strcpy(o->name, "clockfix");
 	if (o->flags & ~flags || !in_range(o->cpu, -1, CPU_SETSIZE - 1) || !scheduling_ok(o) ||
 	    !in_range(o->cpu_latency_us, -1, INT32_MAX) ||
 	    !in_range(o->estimator, CLOCKFIX_ESTIMATOR_DEFAULT, CLOCKFIX_ESTIMATOR_FIXED) ||
-	    !in_range(o->window, 0, WINDOW_MAX) || !in_range(o->late_ppm, 0, 500000) ||
+	    !in_range(o->window, 0, WINDOW_MAX) || o->name[sizeof(o->name) - 1] ||
 	    !in_range(o->fixed_margin, 0, 1000000000) ||
 	    !in_range(o->source, CLOCKFIX_SOURCE_AUTO, CLOCKFIX_SOURCE_CLOCK) ||
-	    !in_range(o->poll_share, 1, 100) || !in_range(o->max_jobs, 16, MAX_JOBS_MOST) ||
+	    !in_range(o->poll_share, 1, 100) || !in_range(o->effort, 10, 1000) ||
+	    !in_range(o->max_jobs, 16, MAX_JOBS_MOST) ||
 	    !in_range(o->job_reserve, 1, RESERVE_MAX))
 		return -EINVAL;
 	return 0;
@@ -92,12 +132,13 @@ int spec_get(struct clockfix_spec *s, const struct clockfix_spec *from)
 
 	if (!from)
 		return -EINVAL;
-	ret = copy_sized(s, sizeof(*s), CLOCKFIX_SPEC_SIZE_V1, from);
+	ret = sized_get(s, sizeof(*s), CLOCKFIX_SPEC_SIZE_V1, from);
 	if (ret)
 		return ret;
 	if (!s->fn || !in_range(s->start, 0, INT64_MAX - 1) || s->period < 0 ||
 	    (s->clock != CLOCK_MONOTONIC && s->clock != CLOCK_TAI) ||
-	    !in_range(s->missed, CLOCKFIX_MISSED_SKIP, CLOCKFIX_MISSED_REPORT) ||
+	    !in_range(s->missed & ~CLOCKFIX_REHEARSE, CLOCKFIX_MISSED_SKIP,
+		      CLOCKFIX_MISSED_REPORT) ||
 	    (s->runs && !s->period))
 		return -EINVAL;
 	return 0;

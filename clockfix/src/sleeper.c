@@ -1,17 +1,186 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* sleeper.c - wait in a thread of the caller's own */
-#include <pthread.h>
+#include <errno.h>
 #include <sys/prctl.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 #include <platform.h>
 
 #include "timer.h"
 
+#define WAYS_BACK	32
+#define DRIFT		1024	/* a device's clock may run faster by that part */
+#define STRETCH		100000	/* ns in which that is of no account */
+
 struct clockfix_sleeper {
 	struct waiter waiter;
-	struct tai tai;
 	struct stats stats;
+	int64_t ended;		/* instant of the last wait, of which the bookkeeping is left; or -1 */
+	int fd;			/* timerfd for event loops, or -1 */
+	clockid_t clock;	/* what that is armed for */
+	int64_t instant;
+	int64_t mono;		/* for which by CLOCK_MONOTONIC; 0: it was too late to arm it */
 };
+
+/* ---- waiting ---------------------------------------------------------------------------- */
+
+/* Nothing is done between the instant and the return: statistics and decay wait until now. */
+static void settle(struct clockfix_sleeper *sleeper)
+{
+	if (sleeper->ended < 0)
+		return;
+	waiter_ran(&sleeper->waiter, sleeper->ended);
+	sleeper->ended = -1;
+}
+
+static int wait_for(struct clockfix_sleeper *sleeper, int64_t mono, const char *caller)
+{
+	int ret = waiter_approach(&sleeper->waiter, mono, NULL, 0);
+
+	if (ret)
+		return ret;
+	/* the caller's code, which the sleep may have pushed out of the caches */
+	__builtin_prefetch(caller);
+	__builtin_prefetch(caller + 64);
+	sleeper->ended = mono;
+	return waiter_arrive(&sleeper->waiter, mono, NULL, 0);
+}
+
+/*
+ * The instant by CLOCK_MONOTONIC; of a device's clock less, as it is to be looked at once more
+ * then: it has an oscillator of its own, and takes microseconds to look at. Returns how long, in ns.
+ */
+static int64_t look(clockid_t clock, int64_t instant, int64_t *mono)
+{
+	int64_t start = pf_mono(), offset, now, took;
+
+	if (clock_offset(clock, &offset))
+		return -EINVAL;
+	*mono = instant - offset;
+	now = pf_mono();
+	took = now - start;
+	if (clock < 0 && *mono > now)
+		*mono -= took + (*mono - now) / DRIFT;
+	return took;
+}
+
+/*
+ * By another clock. Its distance may change while it sleeps, as it is set or runs at another
+ * speed: it is measured before and after the sleep, and once more if the instant has not come.
+ */
+static int wait_by(struct clockfix_sleeper *sleeper, clockid_t clock, int64_t instant,
+		   const char *caller)
+{
+	int64_t mono, offset, left, took;
+	int ret;
+
+	do {
+		took = look(clock, instant, &mono);
+		if (took < 0)
+			return -EINVAL;
+		ret = waiter_approach(&sleeper->waiter, mono, NULL, 0);
+		if (ret)
+			return ret;
+		left = instant - pf_clock(clock);
+		if (left > STRETCH + 2 * took)
+			continue;
+		clock_offset(clock, &offset);
+		ret = wait_for(sleeper, instant - offset, caller);
+		if (ret)
+			return ret;
+		do {
+			left = instant - pf_clock(clock);
+		} while (left > 0 && left <= STRETCH);
+	} while (left > 0);
+	return 0;
+}
+
+int clockfix_sleep_until(struct clockfix_sleeper *sleeper, clockid_t clock, int64_t instant)
+{
+	const char *caller = __builtin_return_address(0);
+
+	if (!sleeper || instant < 0)
+		return -EINVAL;
+	settle(sleeper);
+	prctl(PR_SET_TIMERSLACK, 1UL);
+	if (clock == CLOCK_MONOTONIC)
+		return wait_for(sleeper, instant, caller);
+	return wait_by(sleeper, clock, instant, caller);
+}
+
+/* What it takes at least from the last read of the clock until the caller can read it. */
+static int64_t way_back(struct clockfix_sleeper *sleeper)
+{
+	int64_t least = INT64_MAX, took;
+
+	for (int i = 0; i < WAYS_BACK; i++) {
+		wait_for(sleeper, 0, __builtin_return_address(0));
+		took = pf_mono() - sleeper->waiter.started;
+		if (took < least)
+			least = took;
+	}
+	sleeper->ended = -1;
+	return least;
+}
+
+/* ---- event loops ------------------------------------------------------------------------ */
+
+int clockfix_sleeper_fd(struct clockfix_sleeper *sleeper)
+{
+	if (!sleeper)
+		return -EINVAL;
+	if (sleeper->fd < 0)
+		sleeper->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	return sleeper->fd < 0 ? -errno : sleeper->fd;
+}
+
+int clockfix_sleeper_arm(struct clockfix_sleeper *sleeper, clockid_t clock, int64_t instant)
+{
+	int64_t mono = instant, until;
+	struct itimerspec when = { 0 };
+	int ret = clockfix_sleeper_fd(sleeper);
+
+	if (ret < 0)
+		return ret;
+	if (instant < 0 || (clock != CLOCK_MONOTONIC && look(clock, instant, &mono) < 0))
+		return -EINVAL;
+	settle(sleeper);
+	until = waiter_plan(&sleeper->waiter, mono, pf_mono());
+	sleeper->clock = clock;
+	sleeper->instant = instant;
+	sleeper->mono = until ? mono : 0;
+	/* in the past: it is readable at once */
+	when.it_value.tv_sec = until / NSEC_PER_SEC;
+	when.it_value.tv_nsec = until % NSEC_PER_SEC + !until;
+	return timerfd_settime(sleeper->fd, TFD_TIMER_ABSTIME, &when, NULL) ? -errno : 0;
+}
+
+int clockfix_sleeper_finish(struct clockfix_sleeper *sleeper)
+{
+	uint64_t expirations;
+	int64_t offset = 0;
+
+	if (!sleeper || sleeper->fd < 0)
+		return -EINVAL;
+	if (read(sleeper->fd, &expirations, sizeof(expirations)) < 0)
+		return -errno;
+	if (sleeper->mono) {
+		/* what is left was to be polled: another sleep would be another risk */
+		waiter_near(&sleeper->waiter, sleeper->mono,
+			    waiter_woke(&sleeper->waiter, sleeper->mono), NULL, 0);
+		if (sleeper->clock != CLOCK_MONOTONIC)
+			clock_offset(sleeper->clock, &offset);
+		waiter_arrive(&sleeper->waiter, sleeper->instant - offset, NULL, 0);
+		if (!offset || pf_clock(sleeper->clock) >= sleeper->instant) {
+			sleeper->ended = sleeper->instant - offset;
+			return 0;
+		}
+	}
+	return clockfix_sleep_until(sleeper, sleeper->clock, sleeper->instant);
+}
+
+/* ---- making ----------------------------------------------------------------------------- */
 
 int clockfix_sleeper_create(struct clockfix_sleeper **result,
 			    const struct clockfix_options *given)
@@ -36,63 +205,26 @@ int clockfix_sleeper_create(struct clockfix_sleeper **result,
 		free(sleeper);
 		return ret;
 	}
+	sleeper->fd = -1;
+	sleeper->waiter.way_back = way_back(sleeper);
 	*result = sleeper;
 	return 0;
 }
 
 void clockfix_sleeper_destroy(struct clockfix_sleeper *sleeper)
 {
+	if (sleeper && sleeper->fd >= 0)
+		close(sleeper->fd);
 	free(sleeper);
-}
-
-static int wait_for(struct clockfix_sleeper *sleeper, int64_t mono)
-{
-	int ret = waiter_approach(&sleeper->waiter, mono, NULL, 0);
-
-	return ret ? ret : waiter_arrive(&sleeper->waiter, mono, NULL, 0);
-}
-
-/* The distance of the clocks is read anew each time, and once more at the end. */
-static int sleep_until_tai(struct clockfix_sleeper *sleeper, int64_t instant)
-{
-	int64_t mono;
-	int ret;
-
-	do {
-		tai_update(&sleeper->tai);
-		mono = tai_to_mono(&sleeper->tai, instant);
-		ret = wait_for(sleeper, mono);
-		if (ret)
-			return ret;
-	} while (pf_clock(CLOCK_TAI) < instant);
-	waiter_ran(&sleeper->waiter, mono);
-	return 0;
-}
-
-int clockfix_sleep_until(struct clockfix_sleeper *sleeper, clockid_t clock, int64_t instant)
-{
-	int ret;
-
-	if (!sleeper || (clock != CLOCK_MONOTONIC && clock != CLOCK_TAI) || instant < 0)
-		return -EINVAL;
-	prctl(PR_SET_TIMERSLACK, 1UL);
-	if (clock == CLOCK_TAI)
-		return sleep_until_tai(sleeper, instant);
-	ret = wait_for(sleeper, instant);
-	if (ret)
-		return ret;
-	waiter_ran(&sleeper->waiter, instant);
-	return 0;
 }
 
 int clockfix_sleeper_stats_read(struct clockfix_sleeper *sleeper, struct clockfix_stats *stats)
 {
-	int ret;
+	struct clockfix_stats own;
 
 	if (!sleeper)
 		return -EINVAL;
-	ret = stats_copy(&sleeper->stats, stats);
-	if (!ret)
-		stats->tai_steps = atomic_load(&sleeper->tai.steps);
-	return ret;
+	settle(sleeper);
+	stats_copy(&sleeper->stats, &own);
+	return sized_return(stats, &own, sizeof(own), CLOCKFIX_STATS_SIZE_V1);
 }

@@ -68,7 +68,6 @@ uint32_t slot_get(struct slots *slots)
 		generation = 1;
 	atomic_store(&slot->state, state_of(generation, PHASE_FREE));
 	slot->linked = false;
-	slot->retired = false;
 	return i;
 }
 
@@ -94,7 +93,7 @@ struct slot *slot_of_job(struct slots *slots, clockfix_job job)
 	return slot_at(slots, i);
 }
 
-int slot_cancel(struct slots *slots, clockfix_job job)
+int slot_cancel(struct slots *slots, clockfix_job job, enum phase cancelled)
 {
 	struct slot *slot = slot_of_job(slots, job);
 	uint64_t state;
@@ -105,7 +104,7 @@ int slot_cancel(struct slots *slots, clockfix_job job)
 	for (;;) {
 		uint32_t generation = state_generation(state);
 		enum phase phase = state_phase(state);
-		enum phase then = phase == PHASE_PENDING ? PHASE_CANCELLED : PHASE_CANCELLING;
+		enum phase then = phase == PHASE_PENDING ? cancelled : PHASE_CANCELLING;
 
 		if (generation != job >> 32)
 			return -ENOENT;

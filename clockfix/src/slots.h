@@ -20,7 +20,7 @@
 
 #define SLOT_NONE	UINT32_MAX
 #define CHUNK_SLOTS	16384u	/* 2 MB: a huge page */
-#define CHUNKS		1024u	/* 16 M slots */
+#define CHUNKS		2048u	/* 32 M slots */
 
 /* phase of a job, in the lower half of slot.state; the upper half is the generation */
 enum phase {
@@ -30,6 +30,7 @@ enum phase {
 	PHASE_CANCELLING,	/* running, and not to run again */
 	PHASE_DONE,
 	PHASE_CANCELLED,
+	PHASE_DROPPED,		/* cancelled by a job: the worker gives the slot back */
 };
 
 /*
@@ -41,12 +42,11 @@ enum phase {
  */
 struct slot {
 	_Atomic uint64_t state;		/* generation << 32 | phase */
-	_Atomic int64_t date;		/* instant it is sorted by, in its clock */
+	_Atomic int64_t instant;	/* first instant, by which the list is sorted, in its clock */
 	_Atomic uint64_t seq;		/* order of submission */
 	_Atomic uint32_t next;		/* successor in the list */
 	bool linked;			/* submitters': it is in the list */
-	bool retired;			/* submitters': the worker is through with it */
-	_Atomic uint8_t kind;		/* enum clockfix_missed | KIND_... */
+	_Atomic uint8_t kind;		/* spec->missed | KIND_... */
 	_Atomic bool passed;		/* the worker is through with it in the list */
 	_Atomic(clockfix_fn) fn;
 	_Atomic(void *) arg;
@@ -55,12 +55,13 @@ struct slot {
 		uint32_t missed;	/* instants since its last run */
 		_Atomic uint32_t handed;/* next in the queue to submitters */
 	};
-	uint32_t free_next;		/* submitters': next of the free slots */
+	uint32_t free_next;		/* submitters': next of the free slots, or of the litter */
 	_Atomic uint64_t runs;		/* if periodic */
-	/* the worker's own, once the job is in its heap */
-	int64_t due;
-	uint32_t left, right;
-	uint8_t rank;
+	/* the worker's own */
+	int64_t due;			/* next instant, by which the heap is sorted */
+	uint64_t index;			/* of that instant */
+	uint32_t left, right, parent;
+	uint8_t rank;			/* 0: not in the heap */
 } __attribute__((aligned(64)));
 
 _Static_assert(sizeof(struct slot) == 128 && offsetof(struct slot, runs) == 64,
@@ -69,6 +70,7 @@ _Static_assert(sizeof(struct slot) == 128 && offsetof(struct slot, runs) == 64,
 #define KIND_MISSED	0x0f	/* mask: enum clockfix_missed */
 #define KIND_TAI	0x10
 #define KIND_RESERVED	0x20	/* belongs to the worker's reserve */
+#define KIND_REHEARSE	CLOCKFIX_REHEARSE
 
 struct slots {
 	struct slot *_Atomic chunk[CHUNKS];
@@ -103,11 +105,16 @@ static inline enum phase state_phase(uint64_t state)
 	return (enum phase)(uint32_t)state;
 }
 
+static inline bool phase_cancelled(enum phase phase)
+{
+	return phase == PHASE_CANCELLED || phase == PHASE_DROPPED;
+}
+
 /* Will the worker not run it (again) from the list? What the paper calls done. */
 static inline bool slot_finished(const struct slot *slot)
 {
 	return atomic_load(&slot->passed) ||
-	       state_phase(atomic_load(&slot->state)) == PHASE_CANCELLED;
+	       phase_cancelled(state_phase(atomic_load(&slot->state)));
 }
 
 void slots_init(struct slots *slots, uint32_t limit, bool lock_memory);
@@ -121,10 +128,11 @@ void slot_put(struct slots *slots, uint32_t i);
 struct slot *slot_of_job(struct slots *slots, clockfix_job job);
 
 /*
- * Cancel a job. 0: it was pending and is CANCELLED now, to be taken out by the caller.
- * -EINPROGRESS: it is running, if periodic for the last time. -ENOENT: it is over.
+ * Cancel a job. 0: it was pending and is in phase @cancelled now (CANCELLED or DROPPED); the
+ * caller has to take it out. -EINPROGRESS: it is running, if periodic for the last time.
+ * -ENOENT: it is over.
  */
-int slot_cancel(struct slots *slots, clockfix_job job);
+int slot_cancel(struct slots *slots, clockfix_job job, enum phase cancelled);
 
 static inline clockfix_job slot_job(uint32_t i, uint64_t state)
 {

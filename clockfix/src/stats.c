@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* stats.c - statistics */
-#include <errno.h>
-
 #include "stats.h"
 
 #define SUB_BITS 4	/* a power of two is divided into 16 */
@@ -72,11 +70,8 @@ static void histogram_copy(const struct histogram *h, struct clockfix_histogram 
 		to->bucket[i] = atomic_load_explicit(&h->bucket[i], memory_order_relaxed);
 }
 
-int stats_copy(const struct stats *stats, struct clockfix_stats *to)
+void stats_copy(const struct stats *stats, struct clockfix_stats *to)
 {
-	if (!to || to->size != sizeof(*to))
-		return -EINVAL;
-
 #define COPY(name) (to->name = atomic_load_explicit(&stats->name, memory_order_relaxed))
 	COPY(jobs);
 	COPY(cancelled);
@@ -87,7 +82,6 @@ int stats_copy(const struct stats *stats, struct clockfix_stats *to)
 	COPY(regimes);
 	COPY(missed);
 	COPY(throttled);
-	COPY(tai_steps);
 	COPY(counter_faults);
 	COPY(low_power_late);
 	COPY(prediction);
@@ -95,9 +89,10 @@ int stats_copy(const struct stats *stats, struct clockfix_stats *to)
 	COPY(polled);
 	COPY(longest_job);
 #undef COPY
+	to->size = sizeof(*to);
 	to->pending = 0;
+	to->tai_steps = 0;
 	histogram_copy(&stats->lateness, &to->lateness);
 	histogram_copy(&stats->oversleep, &to->oversleep);
 	histogram_copy(&stats->polling, &to->polling);
-	return 0;
 }

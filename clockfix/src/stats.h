@@ -8,6 +8,7 @@
 #define CLOCKFIX_STATS_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 
 #include "clockfix.h"
 
@@ -20,7 +21,7 @@ struct histogram {
 
 struct stats {
 	_Atomic uint64_t jobs, cancelled, sleeps, disturbed, deferred, decays, regimes, missed;
-	_Atomic uint64_t throttled, tai_steps, counter_faults, low_power_late;
+	_Atomic uint64_t throttled, counter_faults, low_power_late;
 	_Atomic int64_t prediction, learning_cost, polled, longest_job;
 	struct histogram lateness, oversleep, polling;
 };
@@ -42,7 +43,7 @@ static inline void stat_add(_Atomic uint64_t *stat, uint64_t n)
 
 void histogram_add(struct histogram *histogram, int64_t val);
 
-/* copy to the user's structure, all but pending; -EINVAL for an unknown size */
-int stats_copy(const struct stats *stats, struct clockfix_stats *to);
+/* all but pending and tai_steps */
+void stats_copy(const struct stats *stats, struct clockfix_stats *to);
 
 #endif

@@ -10,14 +10,26 @@
 
 /* ---- cleaning up ------------------------------------------------------------------------ */
 
-/* A slot is free once it is out of the list and, if it came to the heap, the worker is done. */
+/*
+ * A slot is free once it is out of the list and the worker is done with it. The worker keeps
+ * periodic jobs that have run, and those that a job cancelled, until it hands them over.
+ */
 static void unlinked(struct clockfix *timer, uint32_t i)
 {
 	struct slot *slot = slot_at(&timer->slots, i);
+	bool kept = state_phase(atomic_load(&slot->state)) == PHASE_DROPPED ||
+		    (atomic_load_explicit(&slot->period, memory_order_relaxed) &&
+		     atomic_load(&slot->passed));
 
-	if (slot->retired || !atomic_load_explicit(&slot->period, memory_order_relaxed) ||
-	    !atomic_load(&slot->passed))
+	if (!kept)
 		slot_put(&timer->slots, i);
+}
+
+static struct list *list_of(struct clockfix *timer, const struct slot *slot)
+{
+	uint8_t kind = atomic_load_explicit(&slot->kind, memory_order_relaxed);
+
+	return &timer->list[kind & KIND_TAI ? BASE_TAI : BASE_MONO];
 }
 
 static bool clean_handed(struct clockfix *timer)
@@ -29,22 +41,10 @@ static bool clean_handed(struct clockfix *timer)
 	if (next == SLOT_NONE)
 		return false;
 	timer->handed_first = next;
-	slot->retired = true;
-	if (!slot->linked)
-		slot_put(&timer->slots, i);
+	if (slot->linked)
+		list_remove(list_of(timer, slot), i);
+	slot_put(&timer->slots, i);
 	return true;
-}
-
-static void clean_limbo(struct clockfix *timer)
-{
-	for (enum base base = 0; base < BASES; base++) {
-		uint32_t i = timer->limbo[base];
-
-		if (i == SLOT_NONE || atomic_load(&timer->list[base].hold) == i)
-			continue;
-		timer->limbo[base] = SLOT_NONE;
-		slot_put(&timer->slots, i);
-	}
 }
 
 static void clean(struct clockfix *timer, uint32_t most)
@@ -63,83 +63,58 @@ static void clean(struct clockfix *timer, uint32_t most)
 	}
 	while (done < most && clean_handed(timer))
 		done++;
-	clean_limbo(timer);
-}
-
-/* ---- counting --------------------------------------------------------------------------- */
-
-uint64_t timer_pending(struct clockfix *timer)
-{
-	/* what makes it less is read first: never less than there are */
-	uint64_t ended = atomic_load(&timer->worker_ended) + atomic_load(&timer->cancelled);
-
-	return atomic_load(&timer->added) + atomic_load(&timer->worker_added) - ended;
-}
-
-void timer_note_ended(struct clockfix *timer)
-{
-	if (!atomic_load(&timer->draining) || timer_pending(timer))
-		return;
-	atomic_fetch_add(&timer->drained, 1);
-	pf_futex_wake(&timer->drained);
 }
 
 /* ---- submitting ------------------------------------------------------------------------- */
 
-void slot_fill(struct clockfix *timer, struct slot *slot, const struct clockfix_spec *spec)
+/* Memory for one more job in a list; -ENOMEM. */
+static int acquire(struct clockfix *timer, enum base base, uint32_t *i)
 {
-	uint8_t kind = spec->missed | (spec->clock == CLOCK_TAI ? KIND_TAI : 0);
-
-	atomic_store_explicit(&slot->date, spec->start, memory_order_release);
-	atomic_store_explicit(&slot->fn, spec->fn, memory_order_release);
-	atomic_store_explicit(&slot->arg, spec->arg, memory_order_release);
-	atomic_store_explicit(&slot->period, spec->period, memory_order_release);
-	/* in another cache line */
-	if (spec->period)
-		atomic_store_explicit(&slot->runs, spec->runs, memory_order_release);
-	atomic_store_explicit(&slot->kind, kind, memory_order_release);
-	atomic_store_explicit(&slot->seq,
-			      atomic_fetch_add_explicit(&timer->seq, 1, memory_order_relaxed),
-			      memory_order_release);
-	atomic_store_explicit(&slot->passed, false, memory_order_release);
-	slot->missed = 0;
-}
-
-static int submit_locked(struct clockfix *timer, const struct clockfix_spec *spec,
-			 clockfix_job *job, bool *earliest)
-{
-	enum base base = base_of(spec);
-	struct slot *slot;
-	uint64_t state;
-	uint32_t i;
-
-	if (base == BASE_TAI && timer->caps.tai_watch == CLOCKFIX_NOT_ASKED)
-		timer->caps.tai_watch = tai_watch(&timer->tai, &timer->wake);
-
-	if (timer_pending(timer) >= timer->options.max_jobs)
-		return -ENOMEM;
 	clean(timer, CLEAN_PER_SUBMISSION);
 	if (list_reserve(&timer->list[base]))
 		return -ENOMEM;
-	i = slot_get(&timer->slots);
-	if (i == SLOT_NONE) {
+	*i = slot_get(&timer->slots);
+	if (*i == SLOT_NONE) {
 		clean(timer, UINT_MAX);
-		i = slot_get(&timer->slots);
+		*i = slot_get(&timer->slots);
 	}
-	if (i == SLOT_NONE)
-		return -ENOMEM;
+	return *i == SLOT_NONE ? -ENOMEM : 0;
+}
 
-	slot = slot_at(&timer->slots, i);
+/* Returns whether it is the earliest now. Its end must not be counted before it is itself. */
+static bool insert(struct clockfix *timer, uint32_t i, const struct clockfix_spec *spec,
+		   clockfix_job *job)
+{
+	struct slot *slot = slot_at(&timer->slots, i);
+	uint64_t state;
+
 	slot_fill(timer, slot, spec);
 	state = state_of(state_generation(atomic_load_explicit(&slot->state,
 							       memory_order_relaxed)),
 			 PHASE_PENDING);
 	if (job)
 		*job = slot_job(i, state);
-	/* counted before the worker can count its end */
-	atomic_store(&timer->added, timer->added + 1);
 	atomic_store(&slot->state, state);
-	*earliest = list_add(&timer->list[base], i);
+	return list_add(&timer->list[base_of(spec)], i);
+}
+
+static int submit_locked(struct clockfix *timer, const struct clockfix_spec *spec,
+			 clockfix_job *job, bool *earliest)
+{
+	enum base base = base_of(spec);
+	uint32_t i;
+	int ret;
+
+	if (base == BASE_TAI && timer->caps.tai_watch == CLOCKFIX_NOT_ASKED)
+		timer->caps.tai_watch = tai_watch(&timer->tai, &timer->wake);
+
+	if (timer_pending(timer) >= timer->options.max_jobs)
+		return -ENOMEM;
+	ret = acquire(timer, base, &i);
+	if (ret)
+		return ret;
+	atomic_store(&timer->added, timer->added + 1);
+	*earliest = insert(timer, i, spec, job);
 	return 0;
 }
 
@@ -179,31 +154,34 @@ int clockfix_submit(struct clockfix *timer, int64_t instant, clockfix_fn fn, voi
 
 /* ---- cancelling ------------------------------------------------------------------------- */
 
+/* For the worker: a cancelled job is in its heap. No need to wake it for that. */
+static void litter(struct clockfix *timer, uint32_t i)
+{
+	uint32_t first = atomic_load(&timer->litter);
+
+	do {
+		slot_at(&timer->slots, i)->free_next = first;
+	} while (!atomic_compare_exchange_weak(&timer->litter, &first, i));
+}
+
 /* A job that was pending and is CANCELLED now. */
 static void take_out(struct clockfix *timer, struct slot *slot, uint32_t i)
 {
-	enum base base = atomic_load_explicit(&slot->kind, memory_order_relaxed) & KIND_TAI ?
-			 BASE_TAI : BASE_MONO;
-	struct list *list = &timer->list[base];
-
 	atomic_store(&timer->cancelled, timer->cancelled + 1);
-	/* in the heap: the worker drops it when its instant comes */
-	if (!atomic_load(&slot->passed)) {
-		clean_limbo(timer);
+	if (atomic_load(&slot->passed)) {
+		litter(timer, i);
+	} else {
 		/* No wake-up: a worker that polls for this job stops, one that sleeps sleeps on. */
-		if (list_remove(list, i))
+		if (list_remove(list_of(timer, slot), i))
 			atomic_fetch_add(&timer->wake.count, 1);
-		if (atomic_load(&list->hold) == i && timer->limbo[base] == SLOT_NONE)
-			timer->limbo[base] = i;
-		else
-			slot_put(&timer->slots, i);
+		slot_put(&timer->slots, i);
 	}
 	timer_note_ended(timer);
 }
 
 static int cancel_locked(struct clockfix *timer, clockfix_job job)
 {
-	int ret = slot_cancel(&timer->slots, job);
+	int ret = slot_cancel(&timer->slots, job, PHASE_CANCELLED);
 
 	if (!ret)
 		take_out(timer, slot_of_job(&timer->slots, job), (uint32_t)job);
@@ -239,6 +217,7 @@ static bool is_running(struct clockfix *timer, clockfix_job job)
 
 int clockfix_cancel_wait(struct clockfix *timer, clockfix_job job)
 {
+	static const _Atomic uint32_t never;
 	int ret = timer_check(timer);
 
 	if (ret)
@@ -250,38 +229,56 @@ int clockfix_cancel_wait(struct clockfix *timer, clockfix_job job)
 		return ret;
 	/* the worker wakes nobody: it has better things to do */
 	while (is_running(timer, job))
-		pf_sleep(pf_mono() + 50000);
-	return 0;
+		pf_futex_wait(&never, 0, pf_mono() + 50000);
+	return 1;
 }
 
-/* ---- preparing -------------------------------------------------------------------------- */
+/* ---- rescheduling ----------------------------------------------------------------------- */
 
-int timer_jobs_init(struct clockfix *timer)
+static int reschedule_locked(struct clockfix *timer, clockfix_job *job,
+			     struct clockfix_spec *spec, bool *earliest)
 {
+	struct slot *slot = slot_of_job(&timer->slots, *job);
+	int64_t instant = spec->start;
 	uint32_t i;
 	int ret;
 
-	for (enum base base = 0; base < BASES; base++) {
-		ret = list_init(&timer->list[base], &timer->slots, &timer->nodes);
-		if (ret)
-			return ret;
-		heap_init(&timer->heap[base], &timer->slots);
-		timer->limbo[base] = SLOT_NONE;
+	if (!slot)
+		return -ENOENT;
+	slot_spec(slot, instant, spec);
+	ret = acquire(timer, base_of(spec), &i);
+	if (ret)
+		return ret;
+	/* counted twice for a moment: it is never over for those who drain */
+	atomic_store(&timer->added, timer->added + 1);
+	ret = cancel_locked(timer, *job);
+	if (!ret) {
+		*earliest = insert(timer, i, spec, job);
+		return 0;
 	}
-	i = slot_get(&timer->slots);
-	if (i == SLOT_NONE)
-		return -ENOMEM;
-	atomic_store(&slot_at(&timer->slots, i)->handed, SLOT_NONE);
-	timer->handed_first = i;
-	timer->handed_last = i;
+	atomic_store(&timer->added, timer->added - 1);
+	timer_note_ended(timer);
+	slot_put(&timer->slots, i);
+	return ret;
+}
 
-	timer->reserve = SLOT_NONE;
-	for (uint32_t n = 0; n < timer->options.job_reserve; n++) {
-		i = slot_get(&timer->slots);
-		if (i == SLOT_NONE)
-			return -ENOMEM;
-		slot_at(&timer->slots, i)->left = timer->reserve;
-		timer->reserve = i;
-	}
-	return 0;
+int clockfix_reschedule(struct clockfix *timer, clockfix_job *job, int64_t instant)
+{
+	struct clockfix_spec spec = { .start = instant };
+	bool earliest = false;
+	int ret = timer_check(timer);
+
+	if (ret)
+		return ret;
+	if (!job || instant < 0 || instant == INT64_MAX)
+		return -EINVAL;
+	if (worker_is_self(timer))
+		return worker_reschedule(timer, job, instant);
+
+	pthread_mutex_lock(&timer->mutex);
+	ret = reschedule_locked(timer, job, &spec, &earliest);
+	pthread_mutex_unlock(&timer->mutex);
+	if (earliest)
+		wake_notify(&timer->wake, timer_mono(timer, base_of(&spec), instant));
+	return ret;
 }

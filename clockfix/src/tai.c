@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -17,27 +18,31 @@
 /* ms: the kernel does not tell when merely its distance of TAI from UTC is set, as at boot */
 #define LOOK_EACH 500
 
-static int64_t measure(void)
+int clock_offset(clockid_t clock, int64_t *offset)
 {
-	int64_t best = 0, least = INT64_MAX;
+	int64_t least = INT64_MAX;
+
+	if (pf_clock(clock) == -EINVAL)
+		return -EINVAL;
 
 	/* the quickest of some reads; CLOCK_MONOTONIC in the middle */
 	for (int i = 0; i < 5; i++) {
-		int64_t before = pf_clock(CLOCK_TAI), mono = pf_mono();
-		int64_t after = pf_clock(CLOCK_TAI);
+		int64_t before = pf_clock(clock), mono = pf_mono();
+		int64_t after = pf_clock(clock);
 
 		if (after >= before && after - before < least) {
 			least = after - before;
-			best = before + least / 2 - mono;
+			*offset = before + least / 2 - mono;
 		}
 	}
-	return best;
+	return least == INT64_MAX ? -EINVAL : 0;
 }
 
 bool tai_update(struct tai *tai)
 {
-	int64_t offset = measure(), old = atomic_load(&tai->offset);
+	int64_t old = atomic_load(&tai->offset), offset = old;
 
+	clock_offset(CLOCK_TAI, &offset);
 	if (offset - old < STEP_MIN && old - offset < STEP_MIN)
 		return false;
 	/* the worker and the watching thread may both see the step */
@@ -62,6 +67,7 @@ static void *watch(void *arg)
 	};
 	uint64_t expirations;
 
+	prctl(PR_SET_NAME, "clockfix-tai");
 	while (!atomic_load(&tai->stop)) {
 		if (poll(fds, 2, LOOK_EACH) < 0)
 			continue;
@@ -112,6 +118,15 @@ close_timer:
 	return ret;
 }
 
+void tai_close(struct tai *tai)
+{
+	if (!tai->watching)
+		return;
+	close(tai->stop_fd);
+	close(tai->timer_fd);
+	tai->watching = false;
+}
+
 void tai_unwatch(struct tai *tai)
 {
 	uint64_t one = 1;
@@ -122,7 +137,5 @@ void tai_unwatch(struct tai *tai)
 	if (write(tai->stop_fd, &one, sizeof(one)) < 0)
 		return;
 	pthread_join(tai->thread, NULL);
-	close(tai->stop_fd);
-	close(tai->timer_fd);
-	tai->watching = false;
+	tai_close(tai);
 }

@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 struct wake;
 
@@ -33,11 +34,17 @@ static inline int64_t tai_to_mono(struct tai *tai, int64_t instant)
 	return instant - atomic_load_explicit(&tai->offset, memory_order_acquire);
 }
 
+/* The distance of @clock from CLOCK_MONOTONIC; -EINVAL: there is no such clock. */
+int clock_offset(clockid_t clock, int64_t *offset);
+
 /* Read both clocks anew; returns whether their distance has changed. */
 bool tai_update(struct tai *tai);
 
 /* Begin to watch; 0 or -errno, when steps are noticed at wake-ups only. */
 int tai_watch(struct tai *tai, struct wake *wake);
 void tai_unwatch(struct tai *tai);
+
+/* In a child after fork(), where the thread does not exist: only give the descriptors back. */
+void tai_close(struct tai *tai);
 
 #endif

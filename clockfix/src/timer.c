@@ -9,8 +9,8 @@
 
 #include "timer.h"
 
-/* a dummy and two held slots per list, two cancelled ones, the queue's last */
-#define SLOTS_EXTRA (4 * BASES + 8)
+/* a dummy per list, the last of the queue, jobs that run */
+#define SLOTS_EXTRA 16
 
 static _Atomic bool *alive_create(void)
 {
@@ -57,10 +57,11 @@ static void *worker(void *arg)
 	timer->setup = hygiene_apply(timer);
 	atomic_store(&timer->ready, 1);
 	pf_futex_wake(&timer->ready);
-	if (timer->setup)
-		return NULL;
-	while (worker_turn(timer))
-		;
+	if (!timer->setup) {
+		while (worker_turn(timer))
+			;
+	}
+	hygiene_leave(timer);
 	return NULL;
 }
 
@@ -101,13 +102,19 @@ static void describe_machine(struct clockfix_capabilities *caps)
 	caps->tai_watch = CLOCKFIX_NOT_ASKED;
 }
 
+/* whole pages of its own, so that unmapping undoes mlock() and nothing else */
+static size_t timer_size(void)
+{
+	return (size_t)1 << (64 - __builtin_clzll(sizeof(struct clockfix) - 1));
+}
+
 void timer_free(struct clockfix *timer)
 {
 	hygiene_undo(timer);
 	alive_destroy(timer->alive);
 	slots_destroy(&timer->slots);
 	tree_nodes_destroy(&timer->nodes);
-	free(timer);
+	pf_free(timer, timer_size());
 }
 
 int timer_new(struct clockfix **result, const struct clockfix_options *given)
@@ -119,13 +126,13 @@ int timer_new(struct clockfix **result, const struct clockfix_options *given)
 	ret = options_get(&options, given);
 	if (ret)
 		return ret;
-	timer = aligned_alloc(64, (sizeof(*timer) + 63) & ~63ul);
+	timer = pf_alloc(timer_size(), false);
 	if (!timer)
 		return -ENOMEM;
-	memset(timer, 0, sizeof(*timer));
 	timer->options = options;
 	timer->latency_fd = -1;
-	slots_init(&timer->slots, options.max_jobs + options.job_reserve + SLOTS_EXTRA,
+	/* as many again: cancelled jobs of the heap wait there for the worker's next turn */
+	slots_init(&timer->slots, 2 * options.max_jobs + options.job_reserve + SLOTS_EXTRA,
 		   options.flags & CLOCKFIX_LOCK_MEMORY);
 	tree_nodes_init(&timer->nodes);
 	describe_machine(&timer->caps);
@@ -196,6 +203,8 @@ int clockfix_destroy(struct clockfix *timer, unsigned int flags)
 		tai_unwatch(&timer->tai);
 		pthread_mutex_destroy(&timer->mutex);
 		pthread_setcancelstate(cancel_state, NULL);
+	} else {
+		tai_close(&timer->tai);
 	}
 	timer_free(timer);
 	return 0;
@@ -221,6 +230,11 @@ int clockfix_drain(struct clockfix *timer)
 	return 0;
 }
 
+unsigned int clockfix_version(void)
+{
+	return CLOCKFIX_VERSION;
+}
+
 int64_t clockfix_now(clockid_t clock)
 {
 	return pf_clock(clock);
@@ -228,33 +242,32 @@ int64_t clockfix_now(clockid_t clock)
 
 int clockfix_stats_read(struct clockfix *timer, struct clockfix_stats *stats)
 {
+	struct clockfix_stats own;
 	int ret = timer_check(timer);
 
-	if (!ret)
-		ret = stats_copy(&timer->stats, stats);
 	if (ret)
 		return ret;
-	stats->pending = timer_pending(timer);
-	stats->tai_steps = atomic_load(&timer->tai.steps);
-	return 0;
+	stats_copy(&timer->stats, &own);
+	own.pending = timer_pending(timer);
+	own.tai_steps = atomic_load(&timer->tai.steps);
+	return sized_return(stats, &own, sizeof(own), CLOCKFIX_STATS_SIZE_V1);
 }
 
 int clockfix_capabilities_read(struct clockfix *timer, struct clockfix_capabilities *caps)
 {
+	struct clockfix_capabilities own;
 	int ret;
 
-	if (!caps || caps->size != sizeof(*caps))
-		return -EINVAL;
 	if (!timer) {
-		describe_machine(caps);
-		return 0;
+		describe_machine(&own);
+		return sized_return(caps, &own, sizeof(own), CLOCKFIX_CAPABILITIES_SIZE_V1);
 	}
 	ret = timer_check(timer);
 	if (ret)
 		return ret;
 	/* tai_watch changes when the first job by CLOCK_TAI comes */
 	pthread_mutex_lock(&timer->mutex);
-	*caps = timer->caps;
+	own = timer->caps;
 	pthread_mutex_unlock(&timer->mutex);
-	return 0;
+	return sized_return(caps, &own, sizeof(own), CLOCKFIX_CAPABILITIES_SIZE_V1);
 }

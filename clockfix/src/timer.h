@@ -33,6 +33,8 @@ struct clockfix {
 	_Atomic uint64_t worker_added, worker_ended;
 	uint32_t reserve;		/* first of the slots for jobs submitted by jobs */
 	uint32_t handed_last;		/* end of the queue of slots given back to submitters */
+	uint32_t litter_left;		/* of what it took from @litter */
+	clockfix_job running;
 	struct waiter waiter;
 
 	/* submitters', under @mutex; not in a cache line that the worker polls */
@@ -40,7 +42,7 @@ struct clockfix {
 	_Atomic uint64_t seq;		/* order of submission; jobs that submit count, too */
 	_Atomic uint64_t added, cancelled;
 	uint32_t handed_first;
-	uint32_t limbo[BASES];		/* cancelled while the worker held it */
+	_Atomic uint32_t litter;	/* cancelled jobs of the heap, for the worker */
 
 	struct tai tai;
 	struct stats stats;
@@ -51,6 +53,7 @@ struct clockfix {
 	struct clockfix_options options;
 	struct clockfix_capabilities caps;
 	int latency_fd;
+	uintptr_t stack;		/* what of the worker's is locked, or 0 */
 };
 
 /* ---- timer.c ---------------------------------------------------------------------------- */
@@ -71,14 +74,18 @@ void worker_set_self(const struct clockfix *timer);
 /* Called by a job. */
 int worker_submit(struct clockfix *timer, const struct clockfix_spec *spec, clockfix_job *job);
 int worker_cancel(struct clockfix *timer, clockfix_job job);
+int worker_reschedule(struct clockfix *timer, clockfix_job *job, int64_t instant);
 
-/* ---- submit.c --------------------------------------------------------------------------- */
+/* ---- jobs.c ----------------------------------------------------------------------------- */
 
 /* lists, heaps and the reserve; before there is a worker */
 int timer_jobs_init(struct clockfix *timer);
 
 /* Fill a slot; its phase stays FREE. */
 void slot_fill(struct clockfix *timer, struct slot *slot, const struct clockfix_spec *spec);
+
+/* What it was filled with, but for @instant. If the slot is another job's by now: something. */
+void slot_spec(const struct slot *slot, int64_t instant, struct clockfix_spec *spec);
 
 uint64_t timer_pending(struct clockfix *timer);
 
@@ -107,10 +114,17 @@ static inline int timer_check(const struct clockfix *timer)
 
 /* hygiene.c: what asks for privileges; to be called in the worker's thread */
 int hygiene_apply(struct clockfix *timer);
+void hygiene_leave(struct clockfix *timer);	/* in the worker's thread, too */
 void hygiene_undo(struct clockfix *timer);
 
 /* options.c: check, and convert from another version's size; -EINVAL, -E2BIG */
 int options_get(struct clockfix_options *to, const struct clockfix_options *from);
 int spec_get(struct clockfix_spec *to, const struct clockfix_spec *from);
+
+/*
+ * The other way: fill a program's structure, which begins with its size. What this library does
+ * not know of becomes 0. -EINVAL: it is smaller than @least, or its size is absurd.
+ */
+int sized_return(void *to, const void *from, size_t size, size_t least);
 
 #endif

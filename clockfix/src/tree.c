@@ -16,7 +16,7 @@
 #include "tree.h"
 
 struct tree_node {
-	int64_t date[TREE_FANOUT];
+	int64_t instant[TREE_FANOUT];
 	uint64_t seq[TREE_FANOUT];
 	uint32_t entry[TREE_FANOUT];
 	uint32_t count;
@@ -72,27 +72,27 @@ static void node_put(struct tree_nodes *nodes, uint32_t i)
 
 static bool less(const struct tree_node *node, uint32_t at, struct tree_key key)
 {
-	return node->date[at] < key.date ||
-	       (node->date[at] == key.date && node->seq[at] < key.seq);
+	return node->instant[at] < key.instant ||
+	       (node->instant[at] == key.instant && node->seq[at] < key.seq);
 }
 
 static struct tree_key key_at(const struct tree_node *node, uint32_t at)
 {
-	return (struct tree_key){ node->date[at], node->seq[at] };
+	return (struct tree_key){ node->instant[at], node->seq[at] };
 }
 
 /* Move @count entries, keys and all. */
 static void move(struct tree_node *to, uint32_t to_at, const struct tree_node *from,
 		 uint32_t from_at, uint32_t count)
 {
-	memmove(&to->date[to_at], &from->date[from_at], count * sizeof(*to->date));
+	memmove(&to->instant[to_at], &from->instant[from_at], count * sizeof(*to->instant));
 	memmove(&to->seq[to_at], &from->seq[from_at], count * sizeof(*to->seq));
 	memmove(&to->entry[to_at], &from->entry[from_at], count * sizeof(*to->entry));
 }
 
 static void set(struct tree_node *node, uint32_t at, struct tree_key key, uint32_t entry)
 {
-	node->date[at] = key.date;
+	node->instant[at] = key.instant;
 	node->seq[at] = key.seq;
 	node->entry[at] = entry;
 }
@@ -125,7 +125,7 @@ static uint32_t child(const struct tree_node *node, struct tree_key key)
 {
 	uint32_t at = place(node, 1, key);
 
-	if (at < node->count && node->date[at] == key.date && node->seq[at] == key.seq)
+	if (at < node->count && node->instant[at] == key.instant && node->seq[at] == key.seq)
 		return at;
 	return at - 1;
 }

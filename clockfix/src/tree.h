@@ -19,7 +19,7 @@
 #define TREE_NONE	UINT32_MAX
 
 struct tree_key {
-	int64_t date;
+	int64_t instant;
 	uint64_t seq;
 };
 

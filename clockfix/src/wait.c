@@ -9,12 +9,16 @@
 #define COST_START	200	/* ns, until learning has been measured */
 #define SLEEP_MIN	1000	/* ns: for less, going to sleep takes longer than the sleep */
 #define SEGMENT		5000	/* ns of polling after which the clock is read in any case */
-#define FINAL		3000	/* ns of waiter_arrive(): enough to get ready with cold caches */
+#define FINAL		5000	/* ns of waiter_arrive(): enough to get ready with cold caches */
+#define REHEARSE_SHARE	256	/* of a sleep: by that much it ends earlier, FINAL at most */
+#define REHEARSED	300	/* ns: how far away the instant of a rehearsal is */
+#define REHEARSAL	1500	/* ns that must be left for it */
 #define TIGHT		200	/* ns: polled without pause instructions */
 #define GUARD		500	/* ns: low power ends before */
 #define GUARD_MAX	20000
 #define COUNTER_FAULTS	16	/* in a row: no more polling by the counter */
 #define BUDGET_MAX	(NSEC_PER_SEC / 10)
+#define POLLED_MOST	1000000
 
 int waiter_init(struct waiter *w, const struct clockfix_options *options, struct stats *stats)
 {
@@ -70,13 +74,15 @@ static void discipline(struct waiter *w)
 
 static void learn(struct waiter *w)
 {
-	int64_t start = pf_mono();
+	int64_t start = pf_mono(), took, most;
 
 	estimator_learn(&w->est, w->oversleep, w->length);
 	stat_set(&w->stats->prediction, w->est.prediction);
 	stat_set_count(&w->stats->regimes, w->est.changes);
-	/* an exponential moving average, the second level of learning [IV.b] */
-	w->cost += pf_mono() - start - w->cost / 8;
+	/* an exponential moving average, the second level of learning [IV.b]; a pause counts little */
+	took = pf_mono() - start;
+	most = 2 * cost_of(w) + COST_START;
+	w->cost += (took < most ? took : most) - cost_of(w);
 	stat_set(&w->stats->learning_cost, cost_of(w));
 }
 
@@ -101,7 +107,8 @@ static void account_polling(struct waiter *w, int64_t now)
 {
 	int64_t polled = now - w->poll_start;
 
-	w->poll_budget -= polled;
+	/* a pause while polling counts as the longest polling that is usual */
+	w->poll_budget -= polled < POLLED_MOST ? polled : POLLED_MOST;
 	stat_set(&w->stats->polled,
 		 atomic_load_explicit(&w->stats->polled, memory_order_relaxed) + polled);
 }
@@ -118,54 +125,62 @@ static int wake_sleep(struct wake *wake, uint32_t count, int64_t until, int64_t 
 	return ret;
 }
 
-static int sleep_till(struct waiter *w, int64_t until, int64_t instant, struct wake *wake,
-		      uint32_t count)
+int64_t waiter_plan(struct waiter *w, int64_t instant, int64_t now)
 {
+	int64_t length = instant - now, until, margin, ready = cost_of(w);
+
+	/* the longer it sleeps the colder the caches are: a rehearsal then takes its time */
+	if (w->rehearse)
+		ready += length / REHEARSE_SHARE < FINAL ? length / REHEARSE_SHARE : FINAL;
+	margin = estimator_predict(&w->est, length, instant - ready) + ready;
+	stat_set(&w->stats->prediction, w->est.prediction);
+	if (w->poll_share < 100)
+		margin = within_budget(w, now, length < margin ? length : margin);
+	until = instant - margin;
+	if (until - now < SLEEP_MIN) {
+		/* was it the prediction that made it too short? */
+		if (length - cost_of(w) >= SLEEP_MIN && length > w->gap)
+			w->gap = length;
+		return 0;
+	}
 	stat_add(&w->stats->sleeps, 1);
 	w->slept = true;
-	if (!wake)
-		return pf_sleep(until);
+	w->length = length;
+	w->est.until = until;
+	return until;
+}
 
-	if (wake_sleep(wake, count, until, instant) == -ETIMEDOUT)
-		return 0;
-	stat_add(&w->stats->disturbed, 1);
-	return WAIT_CHANGED;
+int64_t waiter_woke(struct waiter *w, int64_t instant)
+{
+	int64_t now = time_now(w);
+
+	w->oversleep = now > w->est.until ? now - w->est.until : 0;
+	histogram_add(&w->stats->oversleep, w->oversleep);
+	w->deferred = instant - now < 2 * cost_of(w);
+	if (w->deferred)
+		return now;
+	learn(w);
+	discipline(w);
+	return time_now(w);
 }
 
 /* Sleep until shortly before @instant; *@now is the time. */
 static int sleep_before(struct waiter *w, int64_t instant, int64_t *now, struct wake *wake,
 			uint32_t count)
 {
-	int64_t length = instant - *now, until, margin;
-	int ret;
+	int64_t until = waiter_plan(w, instant, *now);
+	int ret = 0;
 
-	margin = estimator_predict(&w->est, length, instant - cost_of(w)) + cost_of(w);
-	stat_set(&w->stats->prediction, w->est.prediction);
-	if (w->poll_share < 100)
-		margin = within_budget(w, *now, length < margin ? length : margin);
-	until = instant - margin;
-	if (until - *now < SLEEP_MIN) {
-		/* was it the prediction that made it too short? */
-		if (length - cost_of(w) >= SLEEP_MIN && length > w->gap)
-			w->gap = length;
+	if (!until)
 		return 0;
+	if (!wake) {
+		ret = pf_sleep(until);
+	} else if (wake_sleep(wake, count, until, instant) != -ETIMEDOUT) {
+		stat_add(&w->stats->disturbed, 1);
+		ret = WAIT_CHANGED;
 	}
-	ret = sleep_till(w, until, instant, wake, count);
-	*now = time_now(w);
-	if (ret)
-		return ret;
-
-	w->oversleep = *now > until ? *now - until : 0;
-	w->length = length;
-	w->est.until = until;
-	histogram_add(&w->stats->oversleep, w->oversleep);
-	w->deferred = instant - *now < 2 * cost_of(w);
-	if (!w->deferred) {
-		learn(w);
-		discipline(w);
-		*now = time_now(w);
-	}
-	return 0;
+	*now = ret ? time_now(w) : waiter_woke(w, instant);
+	return ret;
 }
 
 /* ---- polling ---------------------------------------------------------------------------- */
@@ -175,15 +190,18 @@ static inline bool changed(const struct wake *wake, uint32_t count)
 	return wake && atomic_load_explicit(&wake->count, memory_order_acquire) != count;
 }
 
-static void wait_low_power(struct waiter *w, uint64_t until, const struct wake *wake,
+static void wait_low_power(struct waiter *w, uint64_t ticks, const struct wake *wake,
 			   uint32_t count)
 {
 	static const uint32_t never;
 
 	pf_low_power_wait(wake ? (const void *)&wake->count : &never, wake ? count : 0,
-			  until - counter_ticks(&w->counter, w->low_power_guard));
-	if ((int64_t)(pf_counter() - until) < 0)
+			  w->counter.now.counter + ticks -
+			  counter_ticks(&w->counter, w->low_power_guard));
+	if (counter_within(&w->counter, pf_counter(), ticks)) {
+		w->low_power_guard -= (w->low_power_guard - GUARD) / 64;
 		return;
+	}
 	/* the CPU needs longer than that to come back */
 	stat_add(&w->stats->low_power_late, 1);
 	if (w->low_power_guard < GUARD_MAX)
@@ -194,7 +212,7 @@ static void wait_low_power(struct waiter *w, uint64_t until, const struct wake *
 static int poll_roughly(struct waiter *w, int64_t instant, int64_t now, const struct wake *wake,
 			uint32_t count)
 {
-	uint64_t until, c;
+	uint64_t ticks;
 
 	while (now < instant) {
 		if (changed(wake, count))
@@ -204,11 +222,11 @@ static int poll_roughly(struct waiter *w, int64_t instant, int64_t now, const st
 			now = pf_mono();
 			continue;
 		}
-		until = counter_aim(&w->counter,
+		ticks = counter_aim(&w->counter,
 				    instant - now > SEGMENT ? now + SEGMENT : instant);
 		if (w->low_power)
-			wait_low_power(w, until, wake, count);
-		for (c = pf_counter(); (int64_t)(c - until) < 0; c = pf_counter()) {
+			wait_low_power(w, ticks, wake, count);
+		while (counter_within(&w->counter, pf_counter(), ticks)) {
 			if (changed(wake, count))
 				return WAIT_CHANGED;
 			pf_relax();
@@ -244,8 +262,9 @@ static int arrive_by_counter(struct waiter *w, int64_t instant, const struct wak
 			     uint32_t count)
 {
 	int64_t now = time_now(w);
-	uint64_t until;
+	uint64_t ticks;
 
+	w->early = 0;
 	w->arrived = now < instant;
 	while (now < instant) {
 		while (instant - now > TIGHT) {
@@ -253,8 +272,8 @@ static int arrive_by_counter(struct waiter *w, int64_t instant, const struct wak
 				return WAIT_CHANGED;
 			now = time_now(w);
 		}
-		until = counter_aim(&w->counter, instant);
-		while ((int64_t)(pf_counter() - until) < 0)
+		ticks = counter_aim(&w->counter, instant);
+		while (counter_within(&w->counter, pf_counter(), ticks))
 			;
 		now = time_now(w);
 		w->early += now < instant;
@@ -265,21 +284,11 @@ static int arrive_by_counter(struct waiter *w, int64_t instant, const struct wak
 
 /* ---- interface -------------------------------------------------------------------------- */
 
-int waiter_approach(struct waiter *w, int64_t instant, struct wake *wake, uint32_t count)
+int waiter_near(struct waiter *w, int64_t instant, int64_t now, const struct wake *wake,
+		uint32_t count)
 {
-	int64_t now = time_now(w);
-	int ret = 0;
+	int ret;
 
-	w->early = 0;
-	w->arrived = false;
-	w->started = now;
-	w->poll_start = now;
-	if (now >= instant - FINAL)
-		return 0;
-
-	ret = sleep_before(w, instant, &now, wake, count);
-	if (ret)
-		return ret;
 	w->poll_start = now;
 	ret = poll_roughly(w, instant - FINAL, now, wake, count);
 	if (ret)
@@ -287,14 +296,32 @@ int waiter_approach(struct waiter *w, int64_t instant, struct wake *wake, uint32
 	return ret;
 }
 
+int waiter_approach(struct waiter *w, int64_t instant, struct wake *wake, uint32_t count)
+{
+	int64_t now = time_now(w);
+	int ret = 0;
+
+	w->arrived = false;
+	w->started = now;
+	w->poll_start = now;
+	if (now >= instant - FINAL)
+		return 0;
+
+	ret = sleep_before(w, instant, &now, wake, count);
+	return ret ? ret : waiter_near(w, instant, now, wake, count);
+}
+
 int waiter_arrive(struct waiter *w, int64_t instant, const struct wake *wake, uint32_t count)
 {
-	int ret;
+	int (*arrive)(struct waiter *w, int64_t instant, const struct wake *wake,
+		      uint32_t count) = w->use_counter ? arrive_by_counter : arrive_by_clock;
+	int64_t soon = pf_mono() + REHEARSED;
+	int ret = 0;
 
-	if (w->use_counter)
-		ret = arrive_by_counter(w, instant, wake, count);
-	else
-		ret = arrive_by_clock(w, instant, wake, count);
+	if (instant - soon > REHEARSAL)
+		ret = arrive(w, soon, wake, count);
+	if (!ret)
+		ret = arrive(w, instant, wake, count);
 	if (ret)
 		account_polling(w, pf_mono());
 	return ret;
@@ -302,7 +329,7 @@ int waiter_arrive(struct waiter *w, int64_t instant, const struct wake *wake, ui
 
 void waiter_ran(struct waiter *w, int64_t instant)
 {
-	histogram_add(&w->stats->lateness, w->started - instant);
+	histogram_add(&w->stats->lateness, w->started - instant + w->way_back);
 	histogram_add(&w->stats->polling, w->started - w->poll_start);
 	account_polling(w, w->started);
 	stat_add(&w->stats->jobs, 1);
@@ -317,6 +344,9 @@ void waiter_ran(struct waiter *w, int64_t instant)
 	if (w->ran && !w->slept) {
 		estimator_decay(&w->est, w->gap);
 		stat_set_count(&w->stats->decays, w->est.decays);
+		/* nothing was learned: what learning costs is not known any better, either */
+		if (cost_of(w) > COST_START)
+			w->cost -= cost_of(w) - COST_START;
 	}
 	w->ran = true;
 	w->slept = false;

@@ -25,6 +25,7 @@ struct waiter {
 	struct counter counter;
 	bool use_counter;
 	bool low_power;
+	bool rehearse;			/* the caller's: the next job is to be rehearsed */
 	int64_t low_power_guard;	/* low power ends that long before the instant */
 	int64_t cost;			/* EMA of what learning costs, in 1/8 ns [IV.b] */
 	bool deferred;			/* learning awaits the end of the job [IV.c] */
@@ -38,6 +39,7 @@ struct waiter {
 	unsigned int early;		/* reads of the clock that were too early */
 	bool arrived;			/* the counter told when to read the clock */
 	int64_t started;		/* CLOCK_MONOTONIC at the end of the wait */
+	int64_t way_back;		/* a sleeper's: from there until its caller can act */
 	struct stats *stats;
 };
 
@@ -50,7 +52,7 @@ int waiter_init(struct waiter *waiter, const struct clockfix_options *options,
 /*
  * Waiting has two parts, so that between them the caller can get everything ready.
  *
- * waiter_approach() sleeps and polls until less than 3 us are left. 0: so it is, or
+ * waiter_approach() sleeps and polls until less than 5 us are left. 0: so it is, or
  * the instant has passed; WAIT_CHANGED: @wake->count is not @count any more. Without @wake the
  * sleep is one of the calling thread's own: then also -EINTR.
  *
@@ -60,6 +62,17 @@ int waiter_init(struct waiter *waiter, const struct clockfix_options *options,
 int waiter_approach(struct waiter *waiter, int64_t instant, struct wake *wake, uint32_t count);
 int waiter_arrive(struct waiter *waiter, int64_t instant, const struct wake *wake,
 		  uint32_t count);
+
+/*
+ * The sleep of waiter_approach() in two parts, for a sleep that is somebody else's: until when to
+ * sleep (0: there is no time to), and afterwards what is to be learned; that returns the time.
+ */
+int64_t waiter_plan(struct waiter *waiter, int64_t instant, int64_t now);
+int64_t waiter_woke(struct waiter *waiter, int64_t instant);
+
+/* The rest of waiter_approach(): poll until less than 5 us are left. */
+int waiter_near(struct waiter *waiter, int64_t instant, int64_t now, const struct wake *wake,
+		uint32_t count);
 
 /* To be called after the job: statistics, learning that was deferred, and decay. */
 void waiter_ran(struct waiter *waiter, int64_t instant);

@@ -18,9 +18,13 @@ struct pick {
 	uint64_t work;			/* of the list, if from there */
 	uint64_t state;
 	uint64_t seq;
-	int64_t date;			/* in its own clock */
+	int64_t instant;		/* in its own clock */
 	int64_t mono;			/* the same by CLOCK_MONOTONIC */
 };
+
+#define REHEARSAL	 2000	/* ns that must be left for it */
+#define COLLECT_PER_TURN 64	/* slots: some us */
+#define COLLECT_AHEAD	 100000	/* ns: with that much time left the next turn can begin */
 
 static _Thread_local const struct clockfix *self;
 
@@ -64,6 +68,35 @@ static void retire(struct clockfix *timer, uint32_t i)
 		hand_over(timer, i);
 }
 
+static struct heap *heap_of(struct clockfix *timer, const struct slot *slot)
+{
+	uint8_t kind = atomic_load_explicit(&slot->kind, memory_order_relaxed);
+
+	return &timer->heap[kind & KIND_TAI ? BASE_TAI : BASE_MONO];
+}
+
+/* Jobs of the heap that submitters have cancelled. Returns whether some are left. */
+static bool collect(struct clockfix *timer)
+{
+	for (int n = 0; n < COLLECT_PER_TURN; n++) {
+		uint32_t i = timer->litter_left;
+		struct slot *slot;
+
+		if (i == SLOT_NONE) {
+			if (atomic_load_explicit(&timer->litter, memory_order_relaxed) == SLOT_NONE)
+				return false;
+			timer->litter_left = atomic_exchange(&timer->litter, SLOT_NONE);
+			continue;
+		}
+		slot = slot_at(&timer->slots, i);
+		timer->litter_left = slot->free_next;
+		if (slot->rank)
+			heap_remove(heap_of(timer, slot), i);
+		retire(timer, i);
+	}
+	return true;
+}
+
 static void count_ended(struct clockfix *timer)
 {
 	atomic_store(&timer->worker_ended, timer->worker_ended + 1);
@@ -103,11 +136,10 @@ static void look_into_list(struct clockfix *timer, enum base base, struct pick *
 
 	for (;;) {
 		pick.work = list_work(list);
-		list_use(list, pick.work);
 		pick.i = work_slot(pick.work);
 		slot = slot_at(&timer->slots, pick.i);
 		pick.state = atomic_load(&slot->state);
-		pick.date = atomic_load_explicit(&slot->date, memory_order_acquire);
+		pick.instant = atomic_load_explicit(&slot->instant, memory_order_acquire);
 		pick.seq = atomic_load_explicit(&slot->seq, memory_order_acquire);
 		if (pick.i == list->dummy)
 			return;
@@ -121,7 +153,7 @@ static void look_into_list(struct clockfix *timer, enum base base, struct pick *
 		if (!drop_periodic(timer, slot, pick.state))
 			break;
 	}
-	pick.mono = timer_mono(timer, base, pick.date);
+	pick.mono = timer_mono(timer, base, pick.instant);
 	consider(best, &pick);
 }
 
@@ -137,15 +169,19 @@ static void look_into_heap(struct clockfix *timer, enum base base, struct pick *
 			return;
 		slot = slot_at(&timer->slots, pick.i);
 		pick.state = atomic_load(&slot->state);
-		if (state_phase(pick.state) == PHASE_PENDING &&
-		    !drop_periodic(timer, slot, pick.state))
-			break;
-		heap_pop(heap);
-		retire(timer, pick.i);
+		if (state_phase(pick.state) == PHASE_PENDING) {
+			if (!drop_periodic(timer, slot, pick.state))
+				break;
+			heap_remove(heap, pick.i);
+			retire(timer, pick.i);
+		} else {
+			/* cancelled: it comes to collect() */
+			heap_remove(heap, pick.i);
+		}
 	}
-	pick.date = slot->due;
+	pick.instant = slot->due;
 	pick.seq = atomic_load_explicit(&slot->seq, memory_order_relaxed);
-	pick.mono = timer_mono(timer, base, pick.date);
+	pick.mono = timer_mono(timer, base, pick.instant);
 	consider(best, &pick);
 }
 
@@ -162,69 +198,63 @@ static struct pick earliest(struct clockfix *timer)
 
 /* ---- periodic jobs ---------------------------------------------------------------------- */
 
-/* date + n periods; false if the job has fewer instants, or time ends before */
-static bool advance(const struct slot *slot, int64_t *date, uint64_t n)
+/* On by @n periods; false if the job has fewer instants, or time ends before. */
+static bool advance(struct slot *slot, uint64_t n)
 {
 	int64_t period = atomic_load_explicit(&slot->period, memory_order_relaxed);
-	int64_t start = atomic_load_explicit(&slot->date, memory_order_relaxed);
 	uint64_t runs = atomic_load_explicit(&slot->runs, memory_order_relaxed);
 	int64_t step, next;
 
+	if (runs && n >= runs - slot->index)
+		return false;
 	if (__builtin_mul_overflow(period, n, &step) ||
-	    __builtin_add_overflow(*date, step, &next) || next == INT64_MAX)
+	    __builtin_add_overflow(slot->due, step, &next) || next == INT64_MAX)
 		return false;
-	if (runs && (uint64_t)(next - start) / period >= runs)
-		return false;
-	*date = next;
+	slot->due = next;
+	slot->index += n;
 	return true;
 }
 
 /* the most of @n that advance() can do */
-static uint64_t clip(const struct slot *slot, int64_t date, uint64_t n)
+static uint64_t clip(const struct slot *slot, uint64_t n)
 {
-	int64_t period = atomic_load_explicit(&slot->period, memory_order_relaxed);
-	int64_t start = atomic_load_explicit(&slot->date, memory_order_relaxed);
 	uint64_t runs = atomic_load_explicit(&slot->runs, memory_order_relaxed);
-	uint64_t left;
 
-	if (!runs)
-		return n;
-	left = runs - 1 - (uint64_t)(date - start) / period;
-	return n < left ? n : left;
+	return runs && n > runs - 1 - slot->index ? runs - 1 - slot->index : n;
 }
 
 /*
- * How a periodic job deals with instants that have passed. Corrects @run; returns whether to run
- * at all. @date becomes the last instant dealt with.
+ * How a periodic job deals with instants that have passed. Corrects @run and moves the job to the
+ * last instant that is dealt with; returns whether to run at all.
  */
 static bool deal_with_missed(struct clockfix *timer, struct slot *slot, int64_t late,
-			     int64_t *date, struct clockfix_run *run)
+			     struct clockfix_run *run)
 {
 	int64_t period = atomic_load_explicit(&slot->period, memory_order_relaxed);
 	uint8_t kind = atomic_load_explicit(&slot->kind, memory_order_relaxed);
-	uint64_t behind = clip(slot, *date, late / period), left;
+	uint64_t behind = clip(slot, late / period), left;
 
 	if (!behind)
 		return true;
 
-	switch (kind & KIND_MISSED) {
-	case CLOCKFIX_MISSED_CATCH_UP:
+	kind &= KIND_MISSED;
+	if (kind == CLOCKFIX_MISSED_CATCH_UP) {
 		stat_add(&timer->stats.missed, 1);
 		return true;
-	case CLOCKFIX_MISSED_REPORT:
-		stat_add(&timer->stats.missed, behind);
-		run->missed += behind;
-		advance(slot, date, behind);
-		run->instant = *date;
-		run->index += behind;
-		return true;
-	default:
+	}
+	advance(slot, behind);
+	/* of a period that is shorter than a turn all instants would be skipped: not twice in a row */
+	if (kind == CLOCKFIX_MISSED_SKIP && !slot->missed) {
 		stat_add(&timer->stats.missed, behind + 1);
 		left = UINT32_MAX - slot->missed;
 		slot->missed += behind < left ? behind + 1 : left;
-		advance(slot, date, behind);
 		return false;
 	}
+	stat_add(&timer->stats.missed, behind);
+	run->missed += behind;
+	run->instant = slot->due;
+	run->index = slot->index;
+	return true;
 }
 
 /* ---- running ---------------------------------------------------------------------------- */
@@ -240,42 +270,44 @@ static void account(struct clockfix *timer, const struct pick *pick, int64_t sta
 }
 
 /* Back into the heap for its next instant, unless that was the last or it was cancelled. */
-static bool rearm(struct clockfix *timer, const struct pick *pick, struct slot *slot,
-		  int64_t date)
+static bool rearm(struct clockfix *timer, const struct pick *pick, struct slot *slot)
 {
 	uint64_t running = state_of(state_generation(pick->state), PHASE_RUNNING);
 
-	if (!is_periodic(slot) || !advance(slot, &date, 1))
+	if (!is_periodic(slot) || !advance(slot, 1))
 		return false;
-	slot->due = date;
 	if (!atomic_compare_exchange_strong(&slot->state, &running, pick->state))
 		return false;
 	heap_add(&timer->heap[pick->base], pick->i);
 	return true;
 }
 
-static void finish(struct clockfix *timer, const struct pick *pick, struct slot *slot,
-		   int64_t date)
+/* A job for once, from the list: as soon as it has passed its slot may become another job's. */
+static void finish_once(struct clockfix *timer, const struct pick *pick, struct slot *slot)
 {
-	bool periodic = is_periodic(slot), again;
+	atomic_store(&slot->state, state_of(state_generation(pick->state), PHASE_DONE));
+	atomic_store(&slot->passed, true);
+	list_out(&timer->list[pick->base], pick->work);
+	count_ended(timer);
+}
 
-	/* before it is PENDING again: who sees that knows it is not in the list */
-	if (!pick->from_heap)
-		atomic_store(&slot->passed, true);
-	again = rearm(timer, pick, slot, date);
-	if (!again) {
-		atomic_store(&slot->state, state_of(state_generation(pick->state), PHASE_DONE));
-		count_ended(timer);
-	}
+/* All others: their slots are the worker's until it retires them. */
+static void finish(struct clockfix *timer, const struct pick *pick, struct slot *slot)
+{
+	/* before it is PENDING again: a submitter that sees that knows it is not in the list */
+	atomic_store(&slot->passed, true);
 	if (!pick->from_heap)
 		list_out(&timer->list[pick->base], pick->work);
-	if (!again && (pick->from_heap || periodic))
-		retire(timer, pick->i);
+	if (rearm(timer, pick, slot))
+		return;
+	atomic_store(&slot->state, state_of(state_generation(pick->state), PHASE_DONE));
+	count_ended(timer);
+	retire(timer, pick->i);
 }
 
 static bool tai_has_come(struct clockfix *timer, const struct pick *pick)
 {
-	if (pick->base != BASE_TAI || pf_clock(CLOCK_TAI) >= pick->date)
+	if (pick->base != BASE_TAI || pf_clock(CLOCK_TAI) >= pick->instant)
 		return true;
 	/* a step, or the distance of the clocks is known to some ns only: then look again */
 	tai_update(&timer->tai);
@@ -283,7 +315,7 @@ static bool tai_has_come(struct clockfix *timer, const struct pick *pick)
 }
 
 /*
- * Take the job before its instant, when less than 3 us are left: afterwards nothing
+ * Take the job before its instant, when less than 5 us are left: afterwards nothing
  * stands between the clock and the job.
  */
 static bool claim(struct clockfix *timer, const struct pick *pick, struct slot *slot,
@@ -298,8 +330,12 @@ static bool claim(struct clockfix *timer, const struct pick *pick, struct slot *
 	if (!atomic_compare_exchange_strong(&slot->state, &state,
 					    state_of(state_generation(state), PHASE_RUNNING)))
 		return false;
-	if (pick->from_heap)
-		heap_pop(&timer->heap[pick->base]);
+	if (pick->from_heap) {
+		heap_remove(&timer->heap[pick->base], pick->i);
+	} else {
+		slot->due = pick->instant;
+		slot->index = 0;
+	}
 	return true;
 }
 
@@ -316,7 +352,7 @@ static bool unclaim(struct clockfix *timer, const struct pick *pick, struct slot
 }
 
 /*
- * The last 3 us. False: the job was given back. One that is being cancelled can't be:
+ * The last 5 us. False: the job was given back. One that is being cancelled can't be:
  * who cancelled it was told that it is running, so it does, though another has become earlier.
  */
 static bool arrive(struct clockfix *timer, const struct pick *pick, struct slot *slot,
@@ -345,16 +381,23 @@ static inline void prefetch_job(clockfix_fn fn, const void *arg)
 	__builtin_prefetch(arg);
 }
 
+static bool rehearsed(struct clockfix *timer, const struct pick *pick)
+{
+	const struct slot *slot = slot_at(&timer->slots, pick->i);
+
+	return atomic_load_explicit(&slot->kind, memory_order_relaxed) & KIND_REHEARSE;
+}
+
 static void run(struct clockfix *timer, const struct pick *pick, uint32_t count)
 {
 	struct slot *slot = slot_at(&timer->slots, pick->i);
 	clockfix_fn fn = atomic_load_explicit(&slot->fn, memory_order_acquire);
 	void *arg = atomic_load_explicit(&slot->arg, memory_order_acquire);
 	int64_t period = atomic_load_explicit(&slot->period, memory_order_acquire);
-	int64_t date = pick->date, late_limit = period ? period : INT64_MAX;
+	int64_t late_limit = period ? period : INT64_MAX;
 	bool run = true;
 	struct clockfix_run info = {
-		.instant = date,
+		.instant = pick->instant,
 		.job = slot_job(pick->i, pick->state),
 		.timer = timer,
 	};
@@ -363,31 +406,43 @@ static void run(struct clockfix *timer, const struct pick *pick, uint32_t count)
 		return;
 	if (period) {
 		info.missed = slot->missed;
-		info.index = (date - slot->date) / period;
+		info.index = slot->index;
 	}
+	timer->running = info.job;
 	prefetch_job(fn, arg);
+	if (timer->waiter.rehearse && pf_mono() < pick->mono - REHEARSAL)
+		fn(arg, &info);
 	if (!arrive(timer, pick, slot, count))
 		return;
 
 	info.started = timer->waiter.started;
 	if (__builtin_expect(info.started - pick->mono >= late_limit, 0))
-		run = deal_with_missed(timer, slot, info.started - pick->mono, &date, &info);
+		run = deal_with_missed(timer, slot, info.started - pick->mono, &info);
 	if (run) {
 		fn(arg, &info);
 		slot->missed = 0;
 		account(timer, pick, info.started);
 	}
-	finish(timer, pick, slot, date);
+	timer->running = 0;
+	if (pick->from_heap || period)
+		finish(timer, pick, slot);
+	else
+		finish_once(timer, pick, slot);
 }
 
 bool worker_turn(struct clockfix *timer)
 {
 	uint32_t count = atomic_load(&timer->wake.count);
 	struct pick pick;
+	bool more;
 
-	if (atomic_load_explicit(&timer->drop, memory_order_relaxed))
+	/* the child of a job that forked has come back from it: it has no business here */
+	if (atomic_load_explicit(&timer->drop, memory_order_relaxed) || timer_check(timer))
 		return false;
+	more = collect(timer);
 	pick = earliest(timer);
+	if (more && (pick.i == SLOT_NONE || pick.mono > pf_mono() + COLLECT_AHEAD))
+		return true;
 	if (pick.i == SLOT_NONE) {
 		/* what was submitted before the end has changed the count before */
 		if (atomic_load(&timer->dead))
@@ -395,6 +450,7 @@ bool worker_turn(struct clockfix *timer)
 		wake_wait(&timer->wake, count);
 		return true;
 	}
+	timer->waiter.rehearse = rehearsed(timer, &pick);
 	if (!waiter_approach(&timer->waiter, pick.mono, &timer->wake, count))
 		run(timer, &pick, count);
 	return true;
@@ -421,6 +477,7 @@ int worker_submit(struct clockfix *timer, const struct clockfix_spec *spec, cloc
 	atomic_store_explicit(&slot->kind, slot->kind | KIND_RESERVED, memory_order_relaxed);
 	atomic_store(&slot->passed, true);
 	slot->due = spec->start;
+	slot->index = 0;
 	if (job)
 		*job = slot_job(i, state_of(generation, PHASE_FREE));
 	atomic_store(&timer->worker_added, timer->worker_added + 1);
@@ -431,10 +488,60 @@ int worker_submit(struct clockfix *timer, const struct clockfix_spec *spec, cloc
 
 int worker_cancel(struct clockfix *timer, clockfix_job job)
 {
-	int ret = slot_cancel(&timer->slots, job);
+	int ret = slot_cancel(&timer->slots, job, PHASE_DROPPED);
+	uint32_t i = job;
+	struct slot *slot;
 
-	/* it stays where it is until its instant, when it is passed over */
-	if (!ret)
-		count_ended(timer);
-	return ret;
+	if (ret)
+		return ret;
+	slot = slot_at(&timer->slots, i);
+	if (slot->rank) {
+		heap_remove(heap_of(timer, slot), i);
+		retire(timer, i);
+	} else {
+		/* in the list: submitters take it out when they clean up */
+		hand_over(timer, i);
+	}
+	count_ended(timer);
+	return 0;
+}
+
+int worker_reschedule(struct clockfix *timer, clockfix_job *job, int64_t instant)
+{
+	struct slot *slot = slot_of_job(&timer->slots, *job);
+	struct clockfix_spec spec;
+	uint8_t kind;
+	int ret;
+
+	if (!slot)
+		return -ENOENT;
+	kind = atomic_load_explicit(&slot->kind, memory_order_relaxed);
+	if (timer->reserve == SLOT_NONE && !(kind & KIND_RESERVED))
+		return -ENOMEM;
+	slot_spec(slot, instant, &spec);
+	ret = worker_cancel(timer, *job);
+	if (ret)
+		return ret;
+	return worker_submit(timer, &spec, job);
+}
+
+int clockfix_adjust(struct clockfix *timer, clockfix_job job, int64_t shift, int64_t period)
+{
+	int ret = timer_check(timer);
+	struct slot *slot;
+	int64_t next;
+
+	if (ret)
+		return ret;
+	if (!worker_is_self(timer) || !job || job != timer->running)
+		return -EPERM;
+	slot = slot_of_job(&timer->slots, job);
+	if (!is_periodic(slot) || period < 0)
+		return -EINVAL;
+	if (__builtin_add_overflow(slot->due, shift, &next) || next < 0 || next == INT64_MAX)
+		return -EINVAL;
+	slot->due = next;
+	if (period)
+		atomic_store_explicit(&slot->period, period, memory_order_relaxed);
+	return 0;
 }

@@ -45,7 +45,7 @@ def check(build: str, examples: list[str], root: Path) -> None:
         output([compiler, "-o", str(program), example, *shlex.split(flags)])
         print(output([str(program)], LD_LIBRARY_PATH=str(library)))
     bench = one(root, "clockfix-bench")
-    output([str(bench), "--version"])
+    output([str(bench), "--version"], LD_LIBRARY_PATH=f"{library}:{library}/clockfix")
     one(root, "plot.py")
     manuals = one(root, "clockfix.7*").parent.parent
     for page in PAGES:

@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Check that a library exports what its header declares, versioned, and nothing else."""
+"""Check that the libraries export what their header declares, and nothing else.
+
+usage: symbols.py SHARED-LIBRARY ARCHIVE HEADER
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,11 @@ import subprocess
 import sys
 
 
-def exported(library: str) -> set[str]:
-    """Symbols with their version, as nm shows them."""
-    out = subprocess.run(["nm", "-D", "--defined-only", library], check=True,
+def exported(library: str, *options: str) -> set[str]:
+    """Symbols, of a shared library with their version, as nm shows them."""
+    out = subprocess.run(["nm", "--defined-only", *options, library], check=True,
                          capture_output=True, text=True).stdout
-    return {line.split()[-1] for line in out.splitlines() if " A " not in line}
+    return {line.split()[-1] for line in out.splitlines() if " A " not in line and " " in line}
 
 
 def declared(header: str) -> set[str]:
@@ -21,17 +24,22 @@ def declared(header: str) -> set[str]:
     with open(header, encoding="utf-8") as file:
         text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
     names = re.findall(r"^(?!static)[a-z].*?\b(clockfix_\w+)\([^{}]*?\);", text, flags=re.M | re.S)
-    return {name + "@@CLOCKFIX_1.0" for name in names}
+    return set(names)
 
 
 def main() -> int:
     """Compare; say what is too much and what is missing."""
-    have, want = exported(sys.argv[1]), declared(sys.argv[2])
-    for name in sorted(have - want):
-        print(f"exported, not declared: {name}")
-    for name in sorted(want - have):
-        print(f"declared, not exported: {name}")
-    return int(have != want or len(want) < 10)
+    shared, archive, header = sys.argv[1:]
+    names = declared(header)
+    wrong = len(names) < 10
+    for have, want in ((exported(shared, "-D"), {name + "@@CLOCKFIX_1.0" for name in names}),
+                       (exported(archive, "-g"), names)):
+        for name in sorted(have - want):
+            print(f"exported, not declared: {name}")
+        for name in sorted(want - have):
+            print(f"declared, not exported: {name}")
+        wrong |= have != want
+    return int(wrong)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@
 #include "sim/turn.h"
 #include "steps/sched.h"
 
-#define JOBS 4
+#define JOBS 5
 
 static struct clockfix *timer;
 static int64_t t0;
@@ -35,16 +35,16 @@ static bool told;
 static void (*operation)(void);
 static int existing;
 
-static uint32_t list_job(int n, int64_t date)
+static uint32_t list_job(int n, int64_t instant)
 {
 	uint32_t i = slot_get(&slots);
 	struct slot *slot = slot_at(&slots, i);
 
 	memset(&jobs[n], 0, sizeof(jobs[n]));
-	jobs[n].instant = date;
+	jobs[n].instant = instant;
 	jobs[n].cancel = 1;
 	/* the slot is nobody else's yet: no steps */
-	atomic_store_explicit(&slot->date, date, memory_order_release);
+	atomic_store_explicit(&slot->instant, instant, memory_order_release);
 	atomic_store_explicit(&slot->seq, (uint64_t)n, memory_order_release);
 	atomic_store_explicit(&slot->arg, (void *)(intptr_t)n, memory_order_release);
 	atomic_store_explicit(&slot->passed, false, memory_order_release);
@@ -55,9 +55,9 @@ static uint32_t list_job(int n, int64_t date)
 	return i;
 }
 
-static bool list_add_job(int n, int64_t date)
+static bool list_add_job(int n, int64_t instant)
 {
-	uint32_t i = list_job(n, date);
+	uint32_t i = list_job(n, instant);
 
 	if (list_reserve(&list))
 		abort();
@@ -98,7 +98,6 @@ static bool list_pass(void)
 	uint64_t work = list_work(&list), state;
 	struct slot *slot = slot_at(&slots, work_slot(work));
 
-	list_use(&list, work);
 	state = atomic_load(&slot->state);
 	if (work_slot(work) == list.dummy)
 		return false;
@@ -112,8 +111,8 @@ static bool list_pass(void)
 					    state_of(state_generation(state), PHASE_RUNNING)))
 		return true;
 	jobs[(intptr_t)slot->arg].runs++;
-	atomic_store(&slot->passed, true);
 	atomic_store(&slot->state, state_of(state_generation(state), PHASE_DONE));
+	atomic_store(&slot->passed, true);
 	list_out(&list, work);
 	return true;
 }
@@ -378,12 +377,11 @@ static void check_slots(void)
 	for (uint32_t i = timer->slots.free_first; i != SLOT_NONE && free < 1000;
 	     i = slot_at(&timer->slots, i)->free_next)
 		free++;
-	/* what the lists and limbo still hold */
+	/* what the lists still hold */
 	for (int base = 0; base < BASES; base++) {
 		for (uint32_t i = timer->list[base].head; i != timer->list[base].dummy;
 		     i = slot_at(&timer->slots, i)->next)
 			known++;
-		known += timer->limbo[base] != SLOT_NONE;
 	}
 	if (free + known != timer->slots.used)
 		complain("a slot was lost or is used twice");
@@ -444,6 +442,14 @@ static void submit_past(void)
 	submit(pending_before, t0 - 1000);
 }
 
+/* The slot of a job that has just run is cleaned up and used again by the third. */
+static void submit_thrice(void)
+{
+	submit(1, t0 + 6000);
+	submit(2, t0 + 7000);
+	submit(3, t0 + 8000);
+}
+
 static void cancel(int n)
 {
 	jobs[n].cancel = clockfix_cancel(timer, jobs[n].handle);
@@ -475,6 +481,7 @@ static void timer_with_few_preemptions(void)
 		runs += timer_explore(submit_later, before, before + 1, 3);
 		runs += timer_explore(submit_past, before, before + 1, 3);
 	}
+	runs += timer_explore(submit_thrice, 1, 4, 2);
 	runs += timer_explore(cancel_first, 1, 1, 3);
 	runs += timer_explore(cancel_first_and_submit, 1, 2, 2);
 	runs += timer_explore(submit_and_cancel, 1, 2, 2);

@@ -78,7 +78,7 @@ static void submit_in_poll(void)
 		submit_earlier(0);
 }
 
-/* The worker has claimed a job, with less than 3 us left, when an earlier one comes. */
+/* The worker has claimed a job, with less than 5 us left, when an earlier one comes. */
 static void an_earlier_job_comes_at_the_last_moment(void)
 {
 	struct clockfix_options options;
@@ -411,10 +411,12 @@ static void bad_arguments_are_refused(void)
 	BAD_OPTION(estimator, 99);
 	BAD_OPTION(estimator, -1);
 	BAD_OPTION(window, 1025);
-	BAD_OPTION(late_ppm, 500001);
+	BAD_OPTION(name[15], 'x');
 	BAD_OPTION(fixed_margin, -1);
 	BAD_OPTION(source, 3);
 	BAD_OPTION(poll_share, 101);
+	BAD_OPTION(effort, 9);
+	BAD_OPTION(effort, 1001);
 	BAD_OPTION(max_jobs, 15);
 	BAD_OPTION(max_jobs, 16000001);
 	BAD_OPTION(job_reserve, 65537);

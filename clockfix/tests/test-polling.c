@@ -68,7 +68,7 @@ static void the_lead_is_soon_found(void)
 /* The clock is slewed, at times by as much as the kernel ever does. */
 static void never_early_whatever_the_clock_does(void)
 {
-	setup_counter(CLOCKFIX_ESTIMATOR_REGIME);
+	setup_counter(CLOCKFIX_ESTIMATOR_DEFAULT);
 	for (int i = 0; i < 20000; i++) {
 		uint64_t r = check_random(&rng);
 		double rate = 2.5 * (0.9 + 0.2 * (r % 1000) / 1000);
@@ -87,7 +87,7 @@ static void never_early_whatever_the_clock_does(void)
 /* A virtual machine that migrates: the counter goes on from anywhere. */
 static void a_counter_that_jumps_is_survived(void)
 {
-	setup_counter(CLOCKFIX_ESTIMATOR_REGIME);
+	setup_counter(CLOCKFIX_ESTIMATOR_DEFAULT);
 	for (int i = 0; i < 2000; i++) {
 		uint64_t r = check_random(&rng);
 
@@ -101,7 +101,7 @@ static void a_counter_that_jumps_is_survived(void)
 
 static void a_counter_that_is_wrong_is_given_up(void)
 {
-	setup_counter(CLOCKFIX_ESTIMATOR_REGIME);
+	setup_counter(CLOCKFIX_ESTIMATOR_DEFAULT);
 	for (int i = 0; i < 200 && waiter.use_counter; i++) {
 		sim.counter_base -= 100000000;
 		job(2000000);

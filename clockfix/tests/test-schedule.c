@@ -337,7 +337,39 @@ static void histograms_are_exact_to_a_sixteenth(void)
 	CHECK_EQ(clockfix_histogram_quantile(NULL, 0.5), 0);
 }
 
-CHECK_MAIN(TEST(periodic_jobs_do_not_drift), TEST(missed_instants_are_skipped),
+static void rehearsals_come_before_the_instant(void)
+{
+	struct clockfix_spec spec;
+
+	setup();
+	spec = periodic(sim.now + 500000, 1000000, 10,
+			CLOCKFIX_MISSED_REPORT | CLOCKFIX_REHEARSE);
+	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
+	CHECK(sim_run(timer, 100));
+	/* the first sleep is as late as nobody could know */
+	CHECK_EQ(runs, 19);
+	for (unsigned int k = 1; k < runs; k++) {
+		CHECK_EQ(!ran[k].run.started, k % 2);
+		CHECK_EQ(ran[k].run.instant, spec.start + (k + 1) / 2 * 1000000LL);
+		if (k % 2)
+			CHECK(ran[k].now < ran[k].run.instant);
+		else
+			CHECK(ran[k].now - ran[k].run.instant < 1000);
+	}
+	CHECK_EQ(stats().jobs, 10);
+	/* too late for one */
+	runs = 0;
+	spec.start = sim.now + 500;
+	spec.runs = 1;
+	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
+	CHECK(sim_run(timer, 10));
+	CHECK_EQ(runs, 1);
+	CHECK(ran[0].run.started);
+	teardown();
+}
+
+CHECK_MAIN(TEST(rehearsals_come_before_the_instant),
+	   TEST(periodic_jobs_do_not_drift), TEST(missed_instants_are_skipped),
 	   TEST(missed_instants_are_caught_up), TEST(missed_instants_are_reported),
 	   TEST(the_last_instants_are_missed), TEST(periods_end_with_time),
 	   TEST(periodic_and_single_jobs_interleave), TEST(periodic_slots_come_back),

@@ -69,9 +69,9 @@ static void settle(struct submitter *sub, struct item *item)
 	runs = atomic_load(&item->runs);
 	if (!item->periodic) {
 		if (ret == 0)
-			CHECK(runs <= 1);
+			CHECK_EQ(runs, 0);
 		else
-			CHECK(ret == -ENOENT && runs == 1);
+			CHECK((ret == 1 || ret == -ENOENT) && runs == 1);
 	}
 	sub->cancelled += !ret && !runs;
 	CHECK_EQ(clockfix_cancel(sub->timer, item->job), -ENOENT);

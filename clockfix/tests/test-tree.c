@@ -41,15 +41,15 @@ static uint32_t nodes_in_use(void)
 	return nodes.used - nodes.free;
 }
 
-/* number of entries of the model up to and with @date */
-static uint32_t model_place(int64_t date)
+/* number of entries of the model up to and with @instant */
+static uint32_t model_place(int64_t instant)
 {
 	uint32_t at = 0, len = count;
 
 	while (len) {
 		uint32_t half = len / 2;
 
-		if (model[at + half].key.date <= date) {
+		if (model[at + half].key.instant <= instant) {
 			at += half + 1;
 			len -= half + 1;
 		} else {
@@ -64,10 +64,10 @@ static uint32_t model_before(uint32_t at)
 	return at ? model[at - 1].slot : TREE_NONE;
 }
 
-static void add(int64_t date)
+static void add(int64_t instant)
 {
-	struct entry entry = { .key = { date, seq }, .slot = (uint32_t)seq };
-	uint32_t at = model_place(date);
+	struct entry entry = { .key = { instant, seq }, .slot = (uint32_t)seq };
+	uint32_t at = model_place(instant);
 
 	seq++;
 	CHECK_EQ(tree_reserve(&tree), 0);
@@ -219,13 +219,13 @@ static void two_trees_share_nodes(void)
 	tree_init(&other, &nodes);
 	for (int n = 0; n < 3000; n++) {
 		add(n % 100);
-		key.date = n;
+		key.instant = n;
 		CHECK_EQ(tree_reserve(&other), 0);
 		CHECK_EQ(tree_add(&other, key, n), n ? (uint32_t)n - 1 : TREE_NONE);
 	}
 	CHECK(tree_sound(&tree, 3000));
 	CHECK(tree_sound(&other, 3000));
-	for (key.date = 0; key.date < 3000; key.date++)
+	for (key.instant = 0; key.instant < 3000; key.instant++)
 		CHECK_EQ(tree_remove(&other, key), TREE_NONE);
 	CHECK(tree_sound(&other, 0));
 	drain();

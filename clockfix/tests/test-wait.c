@@ -72,22 +72,10 @@ static void an_underestimate_is_late_and_learned(void)
 
 static void without_learning_it_is_always_late(void)
 {
-	setup(CLOCKFIX_ESTIMATOR_NONE);
+	setup(CLOCKFIX_ESTIMATOR_FIXED);
 	next_oversleep = 20000;
 	for (int i = 0; i < 10; i++)
 		CHECK(job(100000) > 19000);
-}
-
-static void the_average_is_late_half_of_the_time(void)
-{
-	int late = 0;
-
-	setup(CLOCKFIX_ESTIMATOR_AVERAGE);
-	for (int i = 0; i < 1000; i++) {
-		next_oversleep = 10000 + (int64_t)(check_random(&rng) % 10000);
-		late += job(100000) > 100;
-	}
-	CHECK(late > 300 && late < 700);
 }
 
 /* [IV.c] learning happens between wake-up and job, unless less than twice its cost is left */
@@ -152,11 +140,12 @@ static void learning_cost_is_an_ema(void)
 		job(200000);
 	CHECK_EQ(cost(), sim.clock_cost);
 	CHECK_EQ(stats.learning_cost, sim.clock_cost);
-	/* each read of the clock takes a microsecond more now: 1/8 of the difference each time */
+	/* each read of the clock takes a microsecond more now: 1/8 of the difference each time, of */
+	/* which no more than the cost so far and 200 ns counts */
 	sim.reading = take_time;
 	learning_takes = 1000;
 	job(200000);
-	CHECK_EQ(cost(), (sim.clock_cost * 8 + 1000) / 8);
+	CHECK(cost() > sim.clock_cost && cost() <= sim.clock_cost + (sim.clock_cost + 200) / 8 + 1);
 	for (int i = 0; i < 200; i++)
 		job(200000);
 	CHECK(cost() > 1000 && cost() <= 1025);
@@ -202,7 +191,7 @@ static void decay_brings_sleep_back(void)
 /* whatever is left between the prediction and the length: each estimator comes back to sleeping */
 static void no_outlier_ends_sleeping_for_good(void)
 {
-	for (int kind = CLOCKFIX_ESTIMATOR_MAX; kind < CLOCKFIX_ESTIMATOR_FIXED; kind++) {
+	for (int kind = CLOCKFIX_ESTIMATOR_DEFAULT; kind < CLOCKFIX_ESTIMATOR_FIXED; kind++) {
 		for (int64_t outlier = 98000; outlier < 102000; outlier += 100) {
 			uint64_t sleeps;
 
@@ -221,7 +210,7 @@ static void no_outlier_ends_sleeping_for_good(void)
 
 static void the_default_decays_only_if_a_sleep_was_declined(void)
 {
-	setup(CLOCKFIX_ESTIMATOR_REGIME);
+	setup(CLOCKFIX_ESTIMATOR_DEFAULT);
 	next_oversleep = 20000;
 	for (int i = 0; i < 20; i++)
 		job(100000);
@@ -234,10 +223,10 @@ static void the_default_decays_only_if_a_sleep_was_declined(void)
 
 static void sleeps_of_no_length_are_not_begun(void)
 {
-	setup(CLOCKFIX_ESTIMATOR_NONE);
-	job(2900);
+	setup(CLOCKFIX_ESTIMATOR_FIXED);
+	job(4900);
 	CHECK_EQ(sim.sleeps, 0);
-	job(4000);
+	job(6000);
 	CHECK_EQ(sim.sleeps, 1);
 }
 
@@ -344,7 +333,7 @@ static void a_signal_ends_the_sleep_of_a_thread(void)
 /* Random oversleeps with outliers, random lengths, all estimators, both clocks: never early. */
 static void never_early_and_always_awake(void)
 {
-	for (int kind = CLOCKFIX_ESTIMATOR_NONE; kind <= CLOCKFIX_ESTIMATOR_FIXED; kind++) {
+	for (int kind = CLOCKFIX_ESTIMATOR_DEFAULT; kind <= CLOCKFIX_ESTIMATOR_FIXED; kind++) {
 		for (int counter = 0; counter < 2; counter++) {
 			if (counter)
 				setup_counter(kind);
@@ -367,7 +356,6 @@ static void never_early_and_always_awake(void)
 CHECK_MAIN(TEST(a_past_instant_comes_at_once), TEST(sleep_is_shortened_by_prediction_and_cost),
 	   TEST(a_right_prediction_makes_it_punctual), TEST(an_overestimate_is_polled),
 	   TEST(an_underestimate_is_late_and_learned), TEST(without_learning_it_is_always_late),
-	   TEST(the_average_is_late_half_of_the_time),
 	   TEST(learning_is_deferred_if_time_is_short),
 	   TEST(deferred_learning_survives_a_change), TEST(learning_cost_is_an_ema),
 	   TEST(decay_needs_two_jobs_without_sleep), TEST(decay_brings_sleep_back),

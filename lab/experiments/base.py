@@ -13,28 +13,26 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from lab import guests, kernels, processes, qemu, results, spans
-from lab.claims import Claim
+from lab import processes
+from lab.boot import qemu
+from lab.boot.protocol import Outcome
+from lab.build import guests, kernels
+from lab.build.arch import own
 from lab.errors import LabError
+from lab.measure import results, spans
+from lab.measure.spans import Span
+from lab.measure.systems import MODES, SWITCH, Mode, Platform, System
 from lab.progress import Bar, Progress
-from lab.protocol import Outcome
-from lab.report_page import Section
-from lab.spans import Span
-from lab.systems import MODES, SWITCH, System, host_description
+from lab.report.claims import Claim, Goal
+from lab.report.page import Section
 
 FAIR_SERVER = "/sys/kernel/debug/sched/fair_server/cpu{}/runtime"
 """The scheduler's guard against starvation: it wakes up once a second, in the middle of a job if
 that is when a second has passed. Like real-time throttling it is switched off in guests, on stock
 and shielded kernels alike, so that what is left is what tasks' timers do."""
-
-
-@dataclass(frozen=True)
-class Goal:
-    """One thing that must be shown, what was found, and whether that is enough."""
-
-    claim: str
-    found: str
-    met: bool
+WITHOUT_FAIR_SERVER = ("6.1",)
+SETTLING = "3"
+"""Seconds: a kernel of a distribution still sets itself up after it has started init."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +45,8 @@ class Scenario:
     timeout: int = 120
     program: str = ""
     """Another program than the experiment's."""
+    tools: tuple[str, ...] = ()
+    """Programs that it calls."""
 
 
 @dataclass
@@ -56,8 +56,9 @@ class Context:
     progress: Progress
     root: Path
     """Where results go."""
-    platforms: list[str] = field(default_factory=lambda: ["x86_64-preempt"])
-    modes: list[str] = field(default_factory=lambda: list(MODES))
+    platforms: list[Platform] = field(
+        default_factory=lambda: [Platform("x86_64", "preempt")])
+    modes: list[Mode] = field(default_factory=lambda: list(MODES))
     jobs: int = 1000
     only: list[str] = field(default_factory=list)
     """Names of scenarios; empty: all."""
@@ -91,6 +92,14 @@ class Context:
         """
         modes = [m for m in self.modes if m != "off"]
         return self if self.host or not modes else replace(self, modes=modes)
+
+    def systems(self, arch: str = "", cpus: int = 1, off: bool = True) -> list[System]:
+        """What to boot: every mode of every platform, or of those of one architecture.
+
+        ``off``: also with the shield switched off.
+        """
+        return [System(p, m, cpus) for p in self.platforms for m in p.modes(self.modes)
+                if arch in ("", p.arch) and (off or m != "off")]
 
     def samples(self, usual: int) -> int:
         """How many to take of something of which there usually are so many."""
@@ -137,7 +146,6 @@ def run_guest(
     program: str,
     scenarios: Sequence[Scenario],
     watched: Sequence[Span] = (),
-    cpus: int = 1,
     turn: int = 0,
 ) -> None:
     """Run every scenario on every system, one boot per system, several side by side.
@@ -155,7 +163,7 @@ def run_guest(
     with context.progress.bar(f"{experiment}: running guests", total) as bar:
         errors += _in_parallel(context.parallel, [
             (lambda s=system: _run_system(store, s, program, scenarios, bar, watched,
-                                           qemu.Machine(cpus, turn=turn)))
+                                           qemu.Machine(s.cpus, turn=turn), context.progress))
             for system in ready
         ])
     if errors:
@@ -210,7 +218,8 @@ def run_all(calls: Sequence[Callable[[], None]]) -> None:
 
 
 def _programs(program: str, scenarios: Sequence[Scenario]) -> list[str]:
-    return sorted({s.program or program for s in scenarios})
+    return sorted({s.program or program for s in scenarios}
+                  | {tool for s in scenarios for tool in s.tools})
 
 
 def _in_parallel(width: int, calls: Sequence[Any]) -> list[str]:
@@ -237,9 +246,18 @@ def _run_system(
     bar: Bar,
     watched: Sequence[Span],
     machine: qemu.Machine,
+    progress: Progress,
 ) -> None:
-    commands = [guests.Command(("@write", FAIR_SERVER.format(cpu), "0"))
-                for cpu in range(machine.cpus)]
+    if watched and system.kernel.debian:
+        raise LabError(f"{system.kernel.name}: what a kernel executes can be counted in the lab's "
+                       "own only, whose symbols are known")
+    modules = kernels.modules(system.kernel, progress)
+    commands = guests.loading(modules)
+    if system.kernel.debian:
+        commands.append(guests.Command(("@sleep", SETTLING)))
+    if system.kernel.linux not in WITHOUT_FAIR_SERVER:
+        commands += [guests.Command(("@write", FAIR_SERVER.format(cpu), "0"))
+                     for cpu in range(machine.cpus)]
     if system.switch is not None:
         commands.append(guests.Command(("@write", str(SWITCH), system.switch)))
     programs = _programs(program, scenarios)
@@ -247,7 +265,7 @@ def _run_system(
         guests.Command((f"/bin/{Path(s.program or program).name}", *s.words), s.timeout)
         for s in scenarios
     ]
-    initrd = guests.image(guests.output(system.kernel.arch), programs, commands)
+    initrd = guests.image(guests.output(system.kernel.arch), programs, commands, modules)
     timeout = max(c.timeout for c in commands)
 
     def advance(outcome: Outcome) -> None:
@@ -275,7 +293,7 @@ def _run_system(
                 (directory / scenario.name / "spans.csv").write_text(
                     spans.csv(spans.select(seen, seen["window"] == number), watched))
         results.write_meta(directory, {
-            "system": system.name,
+            "system": system.described(),
             "target": "guest",
             "kernel": run.transcript.uname,
             "image": _digest(system.kernel.image),
@@ -310,7 +328,7 @@ def _keep(directory: Path, system: System, scenario: Scenario, outcome: Outcome)
 def run_host(
     context: Context,
     experiment: str,
-    modes: Sequence[str],
+    modes: Sequence[Mode],
     program: str,
     scenarios: Sequence[Scenario],
 ) -> None:
@@ -318,13 +336,13 @@ def run_host(
     if not scenarios:
         return
     store = context.store(experiment)
-    arch = {"x86_64": "x86_64", "aarch64": "arm64"}[os.uname().machine]
+    arch = own().name
     binary = guests.build(arch, [program]) / program
     before = SWITCH.read_text() if SWITCH.exists() else None
     try:
         with context.progress.bar(f"{experiment}: running", len(modes) * len(scenarios)) as bar:
             for mode in modes:
-                system = System("host", mode)
+                system = System(None, mode)
                 if system.switch is not None:
                     SWITCH.write_text(system.switch)
                 _run_host_system(store, system, binary, scenarios, bar)
@@ -345,15 +363,9 @@ def _run_host_system(
             outcome = _run_on_host(binary, scenario)
             _keep(directory, system, scenario, outcome)
             bar.advance()
-        results.write_meta(directory, {
-            "system": system.name,
-            "target": "host",
-            "kernel": host_description(),
-            "time": "real",
-            "scenarios": [s.name for s in scenarios],
-            "titles": {s.name: s.title for s in scenarios},
-            "commands": {s.name: " ".join([binary.name, *s.words]) for s in scenarios},
-        })
+        results.write_host_meta(
+            directory, system, {s.name: s.title for s in scenarios},
+            {s.name: " ".join([binary.name, *s.words]) for s in scenarios})
 
 
 def _run_on_host(binary: Path, scenario: Scenario) -> Outcome:
@@ -373,7 +385,7 @@ def _run_on_host(binary: Path, scenario: Scenario) -> Outcome:
 
 def calibrate_on_host(program: str) -> str:
     """The rounds of work that take the program's nominal time on this machine."""
-    arch = {"x86_64": "x86_64", "aarch64": "arm64"}[os.uname().machine]
+    arch = own().name
     binary = guests.build(arch, [program]) / program
     if not shutil.which(str(binary)):
         raise LabError(f"{binary} cannot be run here")

@@ -3,16 +3,16 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from lab import plots
-from lab.claims import Claim, judged
-from lab.report_page import Figure
-from lab.results import Store
-from lab.stats import Samples
-from lab.systems import MODES
+from lab.measure.results import Measured, Store
+from lab.measure.systems import Mode
+from lab.report import plots
+from lab.report.claims import Claim, judged
+from lab.report.page import Figure
+from lab.report.stats import Samples
 
 WHY_GUEST = (
     "Why ours differ from the paper's: the paper measured a 3.2 GHz Intel Core i5 and a Raspberry "
-    "Pi 3 under Linux 4.6 and 4.4 with PREEMPT_RT. Guest figures are Linux 6.12 under "
+    "Pi 3 under Linux 4.6 and 4.4 with PREEMPT_RT. Guest figures are under "
     "instruction-counted time: one instruction takes one nanosecond on one virtual CPU. There are "
     "no cache misses and no cost of taking an interrupt in hardware, so interference is "
     "understated and overhead that comes from caches is not seen; in return the same run gives the "
@@ -20,34 +20,47 @@ WHY_GUEST = (
 )
 
 
-def platforms(store: Store) -> dict[str, dict[str, str]]:
-    """platform -> mode -> system name, of what has results."""
-    found: dict[str, dict[str, str]] = {}
-    for system in store.systems():
-        for mode in MODES:
-            if system.endswith(f"-{mode}"):
-                found.setdefault(system.removesuffix(f"-{mode}"), {})[mode] = system
+Modes = dict[str, Measured]
+"""Results of one platform by mode."""
+
+
+def platforms(store: Store) -> dict[str, Modes]:
+    """The results of each platform; the module is a shielded mode."""
+    found: dict[str, Modes] = {}
+    for measured in store:
+        system = measured.system
+        mode = Mode.SHIELDED if system.mode is Mode.MODULE else system.mode
+        found.setdefault(system.place, {})[mode] = measured
     return found
 
 
-def pairs(store: Store) -> Iterator[tuple[str, str, str]]:
-    """Platform, stock system, shielded system, of platforms that have both."""
+def pairs(store: Store) -> Iterator[tuple[str, Measured, Measured]]:
+    """Of each platform that has both: its name, stock results, shielded results."""
     for platform, modes in platforms(store).items():
         if "stock" in modes and "shielded" in modes:
             yield platform, modes["stock"], modes["shielded"]
 
 
-def both(store: Store, scenario: str, *systems: str) -> bool:
+def having(modes: Modes, scenario: str,
+           shown: Sequence[str] = ("stock", "shielded")) -> Iterator[tuple[str, Measured]]:
+    """Those of ``shown`` that have samples of ``scenario``, by mode."""
+    for mode in shown:
+        system = modes.get(mode)
+        if system and system.has(scenario):
+            yield mode, system
+
+
+def both(scenario: str, *systems: Measured) -> bool:
     """Whether all of ``systems`` have samples of ``scenario``."""
-    return all(store.has(s, scenario) for s in systems)
+    return all(s.has(scenario) for s in systems)
 
 
-Case = tuple[str, str, Callable[[str], Samples]]
+Case = tuple[str, str, Callable[[Measured], Samples]]
 """What a group of candlesticks is called, its scenario, and a system's samples of it."""
 
 
 def candlesticks(
-    store: Store, modes: dict[str, str], shown: Sequence[str], cases: Iterable[Case],
+    modes: Modes, shown: Sequence[str], cases: Iterable[Case],
     unit: str, prefix: str, caption: str,
 ) -> list[Figure]:
     """A group for each case, a stick for each of the modes ``shown`` that has samples.
@@ -57,9 +70,8 @@ def candlesticks(
     """
     groups: dict[str, list[plots.Candle]] = {}
     for word, scenario, samples_of in cases:
-        sticks = [plots.Candle(mode, samples) for mode in shown
-                  if (system := modes.get(mode, "")) and store.has(system, scenario)
-                  and len(samples := samples_of(system))]
+        sticks = [plots.Candle(mode, samples) for mode, system in having(modes, scenario, shown)
+                  if len(samples := samples_of(system))]
         if sticks:
             groups[word] = sticks
     if not groups:
@@ -68,7 +80,7 @@ def candlesticks(
     return [Figure(plots.candles(groups, unit, prefix), caption.format(least=f"{least:,}"))]
 
 
-Judge = Callable[[str, str], tuple[str, bool | None] | None]
+Judge = Callable[[Measured, Measured], tuple[str, bool | None] | None]
 """Given the stock and the shielded system: what was found, and whether it is as it must be
 (``None``: there is nothing it must be); ``None`` if there are no samples."""
 

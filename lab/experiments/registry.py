@@ -2,39 +2,34 @@
 """All experiments, in the order in which a report shows them."""
 
 from lab.errors import LabError
-from lab.experiments import (
-    age_of_information,
-    clock_precision,
-    code_size,
-    context_switch,
-    hostile,
-    learning_cost,
-    low_priority,
-    oversleep,
-    rank_cost,
-    response_time,
-    shielded_cpu,
-    task_sets,
-    timer_overhead,
-    together,
-)
+from lab.experiments.aoi import age_of_information
 from lab.experiments.base import Experiment
+from lab.experiments.blame import blame
+from lab.experiments.clockfix import clock_precision, learning_cost, oversleep
+from lab.experiments.cost import caches, code_size, context_switch, timer_overhead
+from lab.experiments.rank import rank_cost
+from lab.experiments.response import bounds, hostile, low_priority, response_time, task_sets
+from lab.experiments.shielded_cpu import shielded_cpu
+from lab.experiments.together import together
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     together.EXPERIMENT,
     timer_overhead.EXPERIMENT,
     context_switch.EXPERIMENT,
+    caches.EXPERIMENT,
     rank_cost.EXPERIMENT,
     code_size.EXPERIMENT,
     response_time.EXPERIMENT,
     hostile.EXPERIMENT,
     low_priority.EXPERIMENT,
     task_sets.EXPERIMENT,
+    bounds.EXPERIMENT,
     oversleep.EXPERIMENT,
     clock_precision.EXPERIMENT,
     learning_cost.EXPERIMENT,
     age_of_information.EXPERIMENT,
     shielded_cpu.EXPERIMENT,
+    blame.EXPERIMENT,
 )
 
 

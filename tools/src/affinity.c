@@ -3,9 +3,10 @@
 #include "change.h"
 #include "file.h"
 #include "machine.h"
+#include "members.h"
 #include "message.h"
 #include "task.h"
-#include "util.h"
+#include "text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@ struct plan {
 	const struct journal *old;
 	struct journal *new;
 	const struct cpus *possible;
-	struct cpus shielded;
+	struct cpus isolated;
 };
 
 /*
@@ -26,27 +27,33 @@ struct plan {
 static bool place_of_irq_thread(const struct task *task, struct cpus *place)
 {
 	static const char * const files[] = { "effective_affinity_list", "smp_affinity_list" };
-	struct text text = { 0 };
 	unsigned int irq;
 	int ret = -ENOENT;
 
 	if (!(task->flags & TASK_KERNEL_THREAD) || sscanf(task->name, "irq/%9u-", &irq) != 1)
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(files) && ret; i++) {
-		char *path = format("/proc/irq/%u/%s", irq, files[i]);
+		autofree char *path = format("/proc/irq/%u/%s", irq, files[i]);
 
-		ret = file_read_line(path, &text);
-		if (!ret)
-			ret = cpus_parse(place, text.s, text.length);
-		free(path);
+		ret = file_read_cpus(path, place);
 	}
-	text_free(&text);
 	return !ret && !cpus_empty(place);
+}
+
+/* Put into the partition by somebody else: it has the partition's CPUs, and asked for none. */
+static bool is_foreign_member(const struct plan *plan, const struct task *task)
+{
+	autofree char *group = NULL;
+
+	if (!cpus_subset(&task->cpus, &plan->isolated))
+		return false;
+	group = member_group(task->pid);
+	return group && member_is(group) && !journal_run(plan->old, strrchr(group, '/') + 1);
 }
 
 /*
  * A recorded task that runs where it may of what it asked for has not changed its mind.
- * One that never asked runs on everything that is not shielded.
+ * One that never asked runs on everything that is not isolated.
  */
 static int plan_task(const struct task *task, void *argument)
 {
@@ -62,10 +69,12 @@ static int plan_task(const struct task *task, void *argument)
 		if (cpus_equal(&place, &task->cpus))
 			return 0;
 	}
-	open = known ? cpus_and_not(&known->cpus, &plan->shielded) : task->cpus;
+	if (!known && is_foreign_member(plan, task))
+		return 0;
+	open = known ? cpus_and_not(&known->cpus, &plan->isolated) : task->cpus;
 	if (known && (cpus_empty(&open) || cpus_equal(&open, &task->cpus)))
 		record.cpus = known->cpus;
-	all = known ? record.cpus : cpus_or(&task->cpus, &plan->shielded);
+	all = known ? record.cpus : cpus_or(&task->cpus, &plan->isolated);
 	if (!cpus_equal(&all, plan->possible))
 		journal_add_task(plan->new, &record);
 	return 0;
@@ -78,7 +87,7 @@ int affinity_plan(struct journal *journal, const struct machine *machine)
 		.old = journal,
 		.new = &found,
 		.possible = &machine->possible,
-		.shielded = journal->procs.wanted,
+		.isolated = journal->procs.wanted,
 	};
 	int ret;
 
@@ -110,7 +119,7 @@ static int read_by_tid(struct task *task, const struct task_record *record)
 
 /*
  * One that was where its interrupt is, is not recorded. The kernel takes it along when
- * an interrupt leaves a shielded CPU later.
+ * an interrupt leaves an isolated CPU later.
  */
 static int put_irq_thread(const struct task *task, void *argument)
 {
@@ -125,10 +134,13 @@ static int put_irq_thread(const struct task *task, void *argument)
 	return 0;
 }
 
-static void put_recorded_tasks(const struct journal *journal)
+static void put_recorded_tasks(const struct journal *journal, const struct machine *machine)
 {
-	/* Whether the kernel itself knows what each task asked for. */
-	const bool remembers = machine_linux_since(6, 2);
+	/*
+	 * Whether the kernel itself knows what each task asked for. Those that never asked
+	 * are taken off the CPUs of isolcpus= at boot only, and no partition gives that back.
+	 */
+	const bool remembers = machine_linux_since(6, 2) && cpus_empty(&machine->booted);
 
 	for (size_t i = 0; i < journal->nr_tasks; i++) {
 		const struct task_record *record = &journal->tasks[i];
@@ -145,9 +157,9 @@ static void put_recorded_tasks(const struct journal *journal)
 	}
 }
 
-void affinity_apply(struct journal *journal)
+void affinity_apply(struct journal *journal, const struct machine *machine)
 {
-	put_recorded_tasks(journal);
+	put_recorded_tasks(journal, machine);
 	if (journal->irq_threads)
 		task_for_each(put_irq_thread, journal);
 }

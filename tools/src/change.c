@@ -53,41 +53,25 @@ int change_write(const char *path, const char *value)
 
 int change_mkdir(const char *path)
 {
-	char *full;
-	int ret;
+	autofree char *full = file_path(path);
 
 	if (only_list)
 		return list("mkdir", path, "");
-	full = file_path(path);
-	ret = mkdir(full, 0755) ? -errno : 0;
-	free(full);
-	return ret;
+	return mkdir(full, 0755) ? -errno : 0;
 }
 
 int change_rmdir(const char *path)
 {
-	char *full;
-	int ret;
+	autofree char *full = file_path(path);
 
 	if (only_list)
 		return list("rmdir", path, "");
-	full = file_path(path);
-	ret = rmdir(full) ? -errno : 0;
-	free(full);
-	return ret;
+	return rmdir(full) ? -errno : 0;
 }
 
 int change_affinity(pid_t tid, const struct cpus *cpus)
 {
-	char *where, *value;
-	int ret;
+	autofree char *where = format("%d", tid), *value = cpus_list(cpus);
 
-	if (!only_list)
-		return task_set_affinity(tid, cpus);
-	where = format("%d", tid);
-	value = cpus_list(cpus);
-	ret = list("affinity", where, value);
-	free(value);
-	free(where);
-	return ret;
+	return only_list ? list("affinity", where, value) : task_set_affinity(tid, cpus);
 }

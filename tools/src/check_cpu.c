@@ -8,19 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CPU_DIRECTORY "/sys/devices/system/cpu"
 #define LATENCY_FINE 10			/* us */
 #define LATENCY_BAD 50
+#define SIBLINGS CPU_DIRECTORY "/cpu%u/topology/thread_siblings_list"
 
 /* The most that somebody lets waking take, by holding this file open; us. */
 static long long latency_limit(void)
 {
-	struct text text = { 0 };
+	autotext struct text text = { 0 };
 	int limit = INT_MAX;
 
 	if (!file_read("/dev/cpu_dma_latency", &text) && text.length >= sizeof(limit))
 		memcpy(&limit, text.s, sizeof(limit));
-	text_free(&text);
 	return limit;
 }
 
@@ -35,24 +34,20 @@ struct idle {
 static int read_state_number(unsigned int cpu, unsigned int state, const char *file,
 			     long long *number)
 {
-	char *path = format(CPU_DIRECTORY "/cpu%u/cpuidle/state%u/%s", cpu, state, file);
-	int ret = file_read_number(path, number);
+	autofree char *path = format(CPU_DIRECTORY "/cpu%u/cpuidle/state%u/%s", cpu, state, file);
 
-	free(path);
-	return ret;
+	return file_read_number(path, number);
 }
 
 static void note_worst(struct idle *idle, unsigned int state, long long latency)
 {
-	char *path = format(CPU_DIRECTORY "/cpu%u/cpuidle/state%u/name", idle->cpu, state);
-	struct text name = { 0 };
+	autofree char *path = format(CPU_DIRECTORY "/cpu%u/cpuidle/state%u/name", idle->cpu, state);
+	autotext struct text name = { 0 };
 
 	file_read_line(path, &name);
 	make_printable(name.s);
 	snprintf(idle->name, sizeof(idle->name), "%s", name.s);
 	idle->worst = latency;
-	text_free(&name);
-	free(path);
 }
 
 static int look_at_state(const char *name, void *argument)
@@ -76,29 +71,37 @@ static int look_at_state(const char *name, void *argument)
 	return 0;
 }
 
+/* Of a virtual machine's idle CPUs, its host decides. */
+static void add_awake(struct findings *findings, bool any)
+{
+	if (machine_is_virtual())
+		finding_add(findings, FINDING_UNKNOWN, "cstates", "",
+			    "How fast idle CPUs wake is unknown: the machine's host decides.");
+	else if (any || file_has("/proc/cmdline", "idle=poll"))
+		finding_add(findings, FINDING_GOOD, "cstates", "",
+			    "Idle CPUs wake within %d us.", LATENCY_FINE);
+	else
+		finding_add(findings, FINDING_UNKNOWN, "cstates", "",
+			    "How fast idle CPUs wake is unknown: there is no cpuidle driver.");
+}
+
 void check_idle_states(struct inspection *inspection)
 {
 	struct idle idle = { .limit = latency_limit() };
 	const struct cpus none = { 0 };
-	char *cpus, *states, *list, *mend;
+	autofree char *cpus = NULL, *states = NULL, *list = NULL, *mend = NULL;
 
 	cpus_for_each(cpu, &inspection->watched) {
-		char *path = format(CPU_DIRECTORY "/cpu%u/cpuidle", cpu);
+		autofree char *path = format(CPU_DIRECTORY "/cpu%u/cpuidle", cpu);
 
 		idle.cpu = cpu;
 		file_for_each(path, look_at_state, &idle);
-		free(path);
 	}
-	if (!idle.any)
-		return;
 	if (cpus_empty(&idle.cpus)) {
-		/* Of a virtual machine's idle CPUs, its host decides. */
-		if (!machine_is_virtual())
-			finding_add(&inspection->findings, FINDING_GOOD, "cstates", "",
-				    "Idle CPUs wake within %d us.", LATENCY_FINE);
+		add_awake(&inspection->findings, idle.any);
 		return;
 	}
-	cpus = cpus_pattern(&idle.cpus, &inspection->shield.machine.online);
+	cpus = cpus_pattern(&idle.cpus, &inspection->isolation.machine.online);
 	states = cpus_pattern(&idle.states, &none);
 	list = cpus_named(&idle.cpus);
 	mend = format("echo 1 | tee " CPU_DIRECTORY "/cpu%s/cpuidle/state%s/disable", cpus,
@@ -108,21 +111,17 @@ void check_idle_states(struct inspection *inspection)
 		    mend,
 		    "Idle, %s may sleep so deeply that it takes %lld us to wake (%s).",
 		    list, idle.worst, idle.name);
-	free(mend);
-	free(list);
-	free(states);
-	free(cpus);
 }
 
 void check_governor(struct inspection *inspection)
 {
 	struct cpus slow = { 0 };
-	char *names = NULL, *list, *all, *mend;
+	autofree char *names = NULL, *list = NULL, *all = NULL, *mend = NULL;
 	bool any = false;
 
 	cpus_for_each(cpu, &inspection->watched) {
-		char *path = format(CPU_DIRECTORY "/cpu%u/cpufreq/scaling_governor", cpu);
-		struct text governor = { 0 };
+		autofree char *path = format(CPU_DIRECTORY "/cpu%u/cpufreq/scaling_governor", cpu);
+		autotext struct text governor = { 0 };
 
 		if (!file_read_line(path, &governor)) {
 			any = true;
@@ -133,69 +132,83 @@ void check_governor(struct inspection *inspection)
 				names = copy(governor.s);
 			}
 		}
-		text_free(&governor);
-		free(path);
 	}
-	if (!any)
+	if (!any) {
+		finding_add(&inspection->findings, FINDING_UNKNOWN, "governor", "",
+			    "Whether the CPUs' clock rate changes is unknown: there is no cpufreq driver.");
 		return;
+	}
 	if (cpus_empty(&slow)) {
 		finding_add(&inspection->findings, FINDING_GOOD, "governor", "",
 			    "The CPUs' clock rate is kept high.");
 		return;
 	}
 	list = cpus_named(&slow);
-	all = cpus_pattern(&slow, &inspection->shield.machine.online);
+	all = cpus_pattern(&slow, &inspection->isolation.machine.online);
 	mend = format("echo performance | tee " CPU_DIRECTORY "/cpu%s/cpufreq/scaling_governor",
 		      all);
 	finding_add(&inspection->findings, FINDING_WARNING, "governor",
 		    mend,
 		    "The clock rate of %s follows its load (governor %s): the same work takes longer after a pause.",
 		    list, names);
-	free(mend);
-	free(all);
-	free(list);
-	free(names);
-}
-
-static int read_cpus(const char *path, struct cpus *cpus)
-{
-	struct text text = { 0 };
-	int ret = file_read_line(path, &text);
-
-	if (!ret)
-		ret = cpus_parse(cpus, text.s, text.length);
-	text_free(&text);
-	return ret;
 }
 
 /* One CPU must be left to the rest of the system. */
 static char *sibling_mend(const struct inspection *inspection, const struct cpus *siblings,
 			  const char *list)
 {
-	struct cpus rest = cpus_and_not(&inspection->shield.machine.online,
-					&inspection->shield.procs);
+	struct cpus rest = cpus_and_not(&inspection->isolation.machine.online,
+					&inspection->isolation.isolated);
 
 	return cpus_subset(&rest, siblings) ?
-	       copy("timershield unshield: there is no other core for the rest") :
-	       format("timershield shield %s", list);
+	       copy("timershield unisolate: there is no other core for the rest") :
+	       format("timershield isolate %s", list);
+}
+
+/* With no CPU isolated, the last one stands for all. */
+static void add_threads(struct inspection *inspection)
+{
+	struct cpus siblings = { 0 };
+	unsigned int last = 0;
+	autofree char *path = NULL, *list = NULL, *mend = NULL;
+	int ret;
+
+	cpus_for_each(cpu, &inspection->isolation.machine.online)
+		last = cpu;
+	path = format(SIBLINGS, last);
+	ret = file_read_cpus(path, &siblings);
+	if (ret) {
+		finding_unknown(&inspection->findings, "siblings", "Whether CPUs share cores",
+				path, ret);
+	} else if (cpus_count(&siblings) > 1) {
+		list = cpus_list(&siblings);
+		mend = format("isolate all CPUs of a core, such as timershield isolate %s; or echo off >" CPU_DIRECTORY "/smt/control",
+			      list);
+		finding_add(&inspection->findings, FINDING_WARNING, "siblings", mend,
+			    "%u CPUs share each core (SMT): what runs on one slows the others down.",
+			    cpus_count(&siblings));
+	}
 }
 
 /* Two threads of a core take each other's execution units and caches. */
 void check_siblings(struct inspection *inspection)
 {
-	const struct cpus *shielded = &inspection->shield.procs;
+	const struct cpus *isolated = &inspection->isolation.isolated;
 	struct cpus disturbing = { 0 }, siblings, outside;
-	char *list, *named, *mend;
+	autofree char *list = NULL, *named = NULL, *mend = NULL;
 	bool many;
 
-	cpus_for_each(cpu, shielded) {
-		char *path = format(CPU_DIRECTORY "/cpu%u/topology/thread_siblings_list", cpu);
+	if (cpus_empty(isolated)) {
+		add_threads(inspection);
+		return;
+	}
+	cpus_for_each(cpu, isolated) {
+		autofree char *path = format(SIBLINGS, cpu);
 
-		if (!read_cpus(path, &siblings)) {
-			outside = cpus_and_not(&siblings, shielded);
+		if (!file_read_cpus(path, &siblings)) {
+			outside = cpus_and_not(&siblings, isolated);
 			disturbing = cpus_or(&disturbing, &outside);
 		}
-		free(path);
 	}
 	if (cpus_empty(&disturbing))
 		return;
@@ -205,36 +218,60 @@ void check_siblings(struct inspection *inspection)
 	mend = sibling_mend(inspection, &disturbing, list);
 	finding_add(&inspection->findings, FINDING_BAD, "siblings",
 		    mend,
-		    "%s share%s a core with a shielded CPU and %s not shielded: what runs there slows that down.",
+		    "%s share%s a core with an isolated CPU and %s not isolated: what runs there slows that down.",
 		    named, many ? "" : "s", many ? "are" : "is");
-	free(mend);
-	free(named);
-	free(list);
 }
 
+static void add_tick(struct inspection *inspection, const struct cpus *ticking)
+{
+	autofree char *list = cpus_list(ticking), *named = cpus_named(ticking);
+	autofree char *mend = format("boot with nohz_full=%s (CONFIG_NO_HZ_FULL)", list);
+
+	finding_add(&inspection->findings, FINDING_NOTE, "tick", mend,
+		    "The scheduler's tick interrupts tasks on %s.", named);
+}
+
+static void add_callbacks(struct inspection *inspection, const struct cpus *busy)
+{
+	autofree char *list = cpus_list(busy), *named = cpus_named(busy);
+	autofree char *mend = format("boot with rcu_nocbs=%s (CONFIG_RCU_NOCB_CPU)", list);
+
+	finding_add(&inspection->findings, FINDING_NOTE, "rcu", mend,
+		    "RCU callbacks run on %s.", named);
+}
+
+/* The CPUs of rcu_nocbs= on the command line: no other file has them. */
+static struct cpus without_callbacks(const struct cpus *possible)
+{
+	const char *key = "rcu_nocbs", *at;
+	autotext struct text text = { 0 };
+	struct cpus cpus = { 0 };
+
+	file_read_line("/proc/cmdline", &text);
+	at = strstr(text.s, key);
+	if (at && at[strlen(key)] == '=')
+		cpus_parse(&cpus, at + strlen(key) + 1, strcspn(at + strlen(key) + 1, " "));
+	else if (at)
+		cpus = *possible;
+	return cpus;
+}
+
+/* nohz_full= implies rcu_nocbs=. */
 void check_tick(struct inspection *inspection)
 {
-	const struct cpus *shielded = &inspection->shield.procs;
-	struct cpus without = { 0 }, ticking;
-	char *list, *named, *mend;
+	const struct isolation *isolation = &inspection->isolation;
+	struct cpus full = { 0 }, quiet, ticking, busy;
 
-	if (cpus_empty(shielded))
-		return;
 	/* "(null)" where there is none. */
-	if (read_cpus(CPU_DIRECTORY "/nohz_full", &without))
-		without = (struct cpus){ 0 };
-	ticking = cpus_and_not(shielded, &without);
-	if (cpus_empty(&ticking))
-		return;
-	list = cpus_list(&ticking);
-	named = cpus_named(&ticking);
-	mend = format("boot with nohz_full=%s rcu_nocbs=%s (CONFIG_NO_HZ_FULL)", list, list);
-	finding_add(&inspection->findings, FINDING_NOTE, "tick",
-		    mend,
-		    "The scheduler's tick interrupts tasks on %s.", named);
-	free(mend);
-	free(named);
-	free(list);
+	if (file_read_cpus(CPU_DIRECTORY "/nohz_full", &full))
+		full = (struct cpus){ 0 };
+	ticking = cpus_and_not(&isolation->isolated, &full);
+	quiet = without_callbacks(&isolation->machine.possible);
+	busy = cpus_and_not(&ticking, &quiet);
+	if (!cpus_empty(&ticking))
+		add_tick(inspection, &ticking);
+	if (!cpus_empty(&busy))
+		add_callbacks(inspection, &busy);
 }
 
 static int is_irqbalance(const struct task *task, void *argument)
@@ -245,14 +282,7 @@ static int is_irqbalance(const struct task *task, void *argument)
 
 void check_irqbalance(struct inspection *inspection)
 {
-	const struct shield *shield = &inspection->shield;
-
-	if (task_for_each(is_irqbalance, NULL) != 1)
-		return;
-	if (shield->backend == BACKEND_PROC && !cpus_empty(&shield->irqs))
-		finding_add(&inspection->findings, FINDING_GOOD, "irqbalance", "",
-			    "irqbalance runs; the kernel keeps what it moves off shielded CPUs.");
-	else
+	if (task_for_each(is_irqbalance, NULL) == 1)
 		finding_add(&inspection->findings, FINDING_WARNING, "irqbalance",
 			    "systemctl disable --now irqbalance",
 			    "irqbalance runs: it may direct interrupts to any CPU at any time.");

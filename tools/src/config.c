@@ -2,10 +2,9 @@
 #include "config.h"
 #include "file.h"
 #include "message.h"
-#include "util.h"
+#include "text.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define BLANKS " \t\r"
@@ -31,11 +30,6 @@ static int parse_irqs(struct config *config, const char *value)
 	return parse_yes(value, &config->irqs);
 }
 
-static int parse_backend(struct config *config, const char *value)
-{
-	return backend_parse(value, &config->backend);
-}
-
 static int parse_timers(struct config *config, const char *value)
 {
 	if (!strcmp(value, "keep"))
@@ -56,7 +50,6 @@ static const struct key {
 	{ "cpus", "a CPU list such as 2-3,6, or none", parse_cpus },
 	{ "procs", "yes or no", parse_procs },
 	{ "irqs", "yes or no", parse_irqs },
-	{ "backend", "auto, proc or cgroup", parse_backend },
 	{ "timers", "keep, on or off", parse_timers },
 };
 
@@ -98,7 +91,7 @@ static int parse_line(struct config *config, const char *name, unsigned int numb
 
 int config_parse(struct config *config, const char *name, const char *text, size_t length)
 {
-	struct text lines = { 0 };
+	autotext struct text lines = { 0 };
 	unsigned int number = 0;
 	char *rest, *line;
 	int ret = 0;
@@ -109,19 +102,17 @@ int config_parse(struct config *config, const char *name, const char *text, size
 	text_add_bytes(&lines, text, length);
 	for (rest = lines.s; !ret && (line = strsep(&rest, "\n")); )
 		ret = parse_line(config, name, ++number, line);
-	text_free(&lines);
 	return ret;
 }
 
 int config_load(struct config *config, const char *path)
 {
-	struct text text = { 0 };
+	autotext struct text text = { 0 };
 	int ret = file_read(path, &text);
 
 	if (ret)
 		failed(ret, "%s: %s", path, strerror(-ret));
 	else
 		ret = config_parse(config, path, text.s, text.length);
-	text_free(&text);
 	return ret;
 }

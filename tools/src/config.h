@@ -2,17 +2,18 @@
 /*
  * /etc/timershield.conf: lines KEY = VALUE; # begins a comment.
  *
- *	cpus = 2-3		CPUs to shield; none
+ *	cpus = 2-3		CPUs to isolate; none
  *	procs = yes		from tasks
  *	irqs = yes		from interrupts
- *	backend = auto		proc, cgroup
  *	timers = keep		the kernel's shield against timers: on, off
  */
 #ifndef TIMERSHIELD_CONFIG_H
 #define TIMERSHIELD_CONFIG_H
 
 #include "cpus.h"
-#include "journal.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 #define CONFIG_FILE "/etc/timershield.conf"
 
@@ -21,7 +22,6 @@ enum config_switch { CONFIG_KEEP, CONFIG_ON, CONFIG_OFF };
 struct config {
 	struct cpus cpus;
 	bool procs, irqs;
-	enum backend_id backend;
 	enum config_switch timers;
 };
 

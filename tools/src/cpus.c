@@ -3,7 +3,6 @@
 #include "text.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define WORDS (CPUS_MAX / CPUS_BITS_PER_LONG)
@@ -175,11 +174,9 @@ char *cpus_list(const struct cpus *set)
 
 char *cpus_named(const struct cpus *set)
 {
-	char *list = cpus_list(set);
-	char *named = format("CPU%s %s", cpus_count(set) == 1 ? "" : "s", list);
+	autofree char *list = cpus_list(set);
 
-	free(list);
-	return named;
+	return format("CPU%s %s", cpus_count(set) == 1 ? "" : "s", list);
 }
 
 char *cpus_pattern(const struct cpus *set, const struct cpus *all)

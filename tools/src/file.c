@@ -30,22 +30,19 @@ char *file_path(const char *path)
 
 static int open_below(const char *path, int flags)
 {
-	char *full = file_path(path);
+	autofree char *full = file_path(path);
 	int fd = open(full, flags | O_CLOEXEC);
 
 	if (fd < 0)
 		fd = -errno;
-	free(full);
 	return fd;
 }
 
 bool file_exists(const char *path)
 {
-	char *full = file_path(path);
-	bool exists = access(full, F_OK) == 0;
+	autofree char *full = file_path(path);
 
-	free(full);
-	return exists;
+	return access(full, F_OK) == 0;
 }
 
 static int read_all(int fd, struct text *text)
@@ -89,16 +86,14 @@ int file_read_line(const char *path, struct text *text)
 
 bool file_has(const char *path, const char *wanted)
 {
-	struct text text = { 0 };
-	bool has = !file_read(path, &text) && strstr(text.s, wanted);
+	autotext struct text text = { 0 };
 
-	text_free(&text);
-	return has;
+	return !file_read(path, &text) && strstr(text.s, wanted);
 }
 
 int file_read_number(const char *path, long long *number)
 {
-	struct text text = { 0 };
+	autotext struct text text = { 0 };
 	int ret = file_read_line(path, &text);
 	char *end;
 
@@ -108,14 +103,23 @@ int file_read_number(const char *path, long long *number)
 		if (errno || end == text.s || *end)
 			ret = -EINVAL;
 	}
-	text_free(&text);
+	return ret;
+}
+
+int file_read_cpus(const char *path, struct cpus *cpus)
+{
+	autotext struct text text = { 0 };
+	int ret = file_read_line(path, &text);
+
+	if (!ret)
+		ret = cpus_parse(cpus, text.s, text.length);
 	return ret;
 }
 
 int file_write(const char *path, const char *value)
 {
 	int fd = open_below(path, O_WRONLY | (*root ? O_TRUNC : 0));
-	char *line;
+	autofree char *line = NULL;
 	int ret = 0;
 	ssize_t n;
 
@@ -129,7 +133,6 @@ int file_write(const char *path, const char *value)
 		ret = -errno;
 	else if ((size_t)n != strlen(line))
 		ret = -EIO;
-	free(line);
 	close(fd);
 	return ret;
 }
@@ -151,12 +154,11 @@ static int write_all(int fd, const char *content, size_t length)
 
 static int sync_directory(const char *path)
 {
-	char *directory = copy(path);
+	autofree char *directory = copy(path);
 	int ret = 0, fd;
 
 	*strrchr(directory, '/') = '\0';
 	fd = open_below(directory, O_RDONLY | O_DIRECTORY);
-	free(directory);
 	if (fd < 0)
 		return fd;
 	if (fsync(fd))
@@ -167,15 +169,12 @@ static int sync_directory(const char *path)
 
 int file_replace(const char *path, const char *content, size_t length)
 {
-	char *full = file_path(path);
-	char *temporary = format("%s.new", full);
+	autofree char *full = file_path(path), *temporary = format("%s.new", full);
 	int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	int ret;
 
-	if (fd < 0) {
-		ret = -errno;
-		goto free;
-	}
+	if (fd < 0)
+		return -errno;
 	ret = write_all(fd, content, length);
 	if (close(fd) && !ret)
 		ret = -errno;
@@ -185,21 +184,17 @@ int file_replace(const char *path, const char *content, size_t length)
 		ret = sync_directory(path);
 	else
 		unlink(temporary);
-free:
-	free(temporary);
-	free(full);
 	return ret;
 }
 
 int file_for_each(const char *directory, int (*function)(const char *name, void *argument),
 		  void *argument)
 {
-	char *full = file_path(directory);
+	autofree char *full = file_path(directory);
 	DIR *stream = opendir(full);
 	struct dirent *entry;
 	int ret = 0;
 
-	free(full);
 	if (!stream)
 		return -errno;
 	while (!ret && (errno = 0, entry = readdir(stream)))

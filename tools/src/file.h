@@ -6,6 +6,7 @@
 #ifndef TIMERSHIELD_FILE_H
 #define TIMERSHIELD_FILE_H
 
+#include "cpus.h"
 #include "text.h"
 
 #include <stdbool.h>
@@ -34,6 +35,9 @@ bool file_has(const char *path, const char *wanted);
 
 /* A decimal number. 0, -EINVAL or -errno. */
 int file_read_number(const char *path, long long *number);
+
+/* A list of CPUs. 0, -EINVAL, -ERANGE or -errno, and *CPUS is unchanged then. */
+int file_read_cpus(const char *path, struct cpus *cpus);
 
 /* Writes VALUE and a newline in one write(), as files of the kernel want it. 0 or -errno. */
 int file_write(const char *path, const char *value);

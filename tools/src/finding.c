@@ -2,14 +2,18 @@
 #include "finding.h"
 #include "text.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 const char *severity_name(enum severity severity)
 {
 	static const char * const names[] = {
 		[FINDING_BAD] = "bad",
 		[FINDING_WARNING] = "warning",
+		[FINDING_UNKNOWN] = "unknown",
 		[FINDING_NOTE] = "note",
 		[FINDING_GOOD] = "good",
 	};
@@ -33,6 +37,16 @@ void finding_add(struct findings *findings, enum severity severity, const char *
 		.text = text.s,
 		.mend = copy(mend),
 	};
+}
+
+void finding_unknown(struct findings *findings, const char *id, const char *what,
+		     const char *path, int error)
+{
+	bool denied = error == -EACCES || error == -EPERM;
+
+	finding_add(findings, FINDING_UNKNOWN, id,
+		    denied && geteuid() ? "run timershield as root" : "",
+		    "%s is unknown: %s: %s.", what, path, strerror(-error));
 }
 
 /* Stable: findings of one severity stay in the order of the checks. */

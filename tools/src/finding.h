@@ -3,14 +3,14 @@
 #ifndef TIMERSHIELD_FINDING_H
 #define TIMERSHIELD_FINDING_H
 
-#include "shield.h"
+#include "isolation.h"
+#include "text.h"
 #include "unmoved.h"
-#include "util.h"
 
 #include <stddef.h>
 
 /* From the worst to the best; the order in which they are shown. */
-enum severity { FINDING_BAD, FINDING_WARNING, FINDING_NOTE, FINDING_GOOD };
+enum severity { FINDING_BAD, FINDING_WARNING, FINDING_UNKNOWN, FINDING_NOTE, FINDING_GOOD };
 
 struct finding {
 	enum severity severity;
@@ -27,9 +27,9 @@ struct findings {
 /* What the checks look at. */
 struct inspection {
 	struct findings findings;
-	struct shield shield;
+	struct isolation isolation;
 	struct unmoved_list unmoved;
-	struct cpus watched;		/* shielded CPUs, or all if there are none */
+	struct cpus watched;		/* isolated CPUs, or all that are online if there are none */
 };
 
 const char *severity_name(enum severity severity);
@@ -40,20 +40,30 @@ void finding_add(struct findings *findings, enum severity severity, const char *
 void findings_sort(struct findings *findings);
 void findings_free(struct findings *findings);
 
-/* Each adds what it finds; one whose files are not there adds nothing. */
+/* "WHAT is unknown: PATH: the reason"; ERROR, a -errno, is why PATH cannot be read. */
+void finding_unknown(struct findings *findings, const char *id, const char *what,
+		     const char *path, int error);
+
+/* Each adds at least one finding, unless the machine has nothing of the kind. */
 void check_preemption(struct inspection *inspection);
 void check_timers(struct inspection *inspection);
 void check_throttling(struct inspection *inspection);
+void check_fair_server(struct inspection *inspection);
 void check_slack(struct inspection *inspection);
 void check_clock_source(struct inspection *inspection);
-void check_virtual(struct inspection *inspection);
+void check_resolution(struct inspection *inspection);
 void check_idle_states(struct inspection *inspection);
 void check_governor(struct inspection *inspection);
 void check_siblings(struct inspection *inspection);
 void check_tick(struct inspection *inspection);
 void check_irqbalance(struct inspection *inspection);
 void check_journal(struct inspection *inspection);
-void check_shielded(struct inspection *inspection);
-void check_interrupts(struct inspection *inspection);
+void check_isolation(struct inspection *inspection);
+void check_settings(struct inspection *inspection);
+void check_limits(struct inspection *inspection);
+void check_measured(struct inspection *inspection);
+
+/* What goes on now: these wait for 0.1 s, together. */
+void check_activity(struct inspection *inspection);
 
 #endif

@@ -1,37 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "file.h"
 #include "journal.h"
+#include "text.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#define BOOT_ID "/proc/sys/kernel/random/boot_id"
-
-static const char * const backend_names[] = {
-	[BACKEND_NONE] = "none",
-	[BACKEND_PROC] = "proc",
-	[BACKEND_CGROUP] = "cgroup",
-};
-
-const char *backend_name(enum backend_id id)
-{
-	return backend_names[id];
-}
-
-int backend_parse(const char *name, enum backend_id *id)
-{
-	if (!strcmp(name, "auto"))
-		*id = BACKEND_NONE;
-	else if (!strcmp(name, "proc"))
-		*id = BACKEND_PROC;
-	else if (!strcmp(name, "cgroup"))
-		*id = BACKEND_CGROUP;
-	else
-		return -EINVAL;
-	return 0;
-}
 
 struct setting *journal_setting(const struct journal *journal, const char *path)
 {
@@ -125,61 +98,4 @@ int setting_parse(const char *path, const char *text, struct cpus *cpus)
 char *setting_text(const char *path, const struct cpus *cpus)
 {
 	return is_mask(path) ? cpus_mask(cpus) : cpus_list(cpus);
-}
-
-static int read_boot_id(struct text *boot)
-{
-	int ret = file_read_line(BOOT_ID, boot);
-
-	if (!ret && !boot->length)
-		ret = -ENODATA;
-	return ret;
-}
-
-int journal_load(struct journal *journal)
-{
-	struct text text = { 0 }, boot = { 0 };
-	int ret;
-
-	*journal = (struct journal){ 0 };
-	ret = file_read(JOURNAL_FILE, &text);
-	if (!ret) {
-		ret = read_boot_id(&boot);
-		if (!ret)
-			ret = journal_parse(journal, text.s, text.length, boot.s);
-	}
-	if (ret == -ENOENT || ret == -ESTALE) {
-		journal_free(journal);
-		ret = 0;
-	}
-	text_free(&boot);
-	text_free(&text);
-	return ret;
-}
-
-int journal_save(const struct journal *journal)
-{
-	struct text boot = { 0 };
-	int ret = read_boot_id(&boot);
-	char *text;
-
-	if (!ret) {
-		text = journal_text(journal, boot.s);
-		ret = file_replace(JOURNAL_FILE, text, strlen(text));
-		free(text);
-	}
-	text_free(&boot);
-	return ret;
-}
-
-int journal_remove(void)
-{
-	char *path = file_path(JOURNAL_FILE), *unfinished = format("%s.new", path);
-	int ret = unlink(path) && errno != ENOENT ? -errno : 0;
-
-	if (unlink(unfinished) && errno != ENOENT && !ret)
-		ret = -errno;
-	free(unfinished);
-	free(path);
-	return ret;
 }

@@ -15,9 +15,8 @@
  *
  * The end has the number of lines and a CRC-32 of all bytes before it.
  */
-#include "journal.h"
+#include "journal_text.h"
 #include "text.h"
-#include "util.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -54,10 +53,9 @@ static void add_escaped(struct text *text, const char *field)
 
 static void add_cpus(struct text *text, const struct cpus *cpus)
 {
-	char *list = cpus_list(cpus);
+	autofree char *list = cpus_list(cpus);
 
 	text_add(text, "\t%s", *list ? list : "none");
-	free(list);
 }
 
 static void add_target(struct text *text, const char *name, const struct target *target)
@@ -97,8 +95,7 @@ char *journal_text(const struct journal *journal, const char *boot)
 {
 	struct text text = { 0 };
 
-	text_add(&text, HEADER "boot\t%s\nbackend\t%s\t%s\nstate\t%s\n", boot,
-		 backend_name(journal->backend),
+	text_add(&text, HEADER "boot\t%s\nbackend\tcgroup\t%s\nstate\t%s\n", boot,
 		 journal->controller_enabled ? "enabled" : "found",
 		 journal->changing ? "changing" : "settled");
 	add_target(&text, "procs", &journal->procs);
@@ -183,12 +180,9 @@ static int parse_backend(struct parser *parser, char **fields)
 {
 	struct journal *journal = parser->journal;
 
-	if (!strcmp(fields[1], backend_name(BACKEND_PROC)))
-		journal->backend = BACKEND_PROC;
-	else if (!strcmp(fields[1], backend_name(BACKEND_CGROUP)))
-		journal->backend = BACKEND_CGROUP;
-	else
+	if (strcmp(fields[1], "cgroup"))
 		return -EBADMSG;
+	journal->exists = true;
 	journal->controller_enabled = !strcmp(fields[2], "enabled");
 	return journal->controller_enabled || !strcmp(fields[2], "found") ? 0 : -EBADMSG;
 }
@@ -311,7 +305,7 @@ static size_t checked_length(const char *text, size_t length)
 {
 	const char *end = NULL;
 	size_t lines, body;
-	char *expected;
+	autofree char *expected = NULL;
 	bool same;
 
 	if (length < 2 || text[length - 1] != '\n')
@@ -323,7 +317,6 @@ static size_t checked_length(const char *text, size_t length)
 	lines = count_lines(text, body);
 	expected = format("end\t%zu\t%08x\n", lines, crc32(text, body));
 	same = length - body == strlen(expected) && !memcmp(text + body, expected, length - body);
-	free(expected);
 	return same ? body : 0;
 }
 
@@ -335,12 +328,11 @@ static int parse_lines(struct parser *parser, const char *text, size_t length)
 	while (length) {
 		const char *end = memchr(text, '\n', length);
 		size_t size = end ? (size_t)(end - text) : length;
-		struct text line = { 0 };
+		autotext struct text line = { 0 };
 
 		text_add_bytes(&line, text, size);
 		if (!end || memchr(line.s, '\0', size) || parse_line(parser, line.s))
 			ret = -EBADMSG;
-		text_free(&line);
 		size += !!end;
 		text += size;
 		length -= size;
@@ -362,7 +354,7 @@ int journal_parse(struct journal *journal, const char *text, size_t length, cons
 		ret = -EBADMSG;
 	if (checked && parser.boot_differs)
 		return -ESTALE;
-	if (!checked || !parser.boot_seen || journal->backend == BACKEND_NONE)
+	if (!checked || !parser.boot_seen || !journal->exists)
 		ret = -EBADMSG;
 	return ret;
 }

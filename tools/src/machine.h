@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The machine: its CPUs and kernel. */
+/* The machine: its CPUs and its kernel. */
 #ifndef TIMERSHIELD_MACHINE_H
 #define TIMERSHIELD_MACHINE_H
 
 #include "cpus.h"
 
+#define CPU_DIRECTORY "/sys/devices/system/cpu"
+
 struct machine {
 	struct cpus possible, online;
+	struct cpus booted;		/* isolated by isolcpus= on the command line */
 };
 
 /* Whether Linux is MAJOR.MINOR or later; no if its version is not known. */
@@ -18,10 +21,10 @@ bool machine_is_virtual(void);
 /* Returns 0, or -errno after a message. */
 int machine_read(struct machine *machine);
 
-/*
- * Whether these CPUs exist (-ERANGE), are online (-ENODEV) and leave an online one for
- * the rest of the system (-EBUSY); after a message if not.
- */
+/* Whether these CPUs exist (-ERANGE) and are online (-ENODEV); after a message if not. */
+int machine_check_online(const struct machine *machine, const struct cpus *cpus);
+
+/* The same, and whether they leave an online CPU for the rest of the system (-EBUSY). */
 int machine_check(const struct machine *machine, const struct cpus *cpus);
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef TIMERSHIELD_MESSAGE_H
 #define TIMERSHIELD_MESSAGE_H
 
-#include "util.h"
+#include "text.h"
 
 enum exit_status {
 	STATUS_OK = 0,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "file.h"
 #include "message.h"
 #include "mlock.h"
 
@@ -161,6 +162,30 @@ static int lock_after_exec(pid_t pid)
 	return ret ? ret : make_call(pid);
 }
 
+/* What an error of ptrace() means here. */
+static const char *why_not_traced(int error)
+{
+	long long scope = 0;
+
+	file_read_number("/proc/sys/kernel/yama/ptrace_scope", &scope);
+	if (error == -EPERM && scope > 1)
+		return "kernel.yama.ptrace_scope forbids tracing";
+	if (error == -EPERM)
+		return "tracing is not permitted: a debugger traces it already, or a seccomp filter, as in containers, forbids it";
+	return strerror(-error);
+}
+
+static const char *why_not_locked(int error)
+{
+	if (error == -ENOMEM || error == -EAGAIN)
+		return "there is not enough memory, or the limit is too low (ulimit -l)";
+	if (error == -EPERM)
+		return "not permitted (run as root, or raise ulimit -l)";
+	if (error == -ECHILD || error == -ESRCH)
+		return "it ended first";
+	return strerror(-error);
+}
+
 static void trace(pid_t pid, int ready)
 {
 	const int options = PTRACE_O_TRACEEXEC;
@@ -173,7 +198,8 @@ static void trace(pid_t pid, int ready)
 	if (ret == -ECHILD)
 		_exit(STATUS_FAILED);
 	if (ret) {
-		failed(ret, "--mlock: the program's memory cannot be locked: %s", strerror(-ret));
+		failed(ret, "--mlock (experimental): cannot lock the program's memory: %s",
+		       why_not_locked(ret));
 		kill(pid, SIGKILL);
 	}
 	ptrace(PTRACE_DETACH, pid, NULL, NULL);
@@ -211,7 +237,7 @@ int mlock_next_program(void)
 	if (!ret && pipe(ready))
 		ret = -errno;
 	if (ret)
-		return failed(ret, "--mlock: %s", strerror(-ret));
+		return failed(ret, "--mlock (experimental): %s", strerror(-ret));
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 	pid = start_tracer(ready);
 	close(ready[1]);
@@ -221,5 +247,6 @@ int mlock_next_program(void)
 		ret = -EIO;
 	close(ready[0]);
 	prctl(PR_SET_PTRACER, 0, 0, 0, 0);
-	return ret ? failed(ret, "--mlock: %s", strerror(-ret)) : 0;
+	return ret ? failed(ret, "--mlock (experimental): cannot trace the program: %s",
+			    why_not_traced(ret)) : 0;
 }

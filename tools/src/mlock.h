@@ -4,7 +4,7 @@
  *
  * exec() forgets mlockall(), and the program itself may not call it. So a tracer waits
  * for the exec(), makes the program call mlockall() before its first instruction, and
- * leaves.
+ * leaves. Experimental: a kernel, container or debugger that forbids tracing forbids this.
  */
 #ifndef TIMERSHIELD_MLOCK_H
 #define TIMERSHIELD_MLOCK_H

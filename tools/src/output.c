@@ -126,16 +126,25 @@ void json_null(const char *key)
 
 void json_cpus(const char *key, const struct cpus *cpus)
 {
-	char *list = cpus_list(cpus);
+	autofree char *list = cpus_list(cpus);
 
 	json_string(key, list);
-	free(list);
 }
 
-void table_add(struct table *table, const char *cell)
+void table_add(struct table *table, const char *format, ...)
 {
-	table->cells = grow(table->cells, table->count + 1, sizeof(*table->cells));
-	table->cells[table->count++] = copy(cell);
+	autotext struct text row = { 0 };
+	char *rest;
+	va_list args;
+
+	va_start(args, format);
+	text_add_list(&row, format, args);
+	va_end(args);
+	rest = row.s;
+	table->cells = grow(table->cells, table->count + table->columns, sizeof(*table->cells));
+	for (unsigned int i = 1; i < table->columns; i++)
+		table->cells[table->count++] = copy(strsep(&rest, "\t"));
+	table->cells[table->count++] = copy(rest);
 }
 
 static unsigned int width_of(const struct table *table, unsigned int column)
@@ -148,7 +157,7 @@ static unsigned int width_of(const struct table *table, unsigned int column)
 	return (unsigned int)width;
 }
 
-void table_print(const struct table *table, const char *indent)
+void table_print(struct table *table, const char *indent)
 {
 	for (unsigned int i = 0; i < table->count; i++) {
 		unsigned int column = i % table->columns;
@@ -162,10 +171,6 @@ void table_print(const struct table *table, const char *indent)
 			printf("%s%-*s  ", column ? "" : indent, (int)width_of(table, column),
 			       table->cells[i]);
 	}
-}
-
-void table_free(struct table *table)
-{
 	while (table->count)
 		free(table->cells[--table->count]);
 	free(table->cells);

@@ -7,6 +7,7 @@
 #define TIMERSHIELD_OUTPUT_H
 
 #include "cpus.h"
+#include "text.h"
 
 #include <stdbool.h>
 
@@ -36,8 +37,9 @@ struct table {
 	unsigned int count;
 };
 
-void table_add(struct table *table, const char *cell);
-void table_print(const struct table *table, const char *indent);
-void table_free(struct table *table);
+/* Adds a row, its cells separated by tabs. */
+void table_add(struct table *table, const char *format, ...) __printf(2, 3);
+/* Prints the table, and empties it. */
+void table_print(struct table *table, const char *indent);
 
 #endif

@@ -17,7 +17,7 @@
 struct plan {
 	struct journal *journal;
 	const struct machine *machine;
-	const struct cpus *shielded;
+	const struct cpus *isolated;
 };
 
 /*
@@ -52,18 +52,18 @@ static bool is_interrupt(const char *path)
 }
 
 /*
- * What remains of the original without shielded CPUs. An interrupt that is directed to
- * shielded CPUs alone stays; what is for all, goes elsewhere.
+ * What remains of the original without isolated CPUs. An interrupt that is directed to
+ * isolated CPUs alone stays; what is for all, goes elsewhere.
  */
 static struct cpus wanted_of(const struct plan *plan, const struct setting *setting)
 {
 	struct cpus original = original_of(setting);
-	struct cpus wanted = cpus_and_not(&original, plan->shielded);
+	struct cpus wanted = cpus_and_not(&original, plan->isolated);
 
 	if (cpus_intersect(&wanted, &plan->machine->online))
 		return wanted;
 	return is_interrupt(setting->path) ? original :
-	       cpus_and_not(&plan->machine->online, plan->shielded);
+	       cpus_and_not(&plan->machine->online, plan->isolated);
 }
 
 /* What it is between the two, for unbound work alone; there may be no such CPU. */
@@ -87,35 +87,53 @@ static void set_original(struct setting *setting, const char *text)
 	setting->original = copy(text);
 }
 
+/*
+ * Without a journal: what lacks exactly the CPUs of a partition of ours had them. NULL if
+ * this does not, or if there is no such partition.
+ */
+static char *guess_original(const struct plan *plan, const char *path, const struct cpus *now)
+{
+	const struct cpus *all[] = { &plan->machine->possible, &plan->machine->online };
+
+	for (size_t i = 0; i < ARRAY_SIZE(all) && !cpus_empty(&plan->journal->lost); i++) {
+		struct cpus rest = cpus_and_not(all[i], &plan->journal->lost);
+
+		if (cpus_equal(&rest, now))
+			return setting_text(path, all[i]);
+	}
+	return NULL;
+}
+
 static int plan_setting(const struct plan *plan, const char *path, const char *original)
 {
 	struct setting *setting = journal_setting(plan->journal, path);
-	struct text text = { 0 };
+	autotext struct text text = { 0 };
+	autofree char *guess = NULL;
 	struct cpus now;
 	int ret = read_setting(path, &text, &now);
 
 	if (ret)
-		goto free;
+		return ret;
+	if (!setting && !original)
+		original = guess = guess_original(plan, path, &now);
 	if (!setting)
 		setting = journal_add_setting(plan->journal, path, original ? original : text.s);
 	else if (!is_known(setting, &now))
 		set_original(setting, text.s);
 	setting->before = now;
 	setting->wanted = wanted_of(plan, setting);
-free:
-	text_free(&text);
-	return ret;
+	return 0;
 }
 
 /*
- * An interrupt that came while the default mask was a shielded one has that mask; its
+ * An interrupt that came while the default mask was an isolated one has that mask; its
  * original one is what it would have got.
  */
 static char *original_of_newcomer(const struct journal *journal, const char *path)
 {
 	const struct setting *standard = journal_setting(journal, IRQ_DEFAULT);
 	struct cpus now, original;
-	struct text text = { 0 };
+	autotext struct text text = { 0 };
 	char *list = NULL;
 
 	if (!standard || journal_setting(journal, path))
@@ -124,14 +142,13 @@ static char *original_of_newcomer(const struct journal *journal, const char *pat
 	if (!read_setting(path, &text, &now) && cpus_equal(&now, &standard->before) &&
 	    !cpus_equal(&now, &original))
 		list = cpus_list(&original);
-	text_free(&text);
 	return list;
 }
 
 static int plan_irq(const char *name, void *argument)
 {
 	const struct plan *plan = argument;
-	char *path, *original;
+	autofree char *path = NULL, *original = NULL;
 	int ret;
 
 	if (name[strspn(name, "0123456789")])
@@ -142,8 +159,6 @@ static int plan_irq(const char *name, void *argument)
 	/* It has just gone, or the architecture gives it no affinity. */
 	if (ret == -ENOENT || ret == -EIO || ret == -EINVAL)
 		ret = 0;
-	free(original);
-	free(path);
 	return ret;
 }
 
@@ -153,9 +168,9 @@ static int report_plan(int ret, const char *path)
 }
 
 int settings_plan_irqs(struct journal *journal, const struct machine *machine,
-		       const struct cpus *shielded)
+		       const struct cpus *isolated)
 {
-	struct plan plan = { journal, machine, shielded };
+	struct plan plan = { journal, machine, isolated };
 	int ret = plan_setting(&plan, IRQ_DEFAULT, NULL);
 
 	if (ret == -ENOENT)		/* a machine without interrupt affinity */
@@ -166,9 +181,9 @@ int settings_plan_irqs(struct journal *journal, const struct machine *machine,
 }
 
 int settings_plan_workqueue(struct journal *journal, const struct machine *machine,
-			    const struct cpus *shielded)
+			    const struct cpus *isolated)
 {
-	struct plan plan = { journal, machine, shielded };
+	struct plan plan = { journal, machine, isolated };
 	int ret = plan_setting(&plan, WORKQUEUE, NULL);
 
 	return report_plan(ret == -ENOENT ? 0 : ret, WORKQUEUE);
@@ -177,11 +192,10 @@ int settings_plan_workqueue(struct journal *journal, const struct machine *machi
 /* The kernel may have changed it itself meanwhile. */
 static bool is_done(const struct setting *setting)
 {
-	struct text text = { 0 };
+	autotext struct text text = { 0 };
 	struct cpus now;
 	int ret = read_setting(setting->path, &text, &now);
 
-	text_free(&text);
 	return ret == -ENOENT || (!ret && cpus_equal(&now, &setting->wanted));
 }
 
@@ -189,7 +203,7 @@ static int apply_setting(const struct setting *setting)
 {
 	struct cpus original = original_of(setting);
 	bool restore = cpus_equal(&setting->wanted, &original);
-	char *text;
+	autofree char *text = NULL;
 	int ret;
 
 	if (is_done(setting))
@@ -200,7 +214,6 @@ static int apply_setting(const struct setting *setting)
 		ret = 0;
 	else if (ret)
 		failed(ret, "%s: cannot write '%s': %s", setting->path, text, strerror(-ret));
-	free(text);
 	return ret;
 }
 
@@ -230,7 +243,7 @@ void settings_narrow_workqueue(const struct journal *journal, const struct machi
 {
 	const struct setting *setting = journal_setting(journal, WORKQUEUE);
 	struct cpus narrowed;
-	char *text;
+	autofree char *text = NULL;
 
 	if (!setting)
 		return;
@@ -240,7 +253,6 @@ void settings_narrow_workqueue(const struct journal *journal, const struct machi
 		return;
 	text = setting_text(WORKQUEUE, &narrowed);
 	change_write(WORKQUEUE, text);
-	free(text);
 }
 
 int settings_apply_workqueue(const struct journal *journal)
@@ -255,4 +267,14 @@ int settings_apply_workqueue(const struct journal *journal)
 			return 0;
 	}
 	return apply(journal, false);
+}
+
+struct cpus settings_exposed(const struct cpus *isolated)
+{
+	autotext struct text text = { 0 };
+	struct cpus now;
+
+	if (read_setting(IRQ_DEFAULT, &text, &now))
+		now = (struct cpus){ 0 };
+	return cpus_and(&now, isolated);
 }

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void unmoved_json(const char *key, const struct unmoved_list *list)
 {
@@ -24,31 +25,103 @@ void unmoved_json(const char *key, const struct unmoved_list *list)
 	json_close(']');
 }
 
-void unmoved_print(const struct unmoved_list *list, const char *indent)
+static void print_unmoved(const struct unmoved_list *list)
 {
 	struct table table = { .columns = 5 };
 
 	for (size_t i = 0; i < list->count; i++) {
 		const struct unmoved *item = &list->items[i];
 
-		table_add(&table, item->kind);
-		table_add(&table, item->id);
-		table_add(&table, item->cpus);
-		table_add(&table, item->name);
-		table_add(&table, item->reason);
+		table_add(&table, "%s\t%s\t%s\t%s\t%s", item->kind, item->id, item->cpus, item->name,
+			  item->reason);
+	}
+	table_print(&table, "");
+}
+
+/* The like of "migration/3" are those with another number; so are those of "nvme0q3". */
+static char *pattern_of(const struct unmoved *item)
+{
+	size_t whole = strlen(item->name), length = strcspn(item->name, "/") + 1;
+
+	if (length > whole) {
+		length = whole;
+		while (length && strchr("0123456789", item->name[length - 1]))
+			length--;
+	}
+	/* "i8042" is a name of its own; so is "irq/9-acpi" */
+	if (length < 3 || (length < whole && strspn(item->name + length, "0123456789:HRu") <
+			   whole - length && strncmp(item->name, "kworker/", 8)))
+		length = whole;
+	return length < whole ? format("%.*s*", (int)length, item->name) : copy(item->name);
+}
+
+struct group {
+	const struct unmoved *first;
+	char *pattern;
+	struct cpus cpus;
+	unsigned int count;
+};
+
+static struct group *find_group(struct group *groups, size_t count, const struct unmoved *item,
+				const char *pattern)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(groups[i].pattern, pattern) &&
+		    !strcmp(groups[i].first->kind, item->kind) &&
+		    !strcmp(groups[i].first->reason, item->reason))
+			return &groups[i];
+	return NULL;
+}
+
+static size_t group_items(const struct unmoved_list *list, struct group *groups)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct unmoved *item = &list->items[i];
+		char *pattern = pattern_of(item);
+		struct group *group = find_group(groups, count, item, pattern);
+		struct cpus cpus = { 0 };
+
+		if (group)
+			free(pattern);
+		else
+			*(group = &groups[count++]) = (struct group){ item, pattern, cpus, 0 };
+		cpus_parse(&cpus, item->cpus, strlen(item->cpus));
+		group->cpus = cpus_or(&group->cpus, &cpus);
+		group->count++;
+	}
+	return count;
+}
+
+void unmoved_print_grouped(const struct unmoved_list *list, const char *indent)
+{
+	struct group *groups = grow(NULL, list->count + 1, sizeof(*groups));
+	size_t count = group_items(list, groups);
+	struct table table = { .columns = 5 };
+
+	for (size_t i = 0; i < count; i++) {
+		const struct group *group = &groups[i];
+		autofree char *many = format("%u %ss", group->count, group->first->kind);
+		autofree char *named = cpus_named(&group->cpus);
+		bool one = group->count == 1;
+
+		table_add(&table, "%s\t%s\t%s\t%s\t%s", one ? group->first->kind : many,
+			  one ? group->first->id : "", named,
+			  one ? group->first->name : group->pattern, group->first->reason);
+		free(group->pattern);
 	}
 	table_print(&table, indent);
-	table_free(&table);
+	free(groups);
 }
 
 static void add_part(struct text *text, const struct cpus *cpus, const char *from)
 {
-	char *named = cpus_named(cpus);
+	autofree char *named = cpus_named(cpus);
 
 	if (!cpus_empty(cpus))
-		text_add(text, "%s%s %s shielded from %s", text->length ? ", " : "", named,
+		text_add(text, "%s%s %s isolated from %s", text->length ? ", " : "", named,
 			 cpus_count(cpus) > 1 ? "are" : "is", from);
-	free(named);
 }
 
 char *summary_sentence(const struct cpus *procs, const struct cpus *irqs)
@@ -63,7 +136,7 @@ char *summary_sentence(const struct cpus *procs, const struct cpus *irqs)
 		add_part(&text, irqs, "interrupts");
 	}
 	if (!text.length)
-		text_add(&text, "No CPU is shielded");
+		text_add(&text, "No CPU is isolated");
 	return text.s;
 }
 
@@ -85,38 +158,33 @@ static void print_changes(void)
 		json_close(']');
 		return;
 	}
-	for (size_t i = 0; i < count; i++) {
-		table_add(&table, changes[i].what);
-		table_add(&table, changes[i].where);
-		table_add(&table, changes[i].value);
-	}
+	for (size_t i = 0; i < count; i++)
+		table_add(&table, "%s\t%s\t%s", changes[i].what, changes[i].where,
+			  changes[i].value);
 	table_print(&table, "");
-	table_free(&table);
 	change_free_list();
 }
 
-static void print_sentence(const struct shield *shield, const struct unmoved_list *list)
+static void print_sentence(const struct isolation *isolation, const struct unmoved_list *list)
 {
-	char *sentence = summary_sentence(&shield->procs, &shield->irqs);
+	autofree char *sentence = summary_sentence(&isolation->isolated, &isolation->irqs);
 
 	printf("%s.\n", sentence);
-	free(sentence);
 	if (list->count)
 		puts("Still there, and why:");
-	unmoved_print(list, "  ");
+	unmoved_print_grouped(list, "  ");
 }
 
-static void print_json(const struct shield *shield, const struct unmoved_list *list)
+static void print_json(const struct isolation *isolation, const struct unmoved_list *list)
 {
 	json_open(NULL, '{');
-	json_string("backend", backend_name(shield->backend));
-	json_cpus("procs", &shield->procs);
-	json_cpus("irqs", &shield->irqs);
+	json_cpus("procs", &isolation->isolated);
+	json_cpus("irqs", &isolation->irqs);
 	unmoved_json("unmoved", list);
 	json_close('}');
 }
 
-int summary_print(const struct shield *shield)
+int summary_print(const struct isolation *isolation)
 {
 	struct unmoved_list list = { 0 };
 	int ret;
@@ -125,13 +193,13 @@ int summary_print(const struct shield *shield)
 		print_changes();
 		return 0;
 	}
-	ret = unmoved_find(&list, shield->backend, &shield->procs, &shield->irqs);
+	ret = unmoved_find(&list, isolation);
 	if (output == OUTPUT_JSON)
-		print_json(shield, &list);
+		print_json(isolation, &list);
 	else if (output == OUTPUT_PORCELAIN)
-		unmoved_print(&list, "");
+		print_unmoved(&list);
 	else
-		print_sentence(shield, &list);
+		print_sentence(isolation, &list);
 	unmoved_free(&list);
 	return ret;
 }

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How "shield" and "unshield" say what they did. */
+/* How "isolate" and "unisolate" say what they did. */
 #ifndef TIMERSHIELD_SUMMARY_H
 #define TIMERSHIELD_SUMMARY_H
 
-#include "shield.h"
+#include "isolation.h"
 #include "unmoved.h"
 
-/* What is shielded now and what could not be moved; or the list of a dry run. 0 or -errno. */
-int summary_print(const struct shield *shield);
+/* What is isolated now and what could not be moved; or the list of a dry run. 0 or -errno. */
+int summary_print(const struct isolation *isolation);
 
-/* An array, and a table with this before each line. */
+/* An array of all; a table with INDENT before each line, the like of one CPU each in one. */
 void unmoved_json(const char *key, const struct unmoved_list *list);
-void unmoved_print(const struct unmoved_list *list, const char *indent);
+void unmoved_print_grouped(const struct unmoved_list *list, const char *indent);
 
-/* "CPUs 2-3 are shielded from tasks and interrupts"; the caller frees it. */
+/* "CPUs 2-3 are isolated from tasks and interrupts"; the caller frees it. */
 char *summary_sentence(const struct cpus *procs, const struct cpus *irqs);
 
 #endif

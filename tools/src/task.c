@@ -55,7 +55,7 @@ static int read_task_file(pid_t pid, pid_t tid, const char *name, struct text *t
 
 int task_read(struct task *task, pid_t pid, pid_t tid)
 {
-	struct text text = { 0 };
+	autotext struct text text = { 0 };
 	int ret = read_task_file(pid, tid, "stat", &text);
 
 	*task = (struct task){ .pid = pid, .tid = tid };
@@ -65,7 +65,6 @@ int task_read(struct task *task, pid_t pid, pid_t tid)
 		ret = read_task_file(pid, tid, "status", &text);
 	if (!ret)
 		ret = parse_status(task, text.s);
-	text_free(&text);
 	return ret;
 }
 

@@ -69,6 +69,11 @@ void text_free(struct text *text)
 	*text = (struct text){ 0 };
 }
 
+void free_string(char **string)
+{
+	free(*string);
+}
+
 void text_chomp(struct text *text)
 {
 	while (text->length && text->s[text->length - 1] == '\n')

@@ -6,10 +6,12 @@
 #ifndef TIMERSHIELD_TEXT_H
 #define TIMERSHIELD_TEXT_H
 
-#include "util.h"
-
 #include <stdarg.h>
 #include <stddef.h>
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+#define __printf(string, first) __attribute__((format(printf, string, first)))
 
 /* Starts as { 0 }. s is always ended by a 0 that length does not count. */
 struct text {
@@ -22,6 +24,11 @@ void text_add(struct text *text, const char *format, ...) __printf(2, 3);
 void text_add_list(struct text *text, const char *format, va_list args) __printf(2, 0);
 void text_add_bytes(struct text *text, const char *bytes, size_t length);
 void text_free(struct text *text);
+void free_string(char **string);
+
+/* A variable so declared is freed at the end of its block: a string, or a struct text. */
+#define autofree __attribute__((cleanup(free_string)))
+#define autotext __attribute__((cleanup(text_free)))
 
 /* Removes newlines at the end. */
 void text_chomp(struct text *text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel's shield against timers: switch and counters (CONFIG_TIMERSHIELD). */
+/* The kernel's shield against timers: switch and counters (CONFIG_TIMERSHIELD or the module). */
 #ifndef TIMERSHIELD_TIMERS_H
 #define TIMERSHIELD_TIMERS_H
 
@@ -8,6 +8,7 @@
 
 #define TIMERS_SWITCH "/proc/sys/kernel/timershield"
 #define TIMERS_COUNTERS "/proc/timershield"
+#define TIMERS_MODULE "timershield"
 
 struct timers_cpu {
 	unsigned int cpu;
@@ -20,7 +21,13 @@ struct timers_cpu {
 /* 1 on, 0 off, -ENOENT if this kernel has none, or -errno. */
 int timers_get(void);
 
-/* 0, or -errno after a message. */
+/* Whether this kernel's modules have it, loaded or not. */
+bool timers_module_there(void);
+
+/* "built in", "module", "module, not loaded" or "absent". */
+const char *timers_kind(void);
+
+/* Loads the module if it takes that. 0, or -errno after a message. */
 int timers_set(bool on);
 
 /* The counters of all online CPUs; the caller frees *CPUS. 0 or -errno. */

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cgroup.h"
 #include "file.h"
+#include "machine.h"
+#include "members.h"
 #include "message.h"
-#include "proc.h"
 #include "task.h"
 #include "unmoved.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +13,8 @@
 
 struct search {
 	struct unmoved_list *list;
-	const struct cpus *shielded;
+	const struct cpus *isolated, *booted;
+	const struct journal *journal;
 };
 
 /* The strings become the list's. */
@@ -41,11 +41,9 @@ void unmoved_free(struct unmoved_list *list)
 
 static bool is_in_partition(const struct task *task)
 {
-	char *group = task->flags & TASK_KERNEL_THREAD ? NULL : cgroup_of(task->pid);
-	bool ours = group && cgroup_is_ours(group);
+	autofree char *group = task->flags & TASK_KERNEL_THREAD ? NULL : member_group(task->pid);
 
-	free(group);
-	return ours;
+	return group && member_is(group);
 }
 
 static const char *reason_of_task(const struct task *task)
@@ -60,8 +58,11 @@ static const char *reason_of_task(const struct task *task)
 static int look_at_task(const struct task *task, void *argument)
 {
 	const struct search *search = argument;
-	struct cpus there = cpus_and(&task->cpus, search->shielded);
+	struct cpus there = cpus_and(&task->cpus, search->isolated);
 
+	/* Whatever may run elsewhere is not put on CPUs isolated at boot. */
+	if (!cpus_subset(&task->cpus, search->isolated))
+		there = cpus_and_not(&there, search->booted);
 	if (!cpus_empty(&there) && !is_in_partition(task))
 		add(search->list, "task", format("%d", task->tid), cpus_list(&there),
 		    copy(task->name), reason_of_task(task));
@@ -86,7 +87,7 @@ static int first_directory(const char *name, void *argument)
 /* The directory that an interrupt's handler has in /proc/irq/N; NULL without handler. */
 static char *handler_of(const char *irq)
 {
-	struct text path = { 0 };
+	autotext struct text path = { 0 };
 	char *name = NULL;
 
 	text_add(&path, IRQ_DIRECTORY "/%s", irq);
@@ -94,29 +95,35 @@ static char *handler_of(const char *irq)
 		name = copy(strrchr(path.s, '/') + 1);
 		make_printable(name);
 	}
-	text_free(&path);
 	return name;
 }
 
 static int read_irq(const char *irq, const char *file, struct cpus *cpus)
 {
-	char *path = format(IRQ_DIRECTORY "/%s/%s", irq, file);
-	struct text text = { 0 };
-	int ret = file_read_line(path, &text);
+	autofree char *path = format(IRQ_DIRECTORY "/%s/%s", irq, file);
 
-	if (!ret)
-		ret = cpus_parse(cpus, text.s, text.length);
-	text_free(&text);
-	free(path);
-	return ret;
+	return file_read_cpus(path, cpus);
 }
 
-static const char *reason_of_irq(const struct cpus *affinity, const struct cpus *shielded)
+/* Whether we sent it elsewhere, and something else has sent it back. */
+static bool was_sent_back(const char *irq, const struct search *search)
 {
-	if (!cpus_intersect(affinity, shielded))
+	autofree char *path = format(IRQ_DIRECTORY "/%s/smp_affinity_list", irq);
+	const struct setting *setting = journal_setting(search->journal, path);
+
+	return setting && !cpus_intersect(&setting->wanted, search->isolated) &&
+	       !cpus_intersect(&setting->before, search->isolated);
+}
+
+static const char *reason_of_irq(const char *irq, const struct cpus *affinity,
+				 const struct search *search)
+{
+	if (!cpus_intersect(affinity, search->isolated))
 		return "moves away when it occurs next";
-	if (cpus_subset(affinity, shielded))
-		return "directed to shielded CPUs alone, by its smp_affinity or by the kernel";
+	if (cpus_subset(affinity, search->isolated))
+		return "directed to isolated CPUs alone, by its smp_affinity or by the kernel";
+	if (was_sent_back(irq, search))
+		return "sent back by something else (irqbalance?), or kept by the kernel: isolate again";
 	return "managed or per-CPU interrupt: only the kernel may direct it";
 }
 
@@ -130,49 +137,27 @@ static int look_at_irq(const char *irq, void *argument)
 		return 0;
 	if (read_irq(irq, "effective_affinity_list", &effective) || cpus_empty(&effective))
 		effective = affinity;
-	there = cpus_and(&effective, search->shielded);
+	there = cpus_and(&effective, search->isolated);
 	if (cpus_empty(&there))
 		return 0;
 	name = handler_of(irq);
 	if (name)
 		add(search->list, "irq", copy(irq), cpus_list(&there), name,
-		    reason_of_irq(&affinity, search->shielded));
+		    reason_of_irq(irq, &affinity, search));
 	return 0;
 }
 
-/* KIND ID CPUS NAME REASON, after a line that names these. */
-static int read_report(struct unmoved_list *list)
+int unmoved_find(struct unmoved_list *list, const struct isolation *isolation)
 {
-	struct text text = { 0 };
-	int ret = file_read(PROC_REPORT, &text);
-	char *rest = text.s, *line;
-
-	while (!ret && (line = strsep(&rest, "\n"))) {
-		char *kind = strsep(&line, "\t"), *id = strsep(&line, "\t");
-		char *cpus = strsep(&line, "\t"), *name = strsep(&line, "\t");
-
-		if (*kind == '#' || !name || !line)
-			continue;
-		make_printable(name);
-		make_printable(line);
-		add(list, strcmp(kind, "irq") ? "task" : "irq", copy(id), copy(cpus), copy(name),
-		    line);
-	}
-	text_free(&text);
-	return ret ? failed(ret, PROC_REPORT ": %s", strerror(-ret)) : 0;
-}
-
-int unmoved_find(struct unmoved_list *list, enum backend_id backend, const struct cpus *procs,
-		 const struct cpus *irqs)
-{
-	struct search tasks = { list, procs }, interrupts = { list, irqs };
+	struct search tasks = { list, &isolation->isolated, &isolation->booted,
+				&isolation->journal };
+	struct search interrupts = { list, &isolation->irqs, &isolation->booted,
+				     &isolation->journal };
 	int ret = 0;
 
-	if (backend == BACKEND_PROC)
-		return read_report(list);
-	if (!cpus_empty(procs))
+	if (!cpus_empty(tasks.isolated))
 		ret = task_for_each(look_at_task, &tasks);
-	if (!ret && !cpus_empty(irqs))
+	if (!ret && !cpus_empty(interrupts.isolated))
 		ret = file_for_each(IRQ_DIRECTORY, look_at_irq, &interrupts);
 	return ret ? failed(ret, "/proc: %s", strerror(-ret)) : 0;
 }

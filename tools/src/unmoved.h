@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What still runs or interrupts on shielded CPUs, and why. */
+/* What still runs or interrupts on isolated CPUs, and why. */
 #ifndef TIMERSHIELD_UNMOVED_H
 #define TIMERSHIELD_UNMOVED_H
 
-#include "cpus.h"
-#include "journal.h"
+#include "isolation.h"
 
 struct unmoved {
 	const char *kind;		/* "task" or "irq" */
@@ -17,11 +16,10 @@ struct unmoved_list {
 };
 
 /*
- * Looks at every task and interrupt; with the kernel's own shield, reads its report.
+ * Looks at every task and interrupt; with the kernel's own isolation, reads its report.
  * Returns 0, or -errno after a message.
  */
-int unmoved_find(struct unmoved_list *list, enum backend_id backend, const struct cpus *procs,
-		 const struct cpus *irqs);
+int unmoved_find(struct unmoved_list *list, const struct isolation *isolation);
 void unmoved_free(struct unmoved_list *list);
 
 #endif

@@ -6,8 +6,6 @@
 #ifndef TIMERSHIELD_VERB_H
 #define TIMERSHIELD_VERB_H
 
-#include "journal.h"
-
 #include <getopt.h>
 
 struct verb {
@@ -19,13 +17,8 @@ struct verb {
 	int (*run)(int argc, char **argv);
 };
 
-extern const struct verb verb_status, verb_shield, verb_unshield, verb_run, verb_timers,
-	verb_help, verb_version;
-
-/* All of them, ended by NULL. */
-extern const struct verb * const verbs[];
-
-const struct verb *verb_find(const char *name);
+extern const struct verb verb_status, verb_isolate, verb_unisolate, verb_run, verb_timers,
+	verb_blame, verb_measure;
 
 /* Prints a verb's help on standard output. */
 void verb_print_help(const struct verb *verb);
@@ -44,5 +37,8 @@ enum { OPTION_JSON = 256, OPTION_PORCELAIN, OPTION_ROOT, OPTION_OWN };
  * to go on, or the exit status to end with.
  */
 int verb_option(const struct verb *verb, int option);
+
+/* The same of all options of a verb that has no others. */
+int verb_common_options(const struct verb *verb, int argc, char **argv);
 
 #endif

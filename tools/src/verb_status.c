@@ -4,42 +4,45 @@
 #include "message.h"
 #include "output.h"
 #include "summary.h"
+#include "text.h"
 #include "timers.h"
 #include "verb.h"
-#include "util.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
+/* Of findings that are equally bad, the first is shown first. */
 static void (* const checks[])(struct inspection *inspection) = {
 	check_journal,
+	check_activity,
+	check_isolation,
 	check_timers,
-	check_shielded,
 	check_siblings,
 	check_preemption,
 	check_clock_source,
+	check_resolution,
 	check_idle_states,
 	check_governor,
 	check_irqbalance,
 	check_throttling,
-	check_virtual,
-	check_interrupts,
+	check_fair_server,
 	check_tick,
+	check_settings,
+	check_limits,
+	check_measured,
 	check_slack,
 };
 
 static int inspect(struct inspection *inspection)
 {
-	struct shield *shield = &inspection->shield;
-	int ret = shield_open(shield, BACKEND_NONE, false);
+	struct isolation *isolation = &inspection->isolation;
+	int ret = isolation_open(isolation, false);
 
 	if (ret)
 		return ret;
-	inspection->watched = cpus_empty(&shield->procs) ? shield->machine.online : shield->procs;
-	if (!cpus_empty(&shield->procs) || !cpus_empty(&shield->irqs))
-		ret = unmoved_find(&inspection->unmoved, shield->backend, &shield->procs,
-				   &shield->irqs);
+	inspection->watched = cpus_empty(&isolation->isolated) ? isolation->machine.online :
+			      isolation->isolated;
+	if (!cpus_empty(&isolation->isolated) || !cpus_empty(&isolation->irqs))
+		ret = unmoved_find(&inspection->unmoved, isolation);
 	for (size_t i = 0; i < ARRAY_SIZE(checks); i++)
 		checks[i](inspection);
 	findings_sort(&inspection->findings);
@@ -54,17 +57,18 @@ static void read_release(struct text *release)
 
 static void print_json(const struct inspection *inspection, const char *release)
 {
-	const struct shield *shield = &inspection->shield;
+	const struct isolation *isolation = &inspection->isolation;
 	int timers = timers_get();
 
 	json_open(NULL, '{');
 	json_string("version", TIMERSHIELD_VERSION);
 	json_string("kernel", release);
-	json_cpus("online", &shield->machine.online);
-	json_open("shield", '{');
-	json_string("backend", backend_name(shield->backend));
-	json_cpus("procs", &shield->procs);
-	json_cpus("irqs", &shield->irqs);
+	json_cpus("online", &isolation->machine.online);
+	json_open("isolation", '{');
+	json_cpus("procs", &isolation->isolated);
+	json_cpus("irqs", &isolation->irqs);
+	json_cpus("requested", &isolation->procs);
+	json_cpus("isolcpus", &isolation->booted);
 	unmoved_json("unmoved", &inspection->unmoved);
 	json_close('}');
 	json_open("timers", '{');
@@ -101,6 +105,7 @@ static void print_finding(const struct finding *finding, bool colour)
 	static const char * const colours[] = {
 		[FINDING_BAD] = "\033[1;31m",
 		[FINDING_WARNING] = "\033[1;33m",
+		[FINDING_UNKNOWN] = "\033[1;35m",
 		[FINDING_NOTE] = "\033[1m",
 		[FINDING_GOOD] = "\033[32m",
 	};
@@ -113,25 +118,34 @@ static void print_finding(const struct finding *finding, bool colour)
 
 static void print_pretty(const struct inspection *inspection, const char *release)
 {
-	unsigned int count = cpus_count(&inspection->shield.machine.online);
+	unsigned int count = cpus_count(&inspection->isolation.machine.online);
 	bool colour = output_has_colour();
 
 	printf("Linux %s, %u CPU%s\n", release, count, count == 1 ? "" : "s");
 	for (size_t i = 0; i < inspection->findings.count; i++)
 		print_finding(&inspection->findings.items[i], colour);
 	if (inspection->unmoved.count)
-		puts("On shielded CPUs:");
-	unmoved_print(&inspection->unmoved, "  ");
+		puts("On isolated CPUs:");
+	unmoved_print_grouped(&inspection->unmoved, "  ");
 }
 
-static int take_arguments(int argc, char **argv)
+/* -1 to go on, or the exit status. */
+static int take_arguments(int argc, char **argv, bool *check)
 {
-	static const struct option options[] = { COMMON_OPTIONS, { 0 } };
-	int option;
+	enum { OPTION_CHECK = OPTION_OWN };
+	static const struct option options[] = {
+		{ "check", no_argument, NULL, OPTION_CHECK },
+		COMMON_OPTIONS,
+		{ 0 }
+	};
+	int option, status;
 
 	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		int status = verb_option(&verb_status, option);
-
+		if (option == OPTION_CHECK) {
+			*check = true;
+			continue;
+		}
+		status = verb_option(&verb_status, option);
 		if (status >= 0)
 			return status;
 	}
@@ -140,11 +154,18 @@ static int take_arguments(int argc, char **argv)
 	return -1;
 }
 
+static bool is_any_bad(const struct findings *findings)
+{
+	/* The worst is first. */
+	return findings->count && findings->items[0].severity == FINDING_BAD;
+}
+
 static int run(int argc, char **argv)
 {
 	struct inspection inspection = { 0 };
-	struct text release = { 0 };
-	int status = take_arguments(argc, argv);
+	autotext struct text release = { 0 };
+	bool check = false;
+	int status = take_arguments(argc, argv, &check);
 	int ret;
 
 	if (status >= 0)
@@ -157,20 +178,23 @@ static int run(int argc, char **argv)
 		print_porcelain(&inspection);
 	else
 		print_pretty(&inspection, release.s);
-	text_free(&release);
+	status = ret ? (int)status_of(ret) :
+		 check && is_any_bad(&inspection.findings) ? STATUS_FAILED : STATUS_OK;
 	unmoved_free(&inspection.unmoved);
 	findings_free(&inspection.findings);
-	shield_close(&inspection.shield);
-	return status_of(ret);
+	isolation_close(&inspection.isolation);
+	return status;
 }
 
 const struct verb verb_status = {
 	.name = "status",
-	.arguments = "",
+	.arguments = "[--check]",
 	.summary = "what this machine has and lacks for exact timing",
 	.help =
 "The worst first, each with the command that mends it; then what still runs or interrupts\n"
-"on shielded CPUs. Where root alone may look, others see less.\n\n"
+"on isolated CPUs. What cannot be read is reported as unknown, with the reason; as root\n"
+"more can be read.\n\n"
+"      --check          exit with status 1 if anything is bad\n"
 "      --json, --porcelain\n"
 "                       for programs; a line of the latter is SEVERITY, ID, TEXT, MEND\n",
 	.run = run,

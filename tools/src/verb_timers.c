@@ -4,7 +4,6 @@
 #include "text.h"
 #include "timers.h"
 #include "verb.h"
-#include "util.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@ static void print_json(int state, const struct timers_cpu *cpus, size_t count)
 {
 	json_open(NULL, '{');
 	json_bool("present", state >= 0);
+	json_string("kind", timers_kind());
 	if (state >= 0)
 		json_bool("on", state);
 	else
@@ -42,40 +42,20 @@ static void print_porcelain(int state, const struct timers_cpu *cpus, size_t cou
 		       cpus[i].masked, cpus[i].released, cpus[i].avoided, cpus[i].longest_hold);
 }
 
-static void add_number(struct table *table, unsigned long long number)
-{
-	char *cell = format("%llu", number);
-
-	table_add(table, cell);
-	free(cell);
-}
-
 static void print_counters(const struct timers_cpu *cpus, size_t count)
 {
-	static const char * const heads[] = {
-		"CPU", "masked", "released", "interrupts avoided", "longest hold", "masks now",
-	};
-	struct table table = { .columns = ARRAY_SIZE(heads) };
+	struct table table = { .columns = 6 };
 
-	for (size_t i = 0; i < table.columns; i++)
-		table_add(&table, heads[i]);
+	table_add(&table, "CPU\tmasked\treleased\tinterrupts avoided\tlongest hold\tmasks now");
 	for (size_t i = 0; i < count; i++) {
-		char *hold = format("%.1f us", (double)cpus[i].longest_hold / 1000);
-		char *level = timers_level_name(cpus[i].threshold);
-		char *below = cpus[i].threshold ? format("below %s", level) : copy(level);
+		autofree char *level = timers_level_name(cpus[i].threshold);
 
-		add_number(&table, cpus[i].cpu);
-		add_number(&table, cpus[i].masked);
-		add_number(&table, cpus[i].released);
-		add_number(&table, cpus[i].avoided);
-		table_add(&table, hold);
-		table_add(&table, below);
-		free(below);
-		free(level);
-		free(hold);
+		table_add(&table, "%u\t%llu\t%llu\t%llu\t%.1f us\t%s%s", cpus[i].cpu,
+			  cpus[i].masked, cpus[i].released, cpus[i].avoided,
+			  (double)cpus[i].longest_hold / 1000, cpus[i].threshold ? "below " : "",
+			  level);
 	}
 	table_print(&table, "");
-	table_free(&table);
 }
 
 static int show(void)
@@ -87,17 +67,23 @@ static int show(void)
 	if (state < 0 && state != -ENOENT)
 		return status_of(failed(state, TIMERS_SWITCH ": %s", strerror(-state)));
 	ret = state < 0 ? 0 : timers_read(&cpus, &count);
-	if (ret)
+	if (ret == -EACCES)
+		notice(TIMERS_COUNTERS ": only root may read the counters");
+	else if (ret)
 		return status_of(failed(ret, TIMERS_COUNTERS ": %s", strerror(-ret)));
 	if (output == OUTPUT_JSON) {
 		print_json(state, cpus, count);
 	} else if (output == OUTPUT_PORCELAIN) {
 		print_porcelain(state, cpus, count);
 	} else if (state < 0) {
-		puts("This kernel has no shield against timers (CONFIG_TIMERSHIELD).");
+		puts(timers_module_there() ?
+		     "The shield against timers is a module that is not loaded: 'timershield timers on'." :
+		     "This kernel has no shield against timers (CONFIG_TIMERSHIELD), and there is no module for it.");
 	} else {
-		printf("The shield against timers is %s.\n", state ? "on" : "off");
-		print_counters(cpus, count);
+		printf("The shield against timers is %s (%s).\n", state ? "on" : "off",
+		       timers_kind());
+		if (count)
+			print_counters(cpus, count);
 	}
 	free(cpus);
 	return state < 0 ? STATUS_NOT_SUPPORTED : STATUS_OK;
@@ -105,16 +91,11 @@ static int show(void)
 
 static int run(int argc, char **argv)
 {
-	static const struct option options[] = { COMMON_OPTIONS, { 0 } };
+	int status = verb_common_options(&verb_timers, argc, argv);
 	const char *what;
-	int option;
 
-	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		int status = verb_option(&verb_timers, option);
-
-		if (status >= 0)
-			return status;
-	}
+	if (status >= 0)
+		return status;
 	what = optind < argc ? argv[optind] : "status";
 	if (argc > optind + 1)
 		return usage_error("timers", "'%s' is one argument too many", argv[optind + 1]);
@@ -130,7 +111,8 @@ const struct verb verb_timers = {
 	.arguments = "[on|off|status]",
 	.summary = "the kernel's shield against timers: switch it, see its counters",
 	.help =
-"  on, off      let it mask the timers of lower-ranking tasks, or not\n"
+"  on, off      let it mask the timers of lower-ranking tasks, or not; 'on' loads the module\n"
+"               if the kernel does not have it built in\n"
 "  status       whether it is there and on, and for each CPU since boot: timers masked\n"
 "               and released, interrupts avoided, the longest time that a timer was held\n"
 "               back, and the level below which timers are masked now (the default)\n\n"

@@ -12,9 +12,8 @@
  */
 #include "check.h"
 #include "config.h"
-#include "journal.h"
+#include "journal_text.h"
 #include "text.h"
-#include "util.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -44,8 +43,7 @@ static void parse_journal(const char *text, size_t length)
 	char *again;
 
 	journal_parse(&journal, text, length, BOOT);
-	if (journal.backend == BACKEND_NONE)
-		journal.backend = BACKEND_PROC;
+	journal.exists = true;
 	again = journal_text(&journal, BOOT);
 	check(!journal_parse(&back, again, strlen(again), BOOT), "%s", again);
 	free(again);
@@ -81,7 +79,7 @@ static const char * const seeds[] = {
 	"1" "timershield-journal\t1\nboot\t" BOOT "\nbackend\tcgroup\tenabled\nstate\tchanging\n"
 	"procs\t1-3\tnone\nirqs\t1\t1\nset\t/proc/irq/7/smp_affinity_list\t0-3\t0\t1\n"
 	"run\trun-12\t/user.slice%09\ntask\t12\t345\t0-3\nend\t9\t00000000\n",
-	"2" "# comment\ncpus = 1-3\nirqs = yes\nprocs = no\nbackend = cgroup\ntimers = on\n",
+	"2" "# comment\ncpus = 1-3\nirqs = yes\nprocs = no\ntimers = on\n",
 };
 
 static uint32_t state = 20260101;

@@ -3,6 +3,7 @@
  * Preloaded: makes plain directories behave as cgroups do as far as the command needs
  * it, and kills the process before its change number KILL_AT, from 1. A file below
  * --root is changed when it is opened for writing: the kernel's do not go empty there.
+ * A directory with a file "busy" is a cgroup that cannot be removed.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,6 +18,7 @@
 
 static const char * const files[] = {
 	"cgroup.subtree_control", "cgroup.procs", "cpuset.cpus", "cpuset.cpus.partition",
+	"cpuset.cpus.effective",
 };
 
 #define NR_FILES (sizeof(files) / sizeof(files[0]))
@@ -111,6 +113,11 @@ int rmdir(const char *path)
 	char file[4096];
 
 	count_change();
+	snprintf(file, sizeof(file), "%s/busy", path);
+	if (!access(file, F_OK)) {
+		errno = EBUSY;
+		return -1;
+	}
 	for (size_t i = 0; i < NR_FILES; i++) {
 		snprintf(file, sizeof(file), "%s/%s", path, files[i]);
 		gone(file);

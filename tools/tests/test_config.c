@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "check.h"
 #include "config.h"
-#include "util.h"
+#include "text.h"
 
 #include <errno.h>
 #include <string.h>
@@ -17,17 +17,17 @@ static void accepted(void)
 
 	check(!parse(&config, "") && cpus_empty(&config.cpus) && config.procs && config.irqs,
 	      "empty");
-	check(!parse(&config, "# nothing\n\n  cpus = 2-3,6 # these\r\nirqs=no\nbackend = cgroup\n"
+	check(!parse(&config, "# nothing\n\n  cpus = 2-3,6 # these\r\nirqs=no\n"
 		     "timers = on"), "all keys");
 	check(cpus_count(&config.cpus) == 3 && config.procs && !config.irqs &&
-	      config.backend == BACKEND_CGROUP && config.timers == CONFIG_ON, "values");
+	      config.timers == CONFIG_ON, "values");
 }
 
 static void refused(void)
 {
 	static const char * const texts[] = {
 		"cpus", "cpus = ", "cpus = 1-\n", "cpu = 1", "irqs = maybe", "irqs = ",
-		"backend = sysfs", "timers = yes", "= 1", "cpus 1",
+		"timers = yes", "= 1", "cpus 1",
 	};
 	struct config config;
 

@@ -2,7 +2,6 @@
 #include "check.h"
 #include "cpus.h"
 #include "text.h"
-#include "util.h"
 
 #include <errno.h>
 #include <string.h>

@@ -33,7 +33,7 @@ class InstalledTest(unittest.TestCase):
 
     def test_manual_names_all_options(self) -> None:
         manual = (SOURCE / "man/timershield.8").read_text().replace("\\-", "-")
-        for verb in ("status", "shield", "unshield", "run", "timers"):
+        for verb in ("status", "isolate", "unisolate", "run", "timers"):
             for option in options(verb):
                 self.assertIn(option, manual, verb)
 
@@ -45,16 +45,18 @@ class InstalledTest(unittest.TestCase):
         self.assertEqual(done.stderr, "")
 
     def test_completion(self) -> None:
-        self.assertLessEqual({"status", "shield", "run"}, complete(""))
-        for verb in ("shield", "unshield", "run"):
+        self.assertLessEqual({"status", "isolate", "run"}, complete(""))
+        for verb in ("status", "isolate", "unisolate", "run"):
             offered = {word.rstrip("=") for word in complete(verb, "--")}
             self.assertLessEqual(options(verb) - {"--help"}, offered, verb)
+        for former, verb in (("shield", "isolate"), ("unshield", "unisolate")):
+            self.assertEqual(complete(former, "--"), complete(verb, "--"))
         self.assertEqual(complete("timers", "o"), {"on", "off"})
         self.assertEqual(complete("run", "-s", "f"), {"fifo"})
         self.assertIn("bash", complete("run", "--", "bas"))
 
     def test_example_configuration(self) -> None:
-        done = subprocess.run([COMMAND, "shield", "--dry-run",
+        done = subprocess.run([COMMAND, "isolate", "--dry-run",
                                f"--config={SOURCE / 'systemd/timershield.conf'}"],
                               capture_output=True, text=True, check=False)
         self.assertNotIn("timershield.conf:", done.stderr)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A journal comes back as it was; cut off or changed anywhere, it is never taken for whole. */
 #include "check.h"
-#include "journal.h"
+#include "journal_text.h"
 #include "text.h"
-#include "util.h"
 
 #include <errno.h>
 #include <string.h>
@@ -15,7 +14,7 @@ static void fill(struct journal *journal)
 	static const char * const origins[] = { "/", "/user.slice/a b", "/odd\ttab%name" };
 	struct setting *setting;
 
-	*journal = (struct journal){ .backend = BACKEND_CGROUP, .controller_enabled = true };
+	*journal = (struct journal){ .exists = true, .controller_enabled = true };
 	cpus_add(&journal->procs.wanted, 1);
 	cpus_add(&journal->irqs.before, 70);
 	setting = journal_add_setting(journal, "/proc/irq/default_smp_affinity", "ff,ffffffff");
@@ -124,7 +123,7 @@ static void foreign_paths(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
-		struct journal journal = { .backend = BACKEND_CGROUP }, back;
+		struct journal journal = { .exists = true }, back;
 		char *text;
 
 		journal_add_setting(&journal, paths[i], "1");

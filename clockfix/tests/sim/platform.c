@@ -18,7 +18,17 @@ void sim_reset(void)
 	sim.clock_cost = 25;
 	sim.counter_cost = 10;
 	sim.counter_rate = 2.5;
+	sim.device_cost = 1500;
+	sim.device_rate = 1;
 	sim.alloc_fail = -1;
+}
+
+void sim_event(void)
+{
+	if (++sim.events != sim.disturb_at)
+		return;
+	sim.now += sim.pause;
+	sim.counter_base += sim.jump;
 }
 
 int64_t pf_mono(void)
@@ -27,9 +37,11 @@ int64_t pf_mono(void)
 
 	/* what it returns is the time in the middle of the read */
 	sim.clock_reads++;
+	sim_event();
 	sim.now += sim.clock_cost / 2;
 	value = sim.now;
 	sim.now += sim.clock_cost - sim.clock_cost / 2;
+	sim_event();
 	if (sim.reading)
 		sim.reading();
 	return value;
@@ -47,6 +59,9 @@ int64_t pf_clock(clockid_t clock)
 		return pf_mono();
 	case CLOCK_TAI:
 		return pf_mono() + sim.tai_offset;
+	case SIM_DEVICE:
+		sim.now += sim.device_cost;
+		return pf_mono() * sim.device_rate;
 	default:
 		return -EINVAL;
 	}
@@ -54,6 +69,7 @@ int64_t pf_clock(clockid_t clock)
 
 uint64_t pf_counter(void)
 {
+	sim_event();
 	sim.now += sim.counter_cost;
 	return sim.counter_base + (int64_t)(sim.now * sim.counter_rate);
 }
@@ -77,6 +93,7 @@ static int sleep_to(int64_t until)
 	int64_t begin = sim.now;
 
 	sim.sleeps++;
+	sim_event();
 	sim.last_until = until;
 	sim.woken = false;
 	if (sim.sleeping)
@@ -95,6 +112,7 @@ static int sleep_to(int64_t until)
 		sim.now = until;
 	if (sim.oversleep)
 		sim.now += sim.oversleep();
+	sim_event();
 	sim.slept += sim.now - begin;
 	return -ETIMEDOUT;
 }

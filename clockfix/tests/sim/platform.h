@@ -18,6 +18,7 @@
 #define NSEC_PER_SEC 1000000000LL
 #define CPU_COUNTER_NAME "sim"
 #define CPU_LOW_POWER_NAME "sim"
+#define SIM_DEVICE -5	/* the clock of a PTP device */
 
 struct sim {
 	int64_t now;			/* CLOCK_MONOTONIC */
@@ -26,12 +27,16 @@ struct sim {
 	int64_t clock_cost;		/* ns per read of a clock */
 	int64_t counter_cost;		/* and of the counter */
 	double counter_rate;		/* ticks per ns */
+	int64_t device_cost;		/* ns per read of SIM_DEVICE */
+	double device_rate;		/* by CLOCK_MONOTONIC */
 	int64_t counter_base;
 	bool has_counter, has_low_power;
 	int64_t low_power_late;		/* low power ends so much too late */
 	int64_t (*oversleep)(void);	/* NULL: 0 */
 	void (*sleeping)(int64_t until);	/* called in a sleep: another thread's doing */
 	void (*reading)(void);		/* called at each read of the clock */
+	uint64_t events, disturb_at;	/* clock or counter read, job, wake-up; the one to disturb */
+	int64_t pause, jump;		/* by a pause, or a jump of the counter (ticks) */
 	bool woken;			/* set by a wake-up */
 	int interrupt;			/* sleeps to be ended by EINTR */
 	uint64_t sleeps, low_power_waits, clock_reads;
@@ -43,6 +48,9 @@ struct sim {
 extern struct sim sim;
 
 void sim_reset(void);
+
+/* Something happens: here the machine may be disturbed. */
+void sim_event(void);
 
 int64_t pf_clock(clockid_t clock);
 int64_t pf_mono(void);

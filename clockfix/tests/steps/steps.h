@@ -16,12 +16,14 @@ void step(void);
 
 #undef atomic_load
 #undef atomic_store
+#undef atomic_exchange
 #undef atomic_fetch_add
 #undef atomic_compare_exchange_strong
 #undef atomic_compare_exchange_weak
 
 #define atomic_load(p) (step(), atomic_load_explicit(p, memory_order_seq_cst))
 #define atomic_store(p, v) (step(), atomic_store_explicit(p, v, memory_order_seq_cst))
+#define atomic_exchange(p, v) (step(), atomic_exchange_explicit(p, v, memory_order_seq_cst))
 #define atomic_fetch_add(p, v) (step(), atomic_fetch_add_explicit(p, v, memory_order_seq_cst))
 #define atomic_compare_exchange_strong(p, e, d) \
 	(step(), atomic_compare_exchange_strong_explicit(p, e, d, memory_order_seq_cst, \

@@ -22,7 +22,7 @@
 #include "cycles.h"
 #include "workload.h"
 
-#define MAX_CONTENDERS	16
+#define MAX_CONTENDERS	3
 #define MAX_TIMERS	1000000
 /* Timers that the samples of the serve pattern amount to, at most */
 #define MAX_SERVED	2000000u
@@ -47,22 +47,6 @@ struct series {
 
 struct percentiles {
 	double min, p5, p50, p95, p99, max;
-};
-
-void kernel_warned(const char *file, int line)
-{
-	fprintf(stderr, "bench: warning of the queue at %s:%d\n", file, line);
-	exit(EXIT_FAILURE);
-}
-
-static u64 counter_probe(enum operation operation)
-{
-	return read_counter();
-}
-
-static const struct probe counter = {
-	.start	= counter_probe,
-	.stop	= counter_probe,
 };
 
 static double nanoseconds(const struct timespec *t)
@@ -145,12 +129,12 @@ static void keep(struct series *series, double ticks)
 static void run_block(struct arena *arena, const struct load *load,
 		      const struct round *rounds, struct series *series)
 {
-	struct round_ticks ticks;
+	u64 ticks[NR_OPERATIONS];
 
 	for (int i = 0; i < BLOCK; i++) {
-		arena_round(arena, load, &rounds[i], &counter, &ticks);
+		arena_round(arena, load, &rounds[i], ticks);
 		for (int op = 0; i && op < SERVE; op++)
-			keep(&series[op], (double)ticks.ticks[op] / BATCH);
+			keep(&series[op], (double)ticks[op] / BATCH);
 	}
 }
 
@@ -192,7 +176,7 @@ static void run_serves(struct arena *arenas, const struct load *load,
 			u64 ticks;
 
 			random_seed(s);
-			served = arena_serve(&arenas[c], load, &counter, &ticks);
+			served = arena_serve(&arenas[c], load, &ticks);
 			keep(&results->series[c][SERVE], (double)ticks / served);
 		}
 	}
@@ -306,7 +290,7 @@ static void usage(FILE *out)
 {
 	fprintf(out,
 		"Usage: bench [OPTION]...\n"
-		"Compare shieldqueue with stock timerqueue and with its rivals.\n\n"
+		"Compare the shipped queue with stock timerqueue and the paper's segment tree.\n\n"
 		"  -n, --samples=N  batches to time of each operation, default 5000\n"
 		"  -t, --timers=N   only with N timers in the queue, not 1, 50, 1000, 100000\n"
 		"  -c, --cpu=N      CPU to run on, default the last one\n"

@@ -11,14 +11,8 @@
 #include <linux/timerqueue.h>
 #include <linux/types.h>
 
-/* Levels that the rivals with one tree per level provide for */
+/* Levels that the segment tree provides for */
 #define MAX_LEVELS	128
-
-/* What is queued: the kernel's timer, and what a rival needs beyond it */
-struct bench_timer {
-	struct hrtimer timer;
-	ktime_t subtree_min;	/* min-augmented only */
-};
 
 /*
  * Operations timed in one go. The counter of many CPUs advances in steps of
@@ -29,15 +23,13 @@ struct bench_timer {
 /**
  * struct contender - a queue under test
  * @name:	in tables
- * @what:	one line on how it works
  * @size:	of one queue in bytes
  * @levels:	false for stock timerqueue, which ignores thresholds
- * @level_offset: of the level in struct hrtimer
  * @init:	makes an empty queue
- * @add:	as shieldqueue_add()
- * @del:	as shieldqueue_del()
- * @first:	as shieldqueue_first(); which of equal expiries is free
- * @highest:	as shieldqueue_highest()
+ * @add:	queue a timer at its level; true if it is the first
+ * @del:	remove a timer; true if others remain
+ * @first:	the first at or above a level; which of equal expiries is free
+ * @highest:	the first of the highest level that has expired, at or above a level
  * @dequeue_batch: @del of BATCH timers
  * @enqueue_batch: @add of BATCH timers
  * @query_batch: @first with BATCH thresholds
@@ -48,10 +40,8 @@ struct bench_timer {
  */
 struct contender {
 	const char *name;
-	const char *what;
 	size_t size;
 	bool levels;
-	size_t level_offset;
 	void (*init)(void *queue);
 	bool (*add)(void *queue, struct hrtimer *timer);
 	bool (*del)(void *queue, struct hrtimer *timer);
@@ -68,16 +58,14 @@ struct contender {
 	unsigned int (*serve)(void *queue);
 };
 
-extern const struct contender stock_contender;
-extern const struct contender shieldqueue_contender;
-extern const struct contender nearlevels_contender;
-extern const struct contender textbook_contender;
-extern const struct contender segmenttree_contender;
-extern const struct contender flatarray_contender;
-extern const struct contender minaugmented_contender;
-
 /* Stock first: it is what the others are compared with. */
-extern const struct contender *const contenders[];
-extern const size_t nr_contenders;
+extern const struct contender stock_contender;
+extern const struct contender shield_contender;
+extern const struct contender segmenttree_contender;
+
+static const struct contender *const contenders[] = {
+	&stock_contender, &shield_contender, &segmenttree_contender,
+};
+static const size_t nr_contenders = sizeof(contenders) / sizeof(contenders[0]);
 
 #endif /* CONTENDER_H */

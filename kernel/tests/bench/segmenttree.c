@@ -125,9 +125,7 @@ static noinline struct hrtimer *segmenttree_highest(void *_queue, ktime_t now,
 
 const struct contender segmenttree_contender = {
 	.name		= "segment-tree",
-	.what		= "the paper's: one rb-tree per level, segment tree",
 	.size		= sizeof(struct segmenttree_queue),
 	.levels		= true,
-	.level_offset	= offsetof(struct hrtimer, level),
 	CONTENDER_FUNCTIONS,
 };

@@ -39,9 +39,7 @@ static struct hrtimer *stock_highest(void *queue, ktime_t now, u8 threshold)
 
 const struct contender stock_contender = {
 	.name		= "timerqueue",
-	.what		= "stock: one rb-tree, no levels",
 	.size		= sizeof(struct timerqueue_head),
 	.levels		= false,
-	.level_offset	= offsetof(struct hrtimer, level),
 	CONTENDER_FUNCTIONS,
 };

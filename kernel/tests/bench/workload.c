@@ -10,6 +10,7 @@
 
 #include <linux/bits.h>
 
+#include "cycles.h"
 #include "workload.h"
 
 /* Expiries lie up to this many ns ahead: far more than there are timers */
@@ -94,17 +95,15 @@ static struct hrtimer *timer_at(struct arena *arena, const struct load *load,
 	size_t nr = (size_t)queue * load->timers + index;
 	/* The same shift in every arena, whatever the load did before */
 	size_t shift = (nr * 2654435761u >> 16) % SLOT_SHIFTS;
-	struct bench_timer *timer;
 
-	timer = (void *)(arena->slots + nr * SLOT + shift * 8);
-	return &timer->timer;
+	return (void *)(arena->slots + nr * SLOT + shift * 8);
 }
 
-static void arm(const struct arena *arena, struct hrtimer *timer,
-		ktime_t expires, u8 level)
+static void arm(struct hrtimer *timer, ktime_t expires, u8 level)
 {
 	timer->node.expires = expires;
-	((u8 *)timer)[arena->contender->level_offset] = level;
+	timer->_softexpires = expires;
+	timer->level = level;
 }
 
 static void add_all(struct arena *arena, const struct load *load)
@@ -114,7 +113,7 @@ static void add_all(struct arena *arena, const struct load *load)
 			struct hrtimer *timer = timer_at(arena, load, q, i);
 
 			timerqueue_init(&timer->node);
-			arm(arena, timer, arena->now[q] + random_u64() % HORIZON,
+			arm(timer, arena->now[q] + random_u64() % HORIZON,
 			    random_level(load));
 			arena->contender->add(arena->queue[q], timer);
 		}
@@ -168,12 +167,10 @@ void arena_free(struct arena *arena)
  * @arena:	where
  * @load:	the load with which the arena was filled
  * @round:	what to do
- * @probe:	called before and after each batch
- * @result:	what @probe's counter advanced by in each batch
+ * @ticks:	what the CPU's counter advanced by in each batch
  */
 void arena_round(struct arena *arena, const struct load *load,
-		 const struct round *round, const struct probe *probe,
-		 struct round_ticks *result)
+		 const struct round *round, u64 *ticks)
 {
 	const struct contender *contender = arena->contender;
 	unsigned int queues = nr_queues(load);
@@ -183,29 +180,29 @@ void arena_round(struct arena *arena, const struct load *load,
 	for (unsigned int i = 0; i < BATCH; i++)
 		timer[i] = timer_at(arena, load, i % queues, round->index[i]);
 
-	start = probe->start(DEQUEUE);
+	start = read_counter();
 	contender->dequeue_batch(arena->queue, queues, timer);
-	result->ticks[DEQUEUE] = probe->stop(DEQUEUE) - start;
+	ticks[DEQUEUE] = read_counter() - start;
 
 	for (unsigned int i = 0; i < BATCH; i++)
-		arm(arena, timer[i], arena->now[i % queues] + round->delay[0][i],
+		arm(timer[i], arena->now[i % queues] + round->delay[0][i],
 		    round->level[0][i]);
 
-	start = probe->start(ENQUEUE);
+	start = read_counter();
 	contender->enqueue_batch(arena->queue, queues, timer);
-	result->ticks[ENQUEUE] = probe->stop(ENQUEUE) - start;
+	ticks[ENQUEUE] = read_counter() - start;
 
-	start = probe->start(QUERY);
+	start = read_counter();
 	contender->query_batch(arena->queue, queues, round->threshold, timer);
-	result->ticks[QUERY] = probe->stop(QUERY) - start;
+	ticks[QUERY] = read_counter() - start;
 
-	start = probe->start(POP);
+	start = read_counter();
 	contender->pop_batch(arena->queue, queues, timer);
-	result->ticks[POP] = probe->stop(POP) - start;
+	ticks[POP] = read_counter() - start;
 
 	for (unsigned int i = 0; i < BATCH; i++) {
 		arena->now[i % queues] = timer[i]->node.expires;
-		arm(arena, timer[i], arena->now[i % queues] + round->delay[1][i],
+		arm(timer[i], arena->now[i % queues] + round->delay[1][i],
 		    round->level[1][i]);
 		contender->add(arena->queue[i % queues], timer[i]);
 	}
@@ -215,22 +212,20 @@ void arena_round(struct arena *arena, const struct load *load,
  * arena_serve - Serve all timers of all queues, the highest level first
  * @arena:	where; filled again afterwards
  * @load:	the load with which the arena was filled
- * @probe:	called before the first and after the last
- * @ticks:	what @probe's counter advanced by
+ * @ticks:	what the CPU's counter advanced by
  *
  * Return: how many were served.
  */
-unsigned int arena_serve(struct arena *arena, const struct load *load,
-			 const struct probe *probe, u64 *ticks)
+unsigned int arena_serve(struct arena *arena, const struct load *load, u64 *ticks)
 {
 	unsigned int queues = nr_queues(load);
 	unsigned int served = 0;
 	u64 start;
 
-	start = probe->start(SERVE);
+	start = read_counter();
 	for (unsigned int q = 0; q < queues; q++)
 		served += arena->contender->serve(arena->queue[q]);
-	*ticks = probe->stop(SERVE) - start;
+	*ticks = read_counter() - start;
 
 	add_all(arena, load);
 	return served;

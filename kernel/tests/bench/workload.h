@@ -36,17 +36,6 @@ struct arena {
 	unsigned char *slots;
 };
 
-/* Of one round, for one contender: the counter's ticks for each batch */
-struct round_ticks {
-	u64 ticks[NR_OPERATIONS];
-};
-
-/* Called around each batch, with the operation that the batch consists of */
-struct probe {
-	u64 (*start)(enum operation operation);
-	u64 (*stop)(enum operation operation);
-};
-
 unsigned int nr_queues(const struct load *load);
 void random_seed(u64 seed);
 void random_round(const struct load *load, struct round *round);
@@ -54,9 +43,7 @@ int arena_fill(struct arena *arena, const struct contender *contender,
 	       const struct load *load, u64 seed);
 void arena_free(struct arena *arena);
 void arena_round(struct arena *arena, const struct load *load,
-		 const struct round *round, const struct probe *probe,
-		 struct round_ticks *result);
-unsigned int arena_serve(struct arena *arena, const struct load *load,
-			 const struct probe *probe, u64 *ticks);
+		 const struct round *round, u64 *ticks);
+unsigned int arena_serve(struct arena *arena, const struct load *load, u64 *ticks);
 
 #endif /* WORKLOAD_H */

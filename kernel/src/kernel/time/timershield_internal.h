@@ -1,79 +1,127 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * TimerShield: what kernel/time/ shares
+ * Between hrtimer.c and timershield.c. Without CONFIG_TIMERSHIELD all of it
+ * folds away.
+ *
+ * To be included after tick-internal.h, which cannot be included twice.
+ *
+ * The functions are called with the lock of the hrtimer_cpu_base held.
  */
 #ifndef _KERNEL_TIME_TIMERSHIELD_INTERNAL_H
 #define _KERNEL_TIME_TIMERSHIELD_INTERNAL_H
 
-#include <linux/hrtimer.h>
-#include <linux/percpu.h>
 #include <linux/timershield.h>
+
+/**
+ * struct timershield_run - the timers of tasks that one interrupt expires
+ * @now: the current time
+ * @floor: timers below this level are left for later
+ * @level: the highest level of those that have expired
+ * @nr: number of timers that have expired
+ * @released: a timer that has been masked was among them
+ * @fresh: the last of them had not been masked
+ */
+struct timershield_run {
+	ktime_t		now;
+	u8		floor;
+	u8		level;
+	unsigned int	nr;
+	bool		released;
+	bool		fresh;
+};
 
 #ifdef CONFIG_TIMERSHIELD
 
-/**
- * struct timershield_stats - what the shield did on one CPU
- * @masked:	how often a timer was passed over in favour of a later one
- *		because it was masked
- * @released:	timers that expired while masked and were served afterwards
- * @avoided:	interrupts that these did not cause: one for each, less those
- *		that served them
- * @longest_hold: the longest time from expiry to service of such a timer, ns
- * @taken:	timers taken over from CPUs that masked them
- *
- * Written with the CPU's hrtimer base lock held, read without.
- */
-struct timershield_stats {
-	u64	masked;
-	u64	released;
-	u64	avoided;
-	u64	longest_hold;
-	u64	taken;
-};
+/* Callbacks of tasks' timers that run in one go, with interrupts disabled */
+#define TIMERSHIELD_BATCH	8
 
-DECLARE_PER_CPU(struct timershield_stats, timershield_stats);
+extern bool timershield_on;
 
-static inline void timershield_count_masked(unsigned int cpu)
+/* Does a timer that is about to be queued belong to a task? */
+static __always_inline bool timershield_owns(const struct hrtimer *timer,
+					     const struct hrtimer_cpu_base *cpu_base)
 {
-	per_cpu(timershield_stats, cpu).masked++;
+	return timershield_enabled() && timer->level && cpu_base->hres_active &&
+	       timershield_on;
 }
 
-struct signal_struct;
-
-bool timershield_is_on(void);
-void timershield_count_released(struct hrtimer *timer, ktime_t held, unsigned int nr);
-
-/* In hrtimer.c: switch this CPU's shield. Interrupts disabled. */
-void hrtimer_shield_on(void *unused);
-void hrtimer_shield_off(void *unused);
-
-/* The task that a sleeper's timer wakes, NULL for other timers */
-static inline struct task_struct *timershield_sleeper(struct hrtimer *timer)
+/* Is it in a queue of timers of tasks? */
+static __always_inline bool timershield_queued(const struct hrtimer *timer)
 {
-	if (timer->owner != TIMERSHIELD_OWNER_SLEEPER)
-		return NULL;
-	return container_of(timer, struct hrtimer_sleeper, timer)->sleeper;
+	return timershield_enabled() && timer->queued_level;
 }
 
-/**
- * timershield_timer_level - the level that a timer is to be queued at
- * @timer: the timer
- *
- * The one place that decides whose timer it is.
- *
- * Context: the timer cannot expire meanwhile: it is not enqueued yet, or the
- *	    lock of its base is held.
- */
-static inline u8 timershield_timer_level(struct hrtimer *timer)
+static __always_inline bool timershield_active(const struct hrtimer_cpu_base *cpu_base)
 {
-	const struct task_struct *task;
-
-	if (timer->owner == TIMERSHIELD_OWNER_TASKS)
-		return READ_ONCE(timer->owner_level);
-	task = timershield_sleeper(timer);
-	return task ? timershield_task_level(task) : TIMERSHIELD_LEVEL_CRITICAL;
+	return timershield_enabled() && per_cpu(timershield_cpus, cpu_base->cpu).active;
 }
 
-#endif /* CONFIG_TIMERSHIELD */
+static inline void timershield_set_next(const struct hrtimer_cpu_base *cpu_base, u8 level)
+{
+	if (timershield_enabled())
+		per_cpu(timershield_cpus, cpu_base->cpu).next_level = level;
+}
+
+/* The level that a timer which the device is set for counts as */
+static inline u8 timershield_event_level(const struct hrtimer *timer)
+{
+	return timer && timer->queued_level ? timer->queued_level : TIMERSHIELD_CRITICAL;
+}
+
+/* Is the device set for a timer of a task? */
+static __always_inline bool timershield_is_next(const struct hrtimer_cpu_base *cpu_base)
+{
+	return timershield_enabled() &&
+	       per_cpu(timershield_cpus, cpu_base->cpu).next_level != TIMERSHIELD_CRITICAL;
+}
+
+static inline bool timershield_has_soft(const struct hrtimer_cpu_base *cpu_base)
+{
+	return per_cpu(timershield_cpus, cpu_base->cpu).active >> HRTIMER_BASE_MONOTONIC_SOFT;
+}
+
+static inline void timershield_tick(void)
+{
+	if (timershield_enabled())
+		this_cpu_write(timershield_cpus.tick, true);
+}
+
+#else /* !CONFIG_TIMERSHIELD */
+
+static inline bool timershield_owns(const struct hrtimer *timer,
+				    const struct hrtimer_cpu_base *cpu_base)
+{
+	return false;
+}
+
+static inline bool timershield_queued(const struct hrtimer *timer) { return false; }
+static inline bool timershield_active(const struct hrtimer_cpu_base *cpu_base) { return false; }
+static inline void timershield_set_next(const struct hrtimer_cpu_base *cpu_base, u8 level) { }
+static inline u8 timershield_event_level(const struct hrtimer *timer) { return 0; }
+static inline bool timershield_is_next(const struct hrtimer_cpu_base *cpu_base) { return false; }
+static inline void timershield_tick(void) { }
+
+#endif /* !CONFIG_TIMERSHIELD */
+
+/* Called if the functions above say so, that is never without CONFIG_TIMERSHIELD */
+bool timershield_enqueue(struct hrtimer *timer, struct hrtimer_clock_base *base,
+			 struct task_struct *sleeper);
+void timershield_dequeue(struct hrtimer *timer, struct hrtimer_clock_base *base,
+			 struct task_struct *sleeper);
+void timershield_first(struct hrtimer_cpu_base *cpu_base, bool soft, ktime_t *expires_next,
+		       struct hrtimer **next_timer);
+ktime_t timershield_earliest(struct hrtimer_cpu_base *cpu_base, ktime_t expires_next);
+bool timershield_clock_set(struct hrtimer_cpu_base *cpu_base);
+struct hrtimer *timershield_next(struct hrtimer_cpu_base *cpu_base,
+				 struct timershield_run *run);
+struct hrtimer *timershield_next_soft(struct hrtimer_cpu_base *cpu_base, ktime_t now);
+bool timershield_soft_held(struct hrtimer_cpu_base *cpu_base, ktime_t now);
+struct hrtimer *timershield_nth(struct hrtimer_clock_base *base, unsigned long nth);
+void timershield_change_level(struct hrtimer_clock_base *base, struct hrtimer *timer, u8 level);
+
+/* In hrtimer.c: set the device of this CPU. If @fewer timers are masked, none is later. */
+void hrtimer_update_mask(struct hrtimer_cpu_base *cpu_base, bool fewer);
+/* In hrtimer.c: put up to @nr of a CPU's timers of tasks into the stock queues. */
+bool hrtimer_disown(unsigned int cpu, unsigned int nr);
 
 #endif /* _KERNEL_TIME_TIMERSHIELD_INTERNAL_H */

@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Warnings are reported to the test program, which decides what they mean */
+/* A warning ends the test or the benchmark. */
 #ifndef _TESTS_LINUX_BUG_H
 #define _TESTS_LINUX_BUG_H
 
-#include <linux/compiler.h>
-#include <linux/types.h>
+#include <stdlib.h>
 
-void kernel_warned(const char *file, int line);
-
-#define WARN_ON_ONCE(_condition) ({			\
-	bool __warn = !!(_condition);			\
-							\
-	if (unlikely(__warn))				\
-		kernel_warned(__FILE__, __LINE__);	\
-	unlikely(__warn);				\
-})
+#define WARN_ON_ONCE(_condition) ({ if (_condition) abort(); 0; })
 
 #endif /* _TESTS_LINUX_BUG_H */

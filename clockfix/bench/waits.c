@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * waits.c - the rivals' ways to wait
+ *
+ * In a library of their own: no rival's loop keeps the code warm that measures.
+ */
+#include <dlfcn.h>
+#include <linux/futex.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "waits.h"
+
+static int64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+static struct timespec to_timespec(int64_t ns)
+{
+	return (struct timespec){ .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
+}
+
+void wait_poll(int64_t instant, struct wait_state *state)
+{
+	(void)state;
+	while (now_ns() < instant)
+		;
+}
+
+void wait_clock_nanosleep(int64_t instant, struct wait_state *state)
+{
+	struct timespec ts = to_timespec(instant);
+
+	(void)state;
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+}
+
+void wait_nanosleep(int64_t instant, struct wait_state *state)
+{
+	int64_t left = instant - now_ns();
+	struct timespec ts = to_timespec(left > 0 ? left : 0);
+
+	(void)state;
+	nanosleep(&ts, NULL);
+}
+
+void wait_futex(int64_t instant, struct wait_state *state)
+{
+	static uint32_t word;
+	struct timespec ts = to_timespec(instant);
+
+	(void)state;
+	syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, 0, &ts, NULL,
+		FUTEX_BITSET_MATCH_ANY);
+}
+
+void wait_margin(int64_t instant, struct wait_state *state)
+{
+	if (now_ns() < instant - 125000)
+		wait_clock_nanosleep(instant - 125000, state);
+	wait_poll(instant, state);
+}
+
+/* The mean of the last oversleeps and two mean deviations. */
+void wait_mean(int64_t instant, struct wait_state *state)
+{
+	int64_t *m = &state->mean, *d = &state->deviation, oversleep;
+	int64_t until = instant - *m / 64 - 2 * *d / 64;
+
+	if (now_ns() < until) {
+		wait_clock_nanosleep(until, state);
+		oversleep = now_ns() - until;
+		*d += (oversleep > *m / 64 ? oversleep - *m / 64 : *m / 64 - oversleep) - *d / 64;
+		*m += oversleep - *m / 64;
+	} else {
+		*m -= *m / 64;
+		*d -= *d / 64;
+	}
+	wait_poll(instant, state);
+}
+
+static int epoll_of_timerfd(struct wait_state *state)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	state->epoll = epoll_create1(EPOLL_CLOEXEC);
+	state->timerfd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	return epoll_ctl(state->epoll, EPOLL_CTL_ADD, state->timerfd, &event);
+}
+
+/* What event loops do. */
+void wait_epoll(int64_t instant, struct wait_state *state)
+{
+	struct itimerspec when = { .it_value = to_timespec(instant) };
+	struct epoll_event event;
+	uint64_t expirations;
+
+	if (!state->epoll && epoll_of_timerfd(state))
+		return;
+	timerfd_settime(state->timerfd, TFD_TIMER_ABSTIME, &when, NULL);
+	epoll_wait(state->epoll, &event, 1, -1);
+	if (read(state->timerfd, &expirations, sizeof(expirations)) < 0)
+		return;
+}
+
+void wait_sleep_until(int64_t instant, struct wait_state *state)
+{
+	clockfix_sleep_until(state->sleeper, CLOCK_MONOTONIC, instant);
+}
+
+/* ---- of other projects: they are told what is left ---------------------------------------- */
+
+static void (*peer_spin_sleep)(int64_t left), (*peer_sdl)(int64_t left);
+
+const char *peers_load(const char *library)
+{
+	void *peers = dlopen(library, RTLD_NOW);
+
+	if (!peers)
+		return dlerror();
+	*(void **)&peer_spin_sleep = dlsym(peers, "peer_spin_sleep");
+	*(void **)&peer_sdl = dlsym(peers, "peer_sdl");
+	return peer_spin_sleep && peer_sdl ? NULL : "it lacks peers";
+}
+
+void wait_spin_sleep(int64_t instant, struct wait_state *state)
+{
+	(void)state;
+	peer_spin_sleep(instant - now_ns());
+}
+
+void wait_sdl(int64_t instant, struct wait_state *state)
+{
+	(void)state;
+	peer_sdl(instant - now_ns());
+}

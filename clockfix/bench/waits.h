@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* waits.h - the rivals' ways to wait */
+#ifndef CLOCKFIX_WAITS_H
+#define CLOCKFIX_WAITS_H
+
+#include <clockfix.h>
+
+/* what one of them has at one interval */
+struct wait_state {
+	int64_t mean, deviation;	/* in 1/64 ns */
+	int epoll, timerfd;
+	struct clockfix_sleeper *sleeper;
+};
+
+void wait_poll(int64_t instant, struct wait_state *state);
+void wait_clock_nanosleep(int64_t instant, struct wait_state *state);
+void wait_nanosleep(int64_t instant, struct wait_state *state);
+void wait_futex(int64_t instant, struct wait_state *state);
+void wait_margin(int64_t instant, struct wait_state *state);
+void wait_mean(int64_t instant, struct wait_state *state);
+void wait_epoll(int64_t instant, struct wait_state *state);
+void wait_sleep_until(int64_t instant, struct wait_state *state);
+
+/* These two after peers_load(), which returns NULL or what went wrong. */
+const char *peers_load(const char *library);
+void wait_spin_sleep(int64_t instant, struct wait_state *state);
+void wait_sdl(int64_t instant, struct wait_state *state);
+
+#endif

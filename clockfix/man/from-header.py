@@ -1,0 +1,103 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Make the manual pages of functions from the comments in clockfix.h.
+
+usage: from-header.py HEADER NAME... > PAGE     (the page of the first name)
+       from-header.py --check HEADER NAME...    (each function of the header is named)
+
+A page has the function's prototype, its comment, and the structures and enumerations that its
+parameters point to, as they stand in the header.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+COMMENT = re.compile(r"/\*(?P<text>(?:(?!\*/).)*?)\*/\n(?P<code>(?:(?!/\*)[^\n]+\n)+)", re.S | re.M)
+NAMES = re.compile(r"\s*((?:clockfix_\w+(?:, )?)+) - ")
+
+
+def blocks(header: str) -> list[tuple[list[str], str, str]]:
+    """Documented functions: names, comment without stars, prototypes."""
+    found = []
+    for match in COMMENT.finditer(header):
+        text = re.sub(r"^ ?\* ?", "", match["text"].strip(), flags=re.M).strip()
+        names = NAMES.match(text)
+        if names and "(" in match["code"]:
+            found.append((names[1].split(", "), text, match["code"].strip()))
+    return found
+
+
+def definitions(header: str, code: str) -> list[str]:
+    """The structures and enumerations that a prototype's parameters name, with their comments."""
+    found = []
+    for kind, name in dict.fromkeys(re.findall(r"(struct|enum) (clockfix_\w+)", code)):
+        body = re.search(rf"(?:^/\*(?:(?!\*/).)*?\*/\n)?^{kind} {name} \{{.*?^\}};", header,
+                         re.S | re.M)
+        if body:
+            found.append(body[0][body[0].rindex("/*\n") if body[0].count("\n\n") else 0:])
+    return found
+
+
+def escape(text: str) -> str:
+    """Plain text for roff."""
+    text = text.replace("\\", "\\e").replace("-", "\\-")
+    return re.sub(r"^([.'])", r"\\&\1", text, flags=re.M)
+
+
+def verbatim(text: str) -> str:
+    """Text as it stands."""
+    return f".nf\n{escape(text.expandtabs(8))}\n.fi"
+
+
+def page(header: str, name: str) -> str:
+    """The manual page of the function @name."""
+    for names, text, code in blocks(header):  # noqa: B007
+        if name in names:
+            break
+    else:
+        raise SystemExit(f"from-header.py: the header does not describe {name}")
+    title, _, body = text.partition("\n")
+    summary = title.partition(" - ")[2]
+    version = ".".join(re.findall(r"#define CLOCKFIX_VERSION_M\w+ (\d+)", header))
+    parts = [f'.TH {name.upper()} 3 "" "libclockfix {version}" "Library Functions"',
+             ".SH NAME", f"{', '.join(names)} \\- {escape(summary)}",
+             ".SH SYNOPSIS", ".nf", "#include <clockfix.h>", ".fi", ".PP", verbatim(code)]
+    body = body.strip()
+    if body:
+        parts.append(".SH DESCRIPTION")
+    for paragraph in re.split(r"\n\n+", body) if body else []:
+        # parameters stand one a line; a table or code is indented
+        keep = paragraph.startswith(("@", "\t"))
+        parts += [verbatim(paragraph) if keep else escape(paragraph), ".PP"]
+    for text in definitions(header, code):
+        parts += [".SH DEFINITION", verbatim(text)]
+    return "\n".join([*parts, ".SH SEE ALSO", ".BR clockfix (7)", ""])
+
+
+def check(header: str, named: list[str]) -> int:
+    """Compare the functions that the header declares with those that have a page."""
+    code = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
+    declared = set(re.findall(r"\b(clockfix_\w+)\([^;{}]*\);", code))
+    for name in sorted(declared ^ set(named)):
+        print(f"{name}: " + ("no page" if name in declared else "not in the header"))
+    for name in named:
+        page(header, name)
+    return int(declared != set(named))
+
+
+def main() -> int:
+    """See the module."""
+    if len(sys.argv) < 3:
+        print(__doc__, file=sys.stderr)
+        return 2
+    if sys.argv[1] == "--check":
+        return check(Path(sys.argv[2]).read_text(encoding="utf-8"), sys.argv[3:])
+    sys.stdout.write(page(Path(sys.argv[1]).read_text(encoding="utf-8"), sys.argv[2]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

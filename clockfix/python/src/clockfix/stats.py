@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What happened so far, and what the machine offers."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from clockfix._errors import checked
+from clockfix._native import ffi, lib
+
+
+class Histogram:
+    """Durations in nanoseconds, with a relative error of 1/16 at most."""
+
+    def __init__(self, native: Any, owner: Any) -> None:
+        self._native = native
+        self._owner = owner  # of the memory
+        self.count: int = native.count
+        self.sum: int = native.sum
+        self.max: int = native.max
+
+    def quantile(self, share: float) -> int:
+        """The value that a share (0 to 1) of the values does not exceed; 0 without values."""
+        return int(lib.clockfix_histogram_quantile(ffi.addressof(self._native), share))
+
+    def __repr__(self) -> str:
+        return (f"<Histogram: {self.count} values, p50 {self.quantile(0.5)}, "
+                f"p99 {self.quantile(0.99)}, max {self.max}>")
+
+
+@dataclass(frozen=True)
+class Stats:
+    """As struct clockfix_stats; times in nanoseconds."""
+
+    jobs: int
+    cancelled: int
+    pending: int
+    sleeps: int
+    missed: int
+    throttled: int
+    counter_faults: int
+    prediction: int
+    learning_cost: int
+    polled: int
+    longest_job: int
+    lateness: Histogram
+    """Where the library's wait ended after the instant (less gil_lead): before the GIL."""
+    oversleep: Histogram
+    polling: Histogram
+
+
+HISTOGRAMS = ("lateness", "oversleep", "polling")
+
+
+def read_stats(read: Callable[[Any], int]) -> Stats:
+    """Of a timer or sleeper."""
+    native = ffi.new("struct clockfix_stats *")
+    native.size = ffi.sizeof("struct clockfix_stats")
+    checked(read(native))
+    found: dict[str, Any] = {name: getattr(native, name) for name in Stats.__dataclass_fields__}
+    for name in HISTOGRAMS:
+        found[name] = Histogram(found[name], native)
+    return Stats(**found)
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """Of each option: "in force", "not asked", or why it was refused."""
+
+    counter: str
+    low_power: str
+    counter_hz: int
+    affinity: str
+    scheduling: str
+    memory: str
+    cpu_latency: str
+    timer_slack: str
+
+
+def _status(value: int) -> str:
+    if not value:
+        return "in force"
+    return "not asked" if value == lib.CLOCKFIX_NOT_ASKED else os.strerror(-value)
+
+
+def read_capabilities(read: Callable[[Any], int]) -> Capabilities:
+    """Of a timer, or of the machine alone."""
+    native = ffi.new("struct clockfix_capabilities *")
+    native.size = ffi.sizeof("struct clockfix_capabilities")
+    checked(read(native))
+    found: dict[str, Any] = {name: _status(getattr(native, name))
+                             for name in Capabilities.__dataclass_fields__
+                             if name != "counter_hz"}
+    return Capabilities(counter_hz=native.counter_hz, **found)
+
+
+def capabilities() -> Capabilities:
+    """What this machine offers."""
+    return read_capabilities(lambda found: lib.clockfix_capabilities_read(ffi.NULL, found))

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Sleepers."""
+
+import signal
+import threading
+import time
+
+import pytest
+
+from clockfix import Options, Sleeper
+
+MS = 1_000_000
+
+
+@pytest.mark.parametrize("lead", [0, 0.0001])
+@pytest.mark.parametrize("clock", [time.CLOCK_MONOTONIC, time.CLOCK_TAI])
+def test_never_early(clock: int, lead: float) -> None:
+    with Sleeper(gil_lead=lead) as sleeper:
+        for length in (-MS, 0, 10_000, 300_000, 2 * MS) * 10:
+            instant = time.clock_gettime_ns(clock) + length
+            sleeper.sleep_until(instant, clock)
+            assert time.clock_gettime_ns(clock) >= instant
+        assert sleeper.stats().jobs >= 50
+
+
+def test_duration() -> None:
+    start = time.monotonic()
+    with Sleeper(Options(fixed_margin=100_000)) as sleeper:
+        sleeper.sleep(0.01)
+    assert time.monotonic() - start >= 0.01
+
+
+def test_a_signal_does_not_end_it() -> None:
+    caught: list[int] = []
+    before = signal.signal(signal.SIGALRM, lambda number, _: caught.append(number))
+    try:
+        with Sleeper() as sleeper:
+            start = time.monotonic()
+            signal.setitimer(signal.ITIMER_REAL, 0.01)
+            sleeper.sleep(0.1)
+            assert time.monotonic() - start >= 0.1
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert caught
+
+
+def test_a_handler_that_raises_does() -> None:
+    def raises(*_: object) -> None:
+        raise InterruptedError
+
+    before = signal.signal(signal.SIGALRM, raises)
+    try:
+        with Sleeper() as sleeper:
+            signal.setitimer(signal.ITIMER_REAL, 0.01)
+            with pytest.raises(InterruptedError):
+                sleeper.sleep(30)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_the_gil_is_free_meanwhile() -> None:
+    turns = 0
+
+    def turn() -> None:
+        nonlocal turns
+        while not ended:
+            turns += 1
+            time.sleep(0)
+
+    ended = False
+    thread = threading.Thread(target=turn)
+    thread.start()
+    with Sleeper() as sleeper:
+        before = turns
+        # the other thread may have to wait for a CPU
+        for _ in range(200):
+            sleeper.sleep(0.05)
+            if turns - before > 10:
+                break
+        assert turns - before > 10
+    ended = True
+    thread.join()
+
+
+def test_bad_arguments() -> None:
+    with pytest.raises(ValueError, match="range"):
+        Sleeper(Options(cpu=0))
+    with pytest.raises(ValueError, match="negative"):
+        Sleeper(gil_lead=-1)
+    with Sleeper() as sleeper, pytest.raises(ValueError, match="range"):
+        sleeper.sleep_until(0, 4711)

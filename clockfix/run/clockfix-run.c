@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* clockfix-run.c - run a program whose absolute sleeps end at exactly their instants */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <clockfix.h>
+
+#define PRELOAD "libclockfix-run.so"
+
+static const char usage[] =
+	"usage: clockfix-run [OPTION...] [--] COMMAND [ARGUMENT...]\n"
+	"\n"
+	"Runs COMMAND with clock_nanosleep(TIMER_ABSTIME) as exact as a clockfix job, by\n"
+	"CLOCK_MONOTONIC, CLOCK_REALTIME and CLOCK_TAI, in threads with real-time priority.\n"
+	"Other sleeps are left as they are.\n"
+	"\n"
+	"  -a, --all            in threads without real-time priority, too\n"
+	"  -p, --poll-share N   percent of the time that polling may take (1 to 100)\n"
+	"  -s, --stats          each process says at its exit, on stderr, how late it was\n"
+	"  -h, --help\n"
+	"  -V, --version\n";
+
+__attribute__((noreturn, format(printf, 2, 3)))
+static void die(int status, const char *format, ...)
+{
+	va_list args;
+
+	fputs("clockfix-run: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	exit(status);
+}
+
+static void set(const char *name, const char *value)
+{
+	if (setenv(name, value, 1))
+		die(125, "no memory");
+}
+
+static void set_poll_share(const char *text)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	if (*end || end == text || *text == '-' || !value || value > 100)
+		die(125, "--poll-share takes a number from 1 to 100, not '%s'", text);
+	set("CLOCKFIX_RUN_POLL_SHARE", text);
+}
+
+/* The library lies beside this program, or where it is installed. */
+static void preload(void)
+{
+	const char *others = getenv("LD_PRELOAD");
+	char path[PATH_MAX], self[PATH_MAX], *list;
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (length < 0)
+		die(125, "/proc/self/exe: %s", strerror(errno));
+	self[length] = 0;
+	snprintf(path, sizeof(path), "%s/%s", dirname(self), PRELOAD);
+	if (access(path, R_OK))
+		snprintf(path, sizeof(path), "%s/%s", LIBRARY_DIRECTORY, PRELOAD);
+	if (access(path, R_OK))
+		die(125, "%s is neither beside this program nor in %s; install it again", PRELOAD,
+		    LIBRARY_DIRECTORY);
+	/* the dynamic linker splits the list there, and knows no way to quote */
+	if (strpbrk(path, " :"))
+		die(125, "%s: a path with a blank or colon can't be preloaded; install it elsewhere",
+		    path);
+	if (asprintf(&list, "%s%s%s", path, others ? ":" : "", others ? others : "") < 0)
+		die(125, "no memory");
+	set("LD_PRELOAD", list);
+	free(list);
+}
+
+/* Of a 64-bit ELF file: whether it names a dynamic linker. */
+static bool has_interpreter(int fd, const Elf64_Ehdr *header)
+{
+	Elf64_Phdr segment;
+
+	for (int i = 0; i < header->e_phnum; i++) {
+		off_t at = header->e_phoff + i * sizeof(segment);
+
+		if (pread(fd, &segment, sizeof(segment), at) != sizeof(segment))
+			return false;
+		if (segment.p_type == PT_INTERP)
+			return true;
+	}
+	return false;
+}
+
+/* Refuse what would run as if nothing had been asked for. What can't be read is tried. */
+static void check(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	Elf64_Ehdr header;
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	if (!fstat(fd, &st) && ((st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
+				(st.st_mode & S_ISGID && st.st_gid != getegid())))
+		die(125, "%s is setuid or setgid: the dynamic linker preloads nothing there; "
+		    "run it as the user it belongs to", path);
+	if (pread(fd, &header, sizeof(header), 0) == sizeof(header) &&
+	    !memcmp(header.e_ident, ELFMAG, SELFMAG) &&
+	    (header.e_ident[EI_CLASS] != ELFCLASS64 || !has_interpreter(fd, &header)))
+		die(125, "%s is a static or 32-bit program: nothing can be preloaded there; "
+		    "use clockfix_sleep_until(3) in its source", path);
+	close(fd);
+}
+
+/* as execvp() would find it */
+static void check_command(const char *name)
+{
+	const char *path = getenv("PATH");
+	char candidate[PATH_MAX];
+	int length;
+
+	if (strchr(name, '/')) {
+		check(name);
+		return;
+	}
+	for (; path && *path; path += length + (path[length] == ':')) {
+		length = strcspn(path, ":");
+		snprintf(candidate, sizeof(candidate), "%.*s/%s", length, path, name);
+		if (!access(candidate, X_OK)) {
+			check(candidate);
+			return;
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "all", no_argument, NULL, 'a' },
+		{ "poll-share", required_argument, NULL, 'p' },
+		{ "stats", no_argument, NULL, 's' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ 0 }
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "+ap:shV", options, NULL)) != -1) {
+		switch (option) {
+		case 'a':
+			set("CLOCKFIX_RUN_ALL", "1");
+			break;
+		case 'p':
+			set_poll_share(optarg);
+			break;
+		case 's':
+			set("CLOCKFIX_RUN_STATS", "1");
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return 0;
+		case 'V':
+			printf("clockfix-run %d.%d\n", CLOCKFIX_VERSION_MAJOR,
+			       CLOCKFIX_VERSION_MINOR);
+			return 0;
+		default:
+			fputs(usage, stderr);
+			return 125;
+		}
+	}
+	if (optind == argc) {
+		fputs("clockfix-run: no COMMAND\n", stderr);
+		fputs(usage, stderr);
+		return 125;
+	}
+	check_command(argv[optind]);
+	preload();
+	execvp(argv[optind], argv + optind);
+	option = errno;
+	fprintf(stderr, "clockfix-run: %s: %s\n", argv[optind], strerror(option));
+	return option == ENOENT ? 127 : 126;
+}

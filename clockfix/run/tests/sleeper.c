@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * sleeper.c - what a program may expect of clock_nanosleep()
+ *
+ * Runs twice: as it is, which shows that the C library keeps to it, and by clockfix-run. There
+ * the word "exact" has it also check that it is served by the preloaded library.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../tests/check.h"
+
+#define US	1000LL
+#define MS	1000000LL
+#define SEC	1000000000LL
+
+static bool exact;
+static char **arguments;
+
+static int64_t now(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return ts.tv_sec * SEC + ts.tv_nsec;
+}
+
+static struct timespec timespec_of(int64_t ns)
+{
+	return (struct timespec){ .tv_sec = ns / SEC, .tv_nsec = ns % SEC };
+}
+
+static int sleep_until(clockid_t clock, int64_t instant)
+{
+	struct timespec ts = timespec_of(instant);
+
+	return clock_nanosleep(clock, TIMER_ABSTIME, &ts, NULL);
+}
+
+static void never_early(void)
+{
+	static const clockid_t clocks[] = { CLOCK_MONOTONIC, CLOCK_REALTIME, CLOCK_TAI,
+					    CLOCK_BOOTTIME };
+	static const int64_t lengths[] = { -SEC, 0, 100, 10 * US, 300 * US, 2 * MS, 15 * MS };
+
+	for (size_t c = 0; c < sizeof(clocks) / sizeof(*clocks); c++) {
+		for (size_t i = 0; i < 10 * sizeof(lengths) / sizeof(*lengths); i++) {
+			int64_t instant = now(clocks[c]) + lengths[i / 10];
+
+			CHECK_EQ(sleep_until(clocks[c], instant), 0);
+			CHECK(now(clocks[c]) >= instant);
+		}
+	}
+}
+
+static void relative(void)
+{
+	struct timespec length = timespec_of(2 * MS), left;
+	int64_t start = now(CLOCK_MONOTONIC);
+
+	CHECK_EQ(clock_nanosleep(CLOCK_MONOTONIC, 0, &length, &left), 0);
+	CHECK(now(CLOCK_MONOTONIC) - start >= 2 * MS);
+}
+
+static void invalid(void)
+{
+	struct timespec ts = { .tv_sec = 0, .tv_nsec = SEC };
+
+	CHECK_EQ(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL), EINVAL);
+	ts = (struct timespec){ .tv_sec = -1 };
+	CHECK_EQ(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL), EINVAL);
+	ts = (struct timespec){ .tv_sec = 0 };
+	CHECK_EQ(clock_nanosleep(4711, TIMER_ABSTIME, &ts, NULL), EINVAL);
+	CHECK_EQ(clock_nanosleep(CLOCK_THREAD_CPUTIME_ID, TIMER_ABSTIME, &ts, NULL), EINVAL);
+}
+
+/* ---- signals ---------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t caught;
+static volatile int64_t handler_sleep;
+static volatile int handler_result;
+
+static void handler(int sig)
+{
+	(void)sig;
+	caught++;
+	if (handler_sleep)
+		handler_result = sleep_until(CLOCK_MONOTONIC,
+					     now(CLOCK_MONOTONIC) + handler_sleep);
+}
+
+static void alarm_in(int64_t ns)
+{
+	struct itimerval timer = { .it_value = { .tv_sec = 0, .tv_usec = ns / US } };
+
+	setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+static void interrupted(clockid_t clock)
+{
+	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
+	int64_t start = now(clock);
+
+	sigaction(SIGALRM, &action, NULL);
+	caught = 0;
+	alarm_in(20 * MS);
+	/* not restarted, whatever SA_RESTART says */
+	CHECK_EQ(sleep_until(clock, start + 20 * SEC), EINTR);
+	CHECK_EQ(caught, 1);
+	CHECK(now(clock) - start < 10 * SEC);
+	/* and afterwards as before */
+	CHECK_EQ(sleep_until(clock, now(clock) + MS), 0);
+}
+
+static void eintr(void)
+{
+	interrupted(CLOCK_MONOTONIC);
+	interrupted(CLOCK_REALTIME);
+}
+
+static void sleep_in_handler(void)
+{
+	handler_sleep = 5 * MS;
+	handler_result = -1;
+	interrupted(CLOCK_MONOTONIC);
+	CHECK_EQ(handler_result, 0);
+	handler_sleep = 0;
+}
+
+static void ignored_signal(void)
+{
+	int64_t instant = now(CLOCK_MONOTONIC) + 50 * MS;
+
+	signal(SIGALRM, SIG_IGN);
+	alarm_in(10 * MS);
+	CHECK_EQ(sleep_until(CLOCK_MONOTONIC, instant), 0);
+	CHECK(now(CLOCK_MONOTONIC) >= instant);
+}
+
+static void stopped(void)
+{
+	int64_t instant = now(CLOCK_MONOTONIC) + 300 * MS;
+	int status;
+	pid_t child = fork();
+
+	if (!child)
+		_exit(sleep_until(CLOCK_MONOTONIC, instant) || now(CLOCK_MONOTONIC) < instant);
+	usleep(50000);
+	kill(child, SIGSTOP);
+	usleep(50000);
+	kill(child, SIGCONT);
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+}
+
+/* ---- threads ---------------------------------------------------------------------------- */
+
+static _Atomic int rounds;
+
+/* Never sleeps: each instant has come. */
+static void *busy_thread(void *arg)
+{
+	(void)arg;
+	for (;;) {
+		sleep_until(CLOCK_MONOTONIC, now(CLOCK_MONOTONIC) - 1);
+		rounds++;
+	}
+	return NULL;
+}
+
+static void *long_thread(void *arg)
+{
+	(void)arg;
+	rounds++;
+	sleep_until(CLOCK_MONOTONIC, now(CLOCK_MONOTONIC) + 1000 * SEC);
+	return NULL;
+}
+
+static void cancelled(void *(*run)(void *))
+{
+	pthread_t thread;
+	void *result;
+
+	rounds = 0;
+	CHECK_EQ(pthread_create(&thread, NULL, run, NULL), 0);
+	while (!rounds)
+		usleep(1000);
+	usleep(20000);
+	CHECK_EQ(pthread_cancel(thread), 0);
+	CHECK_EQ(pthread_join(thread, &result), 0);
+	CHECK(result == PTHREAD_CANCELED);
+}
+
+static void cancellation(void)
+{
+	cancelled(busy_thread);
+	cancelled(long_thread);
+}
+
+static void *loop_thread(void *arg)
+{
+	int64_t instant = now(CLOCK_MONOTONIC), *early = arg;
+
+	for (int i = 0; i < 50; i++) {
+		instant += 200 * US;
+		*early += sleep_until(CLOCK_MONOTONIC, instant) != 0;
+		*early += now(CLOCK_MONOTONIC) < instant;
+	}
+	return NULL;
+}
+
+static void threads(void)
+{
+	pthread_t thread[8];
+	int64_t early[8] = { 0 };
+
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 8; i++)
+			CHECK_EQ(pthread_create(&thread[i], NULL, loop_thread, &early[i]), 0);
+		for (int i = 0; i < 8; i++) {
+			CHECK_EQ(pthread_join(thread[i], NULL), 0);
+			CHECK_EQ(early[i], 0);
+		}
+	}
+}
+
+/* ---- processes -------------------------------------------------------------------------- */
+
+static void forked(void)
+{
+	pthread_t thread;
+	int64_t early = 0;
+	int status;
+	pid_t child;
+
+	/* beside a thread that makes and uses its own sleeper */
+	CHECK_EQ(pthread_create(&thread, NULL, loop_thread, &early), 0);
+	for (int i = 0; i < 20; i++) {
+		child = fork();
+		if (!child) {
+			early = 0;
+			loop_thread(&early);
+			_exit(early != 0);
+		}
+		CHECK_EQ(waitpid(child, &status, 0), child);
+		CHECK_EQ(status, 0);
+	}
+	pthread_join(thread, NULL);
+	CHECK_EQ(early, 0);
+}
+
+static void executed(void)
+{
+	char *command[] = { arguments[0], "child", exact ? "exact" : NULL, NULL };
+	int status;
+	pid_t child = fork();
+
+	if (!child) {
+		/* its own lines are not part of this protocol */
+		if (!freopen("/dev/null", "w", stdout))
+			_exit(126);
+		execv(command[0], command);
+		_exit(127);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+}
+
+/* ---- exactness -------------------------------------------------------------------------- */
+
+static int compare(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+#define SAMPLES 301
+
+static bool twice_as_exact(clockid_t clock)
+{
+	static int64_t ours[SAMPLES], kernels[SAMPLES];
+
+	for (int i = 0; i < SAMPLES; i++) {
+		int64_t instant = now(clock) + MS;
+		struct timespec ts = timespec_of(instant);
+
+		sleep_until(clock, instant);
+		ours[i] = now(clock) - instant;
+		instant = now(clock) + MS;
+		ts = timespec_of(instant);
+		syscall(SYS_clock_nanosleep, clock, TIMER_ABSTIME, &ts, NULL);
+		kernels[i] = now(clock) - instant;
+	}
+	qsort(ours, SAMPLES, sizeof(*ours), compare);
+	qsort(kernels, SAMPLES, sizeof(*kernels), compare);
+	printf("# clock %d: median %lld ns, the kernel's %lld ns\n", clock,
+	       (long long)ours[SAMPLES / 2], (long long)kernels[SAMPLES / 2]);
+	return ours[SAMPLES / 2] * 2 < kernels[SAMPLES / 2];
+}
+
+/* On a machine that is busy, one of some attempts. */
+static void exactness(void)
+{
+	static const clockid_t clocks[] = { CLOCK_MONOTONIC, CLOCK_REALTIME, CLOCK_TAI };
+
+	if (!exact)
+		SKIP("the C library's own");
+	for (int c = 0; c < 3; c++) {
+		int attempts = 10;
+
+		while (attempts && !twice_as_exact(clocks[c]))
+			attempts--;
+		CHECK(attempts);
+	}
+}
+
+static void served(void)
+{
+	int (*function)(clockid_t, int, const struct timespec *, struct timespec *);
+	Dl_info info;
+
+	*(void **)&function = dlsym(RTLD_DEFAULT, "clock_nanosleep");
+	CHECK(dladdr(*(void **)&function, &info));
+	CHECK_EQ(!!strstr(info.dli_fname, "libclockfix-run.so"), exact);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct check_test tests[] = {
+		TEST(served), TEST(never_early), TEST(relative), TEST(invalid), TEST(eintr),
+		TEST(sleep_in_handler), TEST(ignored_signal), TEST(stopped), TEST(cancellation),
+		TEST(threads), TEST(forked), TEST(executed), TEST(exactness),
+	};
+
+	arguments = argv;
+	exact = !strcmp(argv[argc - 1], "exact");
+	if (argc > 1 && !strcmp(argv[1], "child"))
+		return check_main(tests, 2);
+	return check_main(tests, sizeof(tests) / sizeof(*tests));
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//! A control loop of 1 kHz for a second, and how late it was.
+
+use clockfix::{Options, Timer};
+use std::time::Duration;
+
+fn main() -> std::io::Result<()> {
+    // tried; runs without where that is refused
+    let timer = Timer::new(&Options::new().fifo(80).lock_memory())?;
+    let job = timer.every(Duration::from_millis(1), |run| {
+        // what is to be done each millisecond
+        if run.missed() > 0 {
+            eprintln!("{} missed before step {}", run.missed(), run.index());
+        }
+    })?;
+    std::thread::sleep(Duration::from_secs(1));
+    timer.cancel_wait(&job)?;
+    println!("{:?}", timer.stats()?.lateness);
+    timer.close()
+}

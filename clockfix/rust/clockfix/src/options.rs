@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//! Options of a timer or sleeper.
+
+use crate::instant::nanos;
+use clockfix_sys as sys;
+use std::convert::TryFrom;
+use std::mem::MaybeUninit;
+use std::time::Duration;
+
+const SCHED_FIFO: i32 = 1;
+const SCHED_RR: i32 = 2;
+const SCHED_DEADLINE: i32 = 6;
+
+/// Options; what is not set is the library's default. A value that is out of its range is an error
+/// of [`Timer::new`](crate::Timer::new).
+///
+/// What asks for a privilege is tried, and where it is refused the timer runs without;
+/// [`capabilities`](crate::Jobs::capabilities) tells. With [`strict`](Options::strict) it fails.
+#[derive(Debug, Clone)]
+pub struct Options(pub(crate) sys::clockfix_options);
+
+impl Default for Options {
+    fn default() -> Self {
+        Options::new()
+    }
+}
+
+impl Options {
+    /// The defaults.
+    pub fn new() -> Self {
+        let mut options = MaybeUninit::uninit();
+        // SAFETY: it fills in all of it
+        Options(unsafe {
+            sys::clockfix_options_init(options.as_mut_ptr());
+            options.assume_init()
+        })
+    }
+
+    /// Pin the timer's thread to this CPU.
+    #[must_use]
+    pub fn cpu(mut self, cpu: u32) -> Self {
+        self.0.cpu = i32::try_from(cpu).unwrap_or(i32::MAX);
+        self
+    }
+
+    /// `SCHED_FIFO` with this priority, 1 to 99.
+    #[must_use]
+    pub fn fifo(mut self, priority: i32) -> Self {
+        self.0.policy = SCHED_FIFO;
+        self.0.priority = priority;
+        self
+    }
+
+    /// `SCHED_RR` with this priority, 1 to 99.
+    #[must_use]
+    pub fn round_robin(mut self, priority: i32) -> Self {
+        self.0.policy = SCHED_RR;
+        self.0.priority = priority;
+        self
+    }
+
+    /// `SCHED_DEADLINE`, as sched_setattr(2).
+    #[must_use]
+    pub fn deadline(mut self, runtime: Duration, deadline: Duration, period: Duration) -> Self {
+        self.0.policy = SCHED_DEADLINE;
+        self.0.dl_runtime = nanos(runtime) as u64;
+        self.0.dl_deadline = nanos(deadline) as u64;
+        self.0.dl_period = nanos(period) as u64;
+        self
+    }
+
+    /// Keep CPUs out of idle states that take longer than this to leave.
+    #[must_use]
+    pub fn cpu_latency(mut self, latency: Duration) -> Self {
+        self.0.cpu_latency_us = i32::try_from(latency.as_micros()).unwrap_or(i32::MAX);
+        self
+    }
+
+    /// Percent of the time that polling may take, 1 to 100; more shortens the tail of lateness.
+    #[must_use]
+    pub fn poll_share(mut self, percent: u32) -> Self {
+        self.0.poll_share = percent;
+        self
+    }
+
+    /// Learn nothing: sleep until that long before the instant.
+    #[must_use]
+    pub fn fixed_margin(mut self, margin: Duration) -> Self {
+        self.0.estimator = sys::CLOCKFIX_ESTIMATOR_FIXED;
+        self.0.fixed_margin = nanos(margin);
+        self
+    }
+
+    /// Poll `CLOCK_MONOTONIC` itself, not the CPU's counter.
+    #[must_use]
+    pub fn poll_clock(mut self) -> Self {
+        self.0.source = sys::CLOCKFIX_SOURCE_CLOCK;
+        self
+    }
+
+    /// How many jobs may be pending.
+    #[must_use]
+    pub fn max_jobs(mut self, jobs: u32) -> Self {
+        self.0.max_jobs = jobs;
+        self
+    }
+
+    /// How many jobs that were scheduled by jobs may be pending.
+    #[must_use]
+    pub fn job_reserve(mut self, jobs: u32) -> Self {
+        self.0.job_reserve = jobs;
+        self
+    }
+
+    /// The name of the timer's thread; what exceeds 15 bytes is cut off.
+    #[must_use]
+    pub fn name(mut self, name: &str) -> Self {
+        let last = self.0.name.len() - 1;
+        self.0.name = [0; 16];
+        for (to, from) in self.0.name[..last].iter_mut().zip(name.bytes()) {
+            *to = from as std::os::raw::c_char;
+        }
+        self
+    }
+
+    /// Lock what the timer's thread touches into memory.
+    #[must_use]
+    pub fn lock_memory(self) -> Self {
+        self.flag(sys::CLOCKFIX_LOCK_MEMORY)
+    }
+
+    /// Don't use the CPU's low-power waiting instructions.
+    #[must_use]
+    pub fn no_low_power(self) -> Self {
+        self.flag(sys::CLOCKFIX_NO_LOW_POWER)
+    }
+
+    /// Fail if an option can't be had.
+    #[must_use]
+    pub fn strict(self) -> Self {
+        self.flag(sys::CLOCKFIX_STRICT)
+    }
+
+    fn flag(mut self, flag: u32) -> Self {
+        self.0.flags |= flag;
+        self
+    }
+}

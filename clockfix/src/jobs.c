@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* jobs.c - what the worker and submitters both do with jobs: prepare, fill and count them */
+#include <platform.h>
+
+#include "timer.h"
+
+uint64_t timer_pending(struct clockfix *timer)
+{
+	/* what makes it less is read first: never less than there are */
+	uint64_t ended = atomic_load(&timer->worker_ended) + atomic_load(&timer->cancelled);
+
+	return atomic_load(&timer->added) + atomic_load(&timer->worker_added) - ended;
+}
+
+void timer_note_ended(struct clockfix *timer)
+{
+	if (!atomic_load(&timer->draining) || timer_pending(timer))
+		return;
+	atomic_fetch_add(&timer->drained, 1);
+	pf_futex_wake(&timer->drained);
+}
+
+void slot_fill(struct clockfix *timer, struct slot *slot, const struct clockfix_spec *spec)
+{
+	uint8_t kind = spec->missed | (spec->clock == CLOCK_TAI ? KIND_TAI : 0);
+
+	atomic_store_explicit(&slot->instant, spec->start, memory_order_release);
+	atomic_store_explicit(&slot->fn, spec->fn, memory_order_release);
+	atomic_store_explicit(&slot->arg, spec->arg, memory_order_release);
+	atomic_store_explicit(&slot->period, spec->period, memory_order_release);
+	/* in another cache line */
+	if (spec->period)
+		atomic_store_explicit(&slot->runs, spec->runs, memory_order_release);
+	atomic_store_explicit(&slot->kind, kind, memory_order_release);
+	atomic_store_explicit(&slot->seq,
+			      atomic_fetch_add_explicit(&timer->seq, 1, memory_order_relaxed),
+			      memory_order_release);
+	atomic_store_explicit(&slot->passed, false, memory_order_release);
+	slot->missed = 0;
+}
+
+void slot_spec(const struct slot *slot, int64_t instant, struct clockfix_spec *spec)
+{
+	uint8_t kind = atomic_load_explicit(&slot->kind, memory_order_acquire);
+
+	clockfix_spec_init(spec);
+	spec->clock = kind & KIND_TAI ? CLOCK_TAI : CLOCK_MONOTONIC;
+	spec->missed = kind & (KIND_MISSED | KIND_REHEARSE);
+	spec->start = instant;
+	spec->period = atomic_load_explicit(&slot->period, memory_order_acquire);
+	if (spec->period)
+		spec->runs = atomic_load_explicit(&slot->runs, memory_order_acquire);
+	spec->fn = atomic_load_explicit(&slot->fn, memory_order_acquire);
+	spec->arg = atomic_load_explicit(&slot->arg, memory_order_acquire);
+}
+
+int timer_jobs_init(struct clockfix *timer)
+{
+	uint32_t i;
+	int ret;
+
+	for (enum base base = 0; base < BASES; base++) {
+		ret = list_init(&timer->list[base], &timer->slots, &timer->nodes);
+		if (ret)
+			return ret;
+		heap_init(&timer->heap[base], &timer->slots);
+	}
+	i = slot_get(&timer->slots);
+	if (i == SLOT_NONE)
+		return -ENOMEM;
+	atomic_store(&slot_at(&timer->slots, i)->handed, SLOT_NONE);
+	timer->handed_first = i;
+	timer->handed_last = i;
+	atomic_store(&timer->litter, SLOT_NONE);
+	timer->litter_left = SLOT_NONE;
+
+	timer->reserve = SLOT_NONE;
+	for (uint32_t n = 0; n < timer->options.job_reserve; n++) {
+		i = slot_get(&timer->slots);
+		if (i == SLOT_NONE)
+			return -ENOMEM;
+		slot_at(&timer->slots, i)->left = timer->reserve;
+		timer->reserve = i;
+	}
+	return 0;
+}

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Rule R4 for timerfds: they rank with the highest-ranking of who armed them and those who
+ * have read or polled them since, by whatever call, and sink when they are armed again.
+ * Who waited before, or is raised while it waits, gets them a tick late at most (R11).
+ *
+ * Tests of lateness pass on stock, tests of levels fail there, where there are none. With
+ * a timer that ranks with the task that armed it, for good, and no tick that expires what
+ * is held, all fail but the last: 20 ms late, or the level of an ordinary task.
+ *
+ * A task that polls without waiting counts, too: it would mask what it polls for.
+ */
+#define _GNU_SOURCE
+#include "lib/shield.h"
+#include "lib/situation.h"
+#include "lib/timers.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int epoll_new(void)
+{
+	int set = epoll_create1(EPOLL_CLOEXEC);
+
+	require(set >= 0, "epoll_create1: %s", strerror(errno));
+	return set;
+}
+
+static void epoll_add(int set, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	require(!epoll_ctl(set, EPOLL_CTL_ADD, fd, &event), "epoll_ctl: %s", strerror(errno));
+}
+
+static int epoll_await(int set)
+{
+	struct epoll_event event;
+
+	return epoll_wait(set, &event, 1, -1);
+}
+
+static int by_read(int fd)
+{
+	return 1;
+}
+
+/* The inner set has the timerfd before it is put into the outer one, or after. */
+static int by_nested_epoll(int fd)
+{
+	int inner = epoll_new(), outer = epoll_new();
+
+	epoll_add(inner, fd);
+	epoll_add(outer, inner);
+	return epoll_await(outer);
+}
+
+static int by_nested_epoll_last(int fd)
+{
+	int inner = epoll_new(), outer = epoll_new();
+
+	epoll_add(outer, inner);
+	epoll_add(inner, fd);
+	return epoll_await(outer);
+}
+
+/* poll() of an epoll set: what event loops do that contain each other. */
+static int by_poll_of_epoll(int fd)
+{
+	int set = epoll_new();
+
+	epoll_add(set, fd);
+	return by_poll(set);
+}
+
+static const struct way {
+	const char *name;
+	int (*wait)(int fd);
+} ways[] = {
+	{ "read", by_read },
+	{ "poll", by_poll },
+	{ "select", by_select },
+	{ "epoll", by_epoll },
+	{ "nested epoll", by_nested_epoll },
+	{ "nested epoll, filled last", by_nested_epoll_last },
+	{ "poll of epoll", by_poll_of_epoll },
+};
+
+struct timerfd_wait {
+	struct situation *s;
+	int fd;
+	const struct way *way;
+	u64 begin;		/* when the waiter begins to wait; 0: before it is armed */
+};
+
+static void wait_for_timerfd(void *argument)
+{
+	struct timerfd_wait *wait = argument;
+	u64 count;
+
+	if (wait->begin)
+		sleep_until(wait->begin);
+	wait->way->wait(wait->fd);
+	if (read(wait->fd, &count, sizeof(count)) == sizeof(count))
+		wait->s->woke = now();
+}
+
+static void arm_timerfd(void *argument)
+{
+	struct timerfd_wait *wait = argument;
+
+	timerfd_arm(wait->fd, wait->s->expiry, 0);
+}
+
+static struct timerfd_wait *new_wait(const struct way *way)
+{
+	struct timerfd_wait *wait = shared_memory(sizeof(*wait));
+
+	wait->s = situation_new();
+	wait->way = way;
+	wait->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	require(wait->fd >= 0, "timerfd_create: %s", strerror(errno));
+	return wait;
+}
+
+/* Armed by an ordinary task. */
+static void arm(struct timerfd_wait *wait)
+{
+	waitpid(spawn(OTHER, test_cpu, arm_timerfd, wait), NULL, 0);
+}
+
+/* The waiter comes first. */
+static u64 waiter_first(void *argument)
+{
+	struct timerfd_wait *wait = new_wait(argument);
+
+	await_sleep(spawn(ABOVE, test_cpu, wait_for_timerfd, wait));
+	arm(wait);
+	return situation_lateness(wait->s);
+}
+
+/* It begins to wait 1 ms before the expiry, while the hog runs. */
+static u64 waiter_last(void *argument)
+{
+	struct timerfd_wait *wait = new_wait(argument);
+
+	wait->begin = wait->s->expiry - 1 * MSEC * slowness();
+	await_sleep(spawn(ABOVE, test_cpu, wait_for_timerfd, wait));
+	arm(wait);
+	return situation_lateness(wait->s);
+}
+
+static void ranks_with_its_waiter(void)
+{
+	compare(waiter_first, (void *)&ways[test_argument()], TOLERANCE_HELD);
+}
+
+static void ranks_with_a_late_waiter(void)
+{
+	compare(waiter_last, (void *)&ways[test_argument()], TOLERANCE);
+}
+
+/* An ordinary task waits already when it becomes FIFO 80. */
+static u64 waiter_raised(void *argument)
+{
+	struct timerfd_wait *wait = new_wait(argument);
+	pid_t pid = spawn(OTHER, test_cpu, wait_for_timerfd, wait);
+
+	await_sleep(pid);
+	arm(wait);
+	require(!set_policy(pid, ABOVE), "the waiter cannot be raised");
+	return situation_lateness(wait->s);
+}
+
+static void follows_a_waiter_that_is_raised(void)
+{
+	compare(waiter_raised, (void *)&ways[test_argument()], TOLERANCE_HELD);
+}
+
+/*
+ * FIFO 80 waits for an epoll set already when an ordinary task puts a pending
+ * timerfd into it.
+ */
+struct shared_set {
+	struct situation *s;
+	int set, fd;
+};
+
+static void wait_for_set(void *argument)
+{
+	struct shared_set *shared = argument;
+
+	epoll_await(shared->set);
+	shared->s->woke = now();
+}
+
+static void arm_and_add(void *argument)
+{
+	struct shared_set *shared = argument;
+
+	timerfd_arm(shared->fd, shared->s->expiry, 0);
+	epoll_add(shared->set, shared->fd);
+}
+
+static struct shared_set *new_shared_set(void)
+{
+	struct shared_set *shared = shared_memory(sizeof(*shared));
+
+	shared->s = situation_new();
+	shared->set = epoll_new();
+	shared->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	return shared;
+}
+
+static u64 join_while_waiting(void *argument)
+{
+	struct shared_set *shared = new_shared_set();
+
+	await_sleep(spawn(ABOVE, test_cpu, wait_for_set, shared));
+	waitpid(spawn(OTHER, test_cpu, arm_and_add, shared), NULL, 0);
+	return situation_lateness(shared->s);
+}
+
+static void joins_a_set_that_is_waited_for(void)
+{
+	compare(join_while_waiting, NULL, TOLERANCE_HELD);
+}
+
+/* The same one level further out: FIFO 80 waits for the set of the set. */
+static u64 join_nested_while_waiting(void *argument)
+{
+	struct shared_set *shared = new_shared_set();
+	struct shared_set *outer = shared_memory(sizeof(*outer));
+
+	*outer = *shared;
+	outer->set = epoll_new();
+	epoll_add(outer->set, shared->set);
+	await_sleep(spawn(ABOVE, test_cpu, wait_for_set, outer));
+	waitpid(spawn(OTHER, test_cpu, arm_and_add, shared), NULL, 0);
+	return situation_lateness(shared->s);
+}
+
+static void joins_a_nested_set_that_is_waited_for(void)
+{
+	compare(join_nested_while_waiting, NULL, TOLERANCE_HELD);
+}
+
+/* FIFO 20 waits already, then FIFO 80 does. */
+static u64 second_waiter(void *argument)
+{
+	struct shared_set *shared = new_shared_set();
+	struct shared_set *low = shared_memory(sizeof(*low));
+	struct situation *ignored = shared_memory(sizeof(*ignored));
+
+	*low = *shared;
+	low->s = ignored;
+	low->set = epoll_new();
+	epoll_add(low->set, shared->fd);
+	epoll_add(shared->set, shared->fd);
+	await_sleep(spawn(FIFO(20), test_cpu, wait_for_set, low));
+	timerfd_arm(shared->fd, shared->s->expiry, 0);
+	await_sleep(spawn(ABOVE, test_cpu, wait_for_set, shared));
+	return situation_lateness(shared->s);
+}
+
+static void a_second_waiter_raises_it(void)
+{
+	compare(second_waiter, NULL, TOLERANCE);
+}
+
+/* Levels, with expiries far away. */
+#define FAR (3600 * SEC)
+
+static u64 arm_far(struct timerfd_wait *wait)
+{
+	static u64 number;
+
+	wait->s->expiry = now() + FAR + number++;
+	arm(wait);
+	return wait->s->expiry;
+}
+
+static void sinks_when_rearmed(void)
+{
+	struct timerfd_wait *wait = new_wait(&ways[test_argument()]);
+	pid_t pid;
+
+	expect_level("timerfd_tmrproc", arm_far(wait), LEVEL_FAIR, "without a waiter");
+	pid = spawn(ABOVE, test_cpu, wait_for_timerfd, wait);
+	await_sleep(pid);
+	expect_level("timerfd_tmrproc", wait->s->expiry, policy_level(ABOVE),
+		     "with a FIFO-80 waiter");
+	expect_level("timerfd_tmrproc", arm_far(wait), LEVEL_FAIR, "armed again");
+	end_process(pid);
+}
+
+/* A waiter that ranks lower than who armed it changes nothing. */
+static void lower_waiter_does_not_lower_it(void)
+{
+	struct timerfd_wait *wait = new_wait(&ways[0]);
+
+	wait->s->expiry = now() + FAR;
+	waitpid(spawn(FIFO(33), test_cpu, arm_timerfd, wait), NULL, 0);
+	await_sleep(spawn(OTHER, test_cpu, wait_for_timerfd, wait));
+	expect_level("timerfd_tmrproc", wait->s->expiry, policy_level(FIFO(33)),
+		     "with an ordinary waiter");
+}
+
+/* CLOCK_BOOTTIME_ALARM: the same file, another kind of timer behind it. */
+static u64 alarm_timerfd(void *argument)
+{
+	struct timerfd_wait *wait = new_wait(&ways[0]);
+
+	wait->fd = timerfd_create(CLOCK_BOOTTIME_ALARM, TFD_CLOEXEC);
+	if (wait->fd < 0)
+		skip("timerfd_create(CLOCK_BOOTTIME_ALARM): %s", strerror(errno));
+	await_sleep(spawn(ABOVE, test_cpu, wait_for_timerfd, wait));
+	arm(wait);
+	return situation_lateness(wait->s);
+}
+
+struct timerfd_peek {
+	struct situation *s;
+	bool (*expired)(int fd);
+};
+
+static bool peek_read(int fd)
+{
+	u64 ticks;
+
+	return read(fd, &ticks, sizeof(ticks)) == sizeof(ticks);
+}
+
+static bool peek_poll(int fd)
+{
+	struct pollfd event = { .fd = fd, .events = POLLIN };
+
+	return poll(&event, 1, 0) == 1;
+}
+
+static bool peek_epoll(int fd)
+{
+	static int set = -1;
+	struct epoll_event event;
+
+	if (set < 0) {
+		set = epoll_new();
+		epoll_add(set, fd);
+	}
+	return epoll_wait(set, &event, 1, 0) == 1;
+}
+
+static bool (*const peeks[])(int fd) = { peek_read, peek_poll, peek_epoll };
+
+/* Arms as an ordinary task, then looks as a real-time one. */
+static void arm_and_peek(void *argument)
+{
+	struct timerfd_peek *peek = argument;
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+
+	timerfd_arm(fd, peek->s->expiry, 0);
+	become(BELOW);
+	while (!peek->s->woke && now() < peek->s->hog_ends)
+		if (peek->expired(fd))
+			peek->s->woke = now();
+}
+
+static u64 peeked(void *argument)
+{
+	struct timerfd_peek *peek = shared_memory(sizeof(*peek));
+	pid_t pid;
+
+	peek->s = situation_new();
+	peek->expired = *(bool (*const *)(int fd))argument;
+	pid = spawn(OTHER, test_cpu, arm_and_peek, peek);
+	waitpid(pid, NULL, 0);
+	return (peek->s->woke ?: peek->s->hog_ends) - peek->s->expiry;
+}
+
+static void ranks_with_who_peeks(void)
+{
+	compare(peeked, (void *)&peeks[test_argument()], TOLERANCE);
+}
+
+static void alarm_ranks_with_its_waiter(void)
+{
+	compare(alarm_timerfd, NULL, TOLERANCE);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct test tests[] = {
+		{ "read", ranks_with_its_waiter, 0 },
+		{ "poll", ranks_with_its_waiter, 1 },
+		{ "select", ranks_with_its_waiter, 2 },
+		{ "epoll", ranks_with_its_waiter, 3 },
+		{ "nested_epoll", ranks_with_its_waiter, 4 },
+		{ "nested_epoll_filled_last", ranks_with_its_waiter, 5 },
+		{ "poll_of_epoll", ranks_with_its_waiter, 6 },
+		{ "late_read", ranks_with_a_late_waiter, 0 },
+		{ "late_poll", ranks_with_a_late_waiter, 1 },
+		{ "late_select", ranks_with_a_late_waiter, 2 },
+		{ "late_epoll", ranks_with_a_late_waiter, 3 },
+		{ "late_nested_epoll", ranks_with_a_late_waiter, 4 },
+		{ "late_nested_epoll_filled_last", ranks_with_a_late_waiter, 5 },
+		{ "late_poll_of_epoll", ranks_with_a_late_waiter, 6 },
+		{ "raised_in_read", follows_a_waiter_that_is_raised, 0 },
+		{ "raised_in_poll", follows_a_waiter_that_is_raised, 1 },
+		{ "raised_in_select", follows_a_waiter_that_is_raised, 2 },
+		{ "raised_in_epoll", follows_a_waiter_that_is_raised, 3 },
+		{ "raised_in_nested_epoll", follows_a_waiter_that_is_raised, 4 },
+		{ "raised_in_poll_of_epoll", follows_a_waiter_that_is_raised, 6 },
+		TEST(joins_a_set_that_is_waited_for),
+		TEST(joins_a_nested_set_that_is_waited_for),
+		TEST(a_second_waiter_raises_it),
+		{ "sinks_after_read", sinks_when_rearmed, 0 },
+		{ "sinks_after_poll", sinks_when_rearmed, 1 },
+		{ "sinks_after_select", sinks_when_rearmed, 2 },
+		{ "sinks_after_epoll", sinks_when_rearmed, 3 },
+		{ "sinks_after_nested_epoll", sinks_when_rearmed, 4 },
+		{ "sinks_after_poll_of_epoll", sinks_when_rearmed, 6 },
+		TEST(lower_waiter_does_not_lower_it),
+		TEST(alarm_ranks_with_its_waiter),
+		{ "peek_read", ranks_with_who_peeks, 0 },
+		{ "peek_poll", ranks_with_who_peeks, 1 },
+		{ "peek_epoll", ranks_with_who_peeks, 2 },
+	};
+
+	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
+}

@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * blame and what is no timer of a task: interrupts, soft interrupts, work, kernel threads,
+ * IPIs, against what the kernel and the culprits count. And owners that are hard to name.
+ */
+#define _GNU_SOURCE
+#include "file.h"
+#include "lib/blame.h"
+#include "lib/timers.h"
+
+#include <fcntl.h>
+#include <linux/membarrier.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#define WRITES 100
+#define BARRIERS 500
+#define TIMERS 20
+#define UNIT "load-unit"
+
+static const char * const softirqs[] = {
+	"HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU",
+};
+
+/* What the kernel counts for CPU 0. */
+enum { SERIAL, FUNCTION_CALLS, RESCHEDULES, RCU_SWITCHES, SOFTIRQS };
+
+/* The first number behind WORD in a line of FILE that has it. */
+static u64 number_in(const char *file, const char *word)
+{
+	static char text[1 << 16];
+	char *at;
+
+	if (file_read(file, text, sizeof(text)) < 0)
+		return 0;
+	at = strstr(text, word);
+	return at ? strtoull(at + strlen(word), NULL, 10) : 0;
+}
+
+/* The interrupt whose line ends in "ttyS0": its count on CPU 0. */
+static u64 serial_interrupts(void)
+{
+	static char text[1 << 16];
+	char *at;
+
+	if (file_read("/proc/interrupts", text, sizeof(text)) < 0)
+		return 0;
+	at = strstr(text, "ttyS0");
+	while (at && at > text && at[-1] != '\n')
+		at--;
+	at = at ? strchr(at, ':') : NULL;
+	return at ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+static pid_t rcu_thread(void)
+{
+	char path[64], comm[32];
+
+	for (pid_t pid = 2; pid < 100; pid++) {
+		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+		if (file_read(path, comm, sizeof(comm)) > 0 &&
+		    (!strcmp(comm, "rcu_preempt\n") || !strcmp(comm, "rcu_sched\n")))
+			return pid;
+	}
+	return 0;
+}
+
+static void count(u64 *counters)
+{
+	char path[64], word[16];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", rcu_thread());
+	counters[SERIAL] = serial_interrupts();
+	counters[FUNCTION_CALLS] = number_in("/proc/interrupts", "CAL:");
+	counters[RESCHEDULES] = number_in("/proc/interrupts", "RES:");
+	counters[RCU_SWITCHES] = number_in(path, "\nvoluntary_ctxt_switches:") +
+				 number_in(path, "nonvoluntary_ctxt_switches:");
+	for (unsigned int i = 0; i < ARRAY_SIZE(softirqs); i++) {
+		snprintf(word, sizeof(word), "%s:", softirqs[i]);
+		counters[SOFTIRQS + i] = number_in("/proc/softirqs", word);
+	}
+}
+
+/* Each character makes the serial port interrupt: it can take the next one. */
+static void write_serial(unsigned int load)
+{
+	int fd = open("/dev/ttyS0", O_WRONLY | O_NOCTTY | O_CLOEXEC);
+
+	set_policy(0, FIFO(80));
+	blame_ready();
+	for (unsigned int i = 0; fd >= 0 && i < WRITES; i++) {
+		sleep_until(blame_expiry(i, WRITES));
+		truth->loads[load].count += write(fd, "\n", 1) == 1;
+	}
+	blame_await_end();
+}
+
+/* A worker of the kernel takes each character to the other end. */
+static void write_terminal(unsigned int load)
+{
+	int master, slave = -1;
+	struct termios raw;
+
+	mkdir("/dev/pts", 0755);
+	mount("devpts", "/dev/pts", "devpts", 0, NULL);
+	master = posix_openpt(O_RDWR | O_NOCTTY);
+	if (master >= 0 && !grantpt(master) && !unlockpt(master))
+		slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+	if (slave >= 0 && !tcgetattr(slave, &raw)) {
+		cfmakeraw(&raw);
+		tcsetattr(slave, TCSANOW, &raw);
+	}
+	set_policy(0, FIFO(80));
+	blame_ready();
+	for (unsigned int i = 0; slave >= 0 && i < WRITES; i++) {
+		sleep_until(blame_expiry(i, WRITES) + 3 * MSEC);
+		truth->loads[load].count += write(master, "x", 1) == 1;
+	}
+	blame_await_end();
+}
+
+/* From another CPU; each interrupts every CPU that runs a registered process. */
+static void send_barriers(unsigned int load)
+{
+	if (online_cpus() > 1)
+		pin(1);
+	blame_ready();
+	for (unsigned int i = 0; i < BARRIERS; i++) {
+		sleep_until(blame_expiry(i, BARRIERS));
+		truth->loads[load].count +=
+			!syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+	}
+	blame_await_end();
+}
+
+/* The victim inherits it. */
+static void register_for_barriers(u64 *counters)
+{
+	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
+	count(counters);
+}
+
+static void arm(int *fds, unsigned int load)
+{
+	for (unsigned int i = 0; i < TIMERS; i++) {
+		fds[i] = timerfd_create(CLOCK_MONOTONIC, 0);
+		timerfd_arm(fds[i], blame_expiry(i, TIMERS) + 97 * USEC * load, 0);
+	}
+}
+
+/* How many of them have expired. */
+static void take(const int *fds, unsigned int load)
+{
+	blame_await_end();
+	for (unsigned int i = 0; i < TIMERS; i++)
+		truth->loads[load].count += poll(&(struct pollfd){ fds[i], POLLIN, 0 }, 1, 0) == 1;
+}
+
+/* Another process keeps the files open. */
+static void arm_and_exit(unsigned int load)
+{
+	int fds[TIMERS];
+
+	arm(fds, load);
+	if (!fork()) {
+		blame_ready();
+		take(fds, load);
+	}
+}
+
+static void *read_one(void *fd)
+{
+	u64 expired;
+
+	blame_ready();
+	return (void *)(uintptr_t)(read((int)(uintptr_t)fd, &expired, sizeof(expired)) ==
+				   sizeof(expired));
+}
+
+static void receive(int socket, unsigned int load)
+{
+	pthread_t threads[TIMERS];
+	void *expired;
+
+	prctl(PR_SET_NAME, "receiver");
+	for (unsigned int i = 0; i < TIMERS; i++) {
+		char control[CMSG_SPACE(sizeof(int))], byte;
+		struct iovec data = { &byte, 1 };
+		struct msghdr message = {
+			.msg_iov = &data, .msg_iovlen = 1,
+			.msg_control = control, .msg_controllen = sizeof(control),
+		};
+		int fd = -1;
+
+		if (recvmsg(socket, &message, 0) == 1)
+			memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
+		pthread_create(&threads[i], NULL, read_one, (void *)(uintptr_t)fd);
+	}
+	for (unsigned int i = 0; i < TIMERS; i++) {
+		pthread_join(threads[i], &expired);
+		truth->loads[load].count += expired != NULL;
+	}
+}
+
+static void arm_and_send(unsigned int load)
+{
+	int fds[TIMERS], ends[2];
+
+	socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+	if (!fork()) {
+		receive(ends[1], load);
+		_exit(0);
+	}
+	arm(fds, load);
+	for (unsigned int i = 0; i < TIMERS; i++) {
+		char control[CMSG_SPACE(sizeof(int))] = { 0 };
+		struct iovec data = { "", 1 };
+		struct msghdr message = {
+			.msg_iov = &data, .msg_iovlen = 1,
+			.msg_control = control, .msg_controllen = sizeof(control),
+		};
+		struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+
+		head->cmsg_level = SOL_SOCKET;
+		head->cmsg_type = SCM_RIGHTS;
+		head->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(head), &fds[i], sizeof(int));
+		sendmsg(ends[0], &message, 0);
+		close(fds[i]);
+	}
+	wait(NULL);
+}
+
+/* What it executes finds the files open, and its name is another one. */
+static void arm_and_execute(unsigned int load)
+{
+	char text[1 + 12 * TIMERS] = "", number[16];
+	int fds[TIMERS];
+
+	arm(fds, load);
+	for (unsigned int i = 0; i < TIMERS; i++) {
+		snprintf(number, sizeof(number), "%d,", fds[i]);
+		strcat(text, number);
+	}
+	snprintf(number, sizeof(number), "%u", load);
+	execl("/proc/self/exe", "executed", "--executed", number, text, NULL);
+}
+
+static void executed(unsigned int load, const char *text)
+{
+	int fds[TIMERS];
+	char *end = (char *)text;
+
+	for (unsigned int i = 0; i < TIMERS; i++)
+		fds[i] = (int)strtol(end, &end, 10), end++;
+	blame_map();
+	blame_ready();
+	take(fds, load);
+}
+
+static void arm_and_rename(unsigned int load)
+{
+	int fds[TIMERS];
+
+	arm(fds, load);
+	prctl(PR_SET_NAME, "renamed");
+	blame_ready();
+	take(fds, load);
+}
+
+static void arm_in_namespace(unsigned int load)
+{
+	int fds[TIMERS];
+	pid_t pid;
+
+	unshare(CLONE_NEWPID);
+	pid = fork();
+	if (!pid) {
+		arm(fds, load);
+		blame_ready();
+		take(fds, load);
+		_exit(0);
+	}
+	truth->loads[load].pid = pid;
+	wait(NULL);
+}
+
+static void arm_in_group(unsigned int load)
+{
+	char pid[16];
+	int fds[TIMERS];
+
+	snprintf(pid, sizeof(pid), "%d", getpid());
+	mkdir("/sys/fs/cgroup/" UNIT, 0755);
+	file_write("/sys/fs/cgroup/" UNIT "/cgroup.procs", pid);
+	unshare(CLONE_NEWCGROUP);
+	arm(fds, load);
+	blame_ready();
+	take(fds, load);
+}
+
+enum { TERMINAL = 1 };
+enum { GONE, PASSED, EXECUTED, RENAMED, PID_NAMESPACE, GROUP };
+
+static const struct blame_scenario scenarios[] = {
+	{
+		.name = "kinds", .victim = NICE(10), .count = count,
+		.loads = { { "serial", write_serial, 1 }, { "terminal", write_terminal, 1 } },
+	}, {
+		.name = "ipis", .victim = FIFO(50), .count = register_for_barriers,
+		.loads = { { "barrier", send_barriers, 1 } },
+	}, {
+		.name = "owners", .victim = FIFO(50), .linger = 1500,
+		.loads = {
+			[GONE] = { "gone", arm_and_exit, 1 },
+			[PASSED] = { "passed", arm_and_send, TIMERS },
+			[EXECUTED] = { "executed", arm_and_execute, 1 },
+			[RENAMED] = { "rename", arm_and_rename, 1 },
+			[PID_NAMESPACE] = { "pidns", arm_in_namespace, 1 },
+			[GROUP] = { "group", arm_in_group, 1 },
+		},
+	},
+	{ 0 },
+};
+
+static double count_of(const char *victim, struct blame_wanted wanted)
+{
+	return blame_sum(victim, wanted, "count");
+}
+
+static void names_kinds(const char *source)
+{
+	const char *victim = blame_run(source, "kinds");
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(softirqs); i++) {
+		char name[32];
+
+		/* these have a row for each timer */
+		if (!strcmp(softirqs[i], "TIMER") || !strcmp(softirqs[i], "HRTIMER"))
+			continue;
+		snprintf(name, sizeof(name), "softirq %s", softirqs[i]);
+		blame_check(name, count_of(victim, (struct blame_wanted){
+			.kind = "softirq", .name = name }), truth->counters[SOFTIRQS + i], 3);
+	}
+	require(truth->loads[0].count == WRITES, "the serial port: %u bytes written",
+		truth->loads[0].count);
+	blame_check("interrupts of the serial port", count_of(victim, (struct blame_wanted){
+		.kind = "interrupt" }), truth->counters[SERIAL], 3);
+	blame_check("switches to RCU's thread", count_of(victim, (struct blame_wanted){
+		.kind = "task", .thread = rcu_thread() }), truth->counters[RCU_SWITCHES], 3);
+	if (truth->loads[TERMINAL].count)
+		blame_check("work flush_to_ldisc", count_of(victim, (struct blame_wanted){
+			.kind = "work", .function = "flush_to_ldisc", .masked = "no" }),
+			truth->loads[TERMINAL].count, 1);
+	else
+		note("no pseudo-terminals in this kernel: no work of a known function");
+}
+
+static void names_owners(const char *source)
+{
+	/* those of a kernel thread that the victim outranks, on PREEMPT_RT */
+	const char *victim;
+	bool soft = kernel_is_rt();
+	static const char * const cases[] = {
+		[GONE] = "exited", [EXECUTED] = "executed another program", [RENAMED] = "renamed",
+		[PID_NAMESPACE] = "in a PID namespace", [GROUP] = "in a cgroup namespace",
+	};
+
+	victim = blame_run(source, "owners");
+	for (unsigned int i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct blame_wanted wanted = {
+			.kind = "timer", .how = "timerfd", .masked = "yes",
+			.thread = truth->loads[i].pid,
+		};
+
+		if (i == GROUP)
+			wanted.unit = UNIT;
+		if (i == PASSED)
+			continue;
+		check(truth->loads[i].count == TIMERS, "%s: %u timers expired", cases[i],
+		      truth->loads[i].count);
+		blame_check(cases[i], count_of(victim, wanted), soft ? 0 : TIMERS, 0);
+	}
+	check(truth->loads[PASSED].count == TIMERS, "passed: %u read", truth->loads[PASSED].count);
+	blame_check("passed to another process", count_of(victim, (struct blame_wanted){
+		.kind = "timer", .how = "timerfd", .comm = "receiver" }), soft ? 0 : TIMERS, 0);
+}
+
+static void names_ipis(const char *source)
+{
+	const char *victim;
+
+	if (online_cpus() < 2)
+		skip("needs two CPUs");
+	victim = blame_run(source, "ipis");
+	require(truth->loads[0].count == BARRIERS, "%u barriers", truth->loads[0].count);
+	blame_check("function calls", count_of(victim, (struct blame_wanted){
+		.kind = "ipi", .name = "IPI: function call" }), truth->counters[FUNCTION_CALLS], 3);
+	blame_check("reschedules", count_of(victim, (struct blame_wanted){
+		.kind = "ipi", .name = "IPI: reschedule" }), truth->counters[RESCHEDULES], 3);
+	check(truth->counters[FUNCTION_CALLS] > BARRIERS / 50, "%llu function calls",
+	      truth->counters[FUNCTION_CALLS]);
+}
+
+static void bpf_names_kinds(void) { names_kinds("bpf"); }
+static void trace_names_kinds(void) { names_kinds("trace"); }
+static void bpf_names_owners(void) { names_owners("bpf"); }
+static void trace_names_owners(void) { names_owners("trace"); }
+static void bpf_names_ipis(void) { names_ipis("bpf"); }
+static void trace_names_ipis(void) { names_ipis("trace"); }
+
+int main(int argc, char **argv)
+{
+	static const struct test tests[] = {
+		TEST(bpf_names_kinds), TEST(trace_names_kinds), TEST(bpf_names_owners),
+		TEST(trace_names_owners), TEST(bpf_names_ipis), TEST(trace_names_ipis),
+	};
+
+	if (argc == 4 && !strcmp(argv[1], "--executed")) {
+		executed((unsigned int)atoi(argv[2]), argv[3]);
+		return 0;
+	}
+	return blame_main(argc, argv, scenarios, tests, ARRAY_SIZE(tests));
+}

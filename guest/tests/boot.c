@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Kernels booted with parameters that leave the shield without effect. To be
+ * run with timershield=0 (tests off_*), or with highres=off (tests lowres_*);
+ * each skips itself where the kernel was booted otherwise.
+ */
+#define _GNU_SOURCE
+#include "file.h"
+#include "lib/scene.h"
+#include "lib/shield.h"
+
+#include <string.h>
+
+static bool booted_with(const char *parameter)
+{
+	char text[2048];
+
+	return file_read("/proc/cmdline", text, sizeof(text)) > 0 && strstr(text, parameter);
+}
+
+static void require_boot(const char *parameter)
+{
+	if (!booted_with(parameter))
+		skip("the kernel was not booted with %s", parameter);
+	require(shield_present(), "no " SHIELD_SWITCH);
+}
+
+#define TIMERS 10
+
+static struct scene *play(void)
+{
+	struct scene *scene = scene_new(TIMERS);
+
+	for (unsigned int i = 0; i < TIMERS; i++)
+		scene->owner[i].offset = 1 * MSEC + i * 300 * USEC;
+	scene_run(scene);
+	check_served(scene);
+	return scene;
+}
+
+/* Fails on stock: no switch. Fails if the parameter is not looked at. */
+static void off_from_boot_masks_nothing(void)
+{
+	struct scene *scene;
+
+	require_boot("timershield=0");
+	check(shield_get() == 0, "the switch reads %d", shield_get());
+	scene = play();
+	check(scene->window.foreign == TIMERS && scene->window.expired == TIMERS,
+	      "%u interruptions, %u served, expected %u of each", scene->window.foreign,
+	      scene->window.expired, TIMERS);
+}
+
+static void off_from_boot_can_be_switched_on(void)
+{
+	require_boot("timershield=0");
+	shield_set(true);
+	check_undisturbed(&play()->window, "switched on after boot");
+	shield_set(false);
+	check(play()->window.foreign == TIMERS, "switched off again, but timers are masked");
+}
+
+/*
+ * Timers are served by the tick alone, whatever runs: nothing is masked, so
+ * that nothing waits for a release that no interrupt would come for.
+ */
+static void lowres_masks_nothing(void)
+{
+	struct scene *scene;
+
+	require_boot("highres=off");
+	scene = scene_new(TIMERS);
+	scene->length = 20 * MSEC;
+	for (unsigned int i = 0; i < TIMERS; i++)
+		scene->owner[i].offset = 1 * MSEC + i * 300 * USEC;
+	for (int on = 0; on < 2; on++) {
+		shield_set(on);
+		scene_run(scene);
+		check_served(scene);
+		check(scene->window.expired == TIMERS,
+		      "shield %s: %u timers were served by the tick, expected %u",
+		      on ? "on" : "off", scene->window.expired, TIMERS);
+	}
+}
+
+static void lowres_loses_nothing_with_any_api(void)
+{
+	struct scene *scene;
+
+	require_boot("highres=off");
+	scene = scene_new(api_count);
+	scene->length = 20 * MSEC;
+	for (unsigned int i = 0; i < api_count; i++) {
+		scene->owner[i].api = &apis[i];
+		scene->owner[i].policy = i % 2 ? FIFO(1 + i) : OTHER;
+		scene->owner[i].offset = 1 * MSEC + i * 200 * USEC;
+	}
+	scene_run(scene);
+	check_served(scene);
+	for (unsigned int i = 0; i < api_count; i++)
+		check(scene->owner[i].woke <= scene->released + 50 * MSEC * slowness(),
+		      "%s: woken %llu ns after the release", apis[i].name,
+		      scene->owner[i].woke - scene->released);
+}
+
+/* The switch does not matter, but can be thrown all the same. */
+static void lowres_switch_is_harmless(void)
+{
+	struct scene *scene;
+
+	require_boot("highres=off");
+	scene = scene_new(TIMERS);
+	for (int i = 0; i < 6; i++) {
+		shield_set(i % 2);
+		scene_run(scene);
+		check_served(scene);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct test tests[] = {
+		TEST(off_from_boot_masks_nothing),
+		TEST(off_from_boot_can_be_switched_on),
+		TEST(lowres_masks_nothing),
+		TEST(lowres_loses_nothing_with_any_api),
+		TEST(lowres_switch_is_harmless),
+	};
+
+	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), TESTS_KEEP_SWITCH);
+}

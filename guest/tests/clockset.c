@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * clock_settime() while CLOCK_REALTIME timers are masked: none is lost, none
+ * fires early by its own clock, and monotonic timers do not notice.
+ *
+ * The tests of masking fail on stock by the interruption. With the defect
+ * "after the clock was set, the first timer is the leftmost one" put in,
+ * setting the clock interrupts the running task.
+ */
+#define _GNU_SOURCE
+#include "lib/scene.h"
+#include "lib/shield.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define HOUR (3600 * SEC)
+
+#ifndef TFD_TIMER_CANCEL_ON_SET
+#define TFD_TIMER_CANCEL_ON_SET 2
+#endif
+
+static void move_clock(s64 by)
+{
+	struct timespec time = to_timespec(clock_now(CLOCK_REALTIME) + by);
+
+	require(!clock_settime(CLOCK_REALTIME, &time), "clock_settime: %s", strerror(errno));
+}
+
+/* A task that sleeps until a given CLOCK_REALTIME. */
+struct sleeper {
+	u64 expiry;
+	u64 woke;		/* CLOCK_MONOTONIC */
+	u64 woke_realtime;
+};
+
+static void sleep_on_realtime(void *argument)
+{
+	struct sleeper *sleeper = argument;
+	struct timespec time = to_timespec(sleeper->expiry);
+
+	while (clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &time, NULL) == EINTR)
+		;
+	sleeper->woke_realtime = clock_now(CLOCK_REALTIME);
+	sleeper->woke = now();
+}
+
+static struct sleeper *start_sleeper(struct policy policy, u64 delay)
+{
+	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
+	pid_t pid;
+
+	sleeper->expiry = clock_now(CLOCK_REALTIME) + delay;
+	pid = spawn(policy, test_cpu, sleep_on_realtime, sleeper);
+	await_sleep(pid);
+	return sleeper;
+}
+
+/* How long after the clock reached its expiry, and we gave way, it runs. */
+static u64 lateness_after_setting(bool *masked)
+{
+	struct sleeper *sleeper;
+	struct window window;
+	u64 gave_way;
+
+	pin(test_cpu);
+	become(FIFO(90));
+	window_prepare();
+	sleeper = start_sleeper(FIFO(10), HOUR);
+	window_open(&window);
+	move_clock(HOUR + 1 * SEC);
+	/* On stock the CPU that sets the clock looks at its timers with the next tick. */
+	spin_until(now() + 10 * MSEC);
+	window_close(&window);
+	gave_way = now();
+	sleep_for(50 * MSEC);
+	move_clock(-(s64)(HOUR + 1 * SEC));
+	window_read(&window);
+	*masked = !window.foreign && !window.expired;
+	require(sleeper->woke, "the sleeper was lost");
+	check(sleeper->woke_realtime >= sleeper->expiry, "woken early by its clock");
+	return sleeper->woke > gave_way ? sleeper->woke - gave_way : 0;
+}
+
+/* The clock is set past the expiry of a timer below the running task. */
+static void set_forward_past_a_masked_timer(void)
+{
+	u64 bound = release_bound(api_find("clock_nanosleep_realtime"), FIFO(10));
+	bool masked;
+	u64 late;
+
+	shield_set(false);
+	lateness_after_setting(&masked);
+	require(!masked, "no interruption with the shield off");
+	shield_set(true);
+	late = lateness_after_setting(&masked);
+	check(masked, "setting the clock let a timer below the running task interrupt it");
+	check(late <= bound, "served %llu ns after the release, allowed %llu", late, bound);
+}
+
+/* The timer had expired, masked; then the clock is set back, and forward again. */
+static void set_back_before_a_masked_timer(void)
+{
+	struct sleeper *sleeper;
+	struct window window;
+
+	pin(test_cpu);
+	become(FIFO(90));
+	window_prepare();
+	sleeper = start_sleeper(FIFO(10), 3 * MSEC);
+	window_spin(&window, now() + 5 * MSEC);
+	move_clock(-10 * (s64)SEC);
+	sleep_for(20 * MSEC);
+	check(!sleeper->woke || sleeper->woke_realtime >= sleeper->expiry ||
+	      sleeper->woke > window.end, "woken early");
+	move_clock(10 * SEC);
+	sleep_for(20 * MSEC);
+	window_read(&window);
+	check_undisturbed(&window, "CLOCK_REALTIME sleeper");
+	check(sleeper->woke, "the sleeper was lost");
+}
+
+/* It had not expired; the clock is set back: it must not fire at its old time. */
+static void set_back_before_a_pending_timer(void)
+{
+	struct sleeper *sleeper;
+
+	pin(test_cpu);
+	become(FIFO(90));
+	sleeper = start_sleeper(FIFO(10), 5 * MSEC);
+	move_clock(-10 * (s64)SEC);
+	spin_until(now() + 8 * MSEC);
+	sleep_for(20 * MSEC);
+	check(!sleeper->woke, "fired 10 s early by its clock");
+	move_clock(10 * SEC);
+	sleep_for(20 * MSEC);
+	check(sleeper->woke && sleeper->woke_realtime >= sleeper->expiry, "lost, or early");
+}
+
+static void move_clock_about(void *argument)
+{
+	u64 end = now() + 80 * MSEC;
+
+	for (int i = 0; now() < end; i++) {
+		move_clock((i % 2 ? -1 : 1) * (s64)HOUR);
+		sleep_for(300 * USEC);
+	}
+}
+
+/* Worst lateness of monotonic timers of 30 levels while the clock jumps about, ns. */
+static u64 monotonic_lateness(void)
+{
+	struct scene *scene = scene_new(30);
+	u64 worst = 0;
+
+	scene->has_runner = false;
+	scene->length = 20 * MSEC;
+	for (unsigned int i = 0; i < scene->owners; i++) {
+		scene->owner[i].policy = FIFO(10 + i);
+		scene->owner[i].api = api_find(i % 2 ? "clock_nanosleep" : "futex_bitset");
+		scene->owner[i].offset = 1 * MSEC + i * 500 * USEC;
+	}
+	spawn(FIFO(5), test_cpu, move_clock_about, NULL);
+	scene_run(scene);
+	wait(NULL);
+	check_served(scene);
+	for (unsigned int i = 0; i < scene->owners; i++) {
+		const struct owner *owner = &scene->owner[i];
+
+		if (owner->woke && owner->woke - owner->due > worst)
+			worst = owner->woke - owner->due;
+	}
+	return worst;
+}
+
+/* Passes on stock. Setting the clock takes its time, with the shield and without. */
+static void monotonic_timers_do_not_notice(void)
+{
+	u64 bound = release_bound(api_find("clock_nanosleep"), FIFO(10));
+	u64 off, on;
+
+	shield_set(false);
+	off = monotonic_lateness();
+	shield_set(true);
+	on = monotonic_lateness();
+	check(on <= off + bound, "%llu ns late at worst, %llu with the shield off", on, off);
+}
+
+/* A timerfd with TFD_TIMER_CANCEL_ON_SET: its read returns, masked or not. */
+static void cancel_on_set_reaches_a_masked_timerfd(void)
+{
+	struct itimerspec setting = { 0 };
+	u64 count;
+	int fd;
+
+	pin(test_cpu);
+	fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+	setting.it_value = to_timespec(clock_now(CLOCK_REALTIME) + 3 * MSEC);
+	require(!timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &setting,
+				 NULL), "timerfd_settime: %s", strerror(errno));
+	become(FIFO(90));
+	spin_until(now() + 5 * MSEC);
+	move_clock(SEC);
+	check(read(fd, &count, sizeof(count)) < 0 && errno == ECANCELED,
+	      "read: %s, expected ECANCELED", strerror(errno));
+	move_clock(-(s64)SEC);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct test tests[] = {
+		TEST(set_forward_past_a_masked_timer),
+		TEST(set_back_before_a_masked_timer),
+		TEST(set_back_before_a_pending_timer),
+		TEST(monotonic_timers_do_not_notice),
+		TEST(cancel_on_set_reaches_a_masked_timerfd),
+	};
+
+	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What the module costs where it masks nothing: loaded, switched off, and unloaded, in one boot.
+ * Under instruction-counted time a nanosecond is an instruction.
+ */
+#define _GNU_SOURCE
+#include "lib/shield.h"
+#include "lib/task.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ROUNDS 501
+#define SOON (20 * USEC)
+#define LATER (3600 * SEC)
+
+enum state { UNLOADED, LOADED_OFF, ON, STATES };
+
+/* What ON may cost more than UNLOADED, and LOADED_OFF anyway. */
+#define MUCH 3000
+#define LITTLE 20
+
+static int timer;
+
+static int by_size(const void *a, const void *b)
+{
+	u64 first = *(const u64 *)a, second = *(const u64 *)b;
+
+	return first < second ? -1 : first > second;
+}
+
+static u64 median(u64 (*measure)(void))
+{
+	static u64 samples[ROUNDS];
+
+	for (int i = 0; i < ROUNDS; i++)
+		samples[i] = measure();
+	qsort(samples, ROUNDS, sizeof(*samples), by_size);
+	return samples[ROUNDS / 2];
+}
+
+static u64 set_timer(u64 delay)
+{
+	struct itimerspec setting = { .it_value = to_timespec(delay) };
+	u64 start = now();
+
+	require(!timerfd_settime(timer, 0, &setting, NULL), "timerfd: %s", strerror(errno));
+	return now() - start;
+}
+
+static u64 arm(void)
+{
+	u64 took = set_timer(LATER);
+
+	set_timer(0);
+	return took;
+}
+
+static u64 cancel(void)
+{
+	set_timer(LATER);
+	return set_timer(0);
+}
+
+/* The interrupt, as the task notices it: two looks at the clock are never further apart. */
+static u64 expire(void)
+{
+	u64 last, longest = 0, end;
+
+	set_timer(SOON);
+	last = now();
+	for (end = last + 2 * SOON; last < end;) {
+		u64 time = now();
+
+		if (time - last > longest)
+			longest = time - last;
+		last = time;
+	}
+	return longest;
+}
+
+/* To a task and back by pipes. */
+static int there[2], back[2];
+
+static void answer(void *argument)
+{
+	char byte;
+
+	while (read(there[0], &byte, 1) == 1 && write(back[1], &byte, 1) == 1)
+		;
+}
+
+static u64 turn(void)
+{
+	u64 start = now();
+	char byte = 0;
+
+	require(write(there[1], &byte, 1) == 1 && read(back[0], &byte, 1) == 1, "pipe: %s",
+		strerror(errno));
+	return now() - start;
+}
+
+static void sleep_long(void *argument)
+{
+	sleep_for(LATER);
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static u64 turns(struct policy other, bool beside_a_timer)
+{
+	pid_t sleeper = beside_a_timer ? spawn(FIFO(5), 0, sleep_long, NULL) : 0;
+	pid_t pid = spawn(other, 0, answer, NULL);
+	u64 took;
+
+	if (sleeper)
+		await_sleep(sleeper);
+	took = median(turn);
+	end(pid);
+	if (sleeper)
+		end(sleeper);
+	return took;
+}
+
+static u64 same_level(void)
+{
+	return turns(FIFO(10), true);
+}
+
+static u64 other_level(void)
+{
+	return turns(FIFO(20), false);
+}
+
+static u64 other_level_beside_a_timer(void)
+{
+	return turns(FIFO(20), true);
+}
+
+static u64 measure_arm(void)
+{
+	return median(arm);
+}
+
+static u64 measure_cancel(void)
+{
+	return median(cancel);
+}
+
+static u64 measure_expire(void)
+{
+	return median(expire);
+}
+
+static const struct {
+	const char *name;
+	u64 (*measure)(void);
+} costs[] = {
+	{ "arm", measure_arm },
+	{ "cancel", measure_cancel },
+	{ "expire", measure_expire },
+	{ "two switches within a level", same_level },
+	{ "two switches between levels", other_level },
+	{ "the same with a timer pending", other_level_beside_a_timer },
+};
+
+static void set_state(enum state state)
+{
+	shield_load(state != UNLOADED);
+	shield_set(state == ON);
+}
+
+static void of_arming_expiring_and_switching(void)
+{
+	u64 took[ARRAY_SIZE(costs)][STATES];
+
+	timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	require(timer >= 0 && !pipe(there) && !pipe(back), "%s", strerror(errno));
+	pin(0);
+	become(FIFO(10));
+	for (enum state state = 0; state < STATES; state++) {
+		set_state(state);
+		for (size_t i = 0; i < ARRAY_SIZE(costs); i++)
+			took[i][state] = costs[i].measure();
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(costs); i++) {
+		const u64 *t = took[i];
+
+		note("%s: unloaded %llu, off %llu, on %llu", costs[i].name,
+		     (unsigned long long)t[UNLOADED], (unsigned long long)t[LOADED_OFF],
+		     (unsigned long long)t[ON]);
+		check(t[LOADED_OFF] <= t[UNLOADED] + LITTLE, "%s costs more though off",
+		      costs[i].name);
+		check(t[ON] <= t[UNLOADED] + MUCH, "%s costs too much", costs[i].name);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct test tests[] = {
+		TEST(of_arming_expiring_and_switching),
+	};
+
+	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), TESTS_KEEP_SWITCH);
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Rule R3, critical by default: what the kernel arms for itself is never
+ * masked, whatever runs. Each test plays a scene with the shield off and on and
+ * wants the same to happen.
+ *
+ * They pass on stock. With the kernel's own timers at the level of ordinary tasks
+ * the tick stops under the FIFO-99 spinner of the first test, and the guest hangs.
+ */
+#define _GNU_SOURCE
+#include "file.h"
+#include "lib/scene.h"
+#include "lib/shield.h"
+#include "lib/trace.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define GROUP "/sys/fs/cgroup/timershield-test"
+
+/* The tick, under a FIFO-99 spinner. */
+static void tick(void)
+{
+	unsigned int ticks[2];
+
+	for (int on = 0; on < 2; on++) {
+		struct scene *scene = scene_new(0);
+
+		shield_set(on);
+		scene->runner = FIFO(99);
+		scene->length = 100 * MSEC;
+		scene_run(scene);
+		ticks[on] = scene->window.ticks;
+	}
+	require(ticks[0] >= 9, "%u ticks in 100 ms with the shield off", ticks[0]);
+	check(ticks[1] + 1 >= ticks[0] && ticks[1] <= ticks[0] + 1,
+	      "%u ticks in 100 ms, %u with the shield off", ticks[1], ticks[0]);
+}
+
+/* How long HOG ran while RUNNER spun for LENGTH, ns. */
+static u64 progress(struct policy runner, struct policy hog, u64 length)
+{
+	struct scene *scene = scene_new(0);
+
+	scene->runner = runner;
+	scene->has_hog = true;
+	scene->hog = hog;
+	scene->length = length;
+	scene_run(scene);
+	return scene->hog_ran_at_release;
+}
+
+static void check_progress(struct policy runner, struct policy hog, u64 length,
+			   u64 least, const char *name)
+{
+	u64 off, on;
+
+	shield_set(false);
+	off = progress(runner, hog, length);
+	require(off >= least, "%s ran %llu ns with the shield off, expected %llu", name, off,
+		least);
+	shield_set(true);
+	on = progress(runner, hog, length);
+	/* A refill more or less: if it were masked, the group would get next to nothing. */
+	check(on >= off - off / 5 && on <= off + off / 5,
+	      "%s ran %llu ns, %llu ns with the shield off", name, on, off);
+}
+
+/* A FIFO-99 spinner may not starve ordinary tasks: their server's timer. */
+static void ordinary_tasks_are_not_starved(void)
+{
+	check_progress(FIFO(99), OTHER, 2200 * MSEC, 40 * MSEC, "SCHED_OTHER under FIFO 99");
+}
+
+/* A throttled SCHED_DEADLINE task gets its next budget in time. */
+static void deadline_budget_is_replenished(void)
+{
+	check_progress(FIFO(99), DEADLINE(8 * MSEC, 40 * MSEC), 400 * MSEC, 60 * MSEC,
+		       "SCHED_DEADLINE 8/40 ms under FIFO 99");
+}
+
+static void join_group(void)
+{
+	int ret = file_write(GROUP "/cgroup.procs", "0");
+
+	require(!ret, GROUP "/cgroup.procs: %s", strerror(-ret));
+}
+
+static void spin_in_group(void *argument)
+{
+	u64 *ran = argument;
+	u64 last = now();
+
+	join_group();
+	for (;;) {
+		u64 time = now();
+
+		if (time - last <= GAP)
+			__atomic_fetch_add(ran, time - last, __ATOMIC_RELAXED);
+		last = time;
+	}
+}
+
+/* How long a task ran whose group may run 5 ms out of 50, next to a spinner. */
+static u64 group_progress(void)
+{
+	u64 *ran = shared_memory(sizeof(*ran));
+	pid_t pid = spawn(OTHER, test_cpu, spin_in_group, ran);
+
+	pin(test_cpu);
+	spin_until(now() + 1000 * MSEC);
+	end_process(pid);
+	return *ran;
+}
+
+static void group_bandwidth_is_refilled(void)
+{
+	u64 off, on;
+
+	if (access("/sys/fs/cgroup/cgroup.controllers", F_OK))
+		skip("no cgroup2 at /sys/fs/cgroup");
+	file_write("/sys/fs/cgroup/cgroup.subtree_control", "+cpu");
+	if (mkdir(GROUP, 0700) && errno != EEXIST)
+		fail(GROUP ": %s", strerror(errno));
+	if (file_write(GROUP "/cpu.max", "5000 50000")) {
+		rmdir(GROUP);
+		skip("the kernel has no CONFIG_CFS_BANDWIDTH");
+	}
+	shield_set(false);
+	off = group_progress();
+	shield_set(true);
+	on = group_progress();
+	rmdir(GROUP);
+	require(off > 50 * MSEC && off < 150 * MSEC,
+		"the group ran %llu ns of 100 ms with the shield off", off);
+	/* A refill more or less: if it were masked, the group would get next to nothing. */
+	check(on >= off - off / 5 && on <= off + off / 5,
+	      "the group ran %llu ns, %llu with the shield off", on, off);
+}
+
+/* With HRTICK_DL the scheduler ends a budget by a timer of its own, not by the tick. */
+static void hrtick_ends_a_budget(void)
+{
+	static const char features[] = "/sys/kernel/debug/sched/features";
+
+	if (file_write(features, "HRTICK_DL"))
+		skip("no %s: the kernel has no CONFIG_SCHED_DEBUG", features);
+	check_progress(FIFO(99), DEADLINE(1 * MSEC, 20 * MSEC), 400 * MSEC, 15 * MSEC,
+		       "SCHED_DEADLINE 1/20 ms under FIFO 99");
+	file_write(features, "NO_HRTICK_DL");
+}
+
+/* While a masked timer stands before the tick's, the tick is not late. */
+static void tick_behind_masked_timers(void)
+{
+	struct scene *scene = scene_new(20);
+
+	scene->runner = FIFO(99);
+	scene->length = 40 * MSEC;
+	for (unsigned int i = 0; i < scene->owners; i++) {
+		scene->owner[i].policy = FIFO(1 + i);
+		scene->owner[i].offset = 1 * MSEC + i * 1700 * USEC;
+	}
+	scene_run(scene);
+	check_served(scene);
+	check(scene->window.ticks >= 9, "%u ticks in 40 ms", scene->window.ticks);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct test tests[] = {
+		TEST(tick),
+		TEST(tick_behind_masked_timers),
+		TEST(ordinary_tasks_are_not_starved),
+		TEST(deadline_budget_is_replenished),
+		TEST(group_bandwidth_is_refilled),
+		TEST(hrtick_ends_a_budget),
+	};
+
+	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Rule R11, bounded hold: no timer is held for longer than the masking task runs, or than a
+ * tick; a sleeper whose priority rises, and a timerfd that a higher task waits for, are not
+ * held at all. FIFO 50 spins on CPU 0 for 600 ms; others can run on CPU 1.
+ */
+#define _GNU_SOURCE
+#include "lib/cpushield.h"
+#include "lib/shield.h"
+#include "lib/task.h"
+#include "lib/timers.h"
+
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define TICK (4 * MSEC)
+#define PROMPT (200 * USEC)
+#define SLEEP (100 * MSEC)
+#define HOG (600 * MSEC)
+
+struct sleeper {
+	bool other_cpu;		/* where it may run once it has armed its timer on CPU 0 */
+	int timerfd;		/* it reads that instead of sleeping */
+	u64 due, woke;
+};
+
+static void spin(void *unused)
+{
+	spin_until(now() + HOG);
+}
+
+/* Armed here, waited for on either CPU. */
+static void nap(void *argument)
+{
+	struct sleeper *sleeper = argument;
+	u64 expirations;
+
+	if (sleeper->other_cpu)
+		set_affinity(0, CPU(0) | CPU(1));
+	if (sleeper->timerfd) {
+		require(read(sleeper->timerfd, &expirations, sizeof(expirations)) > 0,
+			"read: %m");
+	} else {
+		sleeper->due = now() + SLEEP;
+		sleep_until(sleeper->due);
+	}
+	sleeper->woke = now();
+}
+
+static void check_late(const struct sleeper *sleeper, u64 bound)
+{
+	u64 late = sleeper->woke - sleeper->due;
+
+	note("%llu ns late", late);
+	check(sleeper->woke >= sleeper->due, "woke too early");
+	check(late <= bound * slowness(), "woke %llu ns late, at most %llu were expected", late,
+	      bound * slowness());
+}
+
+static void two_cpus(void)
+{
+	if (online_cpus() < 2)
+		skip("needs two CPUs");
+	pin(1);
+	become(FIFO(99));
+}
+
+/* Its timer is on the hogged CPU, it could run on the other one. */
+static void a_sleeper_that_could_run_elsewhere(void)
+{
+	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
+
+	two_cpus();
+	sleeper->other_cpu = true;
+	await_sleep(spawn(OTHER, 0, nap, sleeper));
+	spawn(FIFO(50), 0, spin, NULL);
+	sleep_for(HOG);
+	/* The first tick that finds it held for a tick; then the other CPU has to pull it. */
+	check_late(sleeper, 4 * TICK + 2 * MSEC);
+}
+
+static void a_sleeper_that_is_raised(void)
+{
+	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
+	pid_t pid;
+
+	two_cpus();
+	pid = spawn(OTHER, 0, nap, sleeper);
+	await_sleep(pid);
+	spawn(FIFO(50), 0, spin, NULL);
+	sleep_for(20 * MSEC);
+	require(!set_policy(pid, FIFO(90)), "sched_setscheduler: %m");
+	sleep_for(HOG);
+	check_late(sleeper, PROMPT);
+}
+
+/* Its timer has expired and is held when that happens. */
+static void a_held_sleeper_that_is_raised(void)
+{
+	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
+	u64 raised;
+	pid_t pid;
+
+	two_cpus();
+	pid = spawn(OTHER, 0, nap, sleeper);
+	await_sleep(pid);
+	spawn(FIFO(50), 0, spin, NULL);
+	sleep_until(sleeper->due + 100 * USEC);
+	if (sleeper->woke)
+		skip("it is not held");
+	raised = now();
+	require(!set_policy(pid, FIFO(90)), "sched_setscheduler: %m");
+	sleep_for(HOG);
+	sleeper->due = raised;
+	check_late(sleeper, PROMPT);
+}
+
+/* An ordinary task arms it, FIFO 90 reads it. */
+static void a_timerfd_of_another_task(void)
+{
+	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
+
+	two_cpus();
+	become(OTHER);
+	pin(0);
+	sleeper->timerfd = timerfd_create(CLOCK_MONOTONIC, 0);
+	sleeper->due = now() + SLEEP;
+	timerfd_arm(sleeper->timerfd, sleeper->due, 0);
+	two_cpus();
+	await_sleep(spawn(FIFO(90), 0, nap, sleeper));
+	spawn(FIFO(50), 0, spin, NULL);
+	sleep_for(HOG);
+	check_late(sleeper, PROMPT);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct test tests[] = {
+		TEST(a_sleeper_that_could_run_elsewhere),
+		TEST(a_sleeper_that_is_raised),
+		TEST(a_held_sleeper_that_is_raised),
+		TEST(a_timerfd_of_another_task),
+	};
+
+	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Rule R8: ordinary tasks share a level whatever their policy and nice value, every
+ * FIFO and RR priority has its own, SCHED_DEADLINE is above these, and the idle task
+ * outranks nobody.
+ *
+ * The tests of masking fail on stock by the interruption that they see. Those of
+ * what must not be masked pass on stock; they fail with the first
+ * implementation's defects put in: a level for every nice value, and an idle
+ * CPU's threshold at that of a SCHED_OTHER task.
+ */
+#define _GNU_SOURCE
+#include "lib/scene.h"
+#include "lib/shield.h"
+
+#include <stdio.h>
+
+/* More than an exact clock can differ by, less than a wait for the next tick. */
+#define TOLERANCE (10 * USEC)
+
+static struct scene *play(struct policy owner, struct policy runner)
+{
+	struct scene *scene = scene_new(1);
+
+	scene->owner[0].policy = owner;
+	scene->runner = runner;
+	scene_run(scene);
+	check_served(scene);
+	return scene;
+}
+
+static void check_masks(struct policy owner, struct policy runner, const char *name)
+{
+	shield_set(false);
+	require_disturbed(&play(owner, runner)->window, name);
+	shield_set(true);
+	check_undisturbed(&play(owner, runner)->window, name);
+}
+
+static void check_does_not_mask(struct policy owner, struct policy runner, const char *name)
+{
+	struct scene *scene = play(owner, runner);
+
+	check(scene->window.foreign >= 1, "%s: the timer was masked", name);
+}
+
+static void nice_values_do_not_mask_each_other(void)
+{
+	check_does_not_mask(NICE(19), NICE(-20), "nice 19 under nice -20");
+	check_does_not_mask(NICE(1), NICE(0), "nice 1 under nice 0");
+	check_does_not_mask(BATCH(19), NICE(-20), "SCHED_BATCH under SCHED_OTHER");
+	check_does_not_mask(NICE(19), BATCH(-20), "SCHED_OTHER under SCHED_BATCH");
+	check_does_not_mask(NICE(-20), NICE(19), "nice -20 under nice 19");
+}
+
+static void sched_idle_shares_the_level(void)
+{
+	check_does_not_mask(IDLE, OTHER, "SCHED_IDLE under SCHED_OTHER");
+	check_does_not_mask(IDLE, NICE(-20), "SCHED_IDLE under nice -20");
+	check_does_not_mask(IDLE, BATCH(0), "SCHED_IDLE under SCHED_BATCH");
+	check_does_not_mask(IDLE, IDLE, "SCHED_IDLE under SCHED_IDLE");
+	check_does_not_mask(OTHER, IDLE, "SCHED_OTHER under SCHED_IDLE");
+}
+
+static void ordinary_tasks_are_below_fifo_1(void)
+{
+	check_masks(NICE(-20), FIFO(1), "nice -20 under FIFO 1");
+	check_masks(IDLE, RR(1), "SCHED_IDLE under RR 1");
+}
+
+static void every_priority_has_its_own_level(void)
+{
+	static const int priorities[] = { 1, 2, 31, 32, 49, 63, 64, 98 };
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(priorities); i++) {
+		int p = priorities[i];
+		char name[64];
+
+		snprintf(name, sizeof(name), "FIFO %d under FIFO %d", p, p + 1);
+		check_masks(FIFO(p), FIFO(p + 1), name);
+		snprintf(name, sizeof(name), "RR %d under FIFO %d", p, p + 1);
+		check_masks(RR(p), FIFO(p + 1), name);
+		snprintf(name, sizeof(name), "FIFO %d under RR %d", p, p + 1);
+		check_masks(FIFO(p), RR(p + 1), name);
+		snprintf(name, sizeof(name), "RR %d under FIFO %d", p, p);
+		check_does_not_mask(RR(p), FIFO(p), name);
+	}
+}
+
+static void deadline_is_above_fifo_99(void)
+{
+	struct policy deadline = DEADLINE(30 * MSEC, 40 * MSEC);
+
+	check_masks(FIFO(99), deadline, "FIFO 99 under SCHED_DEADLINE");
+	check_masks(OTHER, deadline, "SCHED_OTHER under SCHED_DEADLINE");
+	check_does_not_mask(deadline, FIFO(99), "SCHED_DEADLINE under FIFO 99");
+}
+
+static u64 lateness_on_idle_cpu(struct policy policy)
+{
+	struct scene *scene = scene_new(1);
+
+	scene->has_runner = false;
+	scene->owner[0].policy = policy;
+	scene_run(scene);
+	check_served(scene);
+	return scene->owner[0].woke - scene->owner[0].due;
+}
+
+static void idle_masks_nothing(void)
+{
+	static const struct {
+		const char *name;
+		struct policy policy;
+	} owners[] = {
+		{ "SCHED_IDLE", { .policy = SCHED_IDLE } },
+		{ "nice 19", { .policy = SCHED_OTHER, .nice = 19 } },
+		{ "nice 0", { .policy = SCHED_OTHER } },
+		{ "SCHED_BATCH", { .policy = SCHED_BATCH } },
+		{ "FIFO 1", { .policy = SCHED_FIFO, .priority = 1 } },
+		{ "FIFO 99", { .policy = SCHED_FIFO, .priority = 99 } },
+		{ "RR 1", { .policy = SCHED_RR, .priority = 1 } },
+	};
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(owners); i++) {
+		u64 off, on;
+
+		shield_set(false);
+		lateness_on_idle_cpu(owners[i].policy);
+		off = lateness_on_idle_cpu(owners[i].policy);
+		shield_set(true);
+		on = lateness_on_idle_cpu(owners[i].policy);
+		check(on <= off + TOLERANCE, "%s on an idle CPU: %llu ns late, off %llu",
+		      owners[i].name, on, off);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct test tests[] = {
+		TEST(nice_values_do_not_mask_each_other),
+		TEST(sched_idle_shares_the_level),
+		TEST(ordinary_tasks_are_below_fifo_1),
+		TEST(every_priority_has_its_own_level),
+		TEST(deadline_is_above_fifo_99),
+		TEST(idle_masks_nothing),
+	};
+
+	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * "timershield blame" against what a victim and its culprits count themselves. A scenario
+ * is what blame runs as its command: loads that arm timers, and a victim that reads the
+ * clock and adds up the gaps.
+ */
+#ifndef TESTS_BLAME_H
+#define TESTS_BLAME_H
+
+#include "tap.h"
+#include "task.h"
+
+#include <stdatomic.h>
+
+#define BLAME_LOADS 32
+#define BLAME_COUNTERS 24
+#define BLAME_SPIN (1000 * MSEC)
+
+/* What the scenario knows; a file that its processes share, and the test reads. */
+struct blame_truth {
+	pid_t victim;
+	atomic_uint ready, done;
+	u64 first, gap_total;
+	unsigned int gaps;
+	struct {
+		pid_t pid;
+		char name[16];
+		atomic_uint count;
+	} loads[BLAME_LOADS];
+	u64 counters[BLAME_COUNTERS];	/* the kernel's own, during the victim's loop */
+};
+
+extern struct blame_truth *truth;
+
+struct blame_load {
+	const char *name;
+	void (*run)(unsigned int load);
+	unsigned int ready;		/* so many of its threads call blame_ready() */
+};
+
+struct blame_scenario {
+	const char *name;
+	struct policy victim;
+	struct blame_load loads[BLAME_LOADS];	/* until one without a name */
+	void (*count)(u64 *counters);	/* called by the victim before and after its loop */
+	unsigned int linger;		/* the loads live for so many ms longer than the victim */
+};
+
+/* main() of such a test. */
+int blame_main(int argc, char **argv, const struct blame_scenario *scenarios,
+	       const struct test *tests, size_t count);
+
+/* When the Ith of COUNT timers expires: spread over nine tenths of the victim's loop. */
+u64 blame_expiry(unsigned int i, unsigned int count);
+
+void blame_ready(void);
+void blame_await_end(void);
+
+/* For a program that a load executes: sets truth. */
+void blame_map(void);
+
+/* A fresh truth, for what has to begin before blame; blame_run() makes one otherwise. */
+void blame_prepare(void);
+
+/* Runs blame with that source on a scenario; returns the victim's part of its JSON. */
+char *blame_run(const char *source, const char *scenario);
+
+/* Of which culprits; NULL, "" and 0: of whichever. */
+struct blame_wanted {
+	const char *kind, *name, *how, *function, *unit, *masked;
+	const char *comm;		/* of the process and of its threads */
+	pid_t thread;
+};
+
+/* The sum of a number over such culprits. */
+double blame_sum(const char *victim, struct blame_wanted wanted, const char *key);
+
+/* Whether blame counted what they counted themselves, within 1 %, or SLACK if that is more. */
+void blame_check(const char *what, double counted, double own, double slack);
+
+/* The number after "KEY": from TEXT on, or -1. */
+double blame_number(const char *text, const char *key);
+
+#endif

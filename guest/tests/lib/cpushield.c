@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE
+#include "cpushield.h"
+#include "file.h"
+#include "task.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define CPU_DIRECTORY "/sys/devices/system/cpu"
+
+static cpus_t read_list(const char *path)
+{
+	char text[256];
+	int n = file_read(path, text, sizeof(text));
+
+	require(n >= 0, "%s: %s", path, strerror(-n));
+	return cpus_parse(text);
+}
+
+cpus_t cpus_parse(const char *list)
+{
+	const char *at = list;
+	cpus_t cpus = 0;
+
+	while (*at && *at != '\n') {
+		char *end;
+		unsigned long first = strtoul(at, &end, 10), last = first;
+
+		require(end != at, "'%s' is not a CPU list", list);
+		if (*end == '-')
+			last = strtoul(end + 1, &end, 10);
+		require(last < 64 && first <= last, "'%s' is not a CPU list", list);
+		for (unsigned long cpu = first; cpu <= last; cpu++)
+			cpus |= CPU(cpu);
+		at = *end == ',' ? end + 1 : end;
+	}
+	require(*at == '\n' && !at[1], "'%s' does not end in one newline", list);
+	return cpus;
+}
+
+const char *cpus_text(cpus_t cpus)
+{
+	static char texts[8][200];
+	static unsigned int next;
+	char *text = texts[next++ % ARRAY_SIZE(texts)];
+	int n = 0;
+
+	text[0] = 0;
+	for (unsigned int cpu = 0; cpu < 64; cpu++)
+		if (cpus & CPU(cpu))
+			n += snprintf(text + n, sizeof(texts[0]) - n, "%s%u", n ? "," : "", cpu);
+	return text;
+}
+
+cpus_t cpus_online(void)
+{
+	return read_list(CPU_DIRECTORY "/online");
+}
+
+int try_affinity(pid_t pid, cpus_t cpus)
+{
+	return syscall(SYS_sched_setaffinity, pid, sizeof(cpus), &cpus) ? -errno : 0;
+}
+
+void set_affinity(pid_t pid, cpus_t cpus)
+{
+	int ret = try_affinity(pid, cpus);
+
+	require(!ret, "sched_setaffinity(%d, %s): %s", pid, cpus_text(cpus), strerror(-ret));
+}
+
+cpus_t affinity(pid_t pid)
+{
+	cpus_t cpus = 0;
+
+	require(syscall(SYS_sched_getaffinity, pid, sizeof(cpus), &cpus) > 0,
+		"sched_getaffinity(%d): %s", pid, strerror(errno));
+	return cpus;
+}
+
+void expect_affinity(pid_t pid, cpus_t cpus, const char *when)
+{
+	cpus_t is = affinity(pid);
+
+	check(is == cpus, "%s: may run on CPUs '%s', not on '%s'", when, cpus_text(is),
+	      cpus_text(cpus));
+}
+
+static pid_t start(void (*function)(void *), void *argument)
+{
+	pid_t pid = fork();
+
+	require(pid >= 0, "fork: %s", strerror(errno));
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		function(argument);
+		_exit(0);
+	}
+	return pid;
+}
+
+static void wait_for_ever(void *unused)
+{
+	for (;;)
+		pause();
+}
+
+pid_t start_waiter(void)
+{
+	return start(wait_for_ever, NULL);
+}
+
+static void spin(void *argument)
+{
+	u64 *seen = argument;
+
+	for (;;) {
+		__atomic_fetch_add(&seen[sched_getcpu()], 1, __ATOMIC_RELAXED);
+		let_other_cpus_run(now());
+	}
+}
+
+struct spinner start_spinner(void)
+{
+	struct spinner spinner = { .seen = shared_memory(64 * sizeof(u64)) };
+
+	spinner.pid = start(spin, spinner.seen);
+	return spinner;
+}
+
+cpus_t spinner_watch(const struct spinner *spinner, u64 duration)
+{
+	u64 before[64], limit = now() + 10 * SEC;
+	cpus_t cpus = 0;
+
+	for (int cpu = 0; cpu < 64; cpu++)
+		before[cpu] = __atomic_load_n(&spinner->seen[cpu], __ATOMIC_RELAXED);
+	do {
+		sleep_for(duration);
+		for (int cpu = 0; cpu < 64; cpu++)
+			/* Once may be where it looked before, and counts only now */
+			if (__atomic_load_n(&spinner->seen[cpu], __ATOMIC_RELAXED) >
+			    before[cpu] + 1)
+				cpus |= CPU(cpu);
+	} while (!cpus && now() < limit);
+	return cpus;
+}
+
+void become_unprivileged(void)
+{
+	require(!setresgid(1000, 1000, 1000) && !setresuid(1000, 1000, 1000), "setresuid: %s",
+		strerror(errno));
+}

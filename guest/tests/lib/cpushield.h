@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Isolated CPUs: affinities as bit masks, and tasks that tell where they run.
+ */
+#ifndef TESTS_CPUSHIELD_H
+#define TESTS_CPUSHIELD_H
+
+#include "tap.h"
+
+#include <sys/types.h>
+
+/* CPU N is bit N; a guest has far fewer than 64. */
+typedef u64 cpus_t;
+
+#define CPU(n) ((cpus_t)1 << (n))
+
+/* CPUs that are online. */
+cpus_t cpus_online(void);
+
+/* "0-2,5" and a newline as a mask; the test fails if it is something else. */
+cpus_t cpus_parse(const char *list);
+/* The mask as "0,2,5". */
+const char *cpus_text(cpus_t cpus);
+
+/* sched_setaffinity() and sched_getaffinity() of a task, 0: the caller. */
+int try_affinity(pid_t pid, cpus_t cpus);
+void set_affinity(pid_t pid, cpus_t cpus);
+cpus_t affinity(pid_t pid);
+
+/* The test fails unless the task has exactly this mask. */
+void expect_affinity(pid_t pid, cpus_t cpus, const char *when);
+
+/* A process or thread that waits for its end; it inherits the caller's mask. */
+pid_t start_waiter(void);
+
+/* One that never gives way, and counts for each CPU how often it saw itself there. */
+struct spinner {
+	pid_t pid;
+	u64 *seen;	/* 64 counters */
+};
+
+struct spinner start_spinner(void);
+/*
+ * The CPUs where it was seen within the next DURATION ns; or later, if that long its CPU
+ * had no turn of the machine that the guest is on.
+ */
+cpus_t spinner_watch(const struct spinner *spinner, u64 duration);
+
+/* Gives up every privilege; the files of root are no longer writable. */
+void become_unprivileged(void);
+
+#endif

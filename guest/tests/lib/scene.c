@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE
+#include "scene.h"
+#include "shield.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SETUP (6 * MSEC)		/* until start, and ... */
+#define SETUP_PER_OWNER (500 * USEC)	/* ... for each owner; in ticks without ... */
+#define SETUP_TICKS 4			/* ... high resolution */
+#define LOST SEC			/* after which a timer counts as lost */
+
+struct scene *scene_new(unsigned int owners)
+{
+	struct scene *scene = shared_memory(sizeof(*scene) + owners * sizeof(struct owner));
+
+	scene->main = FIFO(1);
+	scene->runner = FIFO(90);
+	scene->hog = OTHER;
+	scene->has_runner = true;
+	scene->length = 6 * MSEC;
+	scene->owners = owners;
+	for (unsigned int i = 0; i < owners; i++) {
+		scene->owner[i].policy = FIFO(10);
+		scene->owner[i].api = api_find("clock_nanosleep");
+		scene->owner[i].offset = 3 * MSEC;
+		scene->owner[i].scene = scene;
+	}
+	return scene;
+}
+
+static void is_done(struct scene *scene)
+{
+	if (__atomic_sub_fetch(&scene->waiting, 1, __ATOMIC_RELEASE) == 0)
+		wake_all(&scene->waiting);
+}
+
+static void own(void *argument)
+{
+	struct owner *owner = argument;
+	struct scene *scene = owner->scene;
+	u64 hog_ran;
+	u64 time;
+
+	owner->ret = owner->api->wait(owner->api, scene->start + owner->offset, &owner->due);
+	time = now();
+	hog_ran = __atomic_load_n(&scene->hog_ran, __ATOMIC_RELAXED);
+	owner->hog_ran = hog_ran;
+	owner->woke = time;
+	is_done(scene);
+}
+
+static void hog(void *argument)
+{
+	struct scene *scene = argument;
+	u64 end = scene->hog_length ? scene->start + scene->hog_length : UINT64_MAX;
+	u64 last = now();
+
+	while (last < end) {
+		u64 time = now();
+
+		if (time - last <= GAP)
+			__atomic_fetch_add(&scene->hog_ran, time - last, __ATOMIC_RELAXED);
+		last = time;
+		if (scene->hog_yields)
+			sched_yield();
+	}
+	pause();
+}
+
+static void run(void *argument)
+{
+	struct scene *scene = argument;
+
+	if (scene->run)
+		scene->run(scene);
+	else
+		window_spin(&scene->window, scene->start + scene->length);
+	is_done(scene);
+	scene->hog_ran_at_release = __atomic_load_n(&scene->hog_ran, __ATOMIC_RELAXED);
+	scene->released = now();
+	if (scene->release)
+		scene->release(scene);
+	else
+		pause();
+}
+
+/* How long it takes to start OWNERS processes and see them sleep. */
+static u64 setup_time(unsigned int owners)
+{
+	/* await_sleep() looks for longer on slow kernels, too. */
+	u64 time = (SETUP + owners * SETUP_PER_OWNER * slowness()) * slowness();
+	struct timespec tick;
+
+	clock_getres(CLOCK_MONOTONIC, &tick);
+	if (tick.tv_nsec > 1)
+		time += (owners + 4) * SETUP_TICKS * slowness() * (u64)tick.tv_nsec;
+	return time;
+}
+
+static void start_owners(struct scene *scene)
+{
+	scene->waiting = scene->owners + scene->has_runner;
+	scene->start = now() + setup_time(scene->owners);
+	for (unsigned int i = 0; i < scene->owners; i++) {
+		struct owner *owner = &scene->owner[i];
+
+		owner->woke = 0;
+		owner->pid = spawn(owner->policy, test_cpu, own, owner);
+	}
+	for (unsigned int i = 0; i < scene->owners; i++)
+		await_sleep(scene->owner[i].pid);
+	require(now() < scene->start, "the owners were %llu ns late", now() - scene->start);
+}
+
+static void await_end(struct scene *scene)
+{
+	u64 limit = scene->start + scene->length + LOST * slowness();
+	unsigned int left;
+
+	while ((left = __atomic_load_n(&scene->waiting, __ATOMIC_ACQUIRE)))
+		if (!wait_while(&scene->waiting, left, limit))
+			break;
+}
+
+void scene_end(struct scene *scene)
+{
+	pid_t pids[] = { scene->hog_pid, scene->runner_pid };
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(pids); i++) {
+		if (!pids[i])
+			continue;
+		end_process(pids[i]);
+	}
+	for (unsigned int i = 0; i < scene->owners; i++) {
+		if (!scene->owner[i].woke)
+			kill(scene->owner[i].pid, SIGKILL);
+		waitpid(scene->owner[i].pid, NULL, 0);
+	}
+	scene->hog_pid = 0;
+	scene->runner_pid = 0;
+}
+
+void scene_run(struct scene *scene)
+{
+	pin(test_cpu);
+	window_prepare();
+	/* Above them all until they have been started, then out of their way. */
+	become(FIFO(99));
+	start_owners(scene);
+	if (scene->has_hog)
+		scene->hog_pid = spawn(scene->hog, test_cpu, hog, scene);
+	if (scene->has_runner)
+		scene->runner_pid = spawn(scene->runner, test_cpu, run, scene);
+	become(scene->main);
+	await_end(scene);
+	scene_end(scene);
+	become(OTHER);
+	if (scene->has_runner) {
+		window_read(&scene->window);
+		if (!scene->run && scene->owners)
+			require(scene->window.begin <= scene->start,
+				"the runner began %llu ns late",
+				scene->window.begin - scene->start);
+	}
+}
+
+void check_served(const struct scene *scene)
+{
+	for (unsigned int i = 0; i < scene->owners; i++) {
+		const struct owner *owner = &scene->owner[i];
+
+		if (!owner->woke) {
+			fault("owner %u (%s) was never woken", i, owner->api->name);
+			continue;
+		}
+		check(!owner->ret, "owner %u: %s: %s", i, owner->api->name,
+		      strerror(-owner->ret));
+		check(owner->woke >= owner->due, "owner %u (%s) was woken %llu ns early", i,
+		      owner->api->name, owner->due - owner->woke);
+	}
+}
+
+void check_prompt(const struct scene *scene, u64 limit)
+{
+	for (unsigned int i = 0; i < scene->owners; i++) {
+		const struct owner *owner = &scene->owner[i];
+
+		if (!owner->woke)
+			continue;
+		check(owner->woke <= scene->released + limit,
+		      "owner %u (%s) ran %llu ns after the release, allowed %llu", i,
+		      owner->api->name, owner->woke - scene->released, limit);
+	}
+}
+
+u64 idle_lateness(const struct api *api, struct policy policy)
+{
+	u64 worst = 0;
+
+	for (int i = 0; i < 3; i++) {
+		struct scene *scene = scene_new(1);
+		u64 late;
+
+		scene->has_runner = false;
+		scene->owner[0].policy = policy;
+		scene->owner[0].api = api;
+		scene_run(scene);
+		require(scene->owner[0].woke, "%s: not woken on an idle CPU", api->name);
+		if (scene->owner[0].ret == -ENOSYS)
+			skip("the kernel has no %s", api->name);
+		require(!scene->owner[0].ret, "%s: %s", api->name,
+			strerror(-scene->owner[0].ret));
+		late = scene->owner[0].woke - scene->owner[0].due;
+		if (late > worst)
+			worst = late;
+	}
+	return worst;
+}
+
+u64 release_bound(const struct api *api, struct policy policy)
+{
+	u64 idle = idle_lateness(api, policy);
+	u64 slack = idle / 2 > 5 * USEC ? idle / 2 : 5 * USEC;
+
+	/*
+	 * Soft timers wait for an interrupt and then for ksoftirqd, idle CPUs for less; and
+	 * a tick may come between them.
+	 */
+	if (kernel_is_rt())
+		slack = idle / 2 + 10 * USEC;
+	return idle + slack;
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE
+#include "situation.h"
+#include "shield.h"
+
+#include <sys/wait.h>
+
+struct situation *situation_new(void)
+{
+	struct situation *s = shared_memory(sizeof(*s));
+
+	pin(test_cpu);
+	become(FIFO(99));
+	s->expiry = now() + LEAD;
+	s->hog_ends = s->expiry + HOG;
+	return s;
+}
+
+void sleep_to_expiry(void *situation)
+{
+	struct situation *s = situation;
+
+	sleep_until(s->expiry);
+	s->woke = now();
+}
+
+void spin_to_the_end(void *situation)
+{
+	struct situation *s = situation;
+
+	spin_until(s->hog_ends);
+}
+
+u64 situation_lateness(struct situation *s)
+{
+	u64 late;
+
+	require(now() < s->expiry, "prepared too late");
+	spawn(HOG_POLICY, test_cpu, spin_to_the_end, s);
+	sleep_until(s->hog_ends + LEAD);
+	require(s->woke, "the task that waits was never woken");
+	require(s->woke >= s->expiry, "it was woken early");
+	late = s->woke - s->expiry;
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+	return late;
+}
+
+void compare_smp(u64 (*situation)(void *argument), void *argument, u64 tolerance)
+{
+	u64 off, on;
+
+	shield_set(false);
+	situation(argument);
+	off = situation(argument);
+	shield_set(true);
+	/* Lockdep takes its time where it has not been before. */
+	if (slowness() > 1)
+		situation(argument);
+	on = situation(argument);
+	note("%llu ns late, %llu with the shield off", on, off);
+	check(on <= off + tolerance, "%llu ns late, %llu with the shield off", on, off);
+}
+
+void compare(u64 (*situation)(void *argument), void *argument, u64 tolerance)
+{
+	if (kernel_is_rt())
+		set_softirq_threads(FIFO(98));
+	compare_smp(situation, argument, tolerance);
+	if (kernel_is_rt())
+		set_softirq_threads(OTHER);
+}
+
+void expect_level(const char *function, u64 expiry, unsigned int level, const char *when)
+{
+	int found = timer_level(function, expiry);
+
+	check(found == (int)level, "%s: %s has level %d, expected %u", when, function, found,
+	      level);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Rules R4 to R6 in one picture: on test_cpu a hog (FIFO 50) spins over the
+ * expiry of a timer that ranks above it, or should. How late is the task that
+ * matters, with the shield off and on?
+ */
+#ifndef TESTS_SITUATION_H
+#define TESTS_SITUATION_H
+
+#include "shield.h"
+#include "task.h"
+
+#define HOG_POLICY FIFO(50)
+#define ABOVE FIFO(80)			/* who must not be held back */
+#define BELOW FIFO(10)
+
+/* Times are slowness() times as long. */
+/* On a debug kernel stock timers are some ticks late, too; the hog goes on for 200 ms there. */
+#define TOLERANCE (slowness() > 1 ? 30 * MSEC : 10 * USEC)
+/* An interrupt to another CPU and its turn, see let_other_cpus_run(), or a task's exit, more. */
+#define TOLERANCE_SMP (200 * USEC * slowness() * slowness())
+/* A level that was not followed costs a tick (rule R11). */
+#define TOLERANCE_HELD (HOLD + TOLERANCE)
+#define LEAD (20 * MSEC * slowness())	/* from now to the expiry */
+#define HOG (20 * MSEC * slowness())	/* how long the hog goes on after it */
+
+/* Shared by all processes of a situation. */
+struct situation {
+	u64 expiry;		/* CLOCK_MONOTONIC */
+	u64 woke;		/* when the task that matters ran; 0: not yet */
+	u64 hog_ends;
+	pid_t waiter;
+	void *data;		/* the test's own; shared_memory() */
+};
+
+/* The caller becomes FIFO 99 on test_cpu; expiry is LEAD from now. */
+struct situation *situation_new(void);
+
+/* Waits for the expiry with clock_nanosleep() and notes when it woke. For spawn(). */
+void sleep_to_expiry(void *situation);
+
+/* Spins until hog_ends. For spawn(). */
+void spin_to_the_end(void *situation);
+
+/* Lets the hog spin over the expiry; how late the task that matters was, ns. */
+u64 situation_lateness(struct situation *s);
+
+/*
+ * Plays SITUATION, which returns a lateness, with the shield off and on, and compares.
+ * On PREEMPT_RT what serves soft timers does not wait for the hog meanwhile: it would,
+ * on stock kernels too.
+ */
+void compare(u64 (*situation)(void *argument), void *argument, u64 tolerance);
+
+/* The same without that: CPU 0 is to be busy for all but what outranks its task. */
+void compare_smp(u64 (*situation)(void *argument), void *argument, u64 tolerance);
+
+/*
+ * The test fails unless the pending timer that runs FUNCTION and expires at EXPIRY
+ * (0: whenever) has this LEVEL in /proc/timer_list.
+ */
+void expect_level(const char *function, u64 expiry, unsigned int level, const char *when);
+
+#endif

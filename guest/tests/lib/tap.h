@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Test programs: a table of tests, each run in a process of its own, the
+ * results printed as TAP once a test has ended (the console is silent while
+ * something is measured).
+ *
+ *	static void masks_nothing_on_idle(void) { ... check(...); }
+ *
+ *	static const struct test tests[] = {
+ *		TEST(masks_nothing_on_idle),
+ *	};
+ *
+ *	int main(int argc, char **argv)
+ *	{
+ *		return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
+ *	}
+ *
+ * PROGRAM --list prints the names; PROGRAM NAME... runs these tests only.
+ */
+#ifndef TESTS_TAP_H
+#define TESTS_TAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef unsigned long long u64;
+typedef long long s64;
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define USEC 1000ull
+#define MSEC 1000000ull
+#define SEC 1000000000ull
+
+/* Run tests without setting kernel.timershield to 1 before each. */
+#define TESTS_KEEP_SWITCH 1u
+
+struct test {
+	const char *name;
+	void (*run)(void);
+	unsigned int argument;
+};
+
+#define TEST(function) { .name = #function, .run = function }
+
+/* Runs all tests or those named on the command line; returns the exit status. */
+int run_tests(int argc, char **argv, const struct test *tests, size_t count,
+	      unsigned int flags);
+
+/* After how long a test counts as hung: 120 s unless set. */
+void set_test_timeout(unsigned int seconds);
+
+/* The running test's .argument. */
+unsigned int test_argument(void);
+
+/* A comment line of the running test; printed when it has ended. */
+void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Ends the test: skipped, or failed. */
+void skip(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+/* The test failed, but goes on. */
+void fault(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#define check(condition, ...)						\
+	do {								\
+		if (!(condition))					\
+			fault(__VA_ARGS__);				\
+	} while (0)
+
+#define require(condition, ...)						\
+	do {								\
+		if (!(condition))					\
+			fail(__VA_ARGS__);				\
+	} while (0)
+
+#endif

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE
+#include "task.h"
+#include "file.h"
+#include "pause.h"
+#include "shield.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The C library has no wrapper for sched_setattr(). */
+struct attributes {
+	uint32_t size;
+	uint32_t policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime;
+	uint64_t deadline;
+	uint64_t period;
+};
+
+int set_policy(pid_t pid, struct policy policy)
+{
+	struct attributes attributes = {
+		.size = sizeof(attributes),
+		.policy = policy.policy,
+		.nice = policy.nice,
+		.priority = policy.priority,
+		.runtime = policy.runtime,
+		.deadline = policy.period,
+		.period = policy.period,
+	};
+
+	return syscall(SYS_sched_setattr, pid, &attributes, 0) ? -errno : 0;
+}
+
+unsigned int policy_level(struct policy policy)
+{
+	switch (policy.policy) {
+	case SCHED_FIFO:
+	case SCHED_RR:
+		return LEVEL_FIFO + policy.priority;
+	case SCHED_DEADLINE:
+		return LEVEL_DEADLINE;
+	default:
+		return LEVEL_FAIR;
+	}
+}
+
+void become(struct policy policy)
+{
+	int ret = set_policy(0, policy);
+
+	require(!ret, "sched_setattr(policy %d, priority %d): %s", policy.policy,
+		policy.priority, strerror(-ret));
+}
+
+static void set_thread(const char *name, struct policy policy)
+{
+	char path[64], comm[64];
+
+	for (pid_t pid = 2; pid < 100; pid++) {
+		int ret;
+
+		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+		if (file_read(path, comm, sizeof(comm)) < 0)
+			continue;
+		comm[strcspn(comm, "\n")] = 0;
+		if (strcmp(comm, name))
+			continue;
+		ret = set_policy(pid, policy);
+		require(!ret, "%s: sched_setattr: %s", name, strerror(-ret));
+		return;
+	}
+	fail("no kernel thread %s", name);
+}
+
+void set_softirq_threads(struct policy policy)
+{
+	set_thread("ksoftirqd/0", policy);
+	set_thread("rcuc/0", policy);
+}
+
+void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	require(!sched_setaffinity(0, sizeof(set), &set), "sched_setaffinity(%d): %s",
+		cpu, strerror(errno));
+}
+
+int test_cpu;
+
+bool kernel_is_rt(void)
+{
+	struct utsname name;
+
+	return !uname(&name) && strstr(name.version, "PREEMPT_RT");
+}
+
+unsigned int slowness(void)
+{
+	static unsigned int times;
+
+	if (!times)
+		times = access("/proc/lockdep_stats", F_OK) ? 1 : 10;
+	return times;
+}
+
+int online_cpus(void)
+{
+	return (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+void *shared_memory(size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	require(memory != MAP_FAILED, "mmap: %s", strerror(errno));
+	return memory;
+}
+
+pid_t spawn(struct policy policy, int cpu, void (*function)(void *), void *argument)
+{
+	static unsigned int *started;
+	unsigned int before;
+	pid_t pid;
+
+	if (!started)
+		started = shared_memory(sizeof(*started));
+	before = *started;
+	pid = fork();
+	require(pid >= 0, "fork: %s", strerror(errno));
+	if (pid) {
+		require(wait_while(started, before, now() + 10 * SEC),
+			"process %d does not start", pid);
+		return pid;
+	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_TIMERSLACK, 1);
+	if (policy.policy != SCHED_DEADLINE || online_cpus() > 1)
+		pin(cpu);
+	become(policy);
+	/* A context switch, by which the shield learns of the policy for certain. */
+	sleep_for(1);
+	__atomic_store_n(started, before + 1, __ATOMIC_RELEASE);
+	wake_all(started);
+	function(argument);
+	_exit(0);
+}
+
+void end_process(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+void await_sleep(pid_t pid)
+{
+	u64 limit = now() + 2 * SEC * slowness();
+	/* On slow kernels tasks also sleep on their way, for a lock or a grace period. */
+	unsigned int seen = 0, enough = slowness() > 1 ? 20 : 1;
+	char path[32], text[512], *state = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	while (now() < limit) {
+		if (file_read(path, text, sizeof(text)) < 0)
+			fail("process %d ended instead of going to sleep", pid);
+		state = strrchr(text, ')');
+		seen = state && (state[2] == 'S' || state[2] == 'T') ? seen + 1 : 0;
+		if (seen == enough)
+			return;
+		sleep_for(200 * USEC);
+	}
+	fail("process %d does not go to sleep: %.30s", pid, state ? state + 2 : "");
+}
+
+struct timespec to_timespec(u64 ns)
+{
+	return (struct timespec){ .tv_sec = ns / SEC, .tv_nsec = ns % SEC };
+}
+
+u64 clock_now(clockid_t clock)
+{
+	struct timespec time;
+
+	clock_gettime(clock, &time);
+	return time.tv_sec * SEC + time.tv_nsec;
+}
+
+u64 now(void)
+{
+	return clock_now(CLOCK_MONOTONIC);
+}
+
+void sleep_until(u64 expiry)
+{
+	struct timespec time = to_timespec(expiry);
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL) == EINTR)
+		;
+}
+
+void sleep_for(u64 duration)
+{
+	sleep_until(now() + duration);
+}
+
+bool let_other_cpus_run(u64 time)
+{
+	static int cpus;
+	static u64 next;
+
+	if (time < next)
+		return false;
+	next = time + 10 * USEC;
+	if (!cpus)
+		cpus = get_nprocs_conf();
+	if (cpus == 1)
+		return false;
+	pause_cpu();
+	return true;
+}
+
+void spin_until(u64 expiry)
+{
+	u64 time;
+
+	while ((time = now()) < expiry)
+		let_other_cpus_run(time);
+}
+
+bool wait_while(unsigned int *word, unsigned int value, u64 limit)
+{
+	struct timespec time = to_timespec(limit);
+
+	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == value) {
+		if (syscall(SYS_futex, word, FUTEX_WAIT_BITSET, value,
+			    limit ? &time : NULL, NULL, FUTEX_BITSET_MATCH_ANY) < 0 &&
+		    errno == ETIMEDOUT)
+			return false;
+	}
+	return true;
+}
+
+void wake_all(unsigned int *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}

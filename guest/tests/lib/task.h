@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Processes with a scheduling policy, a CPU, and memory that they share. */
+#ifndef TESTS_TASK_H
+#define TESTS_TASK_H
+
+#include "tap.h"
+
+#include <sched.h>
+#include <sys/types.h>
+#include <time.h>
+
+#ifndef SCHED_DEADLINE
+#define SCHED_DEADLINE 6
+#endif
+
+struct policy {
+	int policy;		/* SCHED_* */
+	int priority;		/* SCHED_FIFO and SCHED_RR: 1..99 */
+	int nice;		/* SCHED_OTHER and SCHED_BATCH */
+	u64 runtime, period;	/* SCHED_DEADLINE, ns */
+};
+
+#define FIFO(p) ((struct policy){ .policy = SCHED_FIFO, .priority = (p) })
+#define RR(p) ((struct policy){ .policy = SCHED_RR, .priority = (p) })
+#define OTHER ((struct policy){ .policy = SCHED_OTHER })
+#define NICE(n) ((struct policy){ .policy = SCHED_OTHER, .nice = (n) })
+#define BATCH(n) ((struct policy){ .policy = SCHED_BATCH, .nice = (n) })
+#define IDLE ((struct policy){ .policy = SCHED_IDLE })
+#define DEADLINE(r, p) \
+	((struct policy){ .policy = SCHED_DEADLINE, .runtime = (r), .period = (p) })
+
+/* The level that the shield gives a task of this policy. */
+unsigned int policy_level(struct policy policy);
+
+/* Sets the policy of a task (0: the caller); 0 or -errno. */
+int set_policy(pid_t pid, struct policy policy);
+
+/* The same for the caller; the test fails if it cannot. */
+void become(struct policy policy);
+
+/*
+ * Sets the policy of those threads of the kernel that serve CPU 0's soft
+ * interrupts on PREEMPT_RT: as the ordinary tasks that they are, they take turns
+ * with a SCHED_IDLE one and may wait for it until the next tick.
+ */
+void set_softirq_threads(struct policy policy);
+
+/* Lets the caller, and what it starts, run on this CPU alone. */
+void pin(int cpu);
+
+/* The CPU that scenes, windows and traces are about: 0 unless a test sets it. */
+extern int test_cpu;
+
+int online_cpus(void);
+
+/*
+ * How many times longer than on other kernels everything takes: 1, or 10 with
+ * lockdep and its like. Tests of behaviour multiply their set-up times, loads
+ * and bounds by it, so that they check the same thing on every kernel.
+ */
+unsigned int slowness(void);
+
+/* Whether the kernel is a PREEMPT_RT one: it serves some timers in ksoftirqd. */
+bool kernel_is_rt(void);
+
+/* Memory shared with all processes started afterwards; zeroed, resident. */
+void *shared_memory(size_t size);
+
+/*
+ * Starts a process and waits until it is about to call FUNCTION; it exits when
+ * that returns, and dies with the test.
+ */
+pid_t spawn(struct policy policy, int cpu, void (*function)(void *), void *argument);
+
+/* Kills it, and waits until it has ended. */
+void end_process(pid_t pid);
+
+/* Waits until the process sleeps in the kernel. */
+void await_sleep(pid_t pid);
+
+/* CLOCK_MONOTONIC, ns. */
+u64 now(void);
+u64 clock_now(clockid_t clock);
+
+/* Sleeps until that time on CLOCK_MONOTONIC. */
+void sleep_until(u64 expiry);
+void sleep_for(u64 duration);
+
+/*
+ * A task that polls the clock calls this with each time that it reads. Under instruction-
+ * counted time the guest's CPUs take turns; one that spins keeps the others waiting
+ * for up to 200 ms if it does not let them run now and then. True if it has: what
+ * the others did meanwhile has taken time.
+ */
+bool let_other_cpus_run(u64 time);
+
+/* Polls the clock until then. */
+void spin_until(u64 expiry);
+
+struct timespec to_timespec(u64 ns);
+
+/* Waits until *WORD is no longer VALUE, or LIMIT (CLOCK_MONOTONIC; 0: for ever) has passed. */
+bool wait_while(unsigned int *word, unsigned int value, u64 limit);
+void wake_all(unsigned int *word);
+
+#endif

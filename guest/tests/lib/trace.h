@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The kernel's tracepoints on test_cpu, read from tracefs. */
+#ifndef TESTS_TRACE_H
+#define TESTS_TRACE_H
+
+#include "tap.h"
+
+/* Stops and empties the trace, and disables every event. */
+void trace_prepare(void);
+
+/* Whether there is such an event, "system/event". */
+bool trace_has(const char *event);
+void trace_enable(const char *event);
+
+void trace_clear(void);
+void trace_on(void);
+void trace_off(void);
+
+/* How many traced lines contain TEXT. */
+unsigned int trace_count(const char *text);
+
+/* Calls FUNCTION with every traced line, the oldest first. */
+void trace_for_each(void (*function)(char *line, void *argument), void *argument);
+
+/* Timer interrupts of the CPU since boot, from /proc/interrupts. */
+u64 timer_interrupts(unsigned int cpu);
+
+/* Interrupts that other CPUs have sent to a CPU, so far. */
+u64 ipis(unsigned int cpu);
+
+#endif

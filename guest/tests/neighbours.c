@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Rule R6, two CPUs: what one of them masks costs the others nothing, and it is
+ * not interrupted for the timers of others.
+ *
+ * On a stock kernel they fail because there is no switch.
+ */
+#define _GNU_SOURCE
+#include "lib/cpushield.h"
+#include "lib/shield.h"
+#include "lib/task.h"
+#include "lib/timers.h"
+#include "lib/trace.h"
+
+#include <pthread.h>
+#include <sys/wait.h>
+
+#define LENGTH (200 * MSEC)
+#define SLEEPERS 20
+
+static void two_cpus(void)
+{
+	require(shield_present(), "no " SHIELD_SWITCH);
+	require(online_cpus() >= 2, "needs two CPUs");
+}
+
+/* On both CPUs, its timer on the one where it ran last */
+static void nap(void *end)
+{
+	set_affinity(0, CPU(0) | CPU(1));
+	while (now() < *(u64 *)end)
+		sleep_for(700 * USEC);
+}
+
+static void spin(void *end)
+{
+	spin_until(*(u64 *)end);
+}
+
+/* CPU 0: a FIFO 90 loop of 700 us each ms; CPU 1: an ordinary hog; sleepers on both. */
+static u64 ipis_of_the_loop(void)
+{
+	u64 *end = shared_memory(sizeof(*end));
+	u64 before, next;
+
+	pin(0);
+	become(FIFO(90));
+	*end = now() + LENGTH + 2 * SLEEPERS * MSEC;
+	spawn(OTHER, 1, spin, end);
+	for (int i = 0; i < SLEEPERS; i++)
+		spawn(IDLE, 0, nap, end);
+	before = ipis(0);
+	for (next = now(); next < *end; next += MSEC) {
+		sleep_until(next);
+		spin_until(next + 700 * USEC);
+	}
+	before = ipis(0) - before;
+	become(OTHER);
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+	return before;
+}
+
+/* SCHED_IDLE sleepers, pinned to a CPU that masks them and to one that is busy */
+static void a_loop_gets_no_interrupt_for_sleepers(void)
+{
+	u64 off, on;
+
+	two_cpus();
+	shield_set(false);
+	off = ipis_of_the_loop();
+	shield_set(true);
+	on = ipis_of_the_loop();
+	note("%llu interrupts from the other CPU, %llu with the shield off", on, off);
+	/* The scheduler sends a few by itself, from 2 to 13 on the same kernel. */
+	check(on <= off + LENGTH / MSEC / 10,
+	      "%llu interrupts from the other CPU, %llu with the shield off", on, off);
+}
+
+struct owner {
+	pthread_mutex_t mutex;
+	bool held;
+	u64 end;
+};
+
+static void hold_and_spin(void *argument)
+{
+	struct owner *owner = argument;
+
+	pthread_mutex_lock(&owner->mutex);
+	owner->held = true;
+	spin_until(owner->end);
+	pthread_mutex_unlock(&owner->mutex);
+}
+
+static void wait_for_owner(void *argument)
+{
+	struct owner *owner = argument;
+
+	pthread_mutex_lock(&owner->mutex);
+	pthread_mutex_unlock(&owner->mutex);
+}
+
+/* Interrupts that CPU 1 gets while its task inherits a priority from a task of CPU 0 */
+static u64 ipis_of_a_boost(void)
+{
+	struct owner *owner = shared_memory(sizeof(*owner));
+	u64 before;
+	pid_t pid;
+
+	pi_mutex_init(&owner->mutex);
+	pin(0);
+	become(FIFO(99));
+	owner->end = now() + 40 * MSEC;
+	spawn(OTHER, 1, hold_and_spin, owner);
+	while (!__atomic_load_n(&owner->held, __ATOMIC_ACQUIRE))
+		sleep_for(100 * USEC);
+	before = ipis(1);
+	pid = spawn(FIFO(80), 0, wait_for_owner, owner);
+	await_sleep(pid);
+	before = ipis(1) - before;
+	require(now() < owner->end, "boosted too late");
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+	become(OTHER);
+	return before;
+}
+
+static void a_boost_does_not_interrupt_the_owner(void)
+{
+	u64 off, on;
+
+	two_cpus();
+	shield_set(false);
+	ipis_of_a_boost();
+	off = ipis_of_a_boost();
+	shield_set(true);
+	on = ipis_of_a_boost();
+	note("%llu interrupts, %llu with the shield off", on, off);
+	check(on <= off, "%llu interrupts, %llu with the shield off", on, off);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct test tests[] = {
+		TEST(a_loop_gets_no_interrupt_for_sleepers),
+		TEST(a_boost_does_not_interrupt_the_owner),
+	};
+
+	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The module refuses what it cannot work with: it says why, and leaves nothing behind. Without
+ * FTRACE_OPS_FL_PERMANENT it loads where ftrace is off, and masks nothing.
+ */
+#define _GNU_SOURCE
+#include "file.h"
+#include "lib/shield.h"
+#include "lib/task.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/klog.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define FTRACE_SWITCH "/proc/sys/kernel/ftrace_enabled"
+#define LIVEPATCH "/lab/modules/livepatch.ko"
+#define LIVEPATCH_STATE "/sys/kernel/livepatch/livepatch"
+#define LOCKDOWN "/sys/kernel/security/lockdown"
+#define SYSLOG_ACTION_READ_ALL 3
+#define SYSLOG_ACTION_CLEAR 5
+
+/* A module as it is on disk. */
+static struct image {
+	char bytes[1 << 20];
+	size_t size;
+} image;
+
+static void read_image(const char *path)
+{
+	FILE *file = fopen(path, "re");
+
+	require(file, "%s: %s", path, strerror(errno));
+	image.size = fread(image.bytes, 1, sizeof(image.bytes), file);
+	fclose(file);
+	require(image.size < sizeof(image.bytes), "%s is too large for this test", path);
+}
+
+/* 0 or -errno. */
+static int load_image(void)
+{
+	klogctl(SYSLOG_ACTION_CLEAR, NULL, 0);
+	return syscall(SYS_init_module, image.bytes, image.size, "") ? -errno : 0;
+}
+
+static int load(void)
+{
+	read_image(SHIELD_MODULE);
+	return load_image();
+}
+
+static void check_refused(int ret, const char *words)
+{
+	static char log[1 << 16];
+	int length = klogctl(SYSLOG_ACTION_READ_ALL, log, sizeof(log) - 1);
+
+	check(ret, "it was loaded");
+	require(length >= 0, "klogctl: %s", strerror(errno));
+	log[length] = '\0';
+	check(strstr(log, words), "the log does not say '%s': %s", words, log);
+	check(!shield_present(), SHIELD_SWITCH " is there");
+	check(access(SHIELD_STATE, F_OK), SHIELD_STATE " is there");
+}
+
+static void refused_with_ftrace_off(void)
+{
+	int ret;
+
+	shield_load(false);
+	ret = file_write(FTRACE_SWITCH, "0");
+	if (ret == -EOPNOTSUPP) {
+		shield_load(true);
+		skip("this kernel's ftrace is always on");
+	}
+	require(!ret, "cannot switch ftrace off: %s", strerror(-ret));
+	ret = load();
+	file_write(FTRACE_SWITCH, "1");
+	check_refused(ret, "kernel.ftrace_enabled");
+	shield_load(true);
+}
+
+static void ftrace_stays_on(void)
+{
+	int ret = file_write(FTRACE_SWITCH, "0");
+
+	check(ret, "ftrace can be switched off under the shield");
+	file_write(FTRACE_SWITCH, "1");
+}
+
+static void refused_a_second_time(void)
+{
+	int ret = load();
+
+	check(ret == -EEXIST, "loaded twice: %s", strerror(-ret));
+	check(shield_get() == 1, "the shield is no longer on");
+}
+
+static void the_queues_stay(void)
+{
+	check(syscall(SYS_delete_module, "timershield_bases", O_NONBLOCK) && errno == EWOULDBLOCK,
+	      "timershield-bases was unloaded under the shield");
+	shield_load(false);
+	check(syscall(SYS_delete_module, "timershield_bases", O_NONBLOCK) && errno == EBUSY,
+	      "timershield-bases was unloaded: timers may still point to it");
+	check(shield_is_module(), "timershield-bases is gone");
+	shield_load(true);
+}
+
+/* Returns how often it was there. */
+static int replace(const char *text, const char *by)
+{
+	char *end = image.bytes + image.size, *at = image.bytes;
+	size_t length = strlen(text);
+	int count = 0;
+
+	while ((at = memmem(at, end - at, text, length))) {
+		memcpy(at, by, length);
+		count++;
+	}
+	return count;
+}
+
+static void refused_without(const char *name, const char *other, const char *words)
+{
+	shield_load(false);
+	read_image(SHIELD_MODULE);
+	require(replace(name, other), SHIELD_MODULE " does not mention %s", name);
+	check_refused(load_image(), words);
+	shield_load(true);
+}
+
+static void refused_without_what_it_needs(void)
+{
+	refused_without("it_real_fn", "it_ideal_f", "no function it_ideal_f()");
+	refused_without("timerfd_poll", "timerfd_pill", "no function timerfd_pill()");
+	refused_without("sched_switch", "sched_swatch", "no tracepoint sched_swatch");
+}
+
+/* The checksum of the function's types, 4 bytes of 8 in front of its name. */
+static bool falsify_checksum(const char *name)
+{
+	char *end = image.bytes + image.size, *at = image.bytes + 8;
+
+	while ((at = memmem(at, end - at, name, strlen(name) + 1))) {
+		uint32_t words[2];
+
+		memcpy(words, at - sizeof(words), sizeof(words));
+		if (words[0] && !words[1]) {
+			at[-8] ^= 1;
+			return true;
+		}
+		at++;
+	}
+	return false;
+}
+
+/* Where a kernel has no checksums of types, it compares its version. */
+static void refused_by_another_kernel(void)
+{
+	shield_load(false);
+	read_image(SHIELD_MODULE);
+	if (falsify_checksum("hrtimer_start_range_ns")) {
+		check_refused(load_image(), "disagrees about version of symbol");
+	} else {
+		require(replace("vermagic=7.3.", "vermagic=7.2."), SHIELD_MODULE " has no version");
+		check_refused(load_image(), "version magic");
+	}
+	shield_load(true);
+}
+
+static void unload_livepatch(void)
+{
+	u64 end = now() + 60 * SEC;
+
+	file_write(LIVEPATCH_STATE "/enabled", "0");
+	while (!access(LIVEPATCH_STATE, F_OK)) {
+		require(now() < end, "the livepatch does not go");
+		sleep_for(10 * MSEC);
+	}
+	require(!syscall(SYS_delete_module, "livepatch", 0), "livepatch: %s", strerror(errno));
+}
+
+static void refused_beside_a_livepatch(void)
+{
+	int ret;
+
+	shield_load(false);
+	read_image(LIVEPATCH);
+	ret = load_image();
+	require(!ret, "livepatch: %s", strerror(-ret));
+	check_refused(load(), "hrtimer_start_range_ns() is replaced already");
+	unload_livepatch();
+	shield_load(true);
+	read_image(LIVEPATCH);
+	ret = load_image();
+	check(ret == -EBUSY, "a livepatch of the same function: %s", strerror(-ret));
+	check(shield_get() == 1, "the shield is no longer on");
+}
+
+/* Cannot be undone: for a boot of its own. */
+static void refused_under_lockdown(void)
+{
+	shield_load(false);
+	mount("securityfs", "/sys/kernel/security", "securityfs", 0, NULL);
+	require(!file_write(LOCKDOWN, "integrity"), "cannot lock the kernel down");
+	check_refused(load(), "Lockdown: ");
+}
+
+int main(int argc, char **argv)
+{
+	static const struct test tests[] = {
+		TEST(refused_with_ftrace_off),
+		TEST(ftrace_stays_on),
+		TEST(refused_a_second_time),
+		TEST(the_queues_stay),
+		TEST(refused_without_what_it_needs),
+		TEST(refused_by_another_kernel),
+		TEST(refused_beside_a_livepatch),
+		TEST(refused_under_lockdown),
+	};
+
+	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
+}

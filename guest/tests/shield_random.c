@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Random sequences of shield and unshield, most of them killed at a random time, leave
+ * nothing behind once "timershield unshield" has run.
+ *
+ *	shield_random [--sequences=N] [TEST...]
+ */
+#define _GNU_SOURCE
+#include "lib/backend.h"
+#include "lib/cpushield.h"
+#include "lib/snapshot.h"
+#include "lib/task.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static unsigned int sequences = 1000;
+
+static unsigned int pick(unsigned int below)
+{
+	static unsigned int state = 20260101;
+
+	state = state * 1103515245 + 12345;
+	return (state >> 16) % below;
+}
+
+static pid_t start_something(void)
+{
+	static const char * const lists[] = { "1", "2", "1-2", "--irqs 1", "--procs 2",
+					      "--only 1", "--only --irqs 2" };
+
+	switch (pick(3)) {
+	case 0:
+		return timershield_start("unisolate");
+	case 1:
+		return timershield_start("unisolate %u", 1 + pick(2));
+	default:
+		return timershield_start("isolate %s", lists[pick(ARRAY_SIZE(lists))]);
+	}
+}
+
+/*
+ * How long a command is left alone at most, so that seven of ten are killed before they
+ * end, somewhere: what takes how long changes with the machine's load.
+ */
+static void adapt(u64 *patience, bool killed)
+{
+	*patience = killed ? *patience * 51 / 50 : *patience * 19 / 20;
+	if (*patience < 100 * USEC)
+		*patience = 100 * USEC;
+}
+
+/* Sequences of up to four commands, of which most are killed at random times. */
+static void random_sequences(void)
+{
+	unsigned int killed = 0, ended = 0;
+	struct snapshot before;
+	u64 start, patience;
+	int status;
+
+	prepare_tasks(&before);
+	start = now();
+	command_shield("1");
+	patience = now() - start;
+	command_unshield("");
+	for (unsigned int i = 0; i < sequences; i++) {
+		for (unsigned int n = 1 + pick(4); n; n--) {
+			pid_t pid = start_something();
+			bool kills = pick(4);
+
+			if (kills) {
+				sleep_for(patience * pick(1000) / 1000);
+				kill(pid, SIGKILL);
+			}
+			waitpid(pid, &status, 0);
+			if (kills)
+				adapt(&patience, WIFSIGNALED(status));
+			if (WIFSIGNALED(status))
+				killed++;
+			else
+				ended++;
+			check(WIFSIGNALED(status) || !WEXITSTATUS(status),
+			      "sequence %u: exit status %d", i, WEXITSTATUS(status));
+		}
+		command_unshield("");
+		if (snapshot_check(&before, "after a random sequence"))
+			fail("sequence %u", i);
+	}
+	check(sequences < 20 || (killed > sequences / 2 && ended > sequences / 4),
+	      "%u killed, %u ended by themselves", killed, ended);
+	note("%u commands killed, %u ended by themselves", killed, ended);
+}
+
+static const struct test tests[] = {
+	TEST(random_sequences),
+};
+
+int main(int argc, char **argv)
+{
+	const char *option = "--sequences=";
+
+	if (argc > 1 && !strncmp(argv[1], option, strlen(option))) {
+		sequences = strtoul(argv[1] + strlen(option), NULL, 10);
+		argv[1] = argv[0];
+		argv++;
+		argc--;
+	}
+	set_test_timeout(60 + sequences);
+	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
+}

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Which tasks run on an isolated CPU, and "timershield run".
+ */
+#define _GNU_SOURCE
+#include "lib/backend.h"
+#include "lib/cpushield.h"
+#include "file.h"
+#include "lib/task.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ALL (CPU(0) | CPU(1) | CPU(2))
+
+/* A task that spins where it likes has left within 1 ms, and is not seen there again. */
+static void running_task_leaves(void)
+{
+	struct spinner spinner;
+	cpus_t seen;
+
+	prepare_backend();
+	spinner = start_spinner();
+	set_affinity(spinner.pid, CPU(1) | CPU(2));
+	seen = spinner_watch(&spinner, 50 * MSEC);
+	require(seen, "the spinner does not run");
+	command_shield("1");
+	sleep_for(1 * MSEC);
+	seen = spinner_watch(&spinner, 100 * MSEC);
+	check(seen == CPU(2), "it was seen on CPUs %s", cpus_text(seen));
+	end_process(spinner.pid);
+	command_unshield("");
+}
+
+static void stripped_remembered_and_restored(void)
+{
+	pid_t all, some;
+
+	prepare_backend();
+	all = start_waiter();
+	some = start_waiter();
+	set_affinity(some, CPU(1) | CPU(2));
+	command_shield("1");
+	expect_affinity(all, CPU(0) | CPU(2), "while CPU 1 is shielded");
+	expect_affinity(some, CPU(2), "while CPU 1 is shielded");
+	command_unshield("");
+	expect_affinity(all, ALL, "afterwards");
+	expect_affinity(some, CPU(1) | CPU(2), "afterwards");
+}
+
+static void affinity_asked_for_while_shielded(void)
+{
+	pid_t pid;
+
+	prepare_backend();
+	pid = start_waiter();
+	command_shield("1");
+	set_affinity(pid, CPU(0) | CPU(1));
+	expect_affinity(pid, CPU(0), "asked for 0-1 while CPU 1 is shielded");
+	command_unshield("");
+	expect_affinity(pid, CPU(0) | CPU(1), "afterwards");
+}
+
+static void kept_when_nothing_would_remain(void)
+{
+	pid_t pid;
+
+	prepare_backend();
+	pid = start_waiter();
+	set_affinity(pid, CPU(1));
+	command_shield("1");
+	expect_affinity(pid, CPU(1), "of one that asked for CPU 1 alone");
+	command_shield("2");
+	expect_affinity(pid, CPU(1), "while CPU 2 is shielded too");
+	command_unshield("");
+	expect_affinity(pid, CPU(1), "afterwards");
+}
+
+static void inherited_by_fork(void)
+{
+	pid_t child;
+
+	prepare_backend();
+	command_shield("1");
+	child = start_waiter();
+	expect_affinity(child, CPU(0) | CPU(2), "of a new process");
+	command_unshield("");
+	expect_affinity(child, ALL, "afterwards");
+}
+
+/*
+ * Every interrupt that may be moved is directed elsewhere, though an old interrupt
+ * controller moves one only when it occurs next; a cascade occurs never.
+ */
+static void interrupts_leave(void)
+{
+	char report[COMMAND_OUTPUT], *rest = report, *line;
+
+	prepare_backend();
+	command_shield("--irqs 1");
+	check(strstr(timershield("status --porcelain")->out,
+		     "\tisolation\tCPU 1 is isolated from interrupts"), "status does not list it");
+	strcpy(report, timershield("shield --irqs --porcelain 1")->out);
+	while ((line = strsep(&rest, "\n")))
+		check(strncmp(line, "irq\t", 4) || strstr(line, "\tmoves ") ||
+		      strstr(line, "\tcascade\t"), "still there: %s", line);
+	command_unshield("");
+}
+
+/* The number of the interrupt whose thread this is, or -1. */
+static int irq_of_thread(pid_t pid)
+{
+	char path[64], name[64];
+	int irq;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	return file_read(path, name, sizeof(name)) > 0 && sscanf(name, "irq/%d-", &irq) == 1 ?
+	       irq : -1;
+}
+
+/* Each is where its interrupt is, or at least on none of these CPUs. */
+static unsigned int check_irq_threads(cpus_t shielded, const char *when)
+{
+	unsigned int threads = 0;
+	char path[64], place[64];
+
+	for (pid_t pid = 2; pid < 200; pid++) {
+		int irq = irq_of_thread(pid);
+		cpus_t is;
+
+		if (irq < 0)
+			continue;
+		threads++;
+		snprintf(path, sizeof(path), "/proc/irq/%d/effective_affinity_list", irq);
+		require(file_read(path, place, sizeof(place)) > 0, "cannot read %s", path);
+		is = affinity(pid);
+		check(is == cpus_parse(place) || (shielded && !(is & shielded)),
+		      "%s: the thread of interrupt %d may run on CPUs '%s'; that goes to %s", when,
+		      irq, cpus_text(is), place);
+	}
+	return threads;
+}
+
+/* With PREEMPT_RT interrupts have threads: they go where these go. */
+static void threads_of_interrupts_leave(void)
+{
+	prepare_backend();
+	if (!check_irq_threads(0, "before"))
+		skip("no interrupt has a thread");
+	command_shield("1");
+	check_irq_threads(CPU(1), "while CPU 1 is shielded");
+	command_unshield("");
+	check_irq_threads(0, "afterwards");
+}
+
+/* Each foreign task that remains is named with a reason. */
+static void what_remains_is_named(void)
+{
+	const char *out;
+
+	prepare_backend();
+	out = timershield("isolate --porcelain 1")->out;
+	check(strstr(out, "\t1\tmigration/1\tper-CPU kernel thread"), "it said: %s", out);
+	check(!strstr(out, "\tkernel kept it"), "it said: %s", out);
+	command_unshield("");
+}
+
+static void run_is_there_with_rank(void)
+{
+	const struct command_result *result;
+
+	prepare_backend();
+	command_shield("1-2");
+	result = timershield("run -c 1 -p 50 -- /bin/shield_rules --tell");
+	check_status(result, 0);
+	check(!strncmp(result->out, "cpus 2 policy 1 priority 50 ", 28), "it is: %s", result->out);
+	result = timershield("run -c 2 -s rr -p 7 -- /bin/shield_rules --tell");
+	check_status(result, 0);
+	check(!strcmp(result->out, "cpus 4 policy 2 priority 7 slack 0\n"), "it is: %s",
+	      result->out);
+	result = timershield("run -- /bin/shield_rules --tell");
+	check(!strcmp(result->out, "cpus 6 policy 0 priority 0 slack 1\n"), "it is: %s",
+	      result->out);
+	command_unshield("");
+}
+
+static void run_hands_the_status_through(void)
+{
+	prepare_backend();
+	command_shield("1");
+	check_status(timershield("run -- /bin/shield_rules --exit=0"), 0);
+	check_status(timershield("run -- /bin/shield_rules --exit=77"), 77);
+	check_status(timershield("run -p 99 -- /bin/shield_rules --kill=15"), 128 + 15);
+	check_status(timershield("run -- /bin/no-such-command"), 127);
+	check_status(timershield("run -- /etc/passwd"), 126);
+	check_status(timershield("run -c 1-2 -- /bin/shield_rules --exit=0"), 125);
+	check_status(timershield_as_nobody("run -- /bin/shield_rules --exit=0"), 125);
+	command_unshield("");
+	check_status(timershield("run -- /bin/shield_rules --exit=0"), 125);
+}
+
+static void run_locks_memory(void)
+{
+	const struct command_result *result;
+
+	prepare_backend();
+	command_shield("1");
+	result = timershield("run --mlock -p 10 -- /bin/shield_rules --locked");
+	check_status(result, 0);
+	check(atoi(result->out) > 0, "locked: %s kB", result->out);
+	result = timershield("run -p 10 -- /bin/shield_rules --locked");
+	check(atoi(result->out) == 0, "locked without --mlock: %s kB", result->out);
+	check_status(timershield("run --mlock -- /bin/shield_rules --exit=3"), 3);
+	command_unshield("");
+}
+
+static void run_moves_a_process_there_and_back(void)
+{
+	struct spinner spinner;
+	cpus_t seen;
+	pid_t child;
+
+	prepare_backend();
+	spinner = start_spinner();
+	command_shield("1");
+	check_status(timershield("run -P %d", spinner.pid), 0);
+	expect_affinity(spinner.pid, CPU(1), "after run -P");
+	seen = spinner_watch(&spinner, 20 * MSEC);
+	check(seen == CPU(1), "it was seen on CPUs %s", cpus_text(seen));
+	check_status(timershield("run -p 3 -P %d", spinner.pid), 0);
+	check(sched_getscheduler(spinner.pid) == SCHED_FIFO, "it is not FIFO");
+	child = start_waiter();
+	expect_affinity(child, CPU(0) | CPU(2), "of another");
+	command_unshield("");
+	expect_affinity(spinner.pid, CPU(1), "after unshield, as it was asked to");
+	check_status(timershield("run -P 999999"), 125);
+	end_process(spinner.pid);
+}
+
+static void refused_without_privilege(void)
+{
+	int status;
+	pid_t pid;
+
+	prepare_backend();
+	command_shield("1");
+	pid = fork();
+	if (!pid) {
+		become_unprivileged();
+		_exit(try_affinity(0, CPU(1)) ? 0 : 1);
+	}
+	waitpid(pid, &status, 0);
+	check(!status, "a task without privilege took the shielded CPU");
+	command_unshield("");
+}
+
+static const struct test tests[] = {
+	TEST(running_task_leaves),
+	TEST(stripped_remembered_and_restored),
+	TEST(affinity_asked_for_while_shielded),
+	TEST(kept_when_nothing_would_remain),
+	TEST(inherited_by_fork),
+	TEST(interrupts_leave),
+	TEST(threads_of_interrupts_leave),
+	TEST(what_remains_is_named),
+	TEST(run_is_there_with_rank),
+	TEST(run_hands_the_status_through),
+	TEST(run_locks_memory),
+	TEST(run_moves_a_process_there_and_back),
+	TEST(refused_without_privilege),
+};
+
+/* As the command that "timershield run" starts. */
+static int tell(void)
+{
+	struct sched_param param;
+	char slack[32];
+
+	sched_getparam(0, &param);
+	file_read("/proc/self/timerslack_ns", slack, sizeof(slack));
+	printf("cpus %llx policy %d priority %d slack %s", affinity(0), sched_getscheduler(0),
+	       param.sched_priority, slack);
+	return 0;
+}
+
+static int tell_locked(void)
+{
+	char status[4096], *at;
+
+	file_read("/proc/self/status", status, sizeof(status));
+	at = strstr(status, "VmLck:");
+	printf("%d\n", at ? atoi(at + strlen("VmLck:")) : -1);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && !strcmp(argv[1], "--tell"))
+		return tell();
+	if (argc == 2 && !strcmp(argv[1], "--locked"))
+		return tell_locked();
+	if (argc == 2 && !strncmp(argv[1], "--exit=", 7))
+		return atoi(argv[1] + 7);
+	if (argc == 2 && !strncmp(argv[1], "--kill=", 7))
+		return kill(getpid(), atoi(argv[1] + 7));
+	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * "timershield status" says what the kernel does, not what the command once asked for;
+ * and what others do to the partition can be mended or undone.
+ */
+#define _GNU_SOURCE
+#include "lib/backend.h"
+#include "lib/cpushield.h"
+#include "file.h"
+#include "lib/snapshot.h"
+#include "lib/task.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MOUNT "/sys/fs/cgroup"
+#define PARTITION MOUNT "/timershield"
+#define RIVAL MOUNT "/rival"
+#define ONLINE "/sys/devices/system/cpu/cpu2/online"
+
+static void prepare(void)
+{
+	prepare_backend();
+	rmdir(RIVAL);
+}
+
+/* What status says of this; "" if nothing. */
+static const char *finding(const char *severity, const char *id)
+{
+	const char *out = timershield("status --porcelain")->out;
+	static char line[512], key[64];
+
+	snprintf(key, sizeof(key), "%s\t%s\t", severity, id);
+	out = strstr(out, key);
+	snprintf(line, sizeof(line), "%.*s", out ? (int)strcspn(out, "\n") : 0, out ? out : "");
+	return line;
+}
+
+static void expect(const char *severity, const char *id, const char *text, const char *when)
+{
+	const char *line = finding(severity, id);
+
+	check(strstr(line, text), "%s: status says '%s', not '%s %s ...%s'", when, line, severity,
+	      id, text);
+}
+
+static void write_file(const char *path, const char *text)
+{
+	int ret = file_write(path, text);
+
+	require(!ret, "%s: cannot write '%s': %s", path, text, strerror(-ret));
+}
+
+static bool kernel_isolates(void)
+{
+	char state[128];
+
+	return file_read(PARTITION "/cpuset.cpus.partition", state, sizeof(state)) > 0 &&
+	       !strcmp(state, "isolated\n");
+}
+
+/* From Linux 7 on, the partition stays. Whatever the kernel does, status says it. */
+static void another_cgroup_takes_the_cpu(void)
+{
+	prepare();
+	command_shield("2");
+	expect("good", "isolation", "CPU 2 is isolated from tasks and interrupts", "isolated");
+	require(!mkdir(RIVAL, 0755), RIVAL ": %s", strerror(errno));
+	write_file(RIVAL "/cpuset.cpus", "2\n");
+	if (kernel_isolates()) {
+		expect("good", "isolation", "from tasks", "the kernel isolates it still");
+		check_status(timershield("run -- /bin/shield_rules --exit=9"), 9);
+	} else {
+		expect("bad", "isolation", RIVAL "/cpuset.cpus, then timershield isolate 2",
+		       "invalid");
+		expect("good", "isolation", "isolated from interrupts", "invalid");
+		check_status(timershield("run -- /bin/shield_rules --exit=9"), 125);
+		check_status(timershield("isolate 2"), 1);
+	}
+	write_file(RIVAL "/cpuset.cpus", "0\n");
+	command_shield("2");
+	expect("good", "isolation", "from tasks and interrupts", "after isolating it again");
+	check(kernel_isolates(), "the kernel does not isolate it again");
+	rmdir(RIVAL);
+	command_unshield("");
+}
+
+static void partition_is_removed(void)
+{
+	struct snapshot before;
+
+	prepare();
+	snapshot_take(&before);
+	command_shield("2");
+	require(!rmdir(PARTITION), PARTITION ": %s", strerror(errno));
+	expect("bad", "isolation", "has been removed", "removed");
+	check_status(timershield("status --check"), 1);
+	command_shield("2");
+	check(kernel_isolates(), "the kernel does not isolate it again");
+	require(!rmdir(PARTITION), PARTITION ": %s", strerror(errno));
+	command_unshield("");
+	snapshot_check(&before, "after unisolate");
+}
+
+static void isolated_cpu_goes_offline(void)
+{
+	const struct command_result *result;
+
+	prepare();
+	command_shield("2");
+	write_file(ONLINE, "0\n");
+	expect("bad", "offline", "CPU 2 is isolated, but offline", "offline");
+	result = timershield("run -c 2 -- /bin/shield_rules --exit=0");
+	check_status(result, 125);
+	check(strstr(result->err, "CPU 2 is offline"), "it said: %s", result->err);
+	write_file(ONLINE, "1\n");
+	check(!*finding("bad", "offline"), "status says that CPU 2 is offline");
+	command_shield("2");
+	expect("good", "isolation", "from tasks and interrupts", "online again");
+	command_unshield("");
+}
+
+/* Put there by somebody else: into the partition itself, or into a group below. */
+static void foreign_processes_in_the_partition(void)
+{
+	static const char * const groups[] = { PARTITION, PARTITION "/deep" };
+	struct snapshot before;
+	char path[64], text[32];
+	pid_t pid;
+
+	prepare();
+	pid = start_waiter();
+	snapshot_take(&before);
+	for (unsigned int i = 0; i < ARRAY_SIZE(groups); i++) {
+		command_shield("2");
+		require(!mkdir(PARTITION "/deep", 0755), "mkdir: %s", strerror(errno));
+		snprintf(path, sizeof(path), "%s/cgroup.procs", groups[i]);
+		snprintf(text, sizeof(text), "%d\n", pid);
+		write_file(path, text);
+		expect_affinity(pid, CPU(2), "in the partition");
+		command_unshield("");
+		expect_affinity(pid, CPU(0) | CPU(1) | CPU(2), "afterwards");
+		snapshot_check(&before, "after unisolate");
+	}
+}
+
+static void journal_is_lost(void)
+{
+	const struct command_result *result;
+	struct snapshot before;
+
+	prepare();
+	/* Whether it was enabled before, the journal alone knows. */
+	write_file(MOUNT "/cgroup.subtree_control", "+cpuset\n");
+	snapshot_take(&before);
+	command_shield("2");
+	require(!unlink("/run/timershield/journal"), "unlink: %s", strerror(errno));
+	expect("bad", "journal", "has gone", "without journal");
+	result = timershield("isolate 1");
+	check_status(result, 5);
+	check(strstr(result->err, "CPU 2"), "it said: %s", result->err);
+	check_status(timershield("unisolate"), 5);
+	check_status(timershield("unisolate --salvage"), 0);
+	snapshot_check(&before, "after unisolate --salvage");
+	write_file(MOUNT "/cgroup.subtree_control", "-cpuset\n");
+}
+
+static void run_needs_no_isolated_cpu(void)
+{
+	const struct command_result *result;
+
+	prepare();
+	check_status(timershield("unisolate"), 0);
+	result = timershield("run -c 1 -p 50 -- /bin/shield_rules --tell");
+	check(!strncmp(result->out, "cpus 2 policy 1 priority 50 ", 28), "it is: %s", result->out);
+	check(strstr(result->err, "CPU 1 is not isolated"), "it said: %s", result->err);
+	result = timershield_as_nobody("run -c 1 -- /bin/shield_rules --tell");
+	check(!strncmp(result->out, "cpus 2 policy 0 ", 16), "it is: %s%s", result->out,
+	      result->err);
+	command_shield("2");
+	result = timershield("run -- timershield run -c 1 -- /bin/shield_rules --tell");
+	check(!strncmp(result->out, "cpus 2 ", 7), "out of the partition: %s%s", result->out,
+	      result->err);
+	command_unshield("");
+}
+
+/* kthreadd is one that may be moved, migration/1 is not. */
+static void run_ranks_kernel_threads(void)
+{
+	pid_t pid = 2;
+	char path[64], name[64];
+
+	prepare();
+	check_status(timershield("run -p 7 -P %d", pid), 0);
+	check(sched_getscheduler(pid) == SCHED_FIFO, "kthreadd is not FIFO");
+	check_status(timershield("run -s other -P %d", pid), 0);
+	check(sched_getscheduler(pid) == SCHED_OTHER, "kthreadd is FIFO");
+	while (++pid < 200) {
+		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+		if (file_read(path, name, sizeof(name)) > 0 && !strcmp(name, "ksoftirqd/1\n"))
+			break;
+	}
+	require(pid < 200, "there is no ksoftirqd/1");
+	check_status(timershield("run -p 7 -P %d", pid), 0);
+	check(sched_getscheduler(pid) == SCHED_FIFO, "ksoftirqd/1 is not FIFO");
+	check_status(timershield("run -c 0 -P %d", pid), 125);
+	check_status(timershield("run -s other -P %d", pid), 0);
+}
+
+/* Booted with isolcpus=2. */
+static void isolated_at_boot(void)
+{
+	const struct command_result *result;
+	struct snapshot before;
+	char line[4096];
+
+	if (file_read("/proc/cmdline", line, sizeof(line)) <= 0 || !strstr(line, "isolcpus=2"))
+		skip("not booted with isolcpus=2");
+	prepare();
+	snapshot_take(&before);
+	expect("good", "isolation", "CPU 2 is isolated from tasks", "after boot");
+	command_shield("2");
+	expect("good", "isolation", "from tasks and interrupts", "isolated");
+	check(access(PARTITION, F_OK), "there is a partition");
+	result = timershield("run -- /bin/shield_rules --tell");
+	check(!strncmp(result->out, "cpus 4 ", 7), "it is: %s%s", result->out, result->err);
+	command_shield("1");
+	result = timershield("run -c 1 -- /bin/shield_rules --tell");
+	check(!strncmp(result->out, "cpus 2 ", 7), "it is: %s%s", result->out, result->err);
+	check_status(timershield("run -c 1-2 -- /bin/shield_rules --tell"), 125);
+	command_unshield("");
+	snapshot_check(&before, "after unisolate");
+}
+
+static const struct test tests[] = {
+	TEST(another_cgroup_takes_the_cpu),
+	TEST(partition_is_removed),
+	TEST(isolated_cpu_goes_offline),
+	TEST(foreign_processes_in_the_partition),
+	TEST(journal_is_lost),
+	TEST(run_needs_no_isolated_cpu),
+	TEST(run_ranks_kernel_threads),
+	TEST(isolated_at_boot),
+};
+
+int main(int argc, char **argv)
+{
+	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
+}

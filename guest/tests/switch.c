@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Rule R7, off is stock: kernel.timershield=0 gives exactly the interruptions of
+ * a stock kernel, can be switched at any time, and nothing is lost by it.
+ *
+ * On a stock kernel they fail because there is no such switch. "switching off
+ * serves masked timers" fails if the switch is only looked at when the next
+ * timer is armed; "flips lose nothing" if timers stay where the other state of
+ * the switch does not look for them.
+ */
+#define _GNU_SOURCE
+#include "lib/scene.h"
+#include "lib/shield.h"
+#include "lib/trace.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TIMERS 10
+
+static struct scene *new_scene(void)
+{
+	struct scene *scene = scene_new(TIMERS);
+
+	for (unsigned int i = 0; i < TIMERS; i++)
+		scene->owner[i].offset = 1 * MSEC + i * 300 * USEC;
+	return scene;
+}
+
+static void require_switch(void)
+{
+	require(shield_present(), "no " SHIELD_SWITCH);
+}
+
+static void off_is_stock_to_the_interrupt(void)
+{
+	struct scene *scene = new_scene();
+
+	require_switch();
+	shield_set(false);
+	scene_run(scene);
+	check(scene->window.foreign == TIMERS && scene->window.expired == TIMERS,
+	      "off: %u interruptions, %u served; a stock kernel has %u of each",
+	      scene->window.foreign, scene->window.expired, TIMERS);
+	check_served(scene);
+	shield_set(true);
+	scene_run(scene);
+	check_undisturbed(&scene->window, "on");
+	check_served(scene);
+}
+
+/* In the runner: all timers expire, masked; then the shield is switched off. */
+static void switch_off_and_spin(struct scene *scene)
+{
+	spin_until(scene->start + 5 * MSEC);
+	window_open(&scene->window);
+	shield_set(false);
+	spin_until(scene->start + 6 * MSEC);
+	window_close(&scene->window);
+}
+
+static void switching_off_serves_masked_timers(void)
+{
+	struct scene *scene = new_scene();
+
+	require_switch();
+	scene->run = switch_off_and_spin;
+	scene_run(scene);
+	check_served(scene);
+	check(scene->window.expired == TIMERS,
+	      "%u timers were served by switching off, expected %u", scene->window.expired,
+	      TIMERS);
+}
+
+static void switch_on_and_spin(struct scene *scene)
+{
+	shield_set(true);
+	window_spin(&scene->window, scene->start + scene->length);
+}
+
+/* Those that were armed before interrupt as they did; nothing that is armed later does. */
+static void switching_on_masks_what_is_armed_later(void)
+{
+	struct scene *scene = new_scene();
+
+	require_switch();
+	if (shield_is_module())
+		skip("switching a module on takes longer than the timers run");
+	shield_set(false);
+	scene->run = switch_on_and_spin;
+	scene_run(scene);
+	check(scene->window.expired == TIMERS, "%u of the timers armed before expired, not %u",
+	      scene->window.expired, TIMERS);
+	check_served(scene);
+	scene->run = NULL;
+	scene_run(scene);
+	check_undisturbed(&scene->window, "armed when it was on");
+	check_served(scene);
+}
+
+/* A task that waits again and again; with which API depends on its number. */
+struct waiter {
+	const struct api *api;
+	unsigned int rounds;
+	unsigned int done;
+	unsigned int early;
+	int error;
+};
+
+static void wait_again_and_again(void *argument)
+{
+	struct waiter *waiter = argument;
+
+	while (waiter->done < waiter->rounds) {
+		u64 due;
+		int ret = waiter->api->wait(waiter->api, now() + 1500 * USEC, &due);
+
+		if (ret) {
+			waiter->error = ret;
+			return;
+		}
+		waiter->early += now() < due;
+		waiter->done++;
+	}
+}
+
+static void work_half_the_time(void *argument)
+{
+	for (;;) {
+		spin_until(now() + 900 * USEC);
+		sleep_for(700 * USEC);
+	}
+}
+
+static void flip(u64 length)
+{
+	u64 end = now() + length;
+	bool on = false;
+
+	while (now() < end) {
+		shield_set(on);
+		on = !on;
+		sleep_for(170 * USEC);
+	}
+	shield_set(true);
+}
+
+static void flips_lose_nothing(void)
+{
+	unsigned int count = 2 * api_count;
+	struct waiter *waiters = shared_memory(count * sizeof(*waiters));
+	pid_t pids[64], load;
+
+	require_switch();
+	pin(test_cpu);
+	become(FIFO(95));
+	for (unsigned int i = 0; i < count; i++) {
+		waiters[i].api = &apis[i % api_count];
+		waiters[i].rounds = 100;
+		pids[i] = spawn(i % 3 ? FIFO(1 + i) : OTHER, test_cpu, wait_again_and_again,
+				&waiters[i]);
+	}
+	load = spawn(FIFO(60), test_cpu, work_half_the_time, NULL);
+	flip(700 * MSEC);
+	kill(load, SIGKILL);
+	sleep_for(300 * MSEC);
+	for (unsigned int i = 0; i < count; i++) {
+		const struct waiter *waiter = &waiters[i];
+
+		check(!waiter->error, "%s: %s", waiter->api->name, strerror(-waiter->error));
+		check(waiter->done == waiter->rounds, "%s: %u of %u waits ended",
+		      waiter->api->name, waiter->done, waiter->rounds);
+		check(!waiter->early, "%s: %u wake-ups were early", waiter->api->name,
+		      waiter->early);
+		kill(pids[i], SIGKILL);
+	}
+}
+
+static void anything_but_0_and_1_is_einval(void)
+{
+	static const char * const bad[] = { "2", "-1", "10", "off", "yes", "0x2", "4294967296" };
+
+	require_switch();
+	for (int value = 0; value < 2; value++) {
+		shield_set(value);
+		for (unsigned int i = 0; i < ARRAY_SIZE(bad); i++) {
+			int ret = shield_write(bad[i]);
+
+			check(ret == -EINVAL, "writing '%s': %s", bad[i], strerror(-ret));
+			check(shield_get() == value, "writing '%s' changed the value", bad[i]);
+		}
+	}
+}
+
+static void try_to_write(void *argument)
+{
+	int *result = argument;
+
+	if (setgid(65534) || setuid(65534)) {
+		*result = 1;
+		return;
+	}
+	*result = shield_write("0");
+}
+
+static void only_root_writes(void)
+{
+	int *result = shared_memory(sizeof(*result));
+
+	require_switch();
+	waitpid(spawn(OTHER, test_cpu, try_to_write, result), NULL, 0);
+	check(*result == -EACCES || *result == -EPERM, "an unprivileged write: %s",
+	      *result > 0 ? "setuid failed" : strerror(-*result));
+	check(shield_get() == 1, "an unprivileged process switched the shield off");
+}
+
+int main(int argc, char **argv)
+{
+	static const struct test tests[] = {
+		TEST(off_is_stock_to_the_interrupt),
+		TEST(switching_off_serves_masked_timers),
+		TEST(switching_on_masks_what_is_armed_later),
+		TEST(flips_lose_nothing),
+		TEST(anything_but_0_and_1_is_einval),
+		TEST(only_root_writes),
+	};
+
+	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
+}

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Rule R4, its other side: an unprivileged process cannot lift its timers above
+ * its own tasks. It tries, with timers that expire in an hour, and
+ * /proc/timer_list tells how they rank.
+ *
+ * All fail on stock, which shows no levels. What is armed at a level keeps it until it is
+ * armed again.
+ */
+#define _GNU_SOURCE
+#include "lib/shield.h"
+#include "lib/situation.h"
+#include "lib/timers.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <linux/aio_abi.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NOBODY 65534
+#define FAR (3600 * SEC)
+
+/* Kinds of timers; an attack arms some of them, each with its own expiry. */
+enum kind { TIMERFD, PROCESS, THREAD, ITIMER, SLEEP, KINDS };
+
+static const char * const functions[KINDS] = {
+	"timerfd_tmrproc", "posix_timer_fn", "posix_timer_fn", "it_real_fn", "hrtimer_wakeup",
+};
+
+struct attack {
+	unsigned int step, done;	/* told by the test, reached by the attacker */
+	u64 base;			/* expiry of kind k: base + k */
+	bool armed[KINDS];
+	pthread_mutex_t mutex;
+	int fd;				/* the timerfd */
+};
+
+static void drop_privileges(void)
+{
+	struct rlimit none = { 0, 0 };
+
+	require(!setrlimit(RLIMIT_RTPRIO, &none) && !setrlimit(RLIMIT_NICE, &none) &&
+		!setgroups(0, NULL) && !setresgid(NOBODY, NOBODY, NOBODY) &&
+		!setresuid(NOBODY, NOBODY, NOBODY), "cannot become nobody: %s", strerror(errno));
+	require(set_policy(0, FIFO(1)) == -EPERM, "nobody may use real-time priorities");
+}
+
+/* The attacker has reached STEP, and waits to be told to go on. */
+static void reached(struct attack *attack, unsigned int step)
+{
+	__atomic_store_n(&attack->done, step, __ATOMIC_RELEASE);
+	while (__atomic_load_n(&attack->step, __ATOMIC_ACQUIRE) < step)
+		sleep_for(1 * MSEC);
+}
+
+static void await(struct attack *attack, unsigned int step)
+{
+	u64 limit = now() + 2 * SEC * slowness();
+
+	while (__atomic_load_n(&attack->done, __ATOMIC_ACQUIRE) < step) {
+		require(now() < limit, "the attacker does not reach step %u", step);
+		sleep_for(1 * MSEC);
+	}
+}
+
+static void go_on(struct attack *attack, unsigned int step)
+{
+	__atomic_store_n(&attack->step, step, __ATOMIC_RELEASE);
+}
+
+static void set_timerfd(struct attack *attack, u64 first, u64 period)
+{
+	timerfd_arm(attack->fd, first, period);
+	attack->armed[TIMERFD] = true;
+}
+
+static void set_posix_timer(struct attack *attack, enum kind kind, u64 first, u64 period)
+{
+	posix_timer_arm(kind == THREAD ? SIGEV_THREAD_ID : SIGEV_SIGNAL, syscall(SYS_gettid),
+			first, period);
+	attack->armed[kind] = true;
+}
+
+static void arm_all(struct attack *attack)
+{
+	struct itimerval alarm = { .it_value = { .tv_sec = 7200 } };
+
+	set_timerfd(attack, attack->base + TIMERFD, 0);
+	set_posix_timer(attack, PROCESS, attack->base + PROCESS, 0);
+	set_posix_timer(attack, THREAD, attack->base + THREAD, 0);
+	setitimer(ITIMER_REAL, &alarm, NULL);
+	attack->armed[ITIMER] = true;
+}
+
+static struct attack *attack_new(void)
+{
+	struct attack *attack = shared_memory(sizeof(*attack));
+
+	pin(test_cpu);
+	become(FIFO(99));
+	attack->base = now() + FAR;
+	attack->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	pi_mutex_init(&attack->mutex);
+	return attack;
+}
+
+/* Nothing that the attacker armed ranks above an ordinary task. */
+static void expect_ordinary(const struct attack *attack, const char *when)
+{
+	for (enum kind kind = 0; kind < KINDS; kind++) {
+		int level;
+
+		if (!attack->armed[kind])
+			continue;
+		level = timer_level(functions[kind], kind == ITIMER ? 0 : attack->base + kind);
+		check(level >= 0 && level <= LEVEL_FAIR, "%s: %s, kind %u, has level %d", when,
+		      functions[kind], kind, level);
+	}
+}
+
+/* By a set of its own, sets of sets, poll, and AIO's poll: nobody else waits. */
+static void start_aio_poll(int fd)
+{
+	static aio_context_t context;
+	struct iocb request = {
+		.aio_fildes = fd, .aio_lio_opcode = IOCB_CMD_POLL, .aio_buf = POLLIN,
+	};
+	struct iocb *requests[] = { &request };
+
+	require(!syscall(SYS_io_setup, 8, &context), "io_setup: %s", strerror(errno));
+	require(syscall(SYS_io_submit, context, 1, requests) == 1, "io_submit: %s",
+		strerror(errno));
+}
+
+static void *read_it(void *argument)
+{
+	int *fd = argument;
+	struct pollfd event = { .fd = *fd, .events = POLLIN };
+
+	poll(&event, 1, -1);
+	return NULL;
+}
+
+static void gather_waiters(struct attack *attack)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int inner = epoll_create1(0), outer = epoll_create1(0);
+	pthread_t thread;
+
+	require(!epoll_ctl(inner, EPOLL_CTL_ADD, attack->fd, &event) &&
+		!epoll_ctl(outer, EPOLL_CTL_ADD, inner, &event) &&
+		!epoll_ctl(outer, EPOLL_CTL_ADD, attack->fd, &event), "epoll_ctl: %s",
+		strerror(errno));
+	epoll_wait(outer, &event, 1, 0);
+	start_aio_poll(attack->fd);
+	require(!pthread_create(&thread, NULL, read_it, &attack->fd), "no thread");
+}
+
+static void wait_with_its_own_tasks(void *argument)
+{
+	struct attack *attack = argument;
+
+	drop_privileges();
+	arm_all(attack);
+	gather_waiters(attack);
+	reached(attack, 1);
+	arm_all(attack);
+	reached(attack, 2);
+}
+
+static void its_own_waiters_do_not_help(void)
+{
+	struct attack *attack = attack_new();
+
+	spawn(OTHER, test_cpu, wait_with_its_own_tasks, attack);
+	await(attack, 1);
+	expect_ordinary(attack, "with waiters of its own");
+	go_on(attack, 1);
+	await(attack, 2);
+	expect_ordinary(attack, "armed again");
+}
+
+/* Timers that wake the machine are for the privileged. */
+static void try_alarms(void *argument)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_NONE };
+	struct timespec time = { .tv_nsec = 1 };
+	timer_t timer;
+
+	drop_privileges();
+	check(timerfd_create(CLOCK_BOOTTIME_ALARM, 0) < 0, "timerfd of CLOCK_BOOTTIME_ALARM");
+	check(timer_create(CLOCK_BOOTTIME_ALARM, &event, &timer) < 0,
+	      "timer of CLOCK_BOOTTIME_ALARM");
+	check(clock_nanosleep(CLOCK_BOOTTIME_ALARM, 0, &time, NULL) != 0,
+	      "sleep by CLOCK_BOOTTIME_ALARM");
+}
+
+static void alarm_clocks_are_not_for_it(void)
+{
+	struct attack *attack = attack_new();
+
+	if (!shield_present())
+		fail("no " SHIELD_SWITCH);
+	waitpid(spawn(OTHER, test_cpu, try_alarms, attack), NULL, 0);
+}
+
+/* It holds a lock for which a real-time task waits, and sleeps while it is boosted. */
+static void lock_it(void *argument)
+{
+	struct attack *attack = argument;
+
+	pthread_mutex_lock(&attack->mutex);
+	pause();
+}
+
+static void arm_while_boosted(void *argument)
+{
+	struct attack *attack = argument;
+
+	drop_privileges();
+	pthread_mutex_lock(&attack->mutex);
+	reached(attack, 1);
+	arm_all(attack);
+	gather_waiters(attack);
+	arm_all(attack);
+	reached(attack, 2);
+	attack->armed[SLEEP] = true;
+	__atomic_store_n(&attack->done, 3, __ATOMIC_RELEASE);
+	sleep_until(attack->base + SLEEP);
+}
+
+static void boosting_ends_with_the_boost(void)
+{
+	struct attack *attack = attack_new();
+	pid_t attacker = spawn(OTHER, test_cpu, arm_while_boosted, attack);
+	pid_t waiter;
+
+	await(attack, 1);
+	waiter = spawn(FIFO(60), test_cpu, lock_it, attack);
+	await_sleep(waiter);
+	go_on(attack, 1);
+	await(attack, 2);
+	go_on(attack, 2);
+	await(attack, 3);
+	await_sleep(attacker);
+	expect_level("hrtimer_wakeup", attack->base + SLEEP, LEVEL_FIFO + 60,
+		     "its sleep, while a FIFO-60 task waits for its lock");
+	end_process(waiter);
+	expect_level("hrtimer_wakeup", attack->base + SLEEP, LEVEL_FAIR,
+		     "its sleep, after the boost");
+}
+
+/* A real-time task becomes nobody's, and ordinary, and arms its timers again. */
+static void fall(void *argument)
+{
+	struct attack *attack = argument;
+
+	arm_all(attack);
+	become(OTHER);
+	drop_privileges();
+	arm_all(attack);
+	reached(attack, 1);
+}
+
+static void timers_fall_with_their_task(void)
+{
+	struct attack *attack = attack_new();
+
+	spawn(FIFO(30), test_cpu, fall, attack);
+	await(attack, 1);
+	/* Those of POSIX are others now, the first ones stay where they are. */
+	attack->armed[PROCESS] = false;
+	attack->armed[THREAD] = false;
+	expect_ordinary(attack, "armed at FIFO 30, and again as an ordinary task");
+}
+
+/* A child of a real-time task, with what it inherits. */
+static void arm_as_child(void *argument)
+{
+	struct attack *attack = argument;
+	pid_t pid;
+
+	set_timerfd(attack, attack->base + TIMERFD, 0);
+	pid = fork();
+	if (!pid) {
+		become(OTHER);
+		drop_privileges();
+		arm_all(attack);
+		gather_waiters(attack);
+		reached(attack, 1);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+}
+
+static void what_a_child_inherits_does_not_help(void)
+{
+	struct attack *attack = attack_new();
+
+	spawn(FIFO(30), test_cpu, arm_as_child, attack);
+	await(attack, 1);
+	expect_ordinary(attack, "of a child of a FIFO-30 task");
+}
+
+/* A privileged thread leaves the process: its timers' next period is ordinary. */
+static void *be_privileged(void *argument)
+{
+	struct attack *attack = argument;
+
+	become(FIFO(40));
+	reached(attack, 1);
+	return NULL;
+}
+
+static void outlive_a_thread(void *argument)
+{
+	struct attack *attack = argument;
+	pthread_t thread;
+	siginfo_t info;
+	sigset_t set = block_signal(SIGRTMIN);
+	u64 first;
+
+	require(!pthread_create(&thread, NULL, be_privileged, attack), "no thread");
+	while (!__atomic_load_n(&attack->done, __ATOMIC_ACQUIRE))
+		sleep_for(1 * MSEC);
+	/* Expires in 5 ms, then at base + PROCESS. */
+	first = now() + 5 * MSEC;
+	set_posix_timer(attack, PROCESS, first, attack->base + PROCESS - first);
+	go_on(attack, 1);
+	pthread_join(thread, NULL);
+	require(sigwaitinfo(&set, &info) == SIGRTMIN, "sigwaitinfo: %s", strerror(errno));
+	reached(attack, 2);
+}
+
+static void timers_fall_when_a_thread_leaves(void)
+{
+	struct attack *attack = attack_new();
+
+	spawn(OTHER, test_cpu, outlive_a_thread, attack);
+	await(attack, 2);
+	expect_ordinary(attack, "a period begun without its FIFO-40 thread");
+}
+
+int main(int argc, char **argv)
+{
+	static const struct test tests[] = {
+		TEST(its_own_waiters_do_not_help),
+		TEST(alarm_clocks_are_not_for_it),
+		TEST(boosting_ends_with_the_boost),
+		TEST(timers_fall_with_their_task),
+		TEST(what_a_child_inherits_does_not_help),
+		TEST(timers_fall_when_a_thread_leaves),
+	};
+
+	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
+}

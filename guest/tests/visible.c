@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Rule R10: the state is visible, and what is shown is true. On a stock kernel
+ * these tests fail because none of it is there.
+ */
+#define _GNU_SOURCE
+#include "file.h"
+#include "lib/scene.h"
+#include "lib/shield.h"
+#include "lib/timers.h"
+#include "lib/trace.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const struct policy policies[] = {
+	{ .policy = SCHED_IDLE },
+	{ .policy = SCHED_OTHER },
+	{ .policy = SCHED_OTHER, .nice = 19 },
+	{ .policy = SCHED_OTHER, .nice = -20 },
+	{ .policy = SCHED_BATCH },
+	{ .policy = SCHED_FIFO, .priority = 1 },
+	{ .policy = SCHED_FIFO, .priority = 50 },
+	{ .policy = SCHED_FIFO, .priority = 99 },
+	{ .policy = SCHED_RR, .priority = 7 },
+	{ .policy = SCHED_DEADLINE, .runtime = 10 * MSEC, .period = 40 * MSEC },
+};
+
+static void state_file_has_a_line_per_cpu(void)
+{
+	static const char header[] = "cpu\tthreshold\tmasked\treleased\tavoided\tlongest_hold_ns\n";
+	char text[8192];
+	int ret = file_read(SHIELD_STATE, text, sizeof(text));
+	struct stat file;
+
+	require(ret >= 0, SHIELD_STATE ": %s", strerror(-ret));
+	check(!strncmp(text, header, strlen(header)), "its header is '%.*s'",
+	      (int)strcspn(text, "\n"), text);
+	require(!stat(SHIELD_STATE, &file), SHIELD_STATE ": %s", strerror(errno));
+	check((file.st_mode & 0777) == 0400, "its mode is %o", file.st_mode & 0777);
+	for (int cpu = 0; cpu < online_cpus(); cpu++) {
+		struct shield_cpu state;
+
+		ret = shield_read(cpu, &state);
+		check(!ret, "no line of CPU %d: %s", cpu, strerror(-ret));
+	}
+}
+
+static void read_threshold(void *argument)
+{
+	struct shield_cpu *state = argument;
+
+	if (shield_read(test_cpu, state))
+		state->threshold = UINT32_MAX;
+}
+
+static void threshold_is_the_running_tasks_level(void)
+{
+	struct shield_cpu *state = shared_memory(sizeof(*state));
+
+	pin(test_cpu);
+	for (unsigned int i = 0; i < ARRAY_SIZE(policies); i++) {
+		state->threshold = 0;
+		waitpid(spawn(policies[i], test_cpu, read_threshold, state), NULL, 0);
+		check(state->threshold == policy_level(policies[i]),
+		      "policy %d, priority %d: threshold %u, level %u", policies[i].policy,
+		      policies[i].priority, state->threshold, policy_level(policies[i]));
+	}
+}
+
+/* A scene of masked timers that ends before the tick expires them, and what was counted. */
+static void counters_count(void)
+{
+	struct scene *scene = scene_new(8);
+	struct shield_cpu before, after;
+	u64 hold;
+
+	require(!shield_read(test_cpu, &before), "no " SHIELD_STATE);
+	scene->length = 4500 * USEC;
+	for (unsigned int i = 0; i < scene->owners; i++)
+		scene->owner[i].offset = 1 * MSEC + i * 400 * USEC;
+	scene_run(scene);
+	check_served(scene);
+	require(!shield_read(test_cpu, &after), "no " SHIELD_STATE);
+	hold = scene->released - scene->owner[0].due;
+	check(after.masked > before.masked, "masked: no more than before");
+	check(after.released - before.released >= 8, "released: %llu more, 8 timers were",
+	      after.released - before.released);
+	check(after.avoided - before.avoided >= 1 && after.avoided - before.avoided <= 8,
+	      "avoided: %llu more, 1 to 8 interrupts were", after.avoided - before.avoided);
+	check(after.longest_hold >= hold, "longest hold %llu ns, one was %llu", after.longest_hold,
+	      hold);
+	note("masked %llu released %llu avoided %llu longest hold %llu ns",
+	     after.masked - before.masked, after.released - before.released,
+	     after.avoided - before.avoided, after.longest_hold);
+}
+
+/* Without any masked timer the counters stand still. */
+static void counters_stand_still(void)
+{
+	struct scene *scene = scene_new(4);
+	struct shield_cpu before, after;
+
+	for (unsigned int i = 0; i < scene->owners; i++)
+		scene->owner[i].policy = FIFO(95);
+	/* Once for its own timers: a test's tasks have some, too. */
+	scene_run(scene);
+	shield_set(false);
+	require(!shield_read(test_cpu, &before), "no " SHIELD_STATE);
+	scene_run(scene);
+	require(!shield_read(test_cpu, &after), "no " SHIELD_STATE);
+	check(after.masked == before.masked && after.released == before.released &&
+	      after.avoided == before.avoided, "the counters of a shield that is off moved");
+}
+
+struct far_sleeper {
+	u64 expiry;
+};
+
+static void sleep_far(void *argument)
+{
+	struct far_sleeper *sleeper = argument;
+
+	sleep_until(sleeper->expiry);
+}
+
+static void timer_list_shows_a_sleepers_level(void)
+{
+	struct far_sleeper *sleeper = shared_memory(sizeof(*sleeper));
+
+	pin(test_cpu);
+	for (unsigned int i = 0; i < ARRAY_SIZE(policies); i++) {
+		pid_t pid;
+		int level;
+
+		sleeper->expiry = now() + 3600 * SEC + 12345 * i;
+		pid = spawn(policies[i], test_cpu, sleep_far, sleeper);
+		await_sleep(pid);
+		level = timer_level("hrtimer_wakeup", sleeper->expiry);
+		check(level == (int)policy_level(policies[i]),
+		      "policy %d, priority %d: level %d in /proc/timer_list, expected %u",
+		      policies[i].policy, policies[i].priority, level,
+		      policy_level(policies[i]));
+		end_process(pid);
+	}
+}
+
+struct armed {
+	int fd;
+	u64 expiry[2];
+};
+
+/* Arms a timerfd and a POSIX timer, and waits to be killed. */
+static void arm_two(void *argument)
+{
+	struct armed *armed = argument;
+
+	timerfd_arm(armed->fd, armed->expiry[0], 0);
+	posix_timer_arm(SIGEV_SIGNAL, 0, armed->expiry[1], 0);
+	pause();
+}
+
+static void timer_list_shows_the_level_of_who_armed(void)
+{
+	static const char * const functions[] = { "timerfd_tmrproc", "posix_timer_fn" };
+	struct armed *armed = shared_memory(sizeof(*armed));
+	struct policy low = FIFO(33);
+	pid_t pid;
+
+	pin(test_cpu);
+	armed->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	armed->expiry[0] = now() + 3600 * SEC;
+	armed->expiry[1] = armed->expiry[0] + 1;
+	pid = spawn(low, test_cpu, arm_two, armed);
+	await_sleep(pid);
+	for (unsigned int i = 0; i < 2; i++) {
+		int level = timer_level(functions[i], armed->expiry[i]);
+
+		check(level == (int)policy_level(low), "%s: level %d, expected %u", functions[i],
+		      level, policy_level(low));
+	}
+	kill(pid, SIGKILL);
+}
+
+static void timer_list_shows_the_tick_as_critical(void)
+{
+	FILE *list = fopen("/proc/timer_list", "re");
+	unsigned int ticks = 0;
+	char line[256];
+
+	require(list, "/proc/timer_list: %s", strerror(errno));
+	while (fgets(line, sizeof(line), list)) {
+		if (!strstr(line, " #") || !strstr(line, "tick_nohz_handler"))
+			continue;
+		ticks++;
+		check(strstr(line, "L:255"), "the tick: %.*s", (int)strcspn(line, "\n"), line);
+	}
+	fclose(list);
+	check(ticks > 0, "no tick in /proc/timer_list");
+}
+
+/* In the runner: FIFO 20 and 10 expire together, masked. */
+static void spin_and_leave_traces_on(struct scene *scene)
+{
+	trace_on();
+	spin_until(scene->start + scene->length);
+}
+
+/*
+ * Two levels expire while masked. The release changes the threshold, and they expire.
+ */
+static void tracepoints_trace(void)
+{
+	static const char * const events[] = {
+		"timershield_threshold", "timershield_expire",
+	};
+	struct scene *scene = scene_new(20);
+	char name[64];
+
+	window_prepare();
+	for (unsigned int i = 0; i < ARRAY_SIZE(events); i++) {
+		snprintf(name, sizeof(name), "timershield/%s", events[i]);
+		require(trace_has(name), "no tracepoint %s", name);
+		trace_enable(name);
+	}
+	for (unsigned int i = 0; i < scene->owners; i++)
+		scene->owner[i].policy = FIFO(10 + 10 * (i % 2));
+	scene->run = spin_and_leave_traces_on;
+	scene_run(scene);
+	trace_off();
+	check_served(scene);
+	for (unsigned int i = 0; i < ARRAY_SIZE(events); i++) {
+		unsigned int count;
+
+		snprintf(name, sizeof(name), "%s: ", events[i]);
+		count = trace_count(name);
+		check(count > 0, "%s was never traced", events[i]);
+		note("%s: %u times", events[i], count);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct test tests[] = {
+		TEST(state_file_has_a_line_per_cpu),
+		TEST(threshold_is_the_running_tasks_level),
+		TEST(counters_count),
+		TEST(counters_stand_still),
+		TEST(timer_list_shows_a_sleepers_level),
+		TEST(timer_list_shows_the_level_of_who_armed),
+		TEST(timer_list_shows_the_tick_as_critical),
+		TEST(tracepoints_trace),
+	};
+
+	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
+}

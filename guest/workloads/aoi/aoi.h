@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Age of information across a small real-time datagram protocol.
+ *
+ * A sender sends samples as datagrams, as fast as the bottleneck that it measures
+ * lets them through and no faster. A receiver takes them when they are due. Data
+ * that has missed its deadline is of no use: it is not sent again, the application
+ * learns that it is lost. What is compared is how sender and receiver wait for
+ * their instants.
+ *
+ * S. Reif, W. Schröder-Preikschat: Precisely Timed Task Execution, section VI.
+ *
+ * Times are ns of CLOCK_MONOTONIC, but for those called node time, see node_time().
+ */
+#ifndef LAB_AOI_H
+#define LAB_AOI_H
+
+#include <netinet/in.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rate.h"
+#include "timing.h"
+
+#define NODES 2
+#define TIMINGS_MAX 4
+
+/* What is put between the nodes, in both directions. */
+struct link {
+	uint64_t rate;		/* bit/s; 0: as fast as it goes */
+	int64_t delay;		/* one way */
+	double loss;		/* share of packets */
+};
+
+struct node {
+	int netns;		/* file descriptor */
+	int cpu;
+	struct in_addr address;
+	int64_t clock_offset;	/* how much its clock is ahead at the start */
+	int64_t clock_drift;	/* and how much it gains, in ns per s */
+};
+
+struct options {
+	enum timing_kind timing[TIMINGS_MAX];
+	int timings;
+	int iterations;		/* of each timing, without the reverse one */
+	int packets;		/* recorded ones of an iteration */
+	int warmup;		/* packets before those */
+	int payload;		/* bytes */
+	int priority;		/* SCHED_FIFO; 0: SCHED_OTHER */
+	int64_t deadline;	/* more than the fastest packet takes */
+	bool from_schedule;	/* next instant from the last instant, not the last send */
+	struct link link;
+};
+
+/* A packet's fate, as the receiving application learns it. */
+enum status {
+	STATUS_LOST = 0,
+	STATUS_DELIVERED,
+	STATUS_LATE,		/* came, but after its deadline */
+};
+
+struct record {
+	/* by the sender, in its node time */
+	int64_t due;
+	int64_t sent;
+	/* by the receiver, in its node time */
+	int64_t arrival;	/* in the kernel */
+	int64_t received;	/* by the application */
+	enum status status;
+};
+
+/* One iteration; shared by the processes. */
+struct iteration {
+	enum timing_kind timing;
+	bool reverse;
+	atomic_int ready;	/* futex: the receiver listens */
+	atomic_int sent;	/* packets, when the sender has finished */
+	int64_t cpu_sender;	/* CPU time */
+	int64_t cpu_receiver;
+	int64_t elapsed;
+	int64_t bottleneck;	/* ns per packet, as measured at the end */
+	int64_t min_rtt;
+	int64_t reported_lost;	/* that the sender was told of */
+	struct record records[];
+};
+
+struct run {
+	struct options options;
+	struct node nodes[NODES];
+	int64_t zero;
+	int count;		/* iterations altogether */
+	struct iteration **iterations;
+};
+
+/* node_time() - what the clock of @node shows at the instant @mono */
+static inline int64_t node_time(const struct run *run, const struct node *node, int64_t mono)
+{
+	int64_t since = mono - run->zero;
+
+	return since + node->clock_offset + since / 1000 * node->clock_drift / 1000000;
+}
+
+/* Packets as they are on the wire; both ends are the same machine. */
+#define PACKET_MAGIC	0x414f4931
+#define ACK_MAGIC	0x414f4932
+#define PORT		7777
+
+struct packet {
+	uint32_t magic;
+	uint32_t seq;
+	int64_t sent;		/* sender's node time */
+	int64_t next_in;	/* the sender means to send the next one then */
+};
+
+struct ack {
+	uint32_t magic;
+	uint32_t seq;
+	int64_t received;	/* by the application, in the receiver's node time */
+	uint32_t lost;		/* altogether */
+};
+
+/* network.c */
+int network_create(struct run *run);
+int network_enter(const struct node *node);
+int network_socket(const struct node *node, const struct node *peer);
+ssize_t network_receive(int fd, void *buffer, size_t size, int64_t *arrival);
+
+/* sender.c, receiver.c: the processes; they return an exit status */
+int sender_run(struct run *run, struct iteration *iteration);
+int receiver_run(struct run *run, struct iteration *iteration);
+
+/* process.c */
+int process_prepare(const struct run *run, const struct node *node);
+int64_t process_cpu_time(void);
+void flag_set(atomic_int *flag, int value);
+int flag_wait(atomic_int *flag, int64_t patience);
+int process_run_iteration(struct run *run, struct iteration *iteration);
+
+/* record.c */
+int record_write(const struct run *run);
+
+#endif

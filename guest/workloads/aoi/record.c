@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What is left behind: summary.csv, iterations.csv, packets.csv. */
+#include "aoi.h"
+#include "csv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+static int write_summary(const struct run *run)
+{
+	const struct options *o = &run->options;
+	FILE *out = csv_create("summary.csv");
+
+	if (!out)
+		return -errno;
+	fprintf(out, "name,value\n");
+	fprintf(out, "packets,%d\nwarmup,%d\npayload,%d\n", o->packets, o->warmup, o->payload);
+	fprintf(out, "priority,%d\nfrom_schedule,%d\n", o->priority, o->from_schedule);
+	fprintf(out, "deadline_ns,%" PRId64 "\n", o->deadline);
+	fprintf(out, "rate_bit_s,%" PRIu64 "\ndelay_ns,%" PRId64 "\nloss,%.6f\n", o->link.rate,
+		o->link.delay, o->link.loss);
+	fprintf(out, "clock_offset_ns,%" PRId64 "\nclock_drift_ppb,%" PRId64 "\n",
+		run->nodes[1].clock_offset, run->nodes[1].clock_drift);
+	return csv_finish(out, "summary.csv");
+}
+
+static int write_iterations(const struct run *run)
+{
+	FILE *out = csv_create("iterations.csv");
+
+	if (!out)
+		return -errno;
+	fprintf(out, "iteration,timing,reverse,elapsed_ns,sender_cpu_ns,receiver_cpu_ns,"
+		"bottleneck_ns,min_rtt_ns,reported_lost\n");
+	for (int i = 0; i < run->count; i++) {
+		const struct iteration *it = run->iterations[i];
+
+		fprintf(out, "%d,%s,%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
+			",%" PRId64 "\n", i, timing_names[it->timing], it->reverse, it->elapsed,
+			it->cpu_sender, it->cpu_receiver, it->bottleneck, it->min_rtt,
+			it->reported_lost);
+	}
+	return csv_finish(out, "iterations.csv");
+}
+
+static int write_packets(const struct run *run)
+{
+	FILE *out = csv_create("packets.csv");
+
+	if (!out)
+		return -errno;
+	fprintf(out, "iteration,packet,due_ns,sent_ns,arrival_ns,received_ns,status\n");
+	for (int i = 0; i < run->count; i++) {
+		for (int k = 0; k < run->options.packets; k++) {
+			const struct record *r =
+				&run->iterations[i]->records[run->options.warmup + k];
+
+			fprintf(out, "%d,%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%d\n",
+				i, k, r->due, r->sent, r->arrival, r->received, r->status);
+		}
+	}
+	return csv_finish(out, "packets.csv");
+}
+
+int record_write(const struct run *run)
+{
+	int ret = write_summary(run);
+
+	if (!ret)
+		ret = write_iterations(run);
+	return ret ? ret : write_packets(run);
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What is left behind: summary.csv, jobs.csv, tasks.csv, releases.csv. */
+#define _GNU_SOURCE
+#include "response.h"
+#include "csv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Timer interrupts of all CPUs: "LOC:" on x86, "arch_timer" on arm64. */
+static uint64_t timer_interrupts(void)
+{
+	FILE *file = fopen("/proc/interrupts", "re");
+	uint64_t sum = 0;
+	char line[1024];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		char *next = strchr(line, ':');
+
+		if (!next || !(strstr(line, "LOC:") || strstr(line, "arch_timer")))
+			continue;
+		for (next++;;) {
+			char *end;
+			uint64_t n = strtoull(next, &end, 10);
+
+			if (end == next)
+				break;
+			sum += n;
+			next = end;
+		}
+	}
+	if (file)
+		fclose(file);
+	return sum;
+}
+
+static uint64_t context_switches(void)
+{
+	FILE *file = fopen("/proc/stat", "re");
+	uint64_t n = 0;
+	char line[4096];
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "ctxt %" SCNu64, &n) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return n;
+}
+
+void record_counters(struct run *run, bool end)
+{
+	uint64_t interrupts = timer_interrupts();
+	uint64_t switches = context_switches();
+
+	run->timer_interrupts = end ? interrupts - run->timer_interrupts : interrupts;
+	run->switches = end ? switches - run->switches : switches;
+}
+
+static int write_summary(const struct run *run)
+{
+	FILE *out = csv_create("summary.csv");
+
+	if (!out)
+		return -errno;
+	fprintf(out, "name,value\n");
+	fprintf(out, "jobs,%d\n", run->options.jobs);
+	fprintf(out, "period_ns,%" PRId64 "\n", run->options.period);
+	fprintf(out, "work_rounds,%" PRId64 "\n", run->options.work);
+	fprintf(out, "round_ticks,%" PRId64 "\n", run->round_ticks);
+	fprintf(out, "ticks_per_ns,%.9f\n", run->ticks_per_ns);
+	fprintf(out, "gap_ns,%" PRId64 "\n", run->options.gap);
+	fprintf(out, "window_ns,%" PRId64 "\n", run->window);
+	fprintf(out, "spare_rounds,%" PRIu64 "\n", run->spare_rounds);
+	fprintf(out, "timer_interrupts,%" PRIu64 "\n", run->timer_interrupts);
+	fprintf(out, "context_switches,%" PRIu64 "\n", run->switches);
+	return csv_finish(out, "summary.csv");
+}
+
+static int write_jobs(const struct run *run)
+{
+	FILE *out = csv_create("jobs.csv");
+
+	if (!out)
+		return -errno;
+	fprintf(out, "due_ns,latency_ns,response_ns,interruptions,stolen_ns,products\n");
+	for (int i = 0; i < run->options.jobs; i++) {
+		const struct job *job = &run->jobs[i];
+
+		fprintf(out, "%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%.0f,%" PRId64 "\n",
+			job->due, job->latency, job->response, job->interruptions,
+			job->stolen / run->ticks_per_ns, job->products);
+	}
+	return csv_finish(out, "jobs.csv");
+}
+
+static int write_tasks(const struct run *run)
+{
+	FILE *out = csv_create("tasks.csv");
+
+	if (!out)
+		return -errno;
+	fprintf(out, "task,kind,policy,priority,period_ns,phase_ns,expected,served,early\n");
+	for (int i = 0; i < run->task_count; i++) {
+		const struct task *task = &run->tasks[i];
+
+		fprintf(out, "%d,%s,%d,%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
+			",%" PRId64 "\n", i, task->kind, task->policy, task->priority,
+			task->period, task->phase, task->expected, task->served, task->early);
+	}
+	return csv_finish(out, "tasks.csv");
+}
+
+static int write_releases(const struct run *run)
+{
+	FILE *out = csv_create("releases.csv");
+
+	if (!out)
+		return -errno;
+	fprintf(out, "task,due_ns,lateness_ns,response_ns\n");
+	for (int i = 0; i < run->task_count; i++) {
+		const struct task *task = &run->tasks[i];
+
+		for (int64_t k = 0; task->releases && k < task->served; k++)
+			fprintf(out, "%d,%" PRId64 ",%" PRId64 ",%" PRId64 "\n", i,
+				task->releases[k].due, task->releases[k].lateness,
+				task->releases[k].response);
+	}
+	return csv_finish(out, "releases.csv");
+}
+
+int record_write(const struct run *run)
+{
+	int ret = write_summary(run);
+
+	if (!ret)
+		ret = write_jobs(run);
+	if (!ret && run->task_count)
+		ret = write_tasks(run);
+	if (!ret && run->task_count)
+		ret = write_releases(run);
+	return ret;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A periodic interrupt at 2,048 Hz read by a SCHED_FIFO task on CPU 1, beside a
+ * load that keeps every CPU busy in the kernel, with that CPU shielded or not.
+ *
+ * After: S. Brosky, "Shielded CPUs: Real-Time Performance in Standard Linux".
+ */
+#ifndef SHIELDED_H
+#define SHIELDED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MEASURED_CPU	0
+#define LOAD_CPU	1
+#define PRIORITY	90
+#define RATE		2048		/* Hz */
+#define PERIOD_NS	(1000000000 / RATE)
+
+/* What the load consists of. */
+enum load { LOAD_NONE, LOAD_SPIN, LOAD_KERNEL };
+
+struct sample {
+	int64_t woke_ns;		/* CLOCK_MONOTONIC */
+	uint32_t index;			/* of the interrupt, from 1 */
+};
+
+struct run {
+	unsigned int samples;
+	enum load load;
+	bool shield;
+	int64_t break_ns;		/* ends measuring: the first response above; 0: none */
+	int64_t start_ns;		/* when the interrupt was switched on; or a little before */
+	int pid;			/* of the measured task */
+	int64_t shield_ns;		/* when the CPU was isolated */
+	struct sample *sample;
+};
+
+/* When the interrupt was due that sample INDEX read first. */
+int64_t due_ns(const struct run *run, unsigned int index);
+
+/* Starts the load; its processes end with this one. 0 or -errno. */
+int load_start(enum load load);
+
+/*
+ * Makes what gives the other CPU turns the lightest of tasks, or the scheduler would keep
+ * the load away from the CPU on which that runs.
+ */
+void load_give_less_way(void);
+
+/* Ends what gives the other CPU turns: a shielded CPU is idle, and takes few. */
+void load_give_no_way(void);
+
+/* Fills run->sample; 0 or -errno. */
+int measure(struct run *run);
+
+/* The kernel's tracepoints of the measured CPU. 0 or -errno. */
+int trace_start(const struct run *run);
+/* Stops the trace where it is now. */
+void trace_break(void);
+/* Stops tracing, and writes visitors.csv: who ran there, and which interrupts came. */
+int trace_stop(const struct run *run);
+
+/* Writes samples.csv and summary.csv; 0 or -errno. */
+int record_write(const struct run *run);
+
+#endif

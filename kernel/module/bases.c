@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The memory that timers may point to.
+ *
+ * A timer keeps pointing to the queue that it was on last, also when it is cancelled; the
+ * kernel follows that pointer, without a lock at times, until the timer is freed or armed
+ * again. So the queues must stay when the shield is unloaded: they live in a module of their
+ * own, which has no exit.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/module.h>
+#include <linux/percpu.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+
+#include "bases.h"
+
+DEFINE_PER_CPU(struct shield_bases *, timershield_bases);
+EXPORT_PER_CPU_SYMBOL_GPL(timershield_bases);
+struct hrtimer_cpu_base __percpu *timershield_stock;
+EXPORT_SYMBOL_GPL(timershield_stock);
+
+static enum hrtimer_restart never(struct hrtimer *timer)
+{
+	return HRTIMER_NORESTART;
+}
+
+/* Not every kernel compares its layouts with those of a module, so look at some of it. */
+static bool __init is_as_declared(const struct hrtimer_cpu_base *stock, unsigned int cpu)
+{
+	unsigned int i;
+
+	if (stock->cpu != cpu)
+		return false;
+	for (i = 0; i < HRTIMER_MAX_CLOCK_BASES; i++) {
+		const struct hrtimer_clock_base *queue = &stock->clock_base[i];
+
+		if (queue->cpu_base != stock || queue->index != i)
+			return false;
+	}
+	return true;
+}
+
+/* A timer that was just set up points to this CPU's first queue. */
+static int __init find_stock(void)
+{
+	struct hrtimer_cpu_base *stock;
+	struct hrtimer timer;
+	int cpu;
+
+	cpu = get_cpu();
+	hrtimer_setup(&timer, never, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_HARD);
+	stock = timer.base->cpu_base;
+	timershield_stock = (void __percpu *)((unsigned long)stock - per_cpu_offset(cpu));
+	put_cpu();
+
+	for_each_possible_cpu(cpu) {
+		if (!is_as_declared(per_cpu_ptr(timershield_stock, cpu), cpu)) {
+			pr_err("the kernel keeps its timers in another way than its headers say\n");
+			return -ENODEV;
+		}
+	}
+	return 0;
+}
+
+static struct shield_bases * __init new_bases(int cpu)
+{
+	const struct hrtimer_cpu_base *stock = per_cpu_ptr(timershield_stock, cpu);
+	struct shield_bases *bases;
+	struct hrtimer_cpu_base *base;
+	int i;
+
+	bases = kvzalloc_node(sizeof(*bases), GFP_KERNEL, cpu_to_node(cpu));
+	if (!bases)
+		return NULL;
+	base = &bases->base;
+	raw_spin_lock_init(&base->lock);
+	base->cpu = cpu;
+	/* The kernel warns when it queues a timer again on a CPU that is off. */
+	base->online = 1;
+	base->expires_next = KTIME_MAX;
+	base->softirq_expires_next = KTIME_MAX;
+#ifdef CONFIG_PREEMPT_RT
+	spin_lock_init(&base->softirq_expiry_lock);
+#endif
+	for (i = 0; i < SHIELD_QUEUES; i++) {
+		struct hrtimer_clock_base *queue = &bases->queue[i];
+
+		/* index and clock */
+		memcpy(queue, &stock->clock_base[i % HRTIMER_MAX_CLOCK_BASES], sizeof(*queue));
+		queue->cpu_base = base;
+		queue->running = NULL;
+		queue->offset = 0;
+		seqcount_raw_spinlock_init(&queue->seq, &base->lock);
+		ts_queue_init(&queue->active);
+		first_timer_changed(queue);
+	}
+	return bases;
+}
+
+static int __init bases_init(void)
+{
+	int cpu, err;
+
+	err = find_stock();
+	if (err)
+		return err;
+	for_each_possible_cpu(cpu) {
+		per_cpu(timershield_bases, cpu) = new_bases(cpu);
+		if (!per_cpu(timershield_bases, cpu))
+			goto no_memory;
+	}
+	return 0;
+
+no_memory:
+	for_each_possible_cpu(cpu)
+		kvfree(per_cpu(timershield_bases, cpu));
+	return -ENOMEM;
+}
+module_init(bases_init);
+
+MODULE_DESCRIPTION("TimerShield: queues that outlive the shield");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef TIMERSHIELD_BASES_H
+#define TIMERSHIELD_BASES_H
+
+#include "compat.h"
+
+/*
+ * Ordinary tasks share level 0, and each real-time priority has its own. Timers of deadline
+ * tasks stay with the kernel.
+ */
+#define SHIELD_LEVELS	100
+#define SHIELD_QUEUES	(SHIELD_LEVELS * HRTIMER_MAX_CLOCK_BASES)
+
+/*
+ * The queues of one CPU's owned timers. To the kernel's own code they are those of one more
+ * CPU, so that it cancels, reads and forwards their timers unchanged.
+ */
+struct shield_bases {
+	/* its lock protects all that is here; its own queues are not used */
+	struct hrtimer_cpu_base base;
+	/* those that may not be empty: level by level, in each the kernel's order of clocks */
+	DECLARE_BITMAP(used, SHIELD_QUEUES);
+	struct hrtimer_clock_base queue[SHIELD_QUEUES];
+};
+
+DECLARE_PER_CPU(struct shield_bases *, timershield_bases);
+extern struct hrtimer_cpu_base __percpu *timershield_stock;
+
+#endif

@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Where the kernel calls the shield: ftrace on a few functions, and the tracepoint of the
+ * context switch. One function is replaced: the one that arms a timer, where the timer is an
+ * ordinary task's.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/fs.h>
+#include <linux/kprobes.h>
+#include <linux/pid.h>
+#include <linux/posix-timers.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task_stack.h>
+#include <linux/tracepoint.h>
+
+#include "shield.h"
+
+/* Threads of a process that are looked at for one that is real-time. */
+#define SHIELD_THREADS	64
+
+/* Callbacks by which a timer is known. Not all need be there, see hooks_resolve(). */
+static struct {
+	const char *name;
+	void *address;
+} callbacks[] = {
+	{ "hrtimer_wakeup" },
+	{ "timerfd_tmrproc" },
+	{ "posix_timer_fn" },
+	{ "it_real_fn" },
+};
+
+enum { SLEEPER, TIMERFD, POSIX_TIMER, ITIMER };
+
+static void *callback_of(struct hrtimer *timer)
+{
+	return ACCESS_PRIVATE(timer, function);
+}
+
+/* In doubt lower: then its timers wait for a tick at most. */
+static int process_rank(void)
+{
+	int left = SHIELD_THREADS, rank = 0;
+	struct task_struct *thread;
+
+	rcu_read_lock();
+	for_each_thread(current, thread) {
+		rank = max(rank, shield_rank(thread));
+		if (!--left)
+			break;
+	}
+	rcu_read_unlock();
+	return max(rank, shield_rank(current));
+}
+
+/* The rank of who gets a POSIX timer's signal. */
+static int signalled_rank(struct hrtimer *timer)
+{
+	struct k_itimer *itimer = container_of(timer, struct k_itimer, it.real.timer);
+	int rank = shield_rank(current);
+	struct task_struct *task;
+
+	if (!(itimer->it_sigev_notify & SIGEV_THREAD_ID))
+		return process_rank();
+	rcu_read_lock();
+	task = pid_task(itimer->it_pid, PIDTYPE_PID);
+	if (task)
+		rank = max(rank, shield_rank(task));
+	rcu_read_unlock();
+	return rank;
+}
+
+/* A timerfd's level only rises, until it is set again. */
+static int timerfd_rank(struct hrtimer *timer)
+{
+	u8 *raised = shield_raised(timer);
+
+	*raised = max_t(int, *raised, shield_rank(current) + 1);
+	return *raised - 1;
+}
+
+/* For what level a timer is being armed; SHIELD_LEVELS: not for a task that can be masked. */
+static int rank_of(struct hrtimer *timer)
+{
+	void *callback = callback_of(timer);
+
+	if (!in_task() || current->flags & PF_KTHREAD)
+		return SHIELD_LEVELS;
+	if (callback == callbacks[SLEEPER].address &&
+	    container_of(timer, struct hrtimer_sleeper, timer)->task == current)
+		return shield_rank(current);
+	if (callback == callbacks[TIMERFD].address)
+		return timerfd_rank(timer);
+	if (callback == callbacks[POSIX_TIMER].address)
+		return signalled_rank(timer);
+	if (callback == callbacks[ITIMER].address)
+		return process_rank();
+	return SHIELD_LEVELS;
+}
+
+/* In place of the kernel's functions. */
+static bool start(struct hrtimer *timer, ktime_t time, u64 slack, enum hrtimer_mode mode,
+		  bool (*otherwise)(struct hrtimer *, ktime_t, u64, enum hrtimer_mode))
+{
+	struct shield *shield;
+	unsigned long flags;
+	int level = rank_of(timer);
+	bool queued = true;
+
+	local_irq_save(flags);
+	shield = this_cpu_ptr(&shields);
+	if (level >= SHIELD_LEVELS ||
+	    !shield_start(shield, timer, level, time, slack, mode)) {
+		shield->bypass = true;
+		queued = otherwise(timer, time, slack, mode);
+		shield->bypass = false;
+	}
+	local_irq_restore(flags);
+	return queued;
+}
+
+static bool kernel_start(struct hrtimer *timer, ktime_t time, u64 slack, enum hrtimer_mode mode)
+{
+	hrtimer_start_range_ns(timer, time, slack, mode);
+	return true;
+}
+
+static void start_timer(struct hrtimer *timer, ktime_t time, u64 slack, enum hrtimer_mode mode)
+{
+	start(timer, time, slack, mode, kernel_start);
+}
+
+static void notrace on_start(unsigned long ip, unsigned long caller, struct ftrace_ops *ops,
+			     struct ftrace_regs *regs)
+{
+	struct hrtimer *timer = (struct hrtimer *)ts_argument(regs, 0);
+	int i;
+
+	if (this_cpu_read(shields.bypass))
+		return;
+	for (i = 0; i < ARRAY_SIZE(callbacks); i++)
+		if (callback_of(timer) == callbacks[i].address)
+			ts_redirect(regs, ops->private);
+}
+
+/*
+ * The timer of a task that sleeps is on its stack. What looks like one there may be what is
+ * left of an earlier call.
+ */
+static __no_kasan_or_inline void move_sleeper(struct task_struct *task)
+{
+	unsigned long *word = (unsigned long *)task->thread.sp;
+	unsigned long *end = (unsigned long *)task_pt_regs(task);
+
+	for (; word < end; word++) {
+		struct hrtimer_sleeper *sleeper;
+
+		if ((void *)READ_ONCE(*word) != callbacks[SLEEPER].address)
+			continue;
+		sleeper = container_of((void *)word, struct hrtimer_sleeper, timer.function);
+		if ((unsigned long *)(sleeper + 1) > end ||
+		    READ_ONCE(sleeper->task) != task)
+			continue;
+		shield_move(&sleeper->timer, shield_rank(task));
+	}
+}
+
+/* One that is dead has no stack any more. */
+static bool sleeps(const struct task_struct *task)
+{
+	return READ_ONCE(task->__state) & (TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE);
+}
+
+/* A task has another priority; its runqueue is locked. */
+static void notrace on_priority(unsigned long ip, unsigned long caller, struct ftrace_ops *ops,
+				struct ftrace_regs *regs)
+{
+	struct task_struct *task = (struct task_struct *)ts_argument(regs, 1);
+	int cpu = task_cpu(task);
+
+	if (task == current)
+		shield_switch(this_cpu_ptr(&shields), shield_masks(task));
+	else if (!task->on_cpu && sleeps(task))
+		move_sleeper(task);
+	else if (task->on_cpu && shield_masks(task) < READ_ONCE(per_cpu(shields, cpu).level))
+		shield_kick(cpu);
+}
+
+/*
+ * A clock was set, or the machine has slept; the kernel knows the new offsets already. What has
+ * expired by that has been held only since now. Who arms a timer right now has marked the shield
+ * as not empty, or will see the new offset.
+ */
+static void notrace on_clock(unsigned long ip, unsigned long caller, struct ftrace_ops *ops,
+			     struct ftrace_regs *regs)
+{
+	int cpu;
+
+	preempt_disable();
+	for_each_online_cpu(cpu) {
+		if (READ_ONCE(per_cpu(shields, cpu).empty))
+			continue;
+		WRITE_ONCE(per_cpu(shields, cpu).held, ktime_get());
+		shield_kick(cpu);
+	}
+	preempt_enable();
+}
+
+static void saw_timerfd(const struct file *file)
+{
+	/* struct timerfd_ctx begins with its timer, as the callback proves */
+	struct hrtimer *timer = file->private_data;
+
+	if (callback_of(timer) != callbacks[TIMERFD].address ||
+	    *shield_raised(timer) > shield_rank(current))
+		return;
+	*shield_raised(timer) = shield_rank(current) + 1;
+	shield_move(timer, shield_rank(current));
+}
+
+static void notrace on_poll(unsigned long ip, unsigned long caller, struct ftrace_ops *ops,
+			    struct ftrace_regs *regs)
+{
+	saw_timerfd((struct file *)ts_argument(regs, 0));
+}
+
+static void notrace on_read(unsigned long ip, unsigned long caller, struct ftrace_ops *ops,
+			    struct ftrace_regs *regs)
+{
+	if (KERNEL_IS(6, 1))
+		saw_timerfd((struct file *)ts_argument(regs, 0));
+	else
+		saw_timerfd(((struct kiocb *)ts_argument(regs, 0))->ki_filp);
+}
+
+#ifdef TIMERSHIELD_USER_START
+static bool start_user_timer(struct hrtimer *timer, ktime_t time, u64 slack,
+			     enum hrtimer_mode mode)
+{
+	return start(timer, time, slack, mode, hrtimer_start_range_ns_user);
+}
+#endif
+
+/* Those that replace a function come last: then all else is in place. */
+static struct hook {
+	const char *functions[4];
+	struct ftrace_ops ops;
+	bool added;
+} hooks[] = {
+	{ { "switched_to_rt", "switched_to_dl", "switched_to_fair", "prio_changed_rt" },
+	  { .func = on_priority } },
+	{ { "timerfd_clock_was_set" }, { .func = on_clock } },
+	{ { "timerfd_poll" }, { .func = on_poll } },
+	{ { TS_TIMERFD_READ }, { .func = on_read } },
+#ifdef TIMERSHIELD_USER_START
+	{ { "hrtimer_start_range_ns_user" },
+	  { .func = on_start, .flags = FTRACE_OPS_FL_IPMODIFY, .private = start_user_timer } },
+#endif
+	{ { "hrtimer_start_range_ns" },
+	  { .func = on_start, .flags = FTRACE_OPS_FL_IPMODIFY, .private = start_timer } },
+};
+
+/* Those that the module calls, then the one that calls it. */
+static struct {
+	const char *name;
+	struct tracepoint *tracepoint;
+} events[] = {
+	[TRACE_EXPIRE_ENTRY] = { "hrtimer_expire_entry" },
+	[TRACE_EXPIRE_EXIT] = { "hrtimer_expire_exit" },
+	{ "sched_switch" },
+};
+
+#define SCHED_SWITCH	(events[ARRAY_SIZE(events) - 1].tracepoint)
+
+/* Its tracepoints are not exported; so call what is attached to them, as they do. */
+void trace_expiry(int event, struct hrtimer *timer, ktime_t now)
+{
+	struct tracepoint *tracepoint = events[event].tracepoint;
+
+	if (!static_key_enabled(&tracepoint->key))
+		return;
+	ts_trace_begin();
+	if (event == TRACE_EXPIRE_EXIT)
+		((int (*)(void *, struct hrtimer *))tracepoint->iterator)(NULL, timer);
+	else
+		((ts_expire_entry_t)tracepoint->iterator)(NULL, timer, ts_expire_now(now));
+	ts_trace_end();
+}
+
+static void on_switch(void *data, bool preempt, struct task_struct *previous,
+		      struct task_struct *next, unsigned int state)
+{
+	shield_switch(this_cpu_ptr(&shields), shield_masks(next));
+}
+
+static void find_tracepoint(struct tracepoint *tracepoint, void *unused)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(events); i++)
+		if (!strcmp(tracepoint->name, events[i].name))
+			events[i].tracepoint = tracepoint;
+}
+
+/*
+ * The address of a function that is not exported: kprobes know it. The probe is never armed; one
+ * that is cannot be taken out again where ftrace is off.
+ */
+static void *address_of(const char *name)
+{
+	struct kprobe probe = { .symbol_name = name, .flags = KPROBE_FLAG_DISABLED };
+	char symbol[KSYM_SYMBOL_LEN];
+	unsigned long offset = 0;
+
+	if (register_kprobe(&probe))
+		return NULL;
+	unregister_kprobe(&probe);
+	/* It may be behind the function's first instruction. */
+	sprint_symbol(symbol, (unsigned long)probe.addr);
+	if (sscanf(symbol + strcspn(symbol, "+"), "+0x%lx", &offset) != 1)
+		return NULL;
+	return (void *)probe.addr - offset;
+}
+
+static int set_filter(struct hook *hook)
+{
+	int i, err;
+
+	for (i = 0; i < ARRAY_SIZE(hook->functions) && hook->functions[i]; i++) {
+		void *address = address_of(hook->functions[i]);
+
+		err = address ? ftrace_set_filter_ip(&hook->ops, (unsigned long)address, 0,
+						     i == 0) : -ENOENT;
+		if (err) {
+			pr_err("this kernel has no function %s() that ftrace can follow\n",
+			       hook->functions[i]);
+			return err;
+		}
+	}
+	return 0;
+}
+
+int hooks_resolve(void)
+{
+	int i, err;
+
+	for (i = 0; i < ARRAY_SIZE(callbacks); i++) {
+		callbacks[i].address = address_of(callbacks[i].name);
+		if (!callbacks[i].address) {
+			pr_err("this kernel has no function %s()\n", callbacks[i].name);
+			return -ENOENT;
+		}
+	}
+	for_each_kernel_tracepoint(find_tracepoint, NULL);
+	for (i = 0; i < ARRAY_SIZE(events); i++) {
+		if (!events[i].tracepoint) {
+			pr_err("this kernel has no tracepoint %s\n", events[i].name);
+			return -ENOENT;
+		}
+	}
+	for (i = 0; i < ARRAY_SIZE(hooks); i++) {
+		err = set_filter(&hooks[i]);
+		if (err) {
+			hooks_release();
+			return err;
+		}
+	}
+	return 0;
+}
+
+void hooks_release(void)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(hooks); i++)
+		ftrace_free_filter(&hooks[i].ops);
+}
+
+/* Those that replace nothing come first; so if they are busy, ftrace is off. */
+static int add(struct hook *hook)
+{
+	int err;
+
+	/* kernel.ftrace_enabled=0 is refused from now on: it would take the hooks out */
+	hook->ops.flags |= FTRACE_OPS_FL_PERMANENT;
+	err = register_ftrace_function(&hook->ops);
+	if (err == -EBUSY && hook->ops.flags & FTRACE_OPS_FL_IPMODIFY)
+		pr_err("%s() is replaced already, by a livepatch or another module; unload that first\n",
+		       hook->functions[0]);
+	else if (err)
+		pr_err("ftrace does not follow %s(): %d; see sysctl kernel.ftrace_enabled\n",
+		       hook->functions[0], err);
+	hook->added = !err;
+	return err;
+}
+
+int hooks_add(void)
+{
+	int i, err;
+
+	err = tracepoint_probe_register(SCHED_SWITCH, on_switch, NULL);
+	if (err) {
+		pr_err("the tracepoint sched_switch refuses: %d\n", err);
+		return err;
+	}
+	for (i = 0; i < ARRAY_SIZE(hooks); i++) {
+		err = add(&hooks[i]);
+		if (err) {
+			hooks_remove();
+			return err;
+		}
+	}
+	return 0;
+}
+
+void hooks_remove(void)
+{
+	int i;
+
+	for (i = ARRAY_SIZE(hooks) - 1; i >= 0; i--) {
+		if (hooks[i].added)
+			unregister_ftrace_function(&hooks[i].ops);
+		hooks[i].added = false;
+	}
+	tracepoint_probe_unregister(SCHED_SWITCH, on_switch, NULL);
+	tracepoint_synchronize_unregister();
+	/* A task may have been preempted in here; it leaves before it sleeps. */
+	synchronize_rcu_tasks();
+}

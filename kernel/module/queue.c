@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The queues of owned timers: timers come in, change their level, and go back to the kernel.
+ *
+ * Locks: a runqueue's, then that of a CPU's shield_bases, then that of the kernel's queues.
+ */
+#include "queue.h"
+
+/* Note that this queue of ours is not empty. */
+void queue_mark(struct hrtimer_clock_base *queue)
+{
+	struct shield_bases *bases = container_of(queue->cpu_base, struct shield_bases, base);
+
+	__set_bit(queue - bases->queue, bases->used);
+}
+
+void queue_add(struct hrtimer_clock_base *queue, struct hrtimer *timer)
+{
+	ts_queue_add(&queue->active, &timer->node);
+	first_timer_changed(queue);
+	queue_mark(queue);
+}
+
+void queue_del(struct hrtimer_clock_base *queue, struct hrtimer *timer)
+{
+	ts_queue_del(&queue->active, &timer->node);
+	first_timer_changed(queue);
+}
+
+/*
+ * Arm a timer for a task of @level. False: the kernel should; that is the case if its callback
+ * runs now, for then it has to stay where it is.
+ */
+bool shield_start(struct shield *shield, struct hrtimer *timer, int level, ktime_t time,
+		  u64 slack, enum hrtimer_mode mode)
+{
+	struct hrtimer_clock_base *old = READ_ONCE(timer->base), *queue;
+	enum shield_context context;
+	ktime_t expires;
+	bool first;
+
+	if (!shield->on)
+		return false;
+	if (mode & HRTIMER_MODE_REL)
+		time = ktime_add_safe(time, hrtimer_cb_get_time(timer));
+#ifdef TIMERSHIELD_USER_START
+	/* The kernel refuses user timers that have expired already. */
+	if (queue_expiry(shield, old, time) <= ktime_get())
+		return false;
+#endif
+	queue = &shield->bases->queue[level * HRTIMER_MAX_CLOCK_BASES + old->index];
+	if (old != queue) {
+		if (hrtimer_try_to_cancel(timer) < 0)
+			return false;
+		/*
+		 * Nobody else arms this timer meanwhile, for that is its owner's business, so
+		 * it stays inactive; the lock makes those wait that try to cancel it.
+		 */
+		raw_spin_lock(&old->cpu_base->lock);
+		WRITE_ONCE(timer->base, queue);
+		raw_spin_unlock(&old->cpu_base->lock);
+	}
+
+	/* Before the lock, within which the clock's offset is read: see on_clock(). */
+	shield->empty = false;
+	raw_spin_lock(&queue->cpu_base->lock);
+	if (queue->running == timer) {
+		raw_spin_unlock(&queue->cpu_base->lock);
+		return false;
+	}
+	if (timer->timer_queued)
+		queue_del(queue, timer);
+	hrtimer_set_expires_range_ns(timer, time, slack);
+	WRITE_ONCE(timer->timer_queued, 1);
+	queue_add(queue, timer);
+	first = first_timer(queue) == timer;
+	expires = max(queue_expiry(shield, queue, timer->node.expires), 0);
+	raw_spin_unlock(&queue->cpu_base->lock);
+
+	context = context_of(queue->index);
+	if (first && level >= shield->level && expires < shield->armed[context])
+		shield_arm(shield, context, expires);
+	return true;
+}
+
+/* The one of our queues that a timer points to; that may be anywhere. */
+static struct hrtimer_clock_base *our_queue(const struct hrtimer *timer)
+{
+	struct hrtimer_clock_base *queue = READ_ONCE(timer->base);
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		unsigned long offset = (void *)queue -
+				       (void *)per_cpu(timershield_bases, cpu)->queue;
+
+		if (offset < SHIELD_QUEUES * sizeof(*queue))
+			return offset % sizeof(*queue) ? NULL : queue;
+	}
+	return NULL;
+}
+
+/* Nothing is believed of the timer but where it is. */
+static bool is_in(const struct hrtimer_clock_base *queue, const struct hrtimer *timer)
+{
+	struct rb_node *node = queue->active.rb_root.rb_root.rb_node, *found = NULL;
+	ktime_t expires = timer->node.expires;
+
+	while (node) {
+		if (ts_timer_of(node)->node.expires < expires) {
+			node = node->rb_right;
+		} else {
+			found = node;
+			node = node->rb_left;
+		}
+	}
+	while (found && ts_timer_of(found) != timer &&
+	       ts_timer_of(found)->node.expires == expires)
+		found = rb_next(found);
+	return found && ts_timer_of(found) == timer;
+}
+
+/*
+ * What may be a timer, in memory that can be read, has another level now, if it is one and in
+ * one of our queues. It stays among these, and points to one of them all the time, for its
+ * readers.
+ */
+void shield_move(struct hrtimer *timer, int level)
+{
+	struct hrtimer_clock_base *from = our_queue(timer), *to;
+	struct hrtimer_cpu_base *base;
+	struct shield_bases *bases;
+	unsigned long flags;
+	bool moved = false;
+
+	if (!from)
+		return;
+	base = from->cpu_base;
+	bases = container_of(base, struct shield_bases, base);
+	to = &bases->queue[min(level, SHIELD_LEVELS - 1) * HRTIMER_MAX_CLOCK_BASES + from->index];
+	raw_spin_lock_irqsave(&base->lock, flags);
+	if (to != from && READ_ONCE(timer->base) == from && is_in(from, timer)) {
+		queue_del(from, timer);
+		WRITE_ONCE(timer->base, to);
+		queue_add(to, timer);
+		moved = true;
+	}
+	raw_spin_unlock_irqrestore(&base->lock, flags);
+	if (moved)
+		shield_kick(base->cpu);
+}
+
+static void drain(struct hrtimer_clock_base *from, struct hrtimer_clock_base *to)
+{
+	struct hrtimer *timer;
+
+	while ((timer = first_timer(from))) {
+		queue_del(from, timer);
+		WRITE_ONCE(timer->base, to);
+		ts_queue_add(&to->active, &timer->node);
+		to->cpu_base->active_bases |= 1 << to->index;
+	}
+	first_timer_changed(to);
+}
+
+/* Give all timers back to the kernel. Never by way of a third queue: see shield_move(). */
+void queues_drain(struct shield *shield)
+{
+	struct shield_bases *bases = shield->bases;
+	struct hrtimer_cpu_base *stock = shield->stock;
+	int i;
+
+	raw_spin_lock(&bases->base.lock);
+	raw_spin_lock_nested(&stock->lock, SINGLE_DEPTH_NESTING);
+	for (i = 0; i < SHIELD_QUEUES; i++)
+		drain(&bases->queue[i], &stock->clock_base[i % HRTIMER_MAX_CLOCK_BASES]);
+	raw_spin_unlock(&stock->lock);
+	raw_spin_unlock(&bases->base.lock);
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The shipped queue, and the benchmark's others, against the plainest queue there is: an
+ * array in the order of expiry and, among equal expiries, of arrival.
+ *
+ * Usage: queue [SEED]
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "timershield_queue.h"
+
+#include "../bench/contender.h"
+
+#define MODEL_MAX	512
+
+#define expect(_condition)							\
+	do {									\
+		if (!(_condition)) {						\
+			fprintf(stderr, "%s:%d: seed %u: expected %s\n",	\
+				__FILE__, __LINE__, seed, #_condition);		\
+			exit(1);						\
+		}								\
+	} while (0)
+
+struct model {
+	struct hrtimer *timer[MODEL_MAX];
+	unsigned int count;
+};
+
+static unsigned int seed = 1;
+static struct hrtimer timers[MODEL_MAX];
+
+static void model_add(struct model *model, struct hrtimer *timer)
+{
+	unsigned int i = model->count++;
+
+	for (; i && model->timer[i - 1]->node.expires > timer->node.expires; i--)
+		model->timer[i] = model->timer[i - 1];
+	model->timer[i] = timer;
+}
+
+static void model_del(struct model *model, struct hrtimer *timer)
+{
+	unsigned int i = 0;
+
+	while (model->timer[i] != timer)
+		i++;
+	memmove(&model->timer[i], &model->timer[i + 1],
+		(--model->count - i) * sizeof(model->timer[0]));
+}
+
+static struct hrtimer *model_first(const struct model *model, u8 level)
+{
+	for (unsigned int i = 0; i < model->count; i++) {
+		if (model->timer[i]->level >= level)
+			return model->timer[i];
+	}
+	return NULL;
+}
+
+static struct hrtimer *model_due(const struct model *model, u8 level, ktime_t now)
+{
+	struct hrtimer *due = NULL;
+
+	for (unsigned int i = 0; i < model->count; i++) {
+		struct hrtimer *timer = model->timer[i];
+
+		if (timer->node.expires <= now && timer->level >= level &&
+		    (!due || timer->level > due->level))
+			due = timer;
+	}
+	return due;
+}
+
+/* Red-black rules and exact subtree levels; returns the black height. */
+static int check_subtree(struct rb_node *rb, struct rb_node *parent)
+{
+	struct hrtimer *timer, *child;
+	int left, right;
+	u8 level;
+
+	if (!rb)
+		return 0;
+	timer = to_hrtimer(rb);
+	level = timer->queued_level;
+	expect(rb_parent(rb) == parent);
+	expect(timer->queued_level == timer->level);
+	expect(!rb_is_red(rb) || (parent && rb_is_black(parent)));
+	left = check_subtree(rb->rb_left, rb);
+	right = check_subtree(rb->rb_right, rb);
+	expect(left == right);
+	for (int side = 0; side < 2; side++) {
+		child = rb_entry_safe(side ? rb->rb_right : rb->rb_left, struct hrtimer,
+				      HRTIMER_RB);
+		if (child && child->subtree_level > level)
+			level = child->subtree_level;
+	}
+	expect(timer->subtree_level == level);
+	return left + !!rb_is_black(rb);
+}
+
+static void check(struct rb_root_cached *queue, const struct model *model, u8 level, ktime_t now)
+{
+	struct rb_node *rb = rb_first(&queue->rb_root);
+	struct hrtimer *due = model_due(model, 0, now);
+
+	expect(queue->rb_leftmost == rb);
+	check_subtree(queue->rb_root.rb_node, NULL);
+	for (unsigned int i = 0; i < model->count; i++, rb = rb_next(rb))
+		expect(rb == &model->timer[i]->HRTIMER_RB);
+	expect(!rb);
+	if (!model->count)
+		return;
+	expect(first_at(queue, level) == model_first(model, level));
+	expect(first_due(queue, level, now) == model_due(model, level, now));
+	expect(highest_expired(queue, now) == (due ? due->level : 0));
+}
+
+static void add(struct rb_root_cached *queue, struct model *model, struct hrtimer *timer,
+		ktime_t expires, u8 level)
+{
+	timer->node.expires = expires;
+	timer->_softexpires = expires;
+	timer->level = level;
+	timershield_queue_add(queue, timer, level);
+	model_add(model, timer);
+}
+
+static void del(struct rb_root_cached *queue, struct model *model, struct hrtimer *timer)
+{
+	model_del(model, timer);
+	expect(timershield_queue_del(queue, timer) == !!model->count);
+	expect(RB_EMPTY_NODE(&timer->HRTIMER_RB) && !timer->queued_level);
+}
+
+static void relevel(struct hrtimer *timer, u8 level)
+{
+	timer->level = level;
+	timershield_queue_relevel(timer, level);
+}
+
+static void reset(void)
+{
+	memset(timers, 0, sizeof(timers));
+	for (unsigned int i = 0; i < MODEL_MAX; i++)
+		RB_CLEAR_NODE(&timers[i].HRTIMER_RB);
+}
+
+static void check_all(struct rb_root_cached *queue, const struct model *model)
+{
+	for (ktime_t now = -1; now < 3; now++) {
+		for (u8 level = 0; level <= 4; level++)
+			check(queue, model, level, now);
+	}
+}
+
+/* Every queue of up to four timers, three expiries and levels, each removed or changed */
+static void every_small_queue(void)
+{
+	for (unsigned int count = 1, queues = 9; count <= 4; count++, queues *= 9) {
+		for (unsigned int which = 0; which < queues * count * 4; which++) {
+			struct rb_root_cached queue = RB_ROOT_CACHED;
+			struct model model = { 0 };
+			unsigned int rest = which / (count * 4), change = which % 4;
+			struct hrtimer *timer = &timers[which / 4 % count];
+
+			for (unsigned int i = 0; i < count; i++, rest /= 9)
+				add(&queue, &model, &timers[i], rest % 3, 1 + rest / 3 % 3);
+			if (change)
+				relevel(timer, change);
+			else
+				del(&queue, &model, timer);
+			check_all(&queue, &model);
+			reset();
+		}
+	}
+}
+
+static void random_operations(unsigned int count, unsigned int operations, unsigned int expiries,
+			      unsigned int levels)
+{
+	struct rb_root_cached queue = RB_ROOT_CACHED;
+	struct model model = { 0 };
+
+	for (unsigned int i = 0; i < operations; i++) {
+		struct hrtimer *timer = &timers[rand() % count];
+		ktime_t expires = rand() % 64 ? rand() % expiries : INT64_MAX;
+		u8 level = 1 + rand() % levels;
+
+		if (RB_EMPTY_NODE(&timer->HRTIMER_RB))
+			add(&queue, &model, timer, expires, level);
+		else if (rand() % 3)
+			del(&queue, &model, timer);
+		else
+			relevel(timer, level);
+		check(&queue, &model, rand() % (levels + 2), rand() % expiries);
+	}
+	reset();
+}
+
+static void random_queues(void)
+{
+	static const unsigned int counts[] = { 1, 2, 8, 64, MODEL_MAX };
+
+	for (unsigned int i = 0; i < 5 * 3 * 3; i++)
+		random_operations(counts[i % 5], 2000, (unsigned int[]){ 1, 4, 10000 }[i / 5 % 3],
+				  (unsigned int[]){ 1, 3, 254 }[i / 15]);
+}
+
+/* What the benchmark compares with must be right, too; it may choose among equals. */
+static void rival(const struct contender *contender)
+{
+	void *queue = aligned_alloc(64, (contender->size + 63) / 64 * 64);
+	struct model model = { 0 };
+
+	contender->init(queue);
+	for (unsigned int i = 0; i < 60000; i++) {
+		struct hrtimer *timer = &timers[rand() % 40], *found, *expected;
+		u8 level = contender->levels ? rand() % MAX_LEVELS : 0;
+		ktime_t now = rand() % 1000;
+
+		if (!RB_EMPTY_NODE(&timer->HRTIMER_RB)) {
+			model_del(&model, timer);
+			expect(contender->del(queue, timer) == !!model.count);
+		} else {
+			timer->node.expires = timer->_softexpires = rand() % 1000;
+			timer->level = 1 + rand() % (MAX_LEVELS - 1);
+			contender->add(queue, timer);
+			model_add(&model, timer);
+		}
+		found = contender->first(queue, level);
+		expected = model_first(&model, level);
+		expect(!found == !expected);
+		expect(!found || found->node.expires == expected->node.expires);
+		if (!contender->levels)
+			continue;
+		found = contender->highest(queue, now, level);
+		expected = model_due(&model, level, now);
+		expect(!found == !expected);
+		expect(!found || found->level == expected->level);
+	}
+	free(queue);
+	reset();
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1)
+		seed = strtoul(argv[1], NULL, 10);
+	srand(seed);
+	reset();
+	every_small_queue();
+	puts("ok     every queue of up to four timers");
+	random_queues();
+	puts("ok     random operations on up to 512 timers");
+	for (size_t c = 0; c < nr_contenders; c++) {
+		rival(contenders[c]);
+		printf("ok     %s, random operations\n", contenders[c]->name);
+	}
+	printf("%zu passed, 0 failed\n", 2 + nr_contenders);
+	return 0;
+}

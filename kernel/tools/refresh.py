@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""kernel/refresh"""
+
+import argparse
+import difflib
+import itertools
+import re
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from kernel.tools import git, patch_file, patchset
+from kernel.tools.errors import ToolError
+from kernel.tools.patchset import Patchset
+
+DESCRIPTION = """\
+Write what was changed in a patched Linux tree back to kernel/src and kernel/patches/VERSION.
+
+In a git tree prepared by "kernel/apply --git" every commit after the tag timershield-base is
+one patch: its message becomes the patch's text, its changes to files that Linux has become the
+patch. The line "Patch-file:" of the message, which kernel/apply writes, names the file; a commit
+without one gets the next free number below 0050, and a name from its subject. Files that Linux
+does not have are new files; they are taken from HEAD, whichever commit they were changed in, and
+go to kernel/src. A commit that touches new files only makes no patch. Nothing is written unless
+the patches, in the order of their names, lead to what HEAD has. What was not edited stays as it
+is, byte for byte.
+
+In a tree without git, files of kernel/src are copied back, and each patch whose files were
+changed is made again, provided that no other patch changes the same file.
+"""
+FIRST_RESERVED = 50
+"""Patches from this number on are not TimerShield's own: lab/build/object_sizes.py goes by it."""
+_PATCH_NAME = re.compile(r"\d{4}-[\w.+-]*\.patch")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="kernel/refresh", description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("tree", type=Path, help="the patched Linux tree")
+    parser.add_argument("--base", default=git.BASE_TAG, metavar="COMMIT",
+                        help="the commit before the first patch (timershield-base)")
+    parser.add_argument("--pristine", type=Path, metavar="TREE",
+                        help="for a tree without git: the same tree without TimerShield")
+    return parser
+
+
+def _message(text: str) -> str:
+    lines = [line for line in text.splitlines() if not line.startswith(git.TRAILER)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _given_name(message: str) -> str | None:
+    """The file name that a commit's message asks for."""
+    found = re.search(rf"^{git.TRAILER}(.*)$", message, re.MULTILINE)
+    if found is None:
+        return None
+    if not _PATCH_NAME.fullmatch(found[1]):
+        raise ToolError(f"'{git.TRAILER}{found[1]}': the name must look like 0014-some-words.patch")
+    return found[1]
+
+
+def _names(messages: list[str]) -> list[str]:
+    """The file names of the patches that the commits with these messages become."""
+    given = [_given_name(m) for m in messages]
+    kept = [name for name in given if name is not None]
+    for before, after in itertools.pairwise(kept):
+        if before == after:
+            raise ToolError(f"two commits say '{git.TRAILER}{after}': give one another name, or "
+                           "take the line out")
+        if before > after:
+            raise ToolError(f"the commit of {after} comes after that of {before}: give them other "
+                           f"numbers in the lines '{git.TRAILER}' of their messages, or change "
+                           "their order")
+    number = max((int(n[:4]) for n in kept if int(n[:4]) < FIRST_RESERVED), default=0)
+    names = []
+    for name, message in zip(given, messages, strict=True):
+        if name is None:
+            number += 1
+            if number >= FIRST_RESERVED:
+                raise ToolError(f"there is no number below {FIRST_RESERVED} left for "
+                               f"'{message.splitlines()[0]}'")
+            name = patch_file.name(number, message)
+        names.append(name)
+    return names
+
+
+def _git_patches(tree: Path, base: str, new: set[str]) -> dict[str, str]:
+    """Patch file name -> contents."""
+    messages, diffs = [], []
+    for commit in git.commits(tree, base):
+        files = git.git(tree, "diff-tree", "-r", "--no-commit-id", "--name-only", "--no-renames",
+                        commit).split("\n")
+        old = [f for f in files if f and f not in new]
+        if not old:
+            continue
+        message = git.message(tree, commit)
+        if re.match("(?:fixup|squash|amend)! ", message):
+            raise ToolError(f"{tree}: there is a commit '{message.splitlines()[0]}': first "
+                           f"git rebase -i --autosquash {base}")
+        diff = git.git(tree, "diff-tree", "-p", "--no-commit-id", "--no-renames", "--no-color",
+                       "--full-index", commit, "--", *old)
+        messages.append(message)
+        diffs.append("\n".join(x for x in diff.split("\n") if not x.startswith("index ")))
+    return {name: patch_file.text(_message(message), diff)
+            for name, message, diff in zip(_names(messages), messages, diffs, strict=True)}
+
+
+def _without_headings(text: str) -> str:
+    return re.sub(r"^(@@ -\S+ \+\S+ @@).*$", r"\1", text, flags=re.MULTILINE)
+
+
+def _stored(patches: Patchset, name: str, text: str) -> str:
+    """The stored patch, if ``text`` differs from it only by what diff programs disagree about:
+    which line of C they show behind "@@".
+    """
+    path = patches.patches / name
+    stored = path.read_text() if path.exists() else ""
+    return stored if _without_headings(stored) == _without_headings(text) else text
+
+
+def _require_outcome(tree: Path, base: str, found: dict[str, str]) -> None:
+    """Fail unless the patches in the order of their names, which need not be that of the
+    commits, make of ``base`` what HEAD has.
+    """
+    with tempfile.TemporaryDirectory(prefix="timershield-") as name:
+        linux, written = Path(name, "linux"), Patchset(Path(name, "src"), Path(name, "patches"))
+        for file, text in found.items():
+            patchset.write_file(written.patches / file, text.encode())
+        for path in {p for patch in written.patch_list() for p in patchset.patched_paths(patch)}:
+            patchset.write_file(linux / path, git.git(tree, "show", f"{base}:{path}").encode())
+        order = (f"{tree}: applied in the order of their names, the patches do not lead to HEAD; "
+                 f"change the order of the commits, or their lines '{git.TRAILER}'")
+        try:
+            outcome = patchset.compute(linux, written).files
+        except ToolError as error:
+            raise ToolError(f"{order}\n{error}") from error
+        for path, data in outcome.items():
+            if data != git.git(tree, "show", f"HEAD:{path}").encode():
+                raise ToolError(f"{order}: {path} differs")
+
+
+def refresh_git(tree: Path, base: str, patches: Patchset) -> tuple[int, int]:
+    """Export commits; return how many patches and new files there are."""
+    git.require_clean(tree)
+    listing = git.git(tree, "diff", "--no-renames", "--name-status", base, "HEAD")
+    states = dict(line.split("\t")[::-1] for line in listing.splitlines())
+    new = {f for f, s in states.items() if s == "A"}
+    deleted = [f for f, s in states.items() if s == "D"]
+    if deleted:
+        raise ToolError(f"{tree}: {deleted[0]} was deleted; patches only change files")
+    found = _git_patches(tree, base, new)
+    for what, there, stored in (("patch", found, patches.patch_list()),
+                                ("new file", new, patches.new_file_list())):
+        if stored and not there:
+            raise ToolError(f"{tree} has no {what} after {base}: all of those in the project would "
+                           "be removed; --base= must name the commit before the first patch")
+    _require_outcome(tree, base, found)
+    contents = {p: git.git(tree, "show", f"HEAD:{p}").encode() for p in sorted(new)}
+    _replace(patches, {n: _stored(patches, n, text) for n, text in found.items()}, contents)
+    return len(found), len(contents)
+
+
+def _replace(patches: Patchset, found: dict[str, str], contents: dict[str, bytes]) -> None:
+    """Write only what differs, remove what is no more."""
+    for name, text in found.items():
+        target = patches.patches / name
+        if not target.exists() or target.read_text() != text:
+            patchset.write_file(target, text.encode())
+    for path, data in contents.items():
+        target = patches.new_files / path
+        if not target.exists() or target.read_bytes() != data:
+            patchset.write_file(target, data)
+    for patch in patches.patch_list():
+        if patch.name not in found:
+            patch.unlink()
+    for path in patches.new_file_list():
+        if path not in contents:
+            (patches.new_files / path).unlink()
+
+
+def _diff(path: str, before: bytes, after: bytes) -> str:
+    hunks = "".join(difflib.unified_diff(
+        before.decode().splitlines(keepends=True), after.decode().splitlines(keepends=True),
+        f"a/{path}", f"b/{path}",
+    ))
+    return f"diff --git a/{path} b/{path}\n{hunks}" if hunks else ""
+
+
+def refresh_plain(tree: Path, pristine: Path, patches: Patchset) -> tuple[int, int]:
+    """Take edits of a tree without git; return how many patches and new files changed."""
+    patchset.linux_version(pristine)
+    wanted = patchset.compute(pristine, patches).files
+    absent = [p for p in wanted if not (tree / p).is_file()]
+    if absent:
+        raise ToolError(f"{tree} has no {absent[0]}: TimerShield is not on it, or not all of it")
+    changed = [p for p, data in wanted.items() if (tree / p).read_bytes() != data]
+    new = set(patches.new_file_list())
+    remade: dict[Path, str] = {}
+    for path in (p for p in changed if p not in new):
+        owners = [p for p in patches.patch_list() if path in patchset.patched_paths(p)]
+        if len(owners) != 1:
+            names = ", ".join(p.name for p in owners)
+            raise ToolError(f"{path} was edited and is changed by {names}: it is not clear where "
+                           "the edit belongs; use a git tree (kernel/apply --git)")
+        message, _ = patch_file.read(owners[0])
+        diff = "".join(
+            _diff(p, (pristine / p).read_bytes(), (tree / p).read_bytes())
+            for p in patchset.patched_paths(owners[0])
+        )
+        if not diff:
+            raise ToolError(f"{tree}: nothing of {owners[0].name} is on it")
+        remade[owners[0]] = patch_file.text(message, diff)
+    for patch, text in remade.items():
+        patchset.write_file(patch, text.encode())
+    copied = [p for p in changed if p in new]
+    for path in copied:
+        patchset.write_file(patches.new_files / path, (tree / path).read_bytes())
+    return len(remade), len(copied)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command."""
+    arguments = _parser().parse_args(argv)
+    tree: Path = arguments.tree
+    try:
+        patches = patchset.for_tree(tree)
+        if git.is_repository(tree):
+            count, new = refresh_git(tree, arguments.base, patches)
+            print(f"{count} patches, {new} new files")
+        elif arguments.pristine is not None:
+            count, new = refresh_plain(tree, arguments.pristine, patches)
+            print(f"{count} patches and {new} new files changed")
+        else:
+            raise ToolError(f"{tree} is no git tree: --pristine= must name the same tree "
+                           "without TimerShield")
+    except (ToolError, OSError) as error:
+        print(f"kernel/refresh: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+__all__ = ["main", "refresh_git", "refresh_plain"]

@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Booting a kernel in QEMU, under instruction-counted time unless told otherwise.
+
+With ``-icount shift=0,sleep=off`` every instruction takes one nanosecond of guest time and
+idle time is skipped, so that what a guest measures does not depend on how busy the host is.
+"""
+
+import os
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+from lab.boot import console as console_text
+from lab.boot import stale_code
+from lab.boot.protocol import Decoder, Outcome, ProtocolError, Transcript, Type
+from lab.build.arch import ARCHES
+from lab.build.kernels import Kernel
+from lab.build.toolchain import require
+from lab.errors import LabError
+from lab.processes import running
+
+POLL = 0.1
+HOST_SECONDS_PER_GUEST_SECOND = 40
+"""How much slower than its own clock a busy guest may be before it counts as hung."""
+SILENT_SECONDS = 120
+
+_stop = threading.Event()
+
+
+def stop_all() -> None:
+    """End all guests that other threads are following; none can be started any more."""
+    _stop.set()
+
+
+def version(arch: str) -> str:
+    """QEMU's own name for its version."""
+    done = subprocess.run([ARCHES[arch].qemu, "--version"], capture_output=True, text=True,
+                          check=True)
+    return done.stdout.splitlines()[0]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What to boot a kernel on."""
+
+    cpus: int = 1
+    icount: bool = True
+    memory: int = 512
+    """MiB"""
+    append: str = ""
+    options: tuple[str, ...] = ()
+    """Added to QEMU's command line."""
+    turn: int = 0
+    """µs; with several virtual CPUs and instruction-counted time, none executes for longer while
+    another one could. QEMU lets one go on until the machine's next timer; this adds one, that
+    of a network filter without a network, of which the guest knows nothing. 0: none."""
+
+    @property
+    def parallel(self) -> bool:
+        """Whether its CPUs run at once, instead of taking turns."""
+        return self.cpus > 1 and not self.icount
+
+    def command(self, kernel: Kernel, image: Path, initrd: Path) -> list[str]:
+        """QEMU's command line, without the serial ports."""
+        accelerator = "tcg,thread=multi" if self.parallel else "tcg"
+        command = [
+            ARCHES[kernel.arch].qemu, *ARCHES[kernel.arch].board,
+            "-accel", accelerator,
+            "-smp", f"{self.cpus},sockets={self.cpus}",
+            "-m", str(self.memory),
+            "-nodefaults", "-no-user-config", "-display", "none", "-monitor", "none",
+            "-no-reboot", "-seed", "1",
+            "-rtc", "base=2026-01-01" + (",clock=vm" if self.icount else ""),
+            "-kernel", str(image),
+            "-initrd", str(initrd),
+        ]
+        if self.icount:
+            command += ["-icount", "shift=0,sleep=off"]
+            if self.turn:
+                command += [
+                    "-netdev", "hubport,id=turns,hubid=0",
+                    "-object", f"filter-buffer,id=turn,netdev=turns,interval={self.turn}",
+                ]
+        return [*command, *self.options]
+
+    def kernel_parameters(self, kernel: Kernel, quiet: bool) -> str:
+        """The kernel command line."""
+        words = ["panic=-1", "nokaslr", "norandmaps", "rdinit=/init",
+                 *ARCHES[kernel.arch].parameters]
+        if kernel.variant == "debug":
+            words += ["panic_on_warn=1"]
+        if quiet:
+            words += ["loglevel=5"]
+        return " ".join([*words, self.append]).strip()
+
+
+def require_qemu(arch: str) -> None:
+    """Fail, naming the Debian package, if QEMU is missing."""
+    require(ARCHES[arch].qemu)
+
+
+def boot_interactive(
+    kernel: Kernel, image: Path, initrd: Path, machine: Machine, results: Path | None = None
+) -> int:
+    """Boot any initramfs with its console on standard output; return QEMU's exit status."""
+    require_qemu(kernel.arch)
+    command = [
+        *machine.command(kernel, image, initrd),
+        "-append", machine.kernel_parameters(kernel, quiet=False),
+        "-serial", "stdio",
+    ]
+    if results:
+        command += _result_port(kernel, results)
+    with running(command) as process:
+        return process.wait()
+
+
+def _result_port(kernel: Kernel, path: Path) -> list[str]:
+    words = ["-chardev", f"file,id=results,path={path}"]
+    if kernel.arch == "x86_64":
+        return [*words, "-serial", "chardev:results"]
+    return [
+        *words,
+        "-device", "virtio-serial-device",
+        "-device", "virtserialport,chardev=results,name=lab",
+    ]
+
+
+class End(Enum):
+    """How a guest ended."""
+
+    DONE = "after its commands"
+    HANGS = "it had to be stopped"
+    DIES = "before its commands did"
+
+
+@dataclass
+class Run:
+    """What came out of one boot."""
+
+    kernel: Kernel
+    transcript: Transcript
+    console: str
+    failure: str | None = None
+    end: End = End.DONE
+    host_seconds: float = 0.0
+    boots: int = 1
+    """More than one: the emulator was at fault before, see :mod:`lab.stale_code`."""
+    stopped: bool = False
+    """It would have gone on: the user has had enough."""
+    reports: list[str] = field(default_factory=list)
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        return self.transcript.outcomes
+
+    def explain(self) -> str:
+        """Why it failed, with the console's last lines."""
+        text = f"{self.kernel.name}: {self.failure}"
+        if self.outcomes and self.outcomes[-1].status is None:
+            text += f"\n  while running: {self.outcomes[-1].line}"
+        if self.reports:
+            text += "\n  the kernel reported:\n" + "\n".join(
+                f"    {line}" for line in self.reports[:10]
+            )
+        return f"{text}\n  the console's last lines:\n{console_text.tail(self.console)}"
+
+
+class _Tail:
+    """Reads what another process appends to a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("rb")
+
+    def read(self) -> bytes:
+        return self._file.read()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class _Watch:
+    """Follows a guest while it runs."""
+
+    def __init__(self, run: Run, console: Path, results: Path,
+                 on_outcome: Callable[[Outcome], None], reported: int,
+                 on_output: Callable[[bytes], None] | None) -> None:
+        self._run = run
+        self._console = _Tail(console)
+        self._results = _Tail(results)
+        self._decoder = Decoder()
+        self._on_outcome = on_outcome
+        self._reported = reported
+        self._on_output = on_output
+
+    def look(self) -> bool:
+        """Take in what is new; return whether there was something."""
+        text = self._console.read()
+        self._run.console += text.decode(errors="replace").replace("\r", "")
+        data = self._results.read()
+        for frame in self._decoder.feed(data):
+            self._run.transcript.add(frame)
+            if frame.type is Type.OUTPUT and self._on_output is not None:
+                self._on_output(frame.payload)
+        self._report()
+        return bool(text or data)
+
+    def _report(self) -> None:
+        done = [o for o in self._run.outcomes if o.status is not None or o.timed_out]
+        for outcome in done[self._reported :]:
+            self._on_outcome(outcome)
+        self._reported = max(self._reported, len(done))
+
+    def close(self) -> None:
+        self._console.close()
+        self._results.close()
+
+
+def run_commands(
+    kernel: Kernel,
+    initrd: bytes,
+    machine: Machine,
+    timeout: float,
+    on_outcome: Callable[[Outcome], None] | None = None,
+    patience: float | None = None,
+    on_output: Callable[[bytes], None] | None = None,
+) -> Run:
+    """Boot ``initrd``, whose init talks the lab's protocol, and collect what it sends.
+
+    ``timeout`` is the most guest time, in seconds, that one of its commands may take; a guest
+    that says nothing for much longer, or for ``patience`` seconds of the host, hangs. One that
+    hangs, panics, leaves early or whose kernel reports something gives a run with a ``failure``.
+    ``on_output`` gets what commands print when it arrives.
+    """
+    require_qemu(kernel.arch)
+    if patience is None:
+        patience = SILENT_SECONDS + timeout * HOST_SECONDS_PER_GUEST_SECOND
+    reported = 0
+
+    def report(outcome: Outcome) -> None:
+        nonlocal reported
+        reported += 1
+        if on_outcome is not None:
+            on_outcome(outcome)
+
+    start = time.monotonic()
+    for boots in range(1, stale_code.BOOTS + 1):
+        run = _run_once(kernel, initrd, machine, patience, report, reported, on_output)
+        run.boots = boots
+        if not (machine.parallel and stale_code.seen(run.reports)
+                and stale_code.possible(version(kernel.arch))):
+            break
+    run.host_seconds = time.monotonic() - start
+    return run
+
+
+def _run_once(
+    kernel: Kernel,
+    initrd: bytes,
+    machine: Machine,
+    patience: float,
+    on_outcome: Callable[[Outcome], None],
+    reported: int,
+    on_output: Callable[[bytes], None] | None,
+) -> Run:
+    """One boot; what is told of the first ``reported`` commands was told before."""
+    run = Run(kernel, Transcript(), "")
+    with tempfile.TemporaryDirectory(prefix="timershield-") as name:
+        directory = Path(name)
+        archive = directory / "initrd"
+        archive.write_bytes(initrd)
+        files = [directory / "console", directory / "results"]
+        for file in files:
+            file.touch()
+        parameters = machine.kernel_parameters(kernel, quiet=True)
+        if kernel.arch == "x86_64":
+            parameters += " lab_port=/dev/ttyS1"
+        command = [
+            *machine.command(kernel, kernel.image, archive),
+            "-append", parameters,
+            "-chardev", f"file,id=console,path={files[0]}",
+            "-serial", "chardev:console",
+            *_result_port(kernel, files[1]),
+        ]
+        watch = _Watch(run, files[0], files[1], on_outcome, reported, on_output)
+        try:
+            with running(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                         stderr=subprocess.PIPE) as process:
+                _follow(process, watch, run, patience)
+        except ProtocolError as error:
+            run.failure = f"result port: {error}"
+        finally:
+            watch.close()
+    _judge(run)
+    return run
+
+
+def _follow(process: subprocess.Popen[bytes], watch: _Watch, run: Run, patience: float) -> None:
+    heard = time.monotonic()
+    while process.poll() is None:
+        if watch.look():
+            heard = time.monotonic()
+        if _stop.is_set():
+            run.failure, run.stopped = "stopped", True
+            return
+        if time.monotonic() > heard + patience:
+            run.failure = f"the guest hangs: nothing was heard of it for {patience:.0f} s"
+            run.end = End.HANGS
+            return
+        time.sleep(POLL)
+    watch.look()
+    assert process.stderr is not None
+    errors = process.stderr.read().decode(errors="replace").strip()
+    if process.returncode:
+        raise LabError(f"QEMU failed with status {process.returncode}: {errors}")
+
+
+def _judge(run: Run) -> None:
+    run.reports = console_text.reports(run.console)
+    run.reports += [r for r in console_text.reports(run.transcript.log) if r not in run.reports]
+    if run.failure is None and not run.transcript.ended:
+        run.failure = "the guest ended before its commands did"
+        run.end = End.DIES
+    if run.failure is None and run.reports:
+        run.failure = "the kernel reported something wrong"
+
+
+def default_jobs() -> int:
+    """How many guests to run side by side."""
+    return max(1, len(os.sched_getaffinity(0)))

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Debian's own kernels, unmodified, and the module of kernel/module for them.
+
+Packages are fetched and unpacked below the kernel's directory; nothing is installed.
+"""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from lab.build import debian
+from lab.build.arch import ARCHES
+from lab.build.toolchain import missing, require
+from lab.errors import LabError
+from lab.progress import Progress
+
+_VERSION = r"(?:[\d.+~-]|deb|bpo)+"
+"""What stands behind 6.12 in a package's name."""
+FILTER = """#!/bin/sh
+# Debian's compiler is newer than this one: leave out what it does not know.
+for word; do
+	shift
+	case $word in
+	-fmin-function-alignment=*) word=-falign-functions=${word#*=} ;;
+	esac
+	set -- "$@" "$word"
+done
+exec %s "$@"
+"""
+
+
+def _release(directory: Path) -> str:
+    """What ``uname -r`` will say."""
+    return (directory / "release").read_text().strip()
+
+
+def fetch(directory: Path, number: str, arch: str, linux: str, rt: bool,
+          progress: Progress) -> Path:
+    """Have the newest kernel of a version at ``directory``; return its image.
+
+    What was fetched once stays, so that results go on being those of one kernel.
+    """
+    image = directory / "vmlinuz"
+    if image.exists():
+        return image
+    release = debian.Release(number, ARCHES[arch].debian)
+    release.update(progress)
+    words = f"{'rt-' if rt else ''}{ARCHES[arch].debian}"
+    package = release.newest(rf"linux-image-{re.escape(linux)}{_VERSION}-{words}")
+    # from 7.3 on the image's package only depends on that of the kernel itself
+    [package] = release.depends(package, r"linux-binary-\S+") or [package]
+    root = directory / "root"
+    release.fetch(package, root, progress)
+    (directory / "release").write_text(re.sub(r"^linux-(image|binary)-", "", package) + "\n")
+    found = sorted(root.rglob("vmlinuz*"))
+    if not found:
+        raise LabError(f"there is no kernel in {package}")
+    image.symlink_to(found[0].relative_to(directory))
+    return image
+
+
+def _headers(directory: Path, number: str, arch: str, progress: Progress) -> Path:
+    """The kernel's headers, ready to build modules with."""
+    root = directory / "headers"
+    package = f"linux-headers-{_release(directory)}"
+    headers = root / "usr" / "src" / package
+    if (root / "ready").exists():
+        return headers
+    release = debian.Release(number, ARCHES[arch].debian)
+    release.update(progress)
+    needs = release.depends(package, r"linux-(?:headers|kbuild)-\S+")
+    for name in (package, *needs):
+        release.fetch(name, root / name, progress)
+        shutil.copytree(root / name / "usr", root / "usr", symlinks=True, dirs_exist_ok=True)
+        shutil.rmtree(root / name)
+    for file in (headers / "Makefile", *(root / "usr/src").glob("*-common*/Makefile")):
+        file.write_text(re.sub(r"(?<![\w/])/usr/(src|lib)/linux-", rf"{root}/usr/\1/linux-",
+                               file.read_text()))
+    (root / "ready").touch()
+    return headers
+
+
+def _compiler(directory: Path, headers: Path) -> list[str]:
+    """The words that make make use this machine's compiler, if Debian's is not here."""
+    text = (headers / ".kernelvariables").read_text()
+    wanted = re.search(r"gcc-\d+", text)
+    if wanted is None or not missing(wanted[0]):
+        return []
+    script = directory / "gcc"
+    script.write_text(FILTER % "gcc")
+    script.chmod(0o755)
+    return [f"CC={script}"]
+
+
+def modules(directory: Path, sources: Path, number: str, arch: str,
+            progress: Progress) -> list[Path]:
+    """Build the modules in ``sources`` for the kernel at ``directory``, in loading order."""
+    if not (sources / "Kbuild").exists():
+        raise LabError(f"{sources} has no module to load")
+    require("make", "gcc", "strip")
+    headers = _headers(directory, number, arch, progress)
+    work = directory / sources.name
+    work.mkdir(exist_ok=True)
+    for source in sources.iterdir():
+        target = work / source.name
+        if source.is_file() and (not target.exists()
+                                 or target.read_bytes() != source.read_bytes()):
+            shutil.copyfile(source, target)
+    done = subprocess.run(
+        ["make", "-s", "-C", str(headers), f"M={work}", "CONFIG_DEBUG_INFO_BTF_MODULES=",
+         *_compiler(directory, headers), "modules"],
+        capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise LabError(f"{sources} for {_release(directory)}:\n{done.stdout}{done.stderr}")
+    built = [work / n for n in (work / "modules.order").read_text().split()]
+    found = []
+    for name in (p.with_suffix(".ko").name for p in built):
+        stripped = work / "stripped" / name
+        stripped.parent.mkdir(exist_ok=True)
+        subprocess.run(["strip", "-g", "-o", str(stripped), str(work / name)], check=True)
+        found.append(stripped)
+    return found

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""All experiments, on all kernels, into one report."""
+
+import json
+import os
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from lab.commands import report
+from lab.experiments import registry
+from lab.experiments.base import Context, Experiment
+from lab.measure.results import Store
+from lab.paths import BUILD
+
+DIRECTORY = BUILD / "evaluation"
+TITLE = "TimerShield: the papers' evaluation"
+INTRODUCTION = [
+    "Every figure and table of the papers again, on stock and shielded kernels. The table says "
+    "what is claimed, what the paper measured, and what came out here; a missed goal is called "
+    "missed. Each section says why our figures differ from the paper's.",
+    "The papers measured real machines (Intel i5 at 3.2 GHz and Raspberry Pi 3, Linux 4.4 and 4.6 "
+    "with PREEMPT_RT). Guest figures here count instructions, one a nanosecond, on one virtual "
+    "CPU unless said otherwise: exact and repeatable, without caches and without what an interrupt "
+    "costs in hardware. They compare kernels with each other; they are no machine's microseconds.",
+]
+
+
+def run(
+    context: Context, say: Callable[[str], None], names: Sequence[str] = (),
+    directory: Path = DIRECTORY,
+) -> int:
+    """Run everything, or ``names``; one that fails leaves the others' results in place."""
+    chosen = [registry.find(n) for n in names] or list(registry.EXPERIMENTS)
+    failed = {}
+    for number, experiment in enumerate(chosen):
+        say(f"{number + 1} of {len(chosen)}: {experiment.name}")
+        try:
+            error = _run_one(experiment, context)
+        except KeyboardInterrupt:
+            left = " ".join(e.name for e in chosen[number:])
+            print(f"interrupted in {experiment.name}. What was measured before stays: "
+                  f"'lab evaluate --draw-only' draws it; 'lab evaluate {left}' measures the rest, "
+                  "given the same options")
+            raise
+        if error:
+            say(f"{experiment.name}: {error}")
+            failed[experiment.name] = error
+    return draw(context.root, failed, directory)
+
+
+def draw(root: Path, failed: dict[str, str], directory: Path = DIRECTORY) -> int:
+    """Write report.html and results.json from what there is; return the exit status."""
+    damaged = report.write(root, directory / "report.html", TITLE, INTRODUCTION, failed)
+    bad = {**damaged, **failed}
+    _write_json(root, directory / "results.json", bad, damaged)
+    print(directory / "report.html")
+    for name in bad:
+        print(f"failed: {name}")
+    return 1 if bad else 0
+
+
+def _run_one(experiment: Experiment, context: Context) -> str | None:
+    """Why it failed, if it did."""
+    return report.failure(lambda: experiment.run(context))
+
+
+def _summary(experiment: Experiment, store: Store) -> dict[str, Any]:
+    return {
+        "title": experiment.title,
+        "claims": [asdict(c) for c in experiment.claims(store)],
+        "goals": [asdict(g) for g in experiment.goals(store)],
+        "systems": {s.name: s.meta for s in store},
+    }
+
+
+def _write_json(
+    root: Path, target: Path, failed: dict[str, str], damaged: Collection[str]
+) -> None:
+    """``damaged`` have no results that could be read."""
+    summary = {
+        "failed": failed,
+        "experiments": {
+            e.name: _summary(e, store)
+            for e in registry.EXPERIMENTS
+            if e.name not in damaged and (store := Store(root, e.name)).systems()
+        },
+    }
+    temporary = target.with_suffix(".new")
+    temporary.write_text(json.dumps(summary, indent=1) + "\n")
+    os.replace(temporary, target)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Putting all experiments that have results into one page."""
+
+import functools
+import os
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+from lab.errors import LabError
+from lab.experiments import registry
+from lab.experiments.base import Experiment
+from lab.measure.results import Store
+from lab.report.page import Section, page
+
+INTRODUCTION = [
+    "TimerShield keeps timers of lower-ranking tasks from interrupting the task that matters: "
+    "while it runs they are masked, and served when it has finished.",
+]
+
+
+def failure(call: Callable[[], None]) -> str | None:
+    """Why ``call`` failed, if it did.
+
+    A defect in one experiment's code, or in its samples, must not cost what the others have.
+    """
+    try:
+        call()
+    except LabError as error:
+        return str(error)
+    except Exception as error:
+        traceback.print_exc()
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+def _sections(results: Path) -> tuple[list[Section], dict[str, str]]:
+    """Of all experiments that have results; and why some of these cannot be shown."""
+    sections: list[Section] = []
+    damaged = {}
+
+    def add(experiment: Experiment, store: Store) -> None:
+        for system in store:
+            _ = system.meta
+        section = experiment.section(store)
+        section.goals = experiment.goals(store)
+        section.claims = experiment.claims(store)
+        sections.append(section)
+
+    for experiment in registry.EXPERIMENTS:
+        store = Store(results, experiment.name)
+        if store.systems():
+            error = failure(functools.partial(add, experiment, store))
+            if error:
+                damaged[experiment.name] = error
+    return sections, damaged
+
+
+def write(
+    results: Path, target: Path, title: str = "TimerShield: measured",
+    introduction: list[str] | None = None, failed: dict[str, str] | None = None,
+) -> dict[str, str]:
+    """Write the report at ``target``; it appears as a whole or not at all.
+
+    ``failed`` names experiments that did not run to their end, and says why. Returned are those
+    whose results cannot be shown, with the reasons, which the report names, too.
+    """
+    sections, damaged = _sections(results)
+    if not sections and damaged:
+        raise LabError("\n".join(damaged.values()))
+    if not sections:
+        raise LabError(f"there are no results in {results}; first: lab run response-time")
+    text = page(title, introduction or INTRODUCTION, sections, failed, damaged)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(target.name + ".new")
+    temporary.write_text(text)
+    os.replace(temporary, target)
+    return damaged

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The paper's Figs 3 to 6: distributions of oversleep, of clock reads and of learning."""
+
+from dataclasses import dataclass
+
+import matplotlib.pyplot as plt
+import numpy as np
+import numpy.typing as npt
+from matplotlib import ticker
+
+from lab.measure.results import Table
+from lab.report.plots import COLOURS, MARKERS, to_svg
+
+STYLES = ("-", "--", ":", "-.")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Values, and the share of samples that do not exceed each."""
+
+    label: str
+    values: npt.NDArray[np.float64]
+    shares: npt.NDArray[np.float64]
+
+
+def from_counts(label: str, table: Table, what: str) -> Curve:
+    """From the rows of costs.csv about ``what``."""
+    chosen = table["what"] == what
+    values, counts = table["took_ns"][chosen], table["count"][chosen]
+    order = np.argsort(values)
+    shares = np.cumsum(counts[order]) / counts.sum()
+    return Curve(label, values[order].astype(float), shares)
+
+
+def quantile(table: Table, what: str, share: float) -> float:
+    """Of the samples about ``what`` in costs.csv, by nearest rank."""
+    curve = from_counts("", table, what)
+    at = int(np.searchsorted(curve.shares, share - 1e-12))
+    return float(curve.values[min(at, len(curve.values) - 1)])
+
+
+def cdfs(panels: list[tuple[str, list[Curve]]], unit: str, prefix: str) -> str:
+    """A panel of distributions each; logarithmic axis of values."""
+    key = 0.19 * ((max(len(c) for _, c in panels) + 2) // 3)
+    names = [f"panel {i}" for i in range(len(panels))]
+    figure, by_name = plt.subplot_mosaic(
+        [names, ["key"] * len(panels)], figsize=(9, 3.1 + key), layout="constrained",
+        height_ratios=[3.1, key],
+    )
+    axes = [by_name[n] for n in names]
+    for panel, (title, curves) in zip(axes, panels, strict=True):
+        for i, curve in enumerate(curves):
+            panel.step(np.maximum(curve.values, 1), curve.shares, where="post",
+                       label=curve.label, color=COLOURS[i % len(COLOURS)],
+                       linestyle=STYLES[i // len(COLOURS) % len(STYLES)],
+                       marker=MARKERS[i % len(MARKERS)], markersize=3.2, linewidth=1.2,
+                       markevery=0.2)
+        panel.set_xscale("log")
+        panel.xaxis.set_major_formatter(ticker.FuncFormatter(lambda v, _: f"{v:g}"))
+        panel.set_title(title, fontsize=9)
+        panel.set_xlabel(unit)
+        panel.set_ylim(0, 1.02)
+    axes[0].set_ylabel("share of samples")
+    by_name["key"].axis("off")
+    by_name["key"].legend(*axes[0].get_legend_handles_labels(), loc="center", ncols=3,
+                          fontsize=7.5)
+    return to_svg(figure, prefix)

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What it costs that timers follow who they are for: priority changes, inheritance, arming for
+others.
+
+Context switches and arming for oneself are experiments of their own.
+"""
+
+from lab.experiments import base, compare
+from lab.experiments.base import Context, Scenario
+from lab.experiments.rank import samples
+from lab.experiments.rank.samples import BOOST, DEBOOST, LOWERED, RAISED, Measure, added
+from lab.experiments.rank.section import SETS, section
+from lab.measure import spans
+from lab.measure.results import Measured, Store
+from lab.measure.spans import Span
+from lab.report.claims import Claim, Goal
+from lab.report.page import Section
+
+PROGRAM = "rank"
+CPUS = 2
+CALL = r"__(x64|arm64)_sys_"
+END = f"{CALL}getpgid"
+SPANS = (
+    Span("rise", f"{CALL}getppid", until=END),
+    Span("fall", f"{CALL}getsid", until=END),
+    Span("job", f"{CALL}getegid", until=END, through=spans.INTERRUPTS),
+    Span("policy", "__sched_setscheduler"),
+    Span("inherit", "rt_mutex_setprio"),
+    Span("settime", f"{CALL}timerfd_settime"),
+    Span("follow", "timershield_follow", optional=True),
+)
+FREE = 50
+"""What "costs nothing" may cost; the same as for a context switch within a level."""
+NO_COST = {
+    "no level changes": ("batch", "timers-100-batch"),
+    "no timer is pending": ("pause",),
+}
+REPEATS = 1000
+
+
+def scenarios(context: Context) -> list[Scenario]:
+    """What the program is called with."""
+    found = []
+    for action, cases in SETS.items():
+        for name, title, words in cases:
+            rounds = context.samples(REPEATS)
+            if not context.wants(name):
+                continue
+            found.append(Scenario(
+                name, title, (f"--action={action}", *words, f"--repeats={rounds}"), 300))
+    return found
+
+
+def _goals_free(platform: str, stock: Measured, shielded: Measured) -> list[Goal]:
+    goals = []
+    for where, cases in NO_COST.items():
+        more = {}
+        for scenario in (s for s in cases if compare.both(s, stock, shielded)):
+            for measure in (RAISED, LOWERED):
+                difference = added(stock, shielded, scenario, measure)
+                if difference is not None:
+                    more[f"{scenario} {measure.word}"] = difference
+        if more:
+            goals.append(Goal(
+                f"{platform}: a change of policy costs nothing where {where} (at most {FREE} "
+                "instructions, less than reading the clock takes)",
+                ", ".join(f"{k} {v:+.0f}" for k, v in more.items()), max(more.values()) <= FREE))
+    return goals
+
+
+def _words(stock: Measured, shielded: Measured,
+           wanted: tuple[tuple[str, Measure, str], ...]) -> str:
+    parts = []
+    for scenario, measure, word in wanted:
+        if compare.both(scenario, stock, shielded):
+            difference = added(stock, shielded, scenario, measure)
+            if difference is not None:
+                parts.append(f"{word} {difference:+,.0f}")
+    return ", ".join(parts)
+
+
+class RankCost(base.Experiment):
+    """See the module."""
+
+    name = "rank-cost"
+    title = "What it costs that timers follow priorities and waiters"
+    guests_only = "it counts the instructions of the lab's kernels"
+
+    def scenarios(self) -> dict[str, str]:
+        return {name: title for cases in SETS.values() for name, title, _ in cases}
+
+    def run(self, context: Context) -> None:
+        base.run_guest(context, self.name, context.systems(cpus=CPUS), PROGRAM,
+                       scenarios(context), SPANS)
+
+    def goals(self, store: Store) -> list[Goal]:
+        found = []
+        for platform, stock, shielded in compare.pairs(store):
+            found += _goals_free(platform, stock, shielded)
+        return found
+
+    def claims(self, store: Store) -> list[Claim]:
+        def changes(stock: Measured, shielded: Measured) -> tuple[str, bool | None] | None:
+            found = _words(stock, shielded, (
+                ("self", RAISED, "itself"), ("pause", RAISED, "a sleeper without a timer"),
+                ("nanosleep", RAISED, "in nanosleep()"), ("epoll", RAISED, "in epoll_wait()"),
+                ("timers-100", RAISED, "with 100 POSIX timers"),
+                ("inherit-nanosleep", BOOST, "boost"), ("inherit-nanosleep", DEBOOST, "deboost")))
+            return (f"typical, instructions: {found}", None) if found else None
+
+        def arming(stock: Measured, shielded: Measured) -> tuple[str, bool | None] | None:
+            found = _words(stock, shielded, tuple(
+                (name, samples.ARM, title) for name, title, _ in SETS["arm"]))
+            return (f"typical, instructions: {found}", None) if found else None
+
+        paper = "not covered: a timer keeps the priority of who armed it, on one CPU"
+        noted = "no goal; see the tables"
+        return [
+            *compare.claim(store, "A change of priority reaches the timers of who sleeps", paper,
+                           changes, noted, ""),
+            *compare.claim(store, "A timerfd ranks with those who wait for it when it is armed",
+                           paper, arming, noted, ""),
+        ]
+
+    def section(self, store: Store) -> Section:
+        return section(self.title, self.name, store)
+
+
+EXPERIMENT = RankCost()

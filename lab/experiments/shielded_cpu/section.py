@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The shielded-cpu experiment's part of the report, and what its samples come to."""
+
+from dataclasses import dataclass
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib import ticker
+
+from lab.measure.results import Measured, Store
+from lab.report import plots
+from lab.report.page import Figure, Section, Table, Text
+from lab.report.stats import Summary, summarize
+
+FIGURE_1 = "10 ms against 220 µs"
+STYLES = {
+    "none": ("#999999", ":"),
+    "spin": ("#0072b2", "--"),
+    "kernel": ("#d55e00", "-"),
+    "kernel-shield": ("#009e73", "-"),
+}
+NOT_SHOWN = (
+    "Two virtual CPUs under instruction-counted time take turns, and while one executes, time "
+    "passes for the other, too. A turn lasts 5 µs at most, so that a response takes two or three "
+    "times as long as on a CPU of its own; what comes of it is seen in the "
+    "scenario whose tasks only compute, for which the kernel never delays an interrupt by "
+    "itself. What goes beyond that is the kernel's: sections with interrupts or preemption "
+    "disabled, soft interrupts, contended locks. The figure shows how these depend on where the "
+    "load runs. It does not show a machine's microseconds: caches, memory bandwidth and what "
+    "an interrupt costs in hardware are not modelled."
+)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What one system's samples come to."""
+
+    unshielded: Summary
+    shielded: Summary
+    foreign_tasks: int
+    interrupts: int
+    lost: int
+    unshielded_foreign: int
+
+
+def _visits(system: Measured, scenario: str, kind: str) -> int:
+    """How often a foreign ``kind`` came after the first millisecond."""
+    table = system.table(scenario, "visitors")
+    chosen = (table["kind"] == kind) & (table["bound"] == 0)
+    return int(table["later"][chosen].sum())
+
+
+def find(system: Measured) -> Found | None:
+    """The two scenarios of the article's figure, if both were run."""
+    if not (system.has("kernel") and system.has("kernel-shield")):
+        return None
+    unshielded, shielded = (
+        summarize(system.table(s, "samples")["response_ns"])
+        for s in ("kernel", "kernel-shield")
+    )
+    return Found(
+        unshielded, shielded,
+        _visits(system, "kernel-shield", "task"),
+        _visits(system, "kernel-shield", "irq"),
+        _visits(system, "kernel-shield", "lost"),
+        _visits(system, "kernel", "task"),
+    )
+
+
+def _figure(system: Measured) -> Figure:
+    """Share of responses that took as long or longer, both axes logarithmic."""
+    figure, axes = plt.subplots(figsize=(9, 4), layout="constrained")
+    titles = system.titles
+    count = 0
+    for scenario in system.scenarios:
+        values = np.sort(system.table(scenario, "samples")["response_ns"] / 1000)
+        count = max(count, len(values))
+        share = 1 - np.arange(len(values)) / len(values)
+        colour, line = STYLES[scenario]
+        axes.step(values, share, where="pre", color=colour, linestyle=line, linewidth=1.4,
+                  label=titles[scenario])
+        axes.plot(values[-1:], share[-1:], marker="o", markersize=4, color=colour)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter(ticker.NullFormatter())
+    axes.set_xlabel("response time in µs")
+    axes.set_ylabel("share of interrupts that took as long or longer")
+    axes.grid(which="major", alpha=0.4)
+    axes.legend(loc="upper right", fontsize=8)
+    return Figure(plots.to_svg(figure, f"shielded-{system.name}"),
+                  f"{system.system.place}: from the interrupt's time to the task's "
+                  f"return from read(), {count:,} interrupts a curve; the dot is the worst.")
+
+
+def _table(system: Measured) -> Table:
+    rows = []
+    titles = system.titles
+    for scenario in system.scenarios:
+        s = summarize(system.table(scenario, "samples")["response_ns"])
+        rows.append([
+            titles[scenario],
+            *(f"{v / 1000:.1f}" for v in (s.p50, s.p95, s.p99, s.p999, s.maximum)),
+            f"{_visits(system, scenario, 'task'):,}",
+            f"{_visits(system, scenario, 'irq'):,}",
+            f"{s.count:,}",
+        ])
+    return Table(
+        ["load", "p50", "p95", "p99", "p99.9", "max", "foreign tasks", "interrupts", "samples"],
+        rows,
+        "Response times in µs; nearest-rank percentiles. Foreign tasks: switches on CPU 0 to any "
+        "task but the measured one, the idle task and kernel threads bound to that CPU; "
+        "interrupts: of devices, on CPU 0; both counted from tracepoints.",
+    )
+
+
+def section(title: str, anchor: str, store: Store) -> Section:
+    """Table and figure for every system that has results."""
+    result = Section(title, anchor)
+    result.parts.append(Text(
+        "A SCHED_FIFO 90 task on CPU 0 of two reads the real-time clock's periodic interrupt, "
+        "2,048 a second. Beside it run loopback TCP, FIFOs and mapped files, floating point, "
+        "file system churn and processes that fault, on all CPUs or, with CPU 0 shielded, on the "
+        f"other one. The article's Figure 1 has {FIGURE_1}, on a Linux 2.4 with "
+        "preemption and low-latency patches."))
+    for system in store:
+        meta = system.meta
+        result.parts.append(Text(system.system.place, heading=True))
+        result.parts.append(Text(f"{meta['kernel']}; time: {meta['time']}."))
+        result.parts.append(Text(NOT_SHOWN))
+        result.parts.append(_table(system))
+        result.parts.append(_figure(system))
+    return result

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Building clockfix-bench, running it on this machine, and keeping what it measures."""
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lab import processes
+from lab.build.kernels import locked
+from lab.build.toolchain import meson_ready, require
+from lab.errors import LabError
+from lab.measure.systems import SWITCH, Mode, System
+from lab.paths import BUILD, REPO
+
+DIRECTORY = BUILD / "clockfix-test"
+"""Not build/clockfix, which docs/clockfix.md has the user configure."""
+PROGRAM = DIRECTORY / "bench" / "clockfix-bench"
+
+
+def host_system() -> System:
+    """This machine as it is: the shield, if there is one, is left as it stands."""
+    if not SWITCH.exists():
+        return System(None, Mode.STOCK)
+    return System(None, Mode.OFF if SWITCH.read_text().strip() == "0" else Mode.SHIELDED)
+
+
+def build() -> Path:
+    """Build clockfix-bench as far as it is out of date."""
+    require("meson", "ninja", "gcc")
+    with locked("clockfix"):
+        source = REPO / "clockfix"
+        if not meson_ready(DIRECTORY, source):
+            _call(["meson", "setup", str(DIRECTORY), str(source)])
+        _call(["meson", "compile", "-C", str(DIRECTORY)])
+    return PROGRAM
+
+
+def _call(command: list[str]) -> None:
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False)
+    if done.returncode:
+        raise LabError(f"{' '.join(command)} failed:\n{done.stdout[-3000:]}")
+
+
+def run(rivals: Sequence[str], intervals: Sequence[str], seconds: float,
+        jobs: int) -> tuple[dict[str, Any], str]:
+    """What clockfix-bench measured, and its command line."""
+    program = build()
+    words = ["--quiet", f"--rivals={','.join(rivals)}", f"--intervals={','.join(intervals)}",
+             f"--seconds={seconds:g}", f"--jobs={jobs}"]
+    with tempfile.TemporaryDirectory(prefix="timershield-") as name:
+        result = Path(name) / "bench.json"
+        done = processes.run([str(program), *words, f"--json={result}"],
+                             stderr=subprocess.PIPE)
+        if done.returncode:
+            raise LabError(f"clockfix-bench failed with status {done.returncode}:\n"
+                           f"{done.stderr.strip()[-2000:]}")
+        measured: dict[str, Any] = json.loads(result.read_text())
+    return measured, " ".join([program.name, *words])
+
+
+def keep(directory: Path, measured: dict[str, Any], interval: int) -> None:
+    """Write the cells of one interval as quantiles.csv, rivals.csv and summary.csv."""
+    directory.mkdir(exist_ok=True)
+    cells = [c for c in measured["cells"] if c["interval"] == interval and c["all"]["jobs"]]
+    quantiles = ["rival,share,late_ns"]
+    rivals = ["rival,jobs,p1_ns,p50_ns,p95_ns,p99_ns,p999_ns,max_ns,share_over_1us,cpu_share,"
+              "unstolen_jobs,unstolen_p50_ns,unstolen_p99_ns,unstolen_max_ns"]
+    for cell in cells:
+        s, u = cell["all"], cell["without_stolen"]
+        points = s["cdf"]
+        quantiles += [f"{cell['rival']},{i / (len(points) - 1):.4f},{ns}"
+                      for i, ns in enumerate(points)]
+        rivals.append(",".join(map(str, (
+            cell["rival"], s["jobs"], s["p1"], s["p50"], s["p95"], s["p99"], s["p99.9"], s["max"],
+            s["share_over_1us"], cell["cpu_share"], u["jobs"], u["p50"], u["p99"], u["max"]))))
+    (directory / "quantiles.csv").write_text("\n".join(quantiles) + "\n")
+    (directory / "rivals.csv").write_text("\n".join(rivals) + "\n")
+    with (directory / "summary.csv").open("a") as summary:
+        if not summary.tell():
+            summary.write("name,value\n")
+        summary.write(f"interval_ns,{interval}\nfifo_priority,{measured['fifo_priority']}\n"
+                      f"stolen_ms,{measured['stolen_ms']}\n")

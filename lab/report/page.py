@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One self-contained HTML page: sections with tables and inline SVG, fit for paper."""
+
+import html
+from dataclasses import dataclass, field
+
+from lab.report.claims import Claim, Goal
+
+_STYLE = """
+:root { color-scheme: light; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto;
+       padding: 0 1rem; color: #111; background: #fff; }
+h1 { font-size: 1.7rem; margin-bottom: .2rem; } h2 { font-size: 1.3rem; margin-top: 2.5rem; }
+h3 { font-size: 1.05rem; margin-top: 1.8rem; }
+table { border-collapse: collapse; margin: .8rem 0; font-size: .87rem; width: 100%; }
+th, td { padding: .25rem .55rem; text-align: right; border-bottom: 1px solid #ccc;
+         font-variant-numeric: tabular-nums; vertical-align: top; }
+th { border-bottom: 2px solid #111; } td.text, th.text { text-align: left; white-space: pre-line; }
+tr.group td { border-top: 1px solid #111; }
+figure { margin: 1rem 0; } figure svg { width: 100%; height: auto; }
+figcaption, .note { font-size: .87rem; color: #333; }
+.missed { font-weight: bold; } .missed::before { content: "✗ "; } .met::before { content: "✓ "; }
+.noted::before { content: "· "; } .failed { border: 2px solid #111; padding: .4rem .8rem; }
+.scroll { overflow-x: auto; }
+@media print { body { max-width: none; margin: 0; font-size: 10pt; }
+  h2 { break-before: page; } h2.first { break-before: auto; }
+  figure, table { break-inside: avoid; } }
+"""
+
+FAILED = ("These experiments failed in this run; what is shown of them, if anything, is from an "
+          "earlier one.")
+DAMAGED = "The results of these experiments cannot be shown:"
+
+
+@dataclass
+class Table:
+    """Cells are text already; the first ``text_columns`` are left-aligned. Without rows it is
+    not shown.
+    """
+
+    head: list[str]
+    rows: list[list[str]]
+    caption: str = ""
+    text_columns: int = 1
+
+    def markup(self) -> str:
+        def cell(tag: str, i: int, text: str) -> str:
+            kind = ' class="text"' if i < self.text_columns else ""
+            return f"<{tag}{kind}>{html.escape(text)}</{tag}>"
+
+        if not self.rows:
+            return ""
+        head = "".join(cell("th", i, t) for i, t in enumerate(self.head))
+        body = ""
+        previous = ""
+        for row in self.rows:
+            group = ' class="group"' if previous and row[0] and row[0] != previous else ""
+            previous = row[0] or previous
+            body += f"<tr{group}>{''.join(cell('td', i, t) for i, t in enumerate(row))}</tr>\n"
+        caption = f'<p class="note">{html.escape(self.caption)}</p>' if self.caption else ""
+        return (
+            f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
+            f"<tbody>\n{body}</tbody></table></div>{caption}"
+        )
+
+
+@dataclass
+class Figure:
+    """An SVG and what it shows."""
+
+    svg: str
+    caption: str
+
+    def markup(self) -> str:
+        return f"<figure>{self.svg}<figcaption>{html.escape(self.caption)}</figcaption></figure>"
+
+
+@dataclass
+class Text:
+    """A paragraph, or a heading of the third level."""
+
+    text: str
+    heading: bool = False
+
+    def markup(self) -> str:
+        tag = "h3" if self.heading else "p"
+        return f"<{tag}>{html.escape(self.text)}</{tag}>"
+
+
+@dataclass
+class Section:
+    """One experiment."""
+
+    title: str
+    anchor: str
+    parts: list[Table | Figure | Text] = field(default_factory=list)
+    goals: list[Goal] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
+
+    def markup(self, first: bool, with_verdicts: bool = False) -> str:
+        kind = ' class="first"' if first else ""
+        goals = _verdicts([self]) if with_verdicts else ""
+        parts = "\n".join(p.markup() for p in self.parts)
+        return f'<h2 id="{self.anchor}"{kind}>{html.escape(self.title)}</h2>\n{goals}{parts}\n'
+
+
+def _claims(sections: list[Section]) -> str:
+    rows = ""
+    for section in sections:
+        for c in section.claims:
+            rows += (
+                f'<tr><td class="text"><a href="#{section.anchor}">{html.escape(c.claim)}</a>'
+                f'</td><td class="text">{html.escape(c.paper)}</td>'
+                f'<td class="text">{html.escape(c.ours)}</td>'
+                f'<td class="text"><span class="{c.outcome}">{html.escape(c.verdict)}</span>'
+                "</td></tr>\n"
+            )
+    if not rows:
+        return ""
+    return (
+        '<table><thead><tr><th class="text">Claim</th><th class="text">Paper</th>'
+        '<th class="text">Ours</th><th class="text">Verdict</th></tr></thead>'
+        f"<tbody>\n{rows}</tbody></table>"
+    )
+
+
+def _failed(failed: dict[str, str], what: str) -> str:
+    if not failed:
+        return ""
+    items = "".join(
+        f"<li><b>{html.escape(name)}</b>: {html.escape(reason)}</li>"
+        for name, reason in failed.items()
+    )
+    return (
+        f'<div class="failed"><p>{what}</p><ul>{items}</ul></div>'
+    )
+
+
+def _verdicts(sections: list[Section]) -> str:
+    rows = ""
+    for section in sections:
+        for v in section.goals:
+            word, kind = ("met", "met") if v.met else ("missed", "missed")
+            rows += (
+                f'<tr><td class="text"><a href="#{section.anchor}">{html.escape(v.claim)}</a>'
+                f'</td><td class="text">{html.escape(v.found)}</td>'
+                f'<td class="text"><span class="{kind}">{word}</span></td></tr>\n'
+            )
+    if not rows:
+        return ""
+    return (
+        '<table><thead><tr><th class="text">Goal</th><th class="text">Found</th>'
+        f'<th class="text">Verdict</th></tr></thead><tbody>\n{rows}</tbody></table>'
+    )
+
+
+def _missed(sections: list[Section]) -> str:
+    """How many goals are met, and each that is not."""
+    goals = [(s, v) for s in sections for v in s.goals]
+    if not goals:
+        return ""
+    missed = [(s, v) for s, v in goals if not v.met]
+    text = f"{len(goals) - len(missed)} of {len(goals)} goals are met; each is in its section."
+    items = "".join(
+        f'<li><a href="#{s.anchor}">{html.escape(v.claim)}</a>: {html.escape(v.found)}</li>\n'
+        for s, v in missed
+    )
+    return f"<p>{text}{' Missed:' if missed else ''}</p>" + (f"<ul>{items}</ul>" if items else "")
+
+
+def page(
+    title: str, introduction: list[str], sections: list[Section],
+    failed: dict[str, str] | None = None, damaged: dict[str, str] | None = None,
+) -> str:
+    """The whole page. It begins with the claims, or, where there are none, with the goals.
+
+    ``failed`` names experiments that did not run to their end, and says why; ``damaged`` those
+    whose results cannot be shown.
+    """
+    intro = "\n".join(f"<p>{html.escape(p)}</p>" for p in introduction)
+    claims = _claims(sections)
+    body = "\n".join(s.markup(i == 0, bool(claims)) for i, s in enumerate(sections))
+    top = _failed(failed or {}, FAILED) + _failed(damaged or {}, DAMAGED)
+    top += (claims + _missed(sections) if claims else _verdicts(sections))
+    return (
+        "<!DOCTYPE html>\n"
+        '<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head><body>\n"
+        f"<h1>{html.escape(title)}</h1>\n{intro}\n{top}\n{body}</body></html>\n"
+    )

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The ``lab`` command as a shell sees it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lab.build import toolchain as tools
+from lab.commands import cli
+from lab.errors import LabError
+from lab.experiments import base, registry
+from lab.paths import REPO
+from lab.unit_tests import fabricated
+
+
+def _lab(*words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([sys.executable, "-m", "lab", *words], cwd=REPO, capture_output=True,
+                          text=True, check=False)
+
+
+def test_a_reader_that_has_enough_is_no_error() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "lab", "list"], cwd=REPO, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 141
+
+
+@pytest.mark.parametrize("module", ["rich", "numpy", "matplotlib"])
+def test_a_missing_module_is_named_with_its_package(module: str, tmp_path: Path) -> None:
+    (tmp_path / f"{module}.py").write_text(
+        f"raise ModuleNotFoundError('No module named {module}', name='{module}')\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "lab", "report", "--results", str(tmp_path)], cwd=REPO,
+        capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    assert done.returncode == 1
+    assert f"apt-get install -y python3-{module}" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_our_own_modules_are_no_package() -> None:
+    assert tools.without_module("lab.nonsense") is None
+    assert tools.without_module(None) is None
+
+
+def test_bad_input_is_named() -> None:
+    done = _lab("kernel", "x86_64-preempt-best")
+    assert done.returncode == 1
+    assert done.stderr.startswith("lab: kernel 'x86_64-preempt-best': variant 'best'")
+
+
+@pytest.mark.parametrize(("words", "complaint"), [
+    (["--modes", "on"], "there is no mode 'on': there are stock, off, shielded"),
+    (["--kernels", "sparc"], "no kernel matches 'sparc'"),
+    (["--jobs", "-3"], "argument --jobs: '-3' is not a number from 1 up"),
+    (["--scenarios", "none"], "there is no scenario 'none': there are sets-100, sets-1000"),
+])
+def test_experiments_say_what_there_is(words: list[str], complaint: str) -> None:
+    done = _lab("run", "task-sets", *words)
+    assert done.returncode
+    assert complaint in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize("experiment", [e.name for e in registry.EXPERIMENTS])
+def test_a_mistyped_scenario_is_refused_before_anything_runs(
+    experiment: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = list(registry.find(experiment).scenarios())
+    results = tmp_path / "results"
+    assert cli.main(["run", experiment, "--scenarios", f"{known[0]},typo",
+                     "--results", str(results)]) == 1
+    assert capsys.readouterr().err == (
+        f"lab: there is no scenario 'typo': there are {', '.join(known)}\n")
+    assert not results.exists()
+
+
+@pytest.mark.parametrize("experiment", [
+    "context-switch", "rank-cost", "task-sets", "code-size", "shielded-cpu"])
+def test_what_needs_a_guest_refuses_the_host(
+    experiment: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["run", experiment, "--target", "host", "--results", str(tmp_path / "results")]
+    assert cli.main(words) == 1
+    assert capsys.readouterr().err.startswith(f"lab: {experiment} runs in guests only: it")
+    assert not (tmp_path / "results").exists()
+
+
+def test_each_experiment_needs_a_scenario_of_its_own() -> None:
+    experiments = [registry.find(n) for n in ("hostile", "code-size")]
+    base.check_scenarios(experiments, ["none", "sizes"])
+    with pytest.raises(LabError, match="code-size has no scenario 'none': there are sizes"):
+        base.check_scenarios(experiments, ["none"])
+
+
+def test_the_list_names_the_scenarios_of_an_experiment(
+    capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["list", "rank-cost", "oversleep"]) == 0
+    found = capsys.readouterr().out
+    assert "Scenarios of rank-cost:\n  marks " in found
+    assert "  100us                 100 µs\n" in found
+    assert "Kernels" not in found
+
+
+def test_check_tells_no_goals_from_no_results(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def check(*experiments: str) -> tuple[str, str]:
+        assert cli.main(["check", *experiments, "--results", str(tmp_path)]) == 1
+        found = capsys.readouterr()
+        return found.out, found.err
+
+    overhead, response = (registry.find(n) for n in ("timer-overhead", "response-time"))
+    fabricated.write(tmp_path, overhead, "x86_64-rt-shielded", ["none"])
+    assert check("timer-overhead") == (
+        "", "lab: timer-overhead has no goals: 'lab report' shows what it measures\n")
+    assert check("response-time") == (
+        "", f"lab: response-time: no results in {tmp_path}; first: lab run response-time\n")
+    fabricated.write(tmp_path, response, "host-stock", ["none", "sync-100"])
+    assert "can be judged by the results of host-stock alone" in check("response-time")[1]
+    fabricated.write(tmp_path, response, "x86_64-rt-shielded", ["none"])
+    goals, complaint = check("timer-overhead", "response-time")
+    assert "interrupted by a lower-ranking timer" in goals
+    assert "timer-overhead has no goals" in complaint
+
+
+@pytest.mark.parametrize(("words", "complaint"), [
+    (["test", "--suites", "mask,nonsense"], "there is no suite 'nonsense': there are mask,"),
+    (["test", "--kernels", "sparc"], "kernel 'sparc': architecture 'sparc'"),
+    (["soak", "--suites", "mask"], "there is no suite 'mask': there are churn, churn-smp"),
+    (["defects", "--only", ","], "argument --only: ',' names nothing"),
+    (["run", "hostile", "--scenarios", ""], "argument --scenarios: '' names nothing"),
+    (["soak", "--seconds", "0"], "argument --seconds: '0' is not a number from 1 up"),
+    (["run", "code-size", "--results", "/proc/none"], "/proc/none"),
+])
+def test_nothing_runs_before_the_words_are_understood(words: list[str], complaint: str) -> None:
+    done = _lab(*words)
+    assert done.returncode
+    assert complaint in done.stderr + done.stdout
+    assert "Traceback" not in done.stderr

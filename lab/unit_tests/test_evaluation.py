@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The frame: what failed is named, what is there stays, the same samples give the same page."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lab.build import guests, kernels
+from lab.commands import evaluation
+from lab.errors import LabError
+from lab.experiments import base, registry
+from lab.experiments.base import Context, Experiment
+from lab.measure.results import Store, write_meta
+from lab.measure.systems import Mode, Platform, System
+from lab.progress import Progress
+from lab.report.claims import Claim, Goal
+from lab.report.page import Section, Text
+from lab.unit_tests.described import described
+
+
+class Good(Experiment):
+    """Leaves one system's results."""
+
+    name = "good"
+    title = "One that works"
+
+    def scenarios(self) -> dict[str, str]:
+        return {"one": "the only one"}
+
+    def run(self, context: Context) -> None:
+        with Store(context.root, self.name).replacing("x-stock") as directory:
+            write_meta(directory, {"system": described("x-stock"), "scenarios": [],
+                                   "titles": {}, "kernel": "Linux", "time": "none",
+                                   "target": "none", "jobs": context.jobs})
+
+    def goals(self, store: Store) -> list[Goal]:
+        return [Goal("it is fast", "slow", False)]
+
+    def claims(self, store: Store) -> list[Claim]:
+        return [Claim("fast <always>", "1 µs", "2 µs", "missed: twice as slow", "missed")]
+
+    def section(self, store: Store) -> Section:
+        return Section(self.title, self.name, [Text(f"{store['x-stock'].meta['jobs']} jobs")])
+
+
+class Bad(Good):
+    """Fails, however it is told to."""
+
+    name = "bad"
+    error: BaseException = LabError("the guest hangs")
+
+    def run(self, context: Context) -> None:
+        raise self.error
+
+
+def context(root: Path, **more: bool) -> Context:
+    return Context(progress=Progress(), root=root, **more)  # type: ignore[arg-type]
+
+
+@pytest.fixture(autouse=True)
+def experiments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "EXPERIMENTS", (Bad(), Good()))
+
+
+def found_error(error: Exception) -> str:
+    return str(error) if isinstance(error, LabError) else f"{type(error).__name__}: {error}"
+
+
+@pytest.mark.parametrize("error", [LabError("the guest hangs"), ValueError("the guest hangs")])
+def test_one_that_fails_is_named_and_costs_nothing_else(
+    tmp_path: Path, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Bad, "error", error)
+    said: list[str] = []
+    assert evaluation.run(context(tmp_path), said.append, directory=tmp_path) == 1
+    assert said == ["1 of 2: bad", "bad: " + found_error(error), "2 of 2: good"]
+    found = json.loads((tmp_path / "results.json").read_text())
+    assert list(found["failed"]) == ["bad"]
+    assert "the guest hangs" in found["failed"]["bad"]
+    assert found["experiments"]["good"]["claims"][0]["verdict"] == "missed: twice as slow"
+    page = (tmp_path / "report.html").read_text()
+    assert "<b>bad</b>: " in page
+    assert "1000 jobs" in page
+
+
+def test_the_summary_comes_first_and_is_escaped(tmp_path: Path) -> None:
+    assert evaluation.run(context(tmp_path), print, ["good"], tmp_path) == 0
+    page = (tmp_path / "report.html").read_text()
+    assert "fast &lt;always&gt;" in page
+    assert page.index("missed: twice as slow") < page.index("<h2")
+    assert "failed in this run" not in page
+
+
+def test_the_same_samples_give_the_same_page(tmp_path: Path) -> None:
+    evaluation.run(context(tmp_path), print, ["good"], tmp_path)
+    before = [(tmp_path / n).read_bytes() for n in ("report.html", "results.json")]
+    evaluation.draw(tmp_path, {}, tmp_path)
+    assert [(tmp_path / n).read_bytes() for n in ("report.html", "results.json")] == before
+
+
+def test_an_earlier_run_is_kept_when_a_later_one_fails(tmp_path: Path) -> None:
+    evaluation.run(context(tmp_path), print, ["good"], tmp_path)
+    evaluation.run(context(tmp_path), print, ["bad"], tmp_path)
+    assert "good" in json.loads((tmp_path / "results.json").read_text())["experiments"]
+
+
+def test_who_interrupts_is_told_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(registry, "EXPERIMENTS", (Good(), Bad()))
+    monkeypatch.setattr(Bad, "error", KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        evaluation.run(context(tmp_path), print, directory=tmp_path)
+    assert "'lab evaluate bad' measures the rest" in capsys.readouterr().out
+    assert Store(tmp_path, "good").systems() == ["x-stock"]
+
+
+def test_quick_is_a_tenth(tmp_path: Path) -> None:
+    assert context(tmp_path, quick=True).samples(1000) == 100
+    assert context(tmp_path).samples(1000) == 1000
+    assert context(tmp_path, quick=True).samples(5) == 1
+
+
+def test_without_a_scenario_nothing_happens_to_what_was_measured_here(tmp_path: Path) -> None:
+    base.run_host(context(tmp_path), "x", [Mode.STOCK], "response", [])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_scenario_that_no_chosen_system_has_is_named(tmp_path: Path) -> None:
+    asked = context(tmp_path)
+    asked.only = ["none", "sync-2", "elsewhere"]
+    assert asked.wants("none")
+    with pytest.raises(LabError, match="none of these systems has it: sync-2$"):
+        asked.require_offered(["none", "sync-2"])
+
+
+def test_a_kernel_that_cannot_be_built_costs_only_its_own_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def build(kernel: kernels.Kernel, progress: Progress) -> None:
+        if kernel.flavour == "rt":
+            raise LabError(f"{kernel.name}: the build failed")
+
+    ran: list[str] = []
+    monkeypatch.setattr(kernels, "build", build)
+    monkeypatch.setattr(guests, "build", lambda arch, programs: tmp_path)
+    monkeypatch.setattr(base, "_run_system", lambda store, system, *rest: ran.append(system.name))
+    systems = [System(Platform("x86_64", f), Mode.STOCK) for f in ("rt", "preempt")]
+    with pytest.raises(LabError, match="x86_64-rt-stock: the build failed"):
+        base.run_guest(context(tmp_path), "x", systems, "response",
+                       [base.Scenario("none", "no load", ())])
+    assert ran == ["x86_64-preempt-stock"]

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which part of the project may use which: upwards and in circles, none."""
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from lab.paths import REPO
+
+LAB = REPO / "lab"
+LAYERS = (("commands",), ("experiments", "test"), ("report", "measure"), ("boot",), ("build",))
+"""From above; what is no folder is the ground floor, below all of them."""
+UNITS, EDGES = 15, 40
+C_SOURCES = ("clockfix/src", "guest/common", "guest/init", "guest/tests/lib", "tools/src",
+             *(f"guest/workloads/{p.name}" for p in (REPO / "guest/workloads").iterdir()))
+Graph = Mapping[str, set[str]]
+
+
+def imports(file: Path) -> Iterator[str]:
+    """The modules that a file imports anywhere, as ``from X import Y`` both X and X.Y."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def sources() -> dict[str, Path]:
+    """Module -> file, of the lab without its unit tests."""
+    found = {}
+    for file in LAB.rglob("*.py"):
+        words = file.relative_to(REPO).with_suffix("").parts
+        if words[1] != "unit_tests" and words[-1] != "__main__":
+            found[".".join(w for w in words if w != "__init__")] = file
+    return found
+
+
+def modules() -> Graph:
+    """Module -> modules of the lab that it imports."""
+    known = sources()
+    return {name: {i for i in imports(file) if i in known and i.count(".") > 0} - {name}
+            for name, file in known.items()}
+
+
+def unit(module: str) -> str:
+    """The folder, or the file of the ground floor, that a module is in."""
+    return module.split(".")[1]
+
+
+def edges() -> set[tuple[str, str]]:
+    """Folder or file of the ground floor, and what it imports."""
+    return {(unit(a), unit(b)) for a, found in modules().items() for b in found
+            if "." in a and unit(a) != unit(b)}
+
+
+def layer(name: str) -> int:
+    """0 for the ground floor."""
+    return next((len(LAYERS) - i for i, names in enumerate(LAYERS) if name in names), 0)
+
+
+def circle(graph: Graph) -> list[str]:
+    """Some circle in it, or nothing."""
+    done: set[str] = set()
+
+    def walk(name: str, way: list[str]) -> list[str]:
+        if name in way:
+            return [*way[way.index(name):], name]
+        if name in done:
+            return []
+        done.add(name)
+        return next((c for n in sorted(graph.get(name, ())) if (c := walk(n, [*way, name]))), [])
+
+    return next((c for name in sorted(graph) if (c := walk(name, []))), [])
+
+
+def test_every_folder_has_its_layer() -> None:
+    folders = {p.parent.name for p in LAB.glob("*/*.py")} - {"unit_tests"}
+    assert folders == {name for names in LAYERS for name in names}
+
+
+def test_a_folder_imports_only_folders_below_it() -> None:
+    assert [f"{a} -> {b}" for a, b in edges() if layer(a) and layer(a) <= layer(b)] == []
+    assert [f"{a} -> {b}" for a, b in edges() if not layer(a) and layer(b)] == []
+
+
+def test_the_lab_stays_small_at_its_top() -> None:
+    units = [p for p in LAB.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()]
+    assert len(units) <= UNITS
+    assert len(edges()) <= EDGES
+
+
+def test_the_kernel_knows_nothing_of_the_lab() -> None:
+    files = [p for p in (REPO / "kernel").rglob("*") if p.suffix == ".py"]
+    files += [REPO / "kernel" / n for n in ("apply", "refresh", "series")]
+    assert [str(f) for f in files if any(i.split(".")[0] == "lab" for i in imports(f))] == []
+
+
+def test_no_circle_of_python_modules() -> None:
+    assert circle(modules()) == []
+
+
+@pytest.mark.parametrize("directory", C_SOURCES)
+def test_no_circle_of_c_modules(directory: str) -> None:
+    """A module is NAME.c with NAME.h, which includes the headers of others."""
+    graph: dict[str, set[str]] = {}
+    for file in (REPO / directory).rglob("*.[ch]"):
+        found = re.findall(r'^#include "(?:.*/)?([^"/]+)\.h"', file.read_text(), re.MULTILINE)
+        graph.setdefault(file.stem, set()).update(set(found) - {file.stem})
+    assert circle(graph) == []
+
+
+def test_circles_are_found() -> None:
+    assert circle({"a": {"b"}, "b": {"c", "d"}, "c": set(), "d": {"b"}}) == ["b", "d", "b"]
+    assert circle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+from pathlib import Path
+
+import pytest
+
+from lab.build.kernels import Kernel
+from lab.errors import LabError
+from lab.test import suites, testing
+
+
+def load(tmp_path: Path, text: str) -> suites.Suites:
+    path = tmp_path / "suites.toml"
+    path.write_text(text)
+    return suites.load(path)
+
+
+def test_defaults(tmp_path: Path) -> None:
+    (suite,) = load(tmp_path, '[[suite]]\nname = "mask"\n').suites
+    assert suite.program == "mask"
+    assert suite.target == "tests/mask"
+    assert suite.runs_on(Kernel.parse("arm64-rt-shielded"))
+    assert not suite.runs_on(Kernel.parse("arm64-rt-stock"))
+
+
+@pytest.mark.parametrize(("text", "complaint"), [
+    ('[[suite]]\nname = "a"\ncpu = 2\n', "no key 'cpu'"),
+    ('[[suite]]\nname = "a"\ncpus = "2"\n', "cpus must be int"),
+    ('[[suite]]\nname = "a"\ncpus = true\n', "cpus must be int"),
+    ('[[suite]]\nprogram = "a"\n', "no name"),
+    ('[[suite]]\nname = "a"\n[[suite]]\nname = "a"\n', "two suites"),
+    ('[[suite]]\nname = "a"\non-stock = "maybe"\n', "on-stock"),
+    ('[[suite]]\nname = "a"\nkunit = "x"\nselftest = "y"\n', "exclude"),
+    ("[[suite\n", "suites.toml"),
+])
+def test_bad_tables_are_explained(tmp_path: Path, text: str, complaint: str) -> None:
+    with pytest.raises(LabError, match=complaint):
+        load(tmp_path, text)
+
+
+def test_suites_share_boots(tmp_path: Path) -> None:
+    table = load(tmp_path, """
+[[suite]]
+name = "a"
+[[suite]]
+name = "b"
+cpus = 2
+[[suite]]
+name = "c"
+shield = false
+[[suite]]
+name = "d"
+alone = true
+""")
+    kernel = Kernel.parse("x86_64-rt-shielded")
+    boots = testing.boots(kernel, table.for_kernel(kernel, []))
+    assert [[s.name for s in b.suites] for b in boots] == [["a", "c"], ["b"], ["d"]]
+    commands, owners = boots[0].commands()
+    assert [c.words[0] for c in commands] == ["/bin/a", "@write", "/bin/c", "@write"]
+    assert {i: s.name for i, s in owners.items()} == {0: "a", 2: "c"}
+
+
+def test_the_table_is_valid() -> None:
+    for suite in suites.load().suites:
+        if suite.program:
+            assert (suites.TABLE.parent / f"{suite.program}.c").is_file(), suite.name
+
+
+def test_every_guest_test_is_in_the_table() -> None:
+    programs = {s.program for s in suites.load().suites}
+    if programs:
+        assert {p.stem for p in suites.TABLE.parent.glob("*.c")} <= programs

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the BPF program reads of the kernel's structures; libbpf relocates each access. */
+#ifndef TIMERSHIELD_BPF_KERNEL_H
+#define TIMERSHIELD_BPF_KERNEL_H
+
+typedef unsigned char __u8, u8;
+typedef unsigned short __u16, u16;
+typedef unsigned int __u32, u32;
+typedef unsigned long long __u64, u64;
+typedef signed char __s8;
+typedef short __s16;
+typedef int __s32, s32;
+typedef long long __s64;
+typedef _Bool bool;
+typedef __u16 __be16;
+typedef __u32 __be32, __wsum;
+
+enum {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_LRU_HASH = 9,
+};
+
+enum { BPF_ANY, BPF_NOEXIST };
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct task_struct {
+	int pid, tgid, prio;
+	unsigned int policy, flags;
+	char comm[16];
+};
+
+struct hrtimer {
+	void *function;
+	u8 is_soft;
+};
+
+struct timer_list {
+	void *function;
+};
+
+struct work_struct {
+	void *func;
+};
+
+struct pt_regs {
+	unsigned long unused;
+};
+
+struct pt_regs___x86 {
+	unsigned long orig_ax;
+};
+
+struct pt_regs___arm64 {
+	int syscallno;
+};
+
+#pragma clang attribute pop
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What blame's accounting keeps: shared by the BPF program, which adds up in the kernel,
+ * and by the command, which does the same from trace events where BPF cannot be had.
+ */
+#ifndef TIMERSHIELD_BLAME_TYPES_H
+#define TIMERSHIELD_BLAME_TYPES_H
+
+#ifndef __bpf__
+#include <stdint.h>
+typedef uint64_t u64;
+typedef uint32_t u32;
+typedef int32_t s32;
+#endif
+
+#define COMM_SIZE 16
+#define MAX_DEPTH 8			/* a power of 2 */
+#define RECENT_SEGMENTS 512		/* a power of 2 */
+#define EPISODE_SEGMENTS 128
+#define FLUSH_SEGMENTS 32
+#define OWNED_FUNCTIONS 10
+#define MAX_ROWS 32768
+#define MAX_VICTIMS 1024
+#define MAX_TARGETS 4096
+#define MAX_ARMED 16384
+#define MAX_WORKS 1024
+#define EPISODE_GAP_NS 2000		/* shorter stretches of a victim do not end an episode */
+
+#define SWITCH_AT_MOST_NS 20000		/* from an interrupt's end to the switch */
+
+#define IS_KTHREAD 0x00200000u		/* PF_KTHREAD */
+#define IS_KWORKER 0x00000020u		/* PF_WQ_WORKER */
+#define POLICY_UNKNOWN 0xffu
+
+struct who {
+	u32 tid, tgid;
+	s32 priority;			/* as the kernel counts: -1 deadline, 0 to 99, 100 and up */
+	u32 policy;
+	char comm[COMM_SIZE];
+};
+
+enum cause_kind {
+	CAUSE_NONE,
+	CAUSE_TASK,			/* id: thread */
+	CAUSE_WORK,			/* id: thread of the worker; function */
+	CAUSE_TIMER,			/* a task's timer; id: owner, 0 if not known; how; function */
+	CAUSE_KERNEL_TIMER,		/* function; the tick is one of them */
+	CAUSE_WHEEL,			/* function */
+	CAUSE_TIMER_IRQ,		/* a timer interrupt that expired nothing */
+	CAUSE_IRQ,			/* id: number */
+	CAUSE_IPI,			/* id: enum ipi */
+	CAUSE_SOFTIRQ,			/* id: vector */
+	CAUSE_ELSEWHERE,		/* waited on a run queue from which it was moved */
+	CAUSE_SWITCH,			/* switching tasks, by calibration */
+	CAUSE_STEAL,			/* added by the command */
+	CAUSE_KINDS
+};
+
+/* How a task's timer was armed; in the lower 16 bits of cause.how the system call + 1. */
+enum how { HOW_SLEEP = 1, HOW_TIMERFD, HOW_POSIX, HOW_ITIMER, HOW_ALARM, HOW_IO_URING };
+
+#define HOW_SHIFT 16
+
+enum ipi {
+	IPI_TIMER, IPI_RESCHEDULE, IPI_CALL, IPI_CALL_SINGLE, IPI_IRQ_WORK, IPI_PLATFORM,
+	IPI_THERMAL, IPI_THRESHOLD, IPI_DEFERRED_ERROR, IPI_ERROR, IPI_SPURIOUS, IPI_OTHER,
+	IPI_KINDS
+};
+
+/* Also the key of a row; victim is 0 elsewhere. */
+struct cause {
+	u32 victim;
+	u32 kind, id, how;
+	u64 function;
+};
+
+struct row {
+	u64 count, total, longest;
+	struct who who;
+};
+
+/* What a CPU did for a while. */
+struct segment {
+	u64 start, end;
+	struct cause cause;
+	struct who who;
+	u32 first, unused;		/* first: of an event, not its continuation */
+};
+
+/* CPUs are victims too: this bit and the CPU's number. */
+#define VICTIM_CPU 0x80000000u
+
+struct victim {
+	u64 ran, taken, longest, episodes, over;
+	u64 since;			/* it waits to run since then */
+	u64 blamed;			/* the wait until then is in rows */
+	u32 queued, cpu;
+	struct who who;
+};
+
+enum frame_kind { FRAME_TASK, FRAME_VECTOR, FRAME_IRQ, FRAME_SOFTIRQ, FRAME_TIMER };
+enum owner_source { OWNER_NONE, OWNER_ARMED, OWNER_WOKEN, OWNER_SIGNALLED };
+
+struct frame {
+	struct cause cause;
+	struct who who;
+	u32 kind;			/* enum frame_kind */
+	u32 named;			/* its first event is known */
+	u32 counted;
+	u32 owner;			/* enum owner_source */
+};
+
+struct episode {
+	u64 length, start, end;
+	u32 victim, count;
+	struct segment segments[EPISODE_SEGMENTS];	/* newest first */
+};
+
+struct cpu {
+	u64 last;			/* accounted until then */
+	u64 left;			/* when an interrupt or softirq ended last */
+	u64 events;
+	u64 episode_start, episode_end, worst;
+	u32 depth, victim, kernel_thread, known;
+	u32 over, head, flushed, number;
+	u32 waiting;			/* the victim that may wait here for long */
+	s32 waiting_priority;
+	struct frame frames[MAX_DEPTH];
+	struct segment recent[RECENT_SEGMENTS];
+	struct episode episode;		/* the worst so far */
+};
+
+struct armed {
+	struct who who;
+};
+
+enum victims_are { VICTIMS_TARGETS, VICTIMS_ALL, VICTIMS_CPUS };
+
+struct blame_config {
+	u64 owned[OWNED_FUNCTIONS];	/* callbacks of tasks' timers */
+	u32 owned_how[OWNED_FUNCTIONS];
+	u64 interrupt_overhead, switch_overhead;	/* ns that no event covers */
+	u64 over;			/* ns; 0: not wanted */
+	u32 victims_are, on;
+	u32 cpu_limited, realtime;	/* realtime: victims only while they are real-time tasks */
+	u64 cpus[128];			/* if cpu_limited: of which victims are looked at */
+};
+
+struct blame_lost {
+	u64 rows, victims, outside;
+};
+
+#endif

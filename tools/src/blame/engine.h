@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The accounting: every moment of a CPU belongs to the innermost thing that it does. The
+ * functions are called for events, with a time that never goes back much on a CPU.
+ *
+ * Whoever includes this provides: config, lost; the stores rows, victims, armed, works and
+ * targets; the macros LOOKUP(store, key), INSERT(store, key, value), which fails if it is there
+ * or there is no room, PUT(), which replaces, REMOVE(store, key), ADD(counter, number), NOINLINE,
+ * LOOP(count, function, argument), FIND_CPU(number).
+ */
+#ifndef TIMERSHIELD_BLAME_ENGINE_H
+#define TIMERSHIELD_BLAME_ENGINE_H
+
+#include "blame_types.h"
+
+#define inline_always static inline __attribute__((always_inline))
+
+inline_always void add_row(u32 victim, const struct cause *cause, const struct who *who,
+			   u64 time, u32 count)
+{
+	struct cause key = *cause;
+	struct row *row, fresh = { .count = count, .total = time, .longest = time };
+
+	key.victim = victim;
+	row = LOOKUP(rows, &key);
+	if (!row) {
+		fresh.who = *who;
+		if (INSERT(rows, &key, &fresh))
+			ADD(lost.rows, 1);
+		return;
+	}
+	row->count += count;
+	row->total += time;
+	if (time > row->longest)
+		row->longest = time;
+	row->who = *who;		/* it may have been renamed, its priority changed */
+}
+
+struct copy_context {
+	struct cpu *cpu;
+	u64 start;
+};
+
+static long copy_segment(u32 i, void *argument)
+{
+	struct copy_context *context = argument;
+	struct cpu *cpu = context->cpu;
+	const struct segment *from = &cpu->recent[(cpu->head - 1 - i) & (RECENT_SEGMENTS - 1)];
+
+	if (from->end <= context->start)
+		return 1;
+	cpu->episode.segments[i & (EPISODE_SEGMENTS - 1)] = *from;
+	cpu->episode.count = i + 1;
+	return 0;
+}
+
+/* Time until NOW was taken from the victim; it is all in cpu->recent. */
+inline_always void extend_episode(struct cpu *cpu, struct victim *victim, u32 id, u64 start,
+				  u64 now)
+{
+	struct copy_context context = { .cpu = cpu };
+	u64 length;
+
+	if (start > cpu->episode_end + EPISODE_GAP_NS) {
+		cpu->episode_start = start;
+		cpu->over = 0;
+		victim->episodes++;
+	}
+	cpu->episode_end = now;
+	length = now - cpu->episode_start;
+	if (length > victim->longest)
+		victim->longest = length;
+	if (config.over && length > config.over && !cpu->over) {
+		cpu->over = 1;
+		victim->over++;
+	}
+	if (length <= cpu->worst || length < config.over)
+		return;
+	cpu->worst = length;
+	cpu->episode.length = length;
+	cpu->episode.start = cpu->episode_start;
+	cpu->episode.end = now;
+	cpu->episode.victim = id;
+	cpu->episode.count = 0;
+	context.start = cpu->episode_start;
+	LOOP(EPISODE_SEGMENTS, copy_segment, &context);
+}
+
+/* Accounts for the time until now. EXTRA was taken too, but no event covers it. */
+static NOINLINE int cut(struct cpu *cpu, u64 now, u64 extra)
+{
+	struct frame *frame;
+	struct segment *segment;
+	struct victim *victim;
+	u64 start, time;
+	u32 first;
+
+	if (!cpu)
+		return 0;
+	frame = &cpu->frames[cpu->depth & (MAX_DEPTH - 1)];
+	start = cpu->last;
+	if (now < start)
+		now = start;
+	cpu->last = now;
+	if (!start)
+		return 0;
+	time = now - start;
+	first = !frame->counted;
+	frame->counted = 1;
+	segment = &cpu->recent[cpu->head++ & (RECENT_SEGMENTS - 1)];
+	segment->start = start;
+	segment->end = now;
+	segment->cause = frame->cause;
+	segment->who = frame->who;
+	segment->first = first;
+	if (!cpu->victim)
+		return 0;
+	victim = LOOKUP(victims, &cpu->victim);
+	if (!victim)
+		return 0;
+	if (!cpu->depth && !cpu->kernel_thread) {
+		victim->ran += time;
+		return 0;
+	}
+	if (extra > victim->ran)
+		extra = 0;
+	victim->ran -= extra;
+	victim->taken += time + extra;
+	add_row(cpu->victim, &frame->cause, &frame->who, time + extra, first);
+	extend_episode(cpu, victim, cpu->victim, start, now);
+	return 0;
+}
+
+struct wait_context {
+	struct cpu *cpu;
+	u64 since;
+	u32 id, unused;
+};
+
+static long blame_segment(u32 i, void *argument)
+{
+	struct wait_context *wait = argument;
+	struct cpu *cpu = wait->cpu;
+	const struct segment *segment = &cpu->recent[(cpu->head - 1 - i) & (RECENT_SEGMENTS - 1)];
+	u64 start = segment->start > wait->since ? segment->start : wait->since;
+
+	if (segment->end <= wait->since)
+		return 1;
+	add_row(wait->id, &segment->cause, &segment->who, segment->end - start,
+		segment->first || start > segment->start);
+	return start == wait->since;
+}
+
+/* From when on nobody has been blamed yet for a wait. */
+inline_always u64 not_blamed(const struct victim *victim)
+{
+	return victim->since > victim->blamed ? victim->since : victim->blamed;
+}
+
+/* A victim has waited until NOW: what did this CPU do meanwhile? */
+inline_always void blame_wait(struct cpu *cpu, struct victim *victim, u32 id, u64 now)
+{
+	struct wait_context wait = { .cpu = cpu, .since = not_blamed(victim), .id = id };
+
+	if (wait.since >= now)
+		return;
+	victim->taken += now - wait.since;
+	LOOP(RECENT_SEGMENTS, blame_segment, &wait);
+	victim->blamed = now;
+}
+
+/* Before RECENT forgets what happened while a victim waits; a little at a time. */
+static NOINLINE int flush_wait(struct cpu *cpu)
+{
+	struct victim *victim;
+
+	if (!cpu || !cpu->waiting || cpu->head - cpu->flushed < FLUSH_SEGMENTS)
+		return 0;
+	cpu->flushed = cpu->head;
+	victim = LOOKUP(victims, &cpu->waiting);
+	if (victim && victim->since && victim->cpu == cpu->number)
+		blame_wait(cpu, victim, cpu->waiting, cpu->last);
+	else
+		cpu->waiting = 0;
+	return 0;
+}
+
+/* It costs time, of whatever runs: of those that wait only for the one that ranks highest. */
+inline_always void expect_wait(struct cpu *cpu, const struct victim *victim, u32 id)
+{
+	if (!cpu || (cpu->waiting && cpu->waiting_priority < victim->who.priority))
+		return;
+	cpu->waiting = id;
+	cpu->waiting_priority = victim->who.priority;
+}
+
+inline_always void push(struct cpu *cpu, u64 now, u32 kind, u32 cause, u32 id)
+{
+	struct frame *frame;
+
+	cut(cpu, now, 0);
+	flush_wait(cpu);
+	if (cpu->depth >= MAX_DEPTH - 1)
+		return;
+	cpu->depth++;
+	frame = &cpu->frames[cpu->depth & (MAX_DEPTH - 1)];
+	__builtin_memset(frame, 0, sizeof(*frame));
+	frame->kind = kind;
+	frame->cause.kind = cause;
+	frame->cause.id = id;
+}
+
+/* Ends the innermost thing of that kind. One that began before us is not there. */
+inline_always void pop(struct cpu *cpu, u64 now, u32 kind)
+{
+	struct frame *frame = &cpu->frames[cpu->depth & (MAX_DEPTH - 1)];
+
+	if (!cpu->depth || frame->kind != kind)
+		return;
+	cut(cpu, now, cpu->depth == 1 && kind != FRAME_SOFTIRQ ? config.interrupt_overhead : 0);
+	cpu->depth--;
+	if (!cpu->depth)
+		cpu->left = cpu->last;
+}
+
+/* The innermost frame does something that has a name, perhaps not the first such thing. */
+inline_always struct frame *name_frame(struct cpu *cpu, u64 now, u32 cause, u64 function)
+{
+	struct frame *frame;
+
+	if (!cpu->depth)
+		return 0;
+	frame = &cpu->frames[cpu->depth & (MAX_DEPTH - 1)];
+	if (frame->named) {
+		cut(cpu, now, 0);
+		flush_wait(cpu);
+		frame->counted = 0;
+	}
+	frame->named = 1;
+	frame->owner = OWNER_NONE;
+	__builtin_memset(&frame->cause, 0, sizeof(frame->cause));
+	__builtin_memset(&frame->who, 0, sizeof(frame->who));
+	frame->cause.kind = cause;
+	frame->cause.function = function;
+	return frame;
+}
+
+inline_always u32 how_armed(u64 function)
+{
+	for (u32 i = 0; i < OWNED_FUNCTIONS; i++)
+		if (config.owned[i] == function)
+			return config.owned_how[i];
+	return 0;
+}
+
+inline_always void on_timer(struct cpu *cpu, u64 now, u64 timer, u64 function)
+{
+	struct frame *frame;
+	struct armed *by;
+	u32 how;
+
+	if (!cpu->depth) {
+		/* a clock event device whose interrupt has no event of its own */
+		push(cpu, now, FRAME_TIMER, CAUSE_TIMER_IRQ, 0);
+		ADD(lost.outside, 1);
+	}
+	frame = name_frame(cpu, now, CAUSE_KERNEL_TIMER, function);
+	how = function ? how_armed(function) : 0;
+	if (!frame || !how)
+		return;
+	frame->cause.kind = CAUSE_TIMER;
+	frame->cause.how = how << HOW_SHIFT;
+	by = how == HOW_SLEEP ? 0 : LOOKUP(armed, &timer);
+	if (by) {
+		frame->who = by->who;
+		frame->cause.id = by->who.tid;
+		frame->owner = OWNER_ARMED;
+	}
+}
+
+inline_always void own_frame(struct cpu *cpu, const struct who *who, u32 owner, u32 call)
+{
+	struct frame *frame = &cpu->frames[cpu->depth & (MAX_DEPTH - 1)];
+
+	if (!cpu->depth || frame->cause.kind != CAUSE_TIMER || frame->owner >= owner)
+		return;
+	frame->owner = owner;
+	frame->who = *who;
+	frame->cause.id = who->tid;
+	if (frame->cause.how >> HOW_SHIFT == HOW_SLEEP)
+		frame->cause.how = HOW_SLEEP << HOW_SHIFT | (call & 0xffff);
+}
+
+inline_always int cpu_is_watched(u32 number)
+{
+	return !config.cpu_limited || (config.cpus[number / 64 & 127] >> number % 64 & 1);
+}
+
+inline_always int is_victim(const struct who *who, u32 flags)
+{
+	if (!who->tid || flags & IS_KTHREAD)
+		return 0;
+	if (config.realtime && who->priority >= 100)
+		return 0;
+	return config.victims_are == VICTIMS_ALL ||
+	       (config.victims_are == VICTIMS_TARGETS &&
+		(LOOKUP(targets, &who->tid) || (who->tgid && LOOKUP(targets, &who->tgid))));
+}
+
+inline_always struct victim *make_victim(u32 id, const struct who *who)
+{
+	struct victim *victim = LOOKUP(victims, &id), fresh = { .who = *who };
+
+	if (!victim) {
+		if (INSERT(victims, &id, &fresh))
+			ADD(lost.victims, 1);
+		victim = LOOKUP(victims, &id);
+	}
+	return victim;
+}
+
+/* It may have been renamed and raised while it ran; its rank is the highest that it had. */
+inline_always void know_victim(struct victim *victim, const struct who *who)
+{
+	s32 priority = victim->who.priority;
+
+	victim->who = *who;
+	if (priority < who->priority)
+		victim->who.priority = priority;
+}
+
+/*
+ * A task that is preempted right after an interrupt was not left alone in between: since
+ * then the scheduler worked. Returns when that began, else NOW.
+ */
+inline_always u64 begin_preemption(struct cpu *cpu, u64 now)
+{
+	struct frame *frame = &cpu->frames[0];
+	struct victim *victim;
+	u64 start = cpu->last;
+
+	if (cpu->depth || start != cpu->left || now < start || now - start > SWITCH_AT_MOST_NS)
+		return now;
+	frame->cause.kind = CAUSE_SWITCH;
+	frame->cause.id = 0;
+	frame->counted = 1;
+	victim = LOOKUP(victims, &cpu->victim);
+	if (victim && now > start)
+		victim->ran -= now - start;	/* cut() is going to add it */
+	return start;
+}
+
+/* It runs again. */
+inline_always void end_wait(struct cpu *cpu, struct victim *victim, u32 id, u64 now,
+			    int preempted)
+{
+	struct cause cause = { .kind = CAUSE_SWITCH };
+
+	blame_wait(cpu, victim, id, now);
+	if (preempted && config.switch_overhead && victim->ran > config.switch_overhead) {
+		victim->ran -= config.switch_overhead;
+		victim->taken += config.switch_overhead;
+		add_row(id, &cause, &victim->who, config.switch_overhead, 1);
+	}
+	extend_episode(cpu, victim, id, victim->since, now);
+	victim->since = 0;
+}
+
+inline_always void set_task(struct cpu *cpu, const struct who *who, u32 flags)
+{
+	struct frame *frame = &cpu->frames[0];
+	u64 *work;
+
+	cpu->depth = 0;
+	frame->cause.kind = CAUSE_TASK;
+	frame->cause.id = who->tid;
+	frame->cause.function = 0;
+	frame->who = *who;
+	frame->counted = 0;
+	cpu->known = 1;
+	work = flags & IS_KWORKER ? LOOKUP(works, &who->tid) : 0;
+	if (work) {
+		frame->cause.kind = CAUSE_WORK;
+		frame->cause.function = *work;
+	}
+}
+
+/* What runs may have become a victim without a switch. */
+inline_always int is_to_learn(const struct cpu *cpu)
+{
+	return !cpu->known || (config.realtime && !cpu->victim && !cpu->depth);
+}
+
+/* What runs is known from its first event, not only from the first switch to it. */
+inline_always void learn_task(struct cpu *cpu, u32 number, const struct who *who, u32 flags)
+{
+	if (!cpu->known) {
+		cpu->number = number;
+		set_task(cpu, who, flags);
+	}
+	if (!cpu_is_watched(number))
+		return;
+	if (config.victims_are == VICTIMS_CPUS)
+		cpu->victim = who->tid && !(flags & IS_KTHREAD) ? VICTIM_CPU | number : 0;
+	else
+		cpu->victim = is_victim(who, flags) ? who->tid : 0;
+	if (cpu->victim)
+		make_victim(cpu->victim, who);
+}
+
+inline_always void switch_cpu_victim(struct cpu *cpu, u32 number, int runnable,
+				     const struct who *next, u32 flags)
+{
+	u32 robbed = cpu->victim && (runnable || cpu->kernel_thread);
+
+	cpu->kernel_thread = !!(flags & IS_KTHREAD);
+	cpu->victim = next->tid && (!cpu->kernel_thread || robbed) ? VICTIM_CPU | number : 0;
+	if (cpu->victim)
+		make_victim(cpu->victim, next);
+}
+
+/* PREVIOUS: its number alone, if it is no victim. */
+inline_always void on_switch(struct cpu *cpu, u32 number, u64 now,
+			     const struct who *previous, int runnable,
+			     const struct who *next, u32 flags)
+{
+	struct victim *victim;
+	u64 since = now;
+	int preempted;
+
+	if (runnable && cpu->victim == previous->tid)
+		since = begin_preemption(cpu, now);
+	cut(cpu, now, 0);
+	set_task(cpu, next, flags);
+	if (cpu->waiting == next->tid)
+		cpu->waiting = 0;
+	if (config.victims_are == VICTIMS_CPUS) {
+		if (cpu_is_watched(number))
+			switch_cpu_victim(cpu, number, runnable, next, flags);
+		return;
+	}
+	if (cpu->victim == previous->tid) {
+		victim = LOOKUP(victims, &cpu->victim);
+		runnable = runnable && is_victim(previous, 0);
+		if (victim) {
+			know_victim(victim, previous);
+			victim->since = runnable ? since : 0;
+			victim->queued = runnable ? 2 : 0;
+			if (runnable)
+				expect_wait(cpu, victim, cpu->victim);
+		}
+	}
+	cpu->victim = cpu_is_watched(number) && is_victim(next, flags) ? next->tid : 0;
+	if (!cpu->victim)
+		return;
+	victim = make_victim(cpu->victim, next);
+	if (!victim)
+		return;
+	preempted = victim->queued == 2;
+	victim->queued = 0;
+	victim->cpu = number;
+	know_victim(victim, next);
+	if (victim->since && victim->since < now)
+		end_wait(cpu, victim, next->tid, now, preempted);
+	victim->since = 0;
+}
+
+/* QUEUED: it is on the run queue now, else it is about to be put there. */
+inline_always void on_wakeup(u64 now, const struct who *who, u32 flags, int queued)
+{
+	struct victim *victim;
+
+	if (config.victims_are == VICTIMS_CPUS || !is_victim(who, flags))
+		return;
+	victim = LOOKUP(victims, &who->tid);
+	if (!victim || victim->queued)
+		return;
+	if (!victim->since)
+		victim->since = now;
+	victim->queued = queued;
+	if (queued)
+		expect_wait(FIND_CPU(victim->cpu), victim, who->tid);
+}
+
+/* A task goes to another run queue; perhaps it has waited on one. */
+inline_always void on_migrate(u64 now, u32 tid, u32 cpu)
+{
+	struct cause cause = { .kind = CAUSE_ELSEWHERE };
+	struct victim *victim = LOOKUP(victims, &tid);
+	u64 time;
+
+	if (!victim)
+		return;
+	victim->cpu = cpu;
+	if (!victim->queued || !victim->since || not_blamed(victim) >= now)
+		return;
+	time = now - not_blamed(victim);
+	victim->since = now;
+	victim->taken += time;
+	add_row(tid, &cause, &victim->who, time, 1);
+	expect_wait(FIND_CPU(cpu), victim, tid);
+}
+
+inline_always void on_work(struct cpu *cpu, u64 now, u32 tid, u64 function)
+{
+	struct frame *frame = &cpu->frames[0];
+
+	if (function)
+		PUT(works, &tid, &function);
+	else
+		REMOVE(works, &tid);
+	if (cpu->depth || frame->cause.id != tid)
+		return;
+	cut(cpu, now, 0);
+	frame->cause.kind = function ? CAUSE_WORK : CAUSE_TASK;
+	frame->cause.function = function;
+	frame->counted = !function;
+}
+
+#endif

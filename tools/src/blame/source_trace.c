@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The tracefs source: the same accounting as in the kernel, from trace events. */
+#include "source.h"
+
+#include "session.h"
+#include "store.h"
+#include "trace_events.h"
+#include "trace_ring.h"
+#include "trace_task.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct blame_config config;
+static struct blame_lost lost;
+static struct store rows = {
+	.key = sizeof(struct cause), .value = sizeof(struct row), .room = MAX_ROWS,
+};
+static struct store victims = {
+	.key = sizeof(u32), .value = sizeof(struct victim), .room = MAX_VICTIMS,
+};
+static struct store targets = { .key = sizeof(u32), .value = sizeof(u32), .room = MAX_TARGETS };
+static struct store armed = {
+	.key = sizeof(u64), .value = sizeof(struct armed), .room = MAX_ARMED, .forgetful = true,
+};
+static struct store works = {
+	.key = sizeof(u32), .value = sizeof(u64), .room = MAX_WORKS, .forgetful = true,
+};
+
+#define LOOKUP(store, key) store_find(&(store), key)
+#define INSERT(store, key, value) store_insert(&(store), key, value)
+#define PUT(store, key, value) store_put(&(store), key, value)
+#define REMOVE(store, key) store_remove(&(store), key)
+#define ADD(counter, number) ((counter) += (number))
+#define NOINLINE
+#define LOOP(count, function, argument)						\
+	do {									\
+		for (u32 loop_i = 0; loop_i < (count); loop_i++)		\
+			if (function(loop_i, argument))				\
+				break;						\
+	} while (0)
+
+static struct cpu *cpus;
+static struct trace_ring **rings;	/* NULL: a CPU that is not there */
+static unsigned int nr_cpus;
+
+#define FIND_CPU(number) ((number) < nr_cpus ? &cpus[number] : NULL)
+
+#include "engine.h"
+
+/* A task of which the event has number, priority and name in three fields in a row. */
+static void read_task(struct who *who, const struct trace_event *event,
+		      const unsigned char *data, unsigned int field)
+{
+	memset(who, 0, sizeof(*who));
+	who->tid = (u32)trace_number(event, data, field);
+	who->priority = (s32)trace_number(event, data, field + 1);
+	who->policy = POLICY_UNKNOWN;
+	if (event->sizes[field + 2] == COMM_SIZE)
+		memcpy(who->comm, data + event->offsets[field + 2],
+		       strnlen((const char *)data + event->offsets[field + 2], COMM_SIZE));
+}
+
+/* The thread that an event met, as the last switch knows it. */
+static void read_current(struct who *who, const struct cpu *cpu, u32 tid)
+{
+	if (cpu->frames[0].who.tid == tid)
+		*who = cpu->frames[0].who;
+	else
+		trace_task_who(who, tid);
+}
+
+static void on_arm(const struct trace_event *event, const unsigned char *data,
+		   const struct cpu *cpu, u32 tid)
+{
+	u64 timer = trace_number(event, data, 0);
+	u32 how = how_armed(trace_number(event, data, 1));
+	struct armed by;
+
+	if (!how || how == HOW_SLEEP)
+		return;
+	read_current(&by.who, cpu, tid);
+	PUT(armed, &timer, &by);
+}
+
+static void on_wake(const struct trace_event *event, const unsigned char *data,
+		    struct cpu *cpu, u64 now, int queued)
+{
+	const struct frame *frame = &cpu->frames[cpu->depth];
+	struct who who;
+
+	read_task(&who, event, data, 0);
+	if (!queued && cpu->depth && frame->cause.kind == CAUSE_TIMER &&
+	    frame->owner < OWNER_WOKEN)
+		own_frame(cpu, &who, OWNER_WOKEN, trace_task_call(who.tid));
+	on_wakeup(now, &who, config.realtime && who.priority < 100 ?
+		  trace_task_flags(who.tid) : 0, queued);
+}
+
+static void on_fork(const struct trace_event *event, const unsigned char *data)
+{
+	u32 parent = (u32)trace_number(event, data, 0), child, one = 1;
+
+	child = (u32)trace_number(event, data, 1);
+	if (LOOKUP(targets, &parent))
+		INSERT(targets, &child, &one);
+}
+
+static void on_task_switch(const struct trace_event *event, const unsigned char *data,
+			   struct cpu *cpu, u32 number, u64 now)
+{
+	struct who previous, next;
+
+	read_task(&previous, event, data, 0);
+	read_task(&next, event, data, 3);
+	on_switch(cpu, number, now, &previous, !(trace_number(event, data, 6) & 0xff), &next,
+		  trace_task_flags(next.tid));
+}
+
+static void handle(const struct trace_event *event, const unsigned char *data, u32 number,
+		   u64 now, u32 tid)
+{
+	struct cpu *cpu = &cpus[number];
+	struct who who;
+
+	cpu->events++;
+	if (is_to_learn(cpu)) {
+		trace_task_who(&who, tid);
+		learn_task(cpu, number, &who, trace_task_flags(tid));
+	}
+	switch (event->kind) {
+	case TRACE_VECTOR_ENTRY:
+		push(cpu, now, FRAME_VECTOR,
+		     event->argument == IPI_TIMER ? CAUSE_TIMER_IRQ : CAUSE_IPI, event->argument);
+		break;
+	case TRACE_VECTOR_EXIT:
+		pop(cpu, now, FRAME_VECTOR);
+		break;
+	case TRACE_IRQ_ENTRY:
+		push(cpu, now, FRAME_IRQ, CAUSE_IRQ, (u32)trace_number(event, data, 0));
+		break;
+	case TRACE_IRQ_EXIT:
+		pop(cpu, now, FRAME_IRQ);
+		break;
+	case TRACE_SOFTIRQ_ENTRY:
+		push(cpu, now, FRAME_SOFTIRQ, CAUSE_SOFTIRQ, (u32)trace_number(event, data, 0));
+		break;
+	case TRACE_SOFTIRQ_EXIT:
+		pop(cpu, now, FRAME_SOFTIRQ);
+		break;
+	case TRACE_TIMER:
+		on_timer(cpu, now, trace_number(event, data, 0), trace_number(event, data, 1));
+		break;
+	case TRACE_TIMER_EXIT:
+		pop(cpu, now, FRAME_TIMER);
+		break;
+	case TRACE_ARM:
+		on_arm(event, data, cpu, tid);
+		break;
+	case TRACE_WHEEL:
+		name_frame(cpu, now, CAUSE_WHEEL, trace_number(event, data, 0));
+		break;
+	case TRACE_WORK:
+		on_work(cpu, now, tid, trace_number(event, data, 0));
+		break;
+	case TRACE_WORK_END:
+		on_work(cpu, now, tid, 0);
+		break;
+	case TRACE_SWITCH:
+		on_task_switch(event, data, cpu, number, now);
+		break;
+	case TRACE_WAKING:
+	case TRACE_WAKEUP:
+		on_wake(event, data, cpu, now, event->kind == TRACE_WAKEUP);
+		break;
+	case TRACE_MIGRATE:
+		on_migrate(now, (u32)trace_number(event, data, 0),
+			   (u32)trace_number(event, data, 1));
+		break;
+	case TRACE_SIGNAL:
+		trace_task_who(&who, (u32)trace_number(event, data, 0));
+		own_frame(cpu, &who, OWNER_SIGNALLED, 0);
+		break;
+	case TRACE_FORK:
+		on_fork(event, data);
+		break;
+	}
+}
+
+/* What was lost may have ended what we think goes on. */
+static void forget(struct cpu *cpu)
+{
+	cpu->depth = 0;
+	cpu->known = 0;
+	cpu->last = 0;
+	cpu->victim = 0;
+}
+
+static void take(unsigned int number)
+{
+	struct trace_ring *ring = rings[number];
+	const struct trace_event *event;
+	uint16_t id;
+	u32 tid;
+
+	memcpy(&id, ring->event, sizeof(id));
+	memcpy(&tid, ring->event + COMMON_PID, sizeof(tid));
+	event = trace_event_by_id(id);
+	if (ring->gap)
+		forget(&cpus[number]);
+	ring->gap = false;
+	if (event && config.on)
+		handle(event, ring->event, number, ring->time, tid);
+}
+
+/* In the order of time over all CPUs, up to now: what is later waits. */
+static int drain(void)
+{
+	u64 end = clock_now();
+
+	for (;;) {
+		int first = -1;
+
+		for (unsigned int i = 0; i < nr_cpus; i++) {
+			int ret = rings[i] && !rings[i]->ready ? trace_ring_next(rings[i]) : 0;
+
+			if (ret)
+				return ret;
+			if (rings[i] && rings[i]->ready && rings[i]->time <= end &&
+			    (first < 0 || rings[i]->time < rings[first]->time))
+				first = (int)i;
+		}
+		if (first < 0)
+			return 0;
+		take((unsigned int)first);
+		rings[first]->ready = false;
+	}
+}
+
+static void configure(const struct blame_config *wanted)
+{
+	/* what was before counts by what was wanted before */
+	if (rings)
+		drain();
+	config = *wanted;
+}
+
+static int reset(const struct blame_config *wanted)
+{
+	drain();
+	store_clear(&rows);
+	store_clear(&victims);
+	store_clear(&targets);
+	memset(cpus, 0, nr_cpus * sizeof(*cpus));
+	memset(&lost, 0, sizeof(lost));
+	config = *wanted;
+	return 0;
+}
+
+static void stop(void)
+{
+	for (unsigned int i = 0; rings && i < nr_cpus; i++) {
+		if (rings[i])
+			close(rings[i]->fd);
+		free(rings[i]);
+	}
+	free(rings);
+	free(cpus);
+	rings = NULL;
+	cpus = NULL;
+	store_free(&rows);
+	store_free(&victims);
+	store_free(&targets);
+	store_free(&armed);
+	store_free(&works);
+	trace_close();
+}
+
+static int start(const struct blame_config *wanted, struct text *why)
+{
+	int ret = trace_open(wanted, why);
+
+	if (ret)
+		return ret;
+	config = *wanted;
+	nr_cpus = (unsigned int)sysconf(_SC_NPROCESSORS_CONF);
+	cpus = grow(NULL, nr_cpus, sizeof(*cpus));
+	memset(cpus, 0, nr_cpus * sizeof(*cpus));
+	rings = grow(NULL, nr_cpus, sizeof(*rings));
+	for (unsigned int i = 0; i < nr_cpus; i++) {
+		int fd = trace_open_ring(i);
+
+		rings[i] = NULL;
+		if (fd < 0)
+			continue;
+		rings[i] = grow(NULL, 1, sizeof(**rings));
+		memset(rings[i], 0, sizeof(**rings));
+		rings[i]->fd = fd;
+	}
+	return 0;
+}
+
+static int add_target(u32 id)
+{
+	u32 one = 1;
+
+	return store_put(&targets, &id, &one) ? -ENOSPC : 0;
+}
+
+static int read_figures(struct blame_figures *figures)
+{
+	void *key, *value;
+
+	figures->rows = grow(NULL, rows.used + 1, sizeof(*figures->rows));
+	figures->victims = grow(NULL, victims.used + 1, sizeof(*figures->victims));
+	for (size_t i = 0; i < rows.slots; i++)
+		if (store_slot(&rows, i, &key, &value)) {
+			struct blame_row *row = &figures->rows[figures->row_count++];
+
+			memcpy(&row->cause, key, sizeof(row->cause));
+			memcpy(&row->row, value, sizeof(row->row));
+		}
+	for (size_t i = 0; i < victims.slots; i++)
+		if (store_slot(&victims, i, &key, &value)) {
+			struct blame_victim *victim = &figures->victims[figures->victim_count++];
+
+			memcpy(&victim->id, key, sizeof(victim->id));
+			memcpy(&victim->victim, value, sizeof(victim->victim));
+		}
+	figures->lost = lost;
+	for (unsigned int i = 0; i < nr_cpus; i++)
+		figures->lost_events += rings[i] ? rings[i]->lost : 0;
+	return 0;
+}
+
+static int read_cpu(unsigned int number, struct cpu *cpu)
+{
+	if (number >= nr_cpus)
+		return -EINVAL;
+	*cpu = cpus[number];
+	return 0;
+}
+
+const struct blame_source blame_trace = {
+	.name = "trace",
+	.start = start,
+	.configure = configure,
+	.reset = reset,
+	.add_target = add_target,
+	.drain = drain,
+	.read = read_figures,
+	.read_cpu = read_cpu,
+	.stop = stop,
+};

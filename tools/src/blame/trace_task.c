@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "trace_task.h"
+
+#include "../file.h"
+#include "session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STALE_NS 1000000000
+#define TRIES 20
+
+struct known {
+	struct who who;
+	u64 read;			/* when */
+	u32 flags, call, tries;
+};
+
+static struct known cache[4096];	/* by the thread's number */
+
+/* "tid (comm) state ..."; fields after the state: flags is the 6th, priority the 15th. */
+static void parse(struct known *known, char *stat)
+{
+	char *name = strchr(stat, '('), *end = strrchr(stat, ')'), *rest;
+	int field = 0;
+
+	if (!name || !end)
+		return;
+	*end = '\0';
+	memcpy(known->who.comm, name + 1, strnlen(name + 1, COMM_SIZE));
+	for (rest = end + 1; (rest = strchr(rest, ' ')); field++) {
+		rest++;
+		if (field == 6)
+			known->flags = (u32)strtoul(rest, NULL, 10);
+		if (field == 15)
+			known->who.priority = (s32)strtol(rest, NULL, 10) + 100;
+	}
+}
+
+static struct known *look_up(u32 tid)
+{
+	struct known *known = &cache[tid % ARRAY_SIZE(cache)];
+	u64 now = clock_now();
+	char path[64];
+	struct text stat = { 0 };
+
+	if (known->who.tid == tid && now - known->read < STALE_NS)
+		return known;
+	if (known->who.tid != tid) {
+		memset(known, 0, sizeof(*known));
+		known->who.tid = tid;
+		known->who.priority = 120;
+	}
+	known->who.policy = POLICY_UNKNOWN;
+	known->read = now;
+	snprintf(path, sizeof(path), "/proc/%u/stat", tid);
+	if (!file_read(path, &stat))
+		parse(known, stat.s);
+	text_free(&stat);
+	return known;
+}
+
+u32 trace_task_flags(u32 tid)
+{
+	return tid ? look_up(tid)->flags : 0;
+}
+
+void trace_task_who(struct who *who, u32 tid)
+{
+	memset(who, 0, sizeof(*who));
+	if (tid)
+		*who = look_up(tid)->who;
+}
+
+u32 trace_task_call(u32 tid)
+{
+	struct known *known = look_up(tid);
+	struct text call = { 0 };
+	char path[64], *end;
+
+	if (known->call || known->tries++ > TRIES)
+		return known->call;
+	snprintf(path, sizeof(path), "/proc/%u/syscall", tid);
+	if (!file_read(path, &call)) {
+		long number = strtol(call.s, &end, 10);
+
+		if (end != call.s && number >= 0)
+			known->call = (u32)number + 1;
+	}
+	text_free(&call);
+	return known->call;
+}

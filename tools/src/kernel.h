@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How the kernel was built and what it logged, as far as that can be read. */
+#ifndef TIMERSHIELD_KERNEL_H
+#define TIMERSHIELD_KERNEL_H
+
+/*
+ * The value of a configuration option such as "CONFIG_HZ", "y" or "250"; "" if it is not
+ * set; NULL if the configuration cannot be read. The caller frees it.
+ */
+char *kernel_option(const char *name);
+
+/* What follows the last KEY in the kernel's log, to the line's end; the caller frees it. */
+char *kernel_log_last(const char *key);
+
+#endif

@@ -1,0 +1,433 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What status finds out, on directories that look like a machine."""
+
+import gzip
+import json
+import os
+import sys
+import tempfile
+import unittest
+
+from machine import CGROUP, CPU, GROUP, Machine
+
+COMMAND = ""
+KILLER = ""
+CLOCK = "sys/devices/system/clocksource/clocksource0"
+DEBUG = "sys/kernel/debug/sched"
+
+
+class StatusTest(unittest.TestCase):
+    """On a new machine each."""
+
+    def setUp(self) -> None:
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.machine = Machine(directory.name, COMMAND)
+
+    def check(self, name: str, severity: str, *texts: str) -> str:
+        """The finding called ``name`` has this severity and texts; what mends it."""
+        found = self.machine.findings()[name]
+        self.assertEqual(found["severity"], severity, found)
+        for text in texts:
+            self.assertIn(text, found["text"])
+        return found["mend"]
+
+
+class KernelTest(StatusTest):
+    """The kernel and the machine."""
+
+    def test_status_of_a_bare_machine(self) -> None:
+        found = self.machine.findings()
+        self.assertEqual(found["preemption"]["severity"], "good")
+        self.assertEqual(found["timers"]["severity"], "warning")
+        self.assertEqual(found["isolation"]["severity"], "warning")
+        self.assertEqual(found["slack"]["severity"], "note")
+
+    def test_status_names_what_is_bad(self) -> None:
+        m = self.machine
+        m.isolate_at_boot("3")
+        m.write("proc/version", "Linux version 6.1.0 #1 SMP")
+        m.write("proc/sys/kernel/osrelease", "6.1.0")
+        m.write("proc/sys/kernel/timershield", "0")
+        m.write("sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet")
+        m.write("sys/devices/system/clocksource/clocksource0/available_clocksource", "hpet")
+        m.write(f"{CPU}/cpu3/cpuidle/state2/latency", "350")
+        m.write(f"{CPU}/cpu3/cpuidle/state2/disable", "0")
+        m.write(f"{CPU}/cpu3/cpuidle/state2/name", "C6")
+        m.write(f"{CPU}/cpu3/cpufreq/scaling_governor", "powersave")
+        m.write(f"{CPU}/cpu3/topology/thread_siblings_list", "1,3")
+        m.write("proc/sys/kernel/sched_rt_runtime_us", "950000")
+        m.write("proc/sys/kernel/sched_rt_period_us", "1000000")
+        m.write("proc/77/task/77/stat", "77 (irqbalance) S 1 1 1 0 -1 4194304 0 0 0 0 0 0 0 0"
+                                        " 20 0 1 0 123 0 0")
+        m.write("proc/77/task/77/status", "Name:\tirqbalance\nCpus_allowed_list:\t0-3")
+        found = m.findings()
+        for name in ("preemption", "timers", "clocksource", "cstates", "siblings"):
+            self.assertEqual(found[name]["severity"], "bad", name)
+            self.assertTrue(found[name]["mend"], name)
+        for name in ("governor", "throttling", "irqbalance"):
+            self.assertEqual(found[name]["severity"], "warning", name)
+        self.assertIn("cpu3/cpuidle/state2/disable", found["cstates"]["mend"])
+        self.assertEqual(found["siblings"]["mend"], "timershield isolate 1")
+        self.assertEqual(found["timers"]["mend"], "timershield timers on")
+        m.write(f"{CPU}/cpu3/cpuidle/state2/disable", "1")
+        m.write(f"{CPU}/cpu3/cpufreq/scaling_governor", "performance")
+        m.write("proc/sys/kernel/sched_rt_runtime_us", "-1")
+        found = m.findings()
+        for name in ("cstates", "governor", "throttling"):
+            self.assertEqual(found[name]["severity"], "good", name)
+
+    def test_status_says_why_no_cpu_can_be_isolated(self) -> None:
+        m = self.machine
+        for line, mend in (("cpuset\t0\t1\t1", "mount -t cgroup2"),
+                           ("cpuset\t3\t1\t1", "boot with cgroup_no_v1=cpuset"),
+                           ("cpu\t0\t1\t1", "CONFIG_CPUSETS")):
+            m.write("proc/cgroups", "#subsys_name\thierarchy\tnum_cgroups\tenabled\n" + line)
+            self.assertIn(mend, m.findings()["isolation"]["mend"], line)
+            self.assertIn(mend, m.run("isolate", "1").stderr, line)
+        m.write(f"{CPU}/online", "0")
+        self.assertNotIn("isolate", m.findings())
+
+    def test_status_counts_in_words(self) -> None:
+        m = self.machine
+        m.isolate_at_boot("3")
+        m.add_kernel_thread(17, b"migration/3", "3")
+        self.assertEqual(m.findings()["isolation"]["text"],
+                         "CPU 3 is isolated from tasks. 1 task still has its place there (below).")
+        m.isolate_at_boot("2-3")
+        self.assertEqual(m.run("isolate", "--irqs", "2-3").returncode, 0)
+        m.write(f"{CPU}/cpu2/topology/thread_siblings_list", "0,2")
+        m.write(f"{CPU}/cpu3/topology/thread_siblings_list", "1,3")
+        found = m.findings()
+        self.assertIn("CPUs 2-3 are isolated from tasks and interrupts", found["isolation"]["text"])
+        self.assertIn("CPUs 0-1 share a core with an isolated CPU and are not",
+                      found["siblings"]["text"])
+        self.assertIn("timershield unisolate", found["siblings"]["mend"])
+
+    def test_dynamic_preemption_is_found_without_debugfs(self) -> None:
+        m = self.machine
+        m.write("proc/version", "Linux version 6.18.0 #1 SMP PREEMPT_DYNAMIC")
+        m.write("proc/cmdline", "quiet")
+        self.check("preemption", "unknown", "neither debugfs nor its log")
+        with gzip.open(m.root / "proc/config.gz", "wb") as packed:
+            packed.write(b"CONFIG_PREEMPT_BUILD=y\nCONFIG_PREEMPT_NONE=y\n"
+                         b"# CONFIG_PREEMPT is not set\n")
+        self.assertIn("preempt=full", self.check("preemption", "bad", "not preemptible"))
+        for model, severity in (("none", "bad"), ("voluntary", "bad"), ("lazy", "good"),
+                                ("full", "good")):
+            m.write("proc/cmdline", f"quiet preempt={model}")
+            self.check("preemption", severity)
+        m.write("proc/cmdline", "quiet preempt=full")
+        m.write("var/log/dmesg", "[ 0.1] Dynamic Preempt: full\n[ 9.9] Dynamic Preempt: none")
+        self.check("preemption", "bad")
+        for line, severity in (("none (voluntary) full", "bad"), ("none voluntary (full)", "good"),
+                               ("(none) voluntary full", "bad"), ("none full (lazy)", "good")):
+            m.write(f"{DEBUG}/preempt", line)
+            mend = self.check("preemption", severity)
+            self.assertEqual("echo full >/sys" in mend, severity == "bad", line)
+
+    def test_configuration_beside_the_kernel(self) -> None:
+        m = self.machine
+        m.write("proc/version", "Linux version 6.18.0 #1 SMP PREEMPT_DYNAMIC")
+        m.write("boot/config-6.12.0", "# a comment\nCONFIG_PREEMPT_VOLUNTARY=y")
+        self.check("preemption", "bad", "voluntary")
+
+    def test_throttling_and_fair_server_are_two_things(self) -> None:
+        m = self.machine
+        m.write("proc/sys/kernel/sched_rt_runtime_us", "950000")
+        m.write("proc/sys/kernel/sched_rt_period_us", "1000000")
+        self.check("throttling", "unknown", "configuration cannot be read")
+        m.write("boot/config-6.12.0", "CONFIG_RT_GROUP_SCHED=y")
+        self.assertIn("sched_rt_runtime_us=-1", self.check("throttling", "warning", "50 ms"))
+        m.write("boot/config-6.12.0", "# CONFIG_RT_GROUP_SCHED is not set")
+        self.check("throttling", "good")
+        mend = self.check("fair_server", "unknown", "cannot be read")
+        self.assertIn("debugfs" if os.geteuid() == 0 else "root", mend)
+        m.write("sys/kernel/security/lockdown", "none integrity [confidentiality]")
+        self.assertNotIn("debugfs", self.check("fair_server", "unknown", "locked down"))
+        for cpu in range(4):
+            m.write(f"{DEBUG}/fair_server/cpu{cpu}/runtime", "50000000")
+            m.write(f"{DEBUG}/fair_server/cpu{cpu}/period", "1000000000")
+        mend = self.check("fair_server", "note", "CPUs 0-3 may take 50 ms of each 1000 ms")
+        self.assertIn("cpu[0-9]*/runtime", mend)
+        m.write(f"{DEBUG}/fair_server/cpu1/runtime", "0")
+        self.assertIn("cpu{0,2,3}/runtime", self.check("fair_server", "note", "CPUs 0,2-3 may"))
+
+    def test_what_cannot_be_read_is_unknown(self) -> None:
+        """A finding must not vanish with its file."""
+        m = self.machine
+        found = m.findings()
+        for name in ("clocksource", "resolution", "cstates", "governor", "siblings", "rtprio",
+                     "fair_server", "throttling"):
+            self.assertEqual(found[name]["severity"], "unknown", name)
+            self.assertIn("unknown", found[name]["text"] + "unknown" * (name == "throttling"))
+        self.assertEqual(m.run("isolate", "--irqs", "3").returncode, 0)
+        self.check("interrupts", "unknown", "/proc/interrupts: No such file")
+        m.write("proc/interrupts", "           CPU0       CPU1       CPU2       CPU3\n"
+                                   "  1:          1          2          3          4  i8042")
+        self.check("interrupts", "good", "CPU 3 took no interrupt")
+
+    def test_clock(self) -> None:
+        m = self.machine
+        m.write(f"{CLOCK}/available_clocksource", "hpet")
+        for source, severity, text in (("refined-jiffies", "bad", "with each tick only"),
+                                       ("jiffies", "bad", "with each tick only"),
+                                       ("hpet", "bad", "about a microsecond"),
+                                       ("tsc", "good", "without leaving the CPU")):
+            m.write(f"{CLOCK}/current_clocksource", source)
+            self.check("clocksource", severity, text)
+        self.assertIn("tsc=nowatchdog", self.check("clock_watchdog", "note"))
+        m.write("proc/cpuinfo", "flags\t: fpu constant_tsc nonstop_tsc tsc_adjust")
+        self.assertNotIn("clock_watchdog", m.findings())
+        m.write("proc/timer_list", " clock 0:\n  .index:      0\n  .resolution: 1 nsecs")
+        self.check("resolution", "good")
+        m.write("proc/timer_list", " clock 0:\n  .index:      0\n  .resolution: 4000000 nsecs")
+        self.check("resolution", "bad", "every 4 ms")
+
+    def test_virtual_machine_comes_first(self) -> None:
+        m = self.machine
+        m.write(f"{CPU}/cpu0/cpuidle/state0/latency", "1")
+        self.check("cstates", "good")
+        m.write("proc/cpuinfo", "flags\t\t: fpu hypervisor tsc")
+        self.check("virtual", "warning", "0.00 %")
+        self.check("cstates", "unknown", "host decides")
+        warnings = [f["id"] for f in m.status() if f["severity"] == "warning"]
+        self.assertEqual(warnings[0], "virtual")
+        m.write("proc/stat", "cpu  10 0 10 900 0 0 0 80 0 0")
+        self.check("virtual", "bad", "8.00 %")
+
+    def test_smi(self) -> None:
+        m = self.machine
+        m.write("proc/cpuinfo", "vendor_id\t: GenuineIntel")
+        self.assertEqual(self.check("smi", "unknown", "/dev/cpu/0/msr"), "modprobe msr")
+        m.write("dev/cpu/0/msr", "\0" * 52 + "\x07" + "\0" * 7)
+        self.check("smi", "good", "7 times")
+        m.write("proc/cpuinfo", "vendor_id\t: AuthenticAMD")
+        self.assertNotIn("smi", m.findings())
+
+    def test_background_work(self) -> None:
+        m = self.machine
+        self.check("settings", "good", "KSM, NUMA balancing")
+        for path, bad, good, name in (
+            ("sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never",
+             "always [madvise] never", "thp"),
+            ("sys/kernel/mm/ksm/run", "1", "2", "ksm"),
+            ("proc/sys/kernel/numa_balancing", "1", "0", "numa_balancing"),
+            ("proc/sys/kernel/watchdog", "1", "0", "watchdog"),
+            ("proc/sys/kernel/timer_migration", "1", "0", "timer_migration"),
+            ("proc/sys/vm/stat_interval", "1", "120", "stat_interval"),
+        ):
+            m.write(path, bad)
+            self.assertTrue(m.findings()[name]["mend"], name)
+            m.write(path, good)
+            self.assertNotIn(name, m.findings())
+        (m.root / "proc/sys/vm/stat_interval").unlink()
+        (m.root / "proc/sys/vm/stat_interval").mkdir()
+        self.check("stat_interval", "unknown", "Is a directory")
+
+    def test_limits(self) -> None:
+        m = self.machine
+        limits = "Limit  Soft Limit  Hard Limit  Units\nMax realtime priority     {}     {}"
+        m.write("proc/self/limits", limits.format(0, 0))
+        self.assertIn("rtprio 99", self.check("rtprio", "warning", "may not use"))
+        m.write("proc/self/limits", limits.format(50, 99))
+        self.check("rtprio", "good", "up to 50")
+        m.write("proc/self/status", "Name:\tx\nCapEff:\t0000000000800000")
+        self.check("rtprio", "good", "all real-time priorities")
+
+    def test_siblings_without_isolation(self) -> None:
+        m = self.machine
+        m.write(f"{CPU}/cpu3/topology/thread_siblings_list", "3")
+        self.assertNotIn("siblings", m.findings())
+        m.write(f"{CPU}/cpu3/topology/thread_siblings_list", "1,3")
+        mend = self.check("siblings", "warning", "2 CPUs share each core")
+        self.assertIn("timershield isolate 1,3", mend)
+
+    def test_tick_and_callbacks(self) -> None:
+        m = self.machine
+        m.isolate_at_boot("2-3")
+        self.assertIn("nohz_full=2-3", self.check("tick", "note"))
+        self.assertIn("rcu_nocbs=2-3", self.check("rcu", "note"))
+        m.isolate_at_boot("2-3", "rcu_nocbs=3")
+        self.assertIn("rcu_nocbs=2 ", self.check("rcu", "note"))
+        m.write(f"{CPU}/nohz_full", "2-3")
+        self.assertFalse({"tick", "rcu"} & set(m.findings()))
+
+    def test_timers(self) -> None:
+        m = self.machine
+        m.write("lib/modules/6.12.0/modules.dep", "extra/timershield.ko.xz:")
+        self.assertEqual(self.check("timers", "bad", "not loaded"), "timershield timers on")
+        self.assertIn("not loaded", m.run("timers").stdout)
+        self.assertEqual(json.loads(m.run("timers", "--json").stdout)["kind"],
+                         "module, not loaded")
+        m.write("proc/sys/kernel/timershield", "1")
+        self.check("timers", "good", "/proc/timershield: No such file")
+        m.write("proc/timershield", "cpu\tthreshold\tmasked\treleased\tavoided\thold\n"
+                                    "0\t52\t10\t9\t8\t1500")
+        self.check("timers", "good", "10 timers masked")
+        self.assertIn("built in", m.run("timers").stdout)
+        m.write("sys/module/timershield/initstate", "live")
+        self.assertEqual(json.loads(m.run("timers", "--json").stdout)["kind"], "module")
+
+    def test_last_measurement(self) -> None:
+        m = self.machine
+        self.assertEqual(self.check("measured", "unknown"), "timershield measure")
+        m.write("var/lib/timershield/measure.json", '{\n  "date": "2026-01-02 03:04",\n'
+                '  "summary": "CPU 3, FIFO 80: wake-up latency 12 us at most in 60 s"\n}')
+        self.check("measured", "note", "Measured 2026-01-02 03:04: CPU 3, FIFO 80: wake-up")
+        m.write("var/lib/timershield/measure.json", '{ "date": "20')
+        self.check("measured", "unknown", "Bad message")
+
+    def test_check(self) -> None:
+        m = self.machine
+        m.write(f"{CLOCK}/current_clocksource", "tsc")
+        self.assertEqual(m.run("status", "--check").returncode, 0)
+        m.write(f"{CLOCK}/current_clocksource", "hpet")
+        self.assertEqual(m.run("status", "--check", "--json").returncode, 1)
+        self.assertEqual(m.run("status").returncode, 0)
+
+    def test_per_cpu_threads_are_grouped(self) -> None:
+        m = self.machine
+        m.write(f"{CPU}/online", "0-63")
+        m.write(f"{CPU}/possible", "0-63")
+        m.isolate_at_boot("1-63")
+        names = (b"migration/%d", b"ksoftirqd/%d", b"cpuhp/%d", b"kworker/%d:0", b"kworker/%d:1H")
+        for cpu in range(1, 64):
+            for n, name in enumerate(names):
+                m.add_kernel_thread(100 * cpu + n, name % cpu, str(cpu))
+        text = m.run("status").stdout
+        below = text[text.index("On isolated CPUs:"):].splitlines()[1:]
+        self.assertEqual(len(below), 4, text)
+        migration = next(line for line in below if "migration/*" in line)
+        self.assertIn("63 tasks", migration)
+        self.assertIn("CPUs 1-63  migration/*", migration)
+        unmoved = json.loads(m.run("status", "--json").stdout)["isolation"]["unmoved"]
+        self.assertEqual(len(unmoved), 63 * len(names))
+
+
+class IsolationTest(StatusTest):
+    """By cgroups: what the kernel says counts, not what the journal recorded."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.machine.killer = KILLER
+        self.machine.add_cgroups()
+        self.machine.write("proc/cmdline", "quiet")
+
+    def isolate(self) -> None:
+        """CPU 3, with what a kernel would then show."""
+        self.assertEqual(self.machine.run("isolate", "3").returncode, 0)
+        self.machine.write(f"{GROUP}/cpuset.cpus.effective", "3")
+        self.check("isolation", "good", "CPU 3 is isolated from tasks and interrupts")
+
+    def test_another_cgroup_takes_the_cpu(self) -> None:
+        m = self.machine
+        self.isolate()
+        m.write(f"{CGROUP}/other/cpuset.cpus", "2-3")
+        m.write(f"{GROUP}/cpuset.cpus.partition", "isolated invalid (not exclusive)")
+        mend = self.check("isolation", "bad", "CPU 3 is not isolated any more",
+                          "isolated invalid (not exclusive)")
+        self.assertIn("out of /sys/fs/cgroup/other/cpuset.cpus", mend)
+        self.assertEqual(m.run("status", "--check").returncode, 1)
+        self.assertEqual(json.loads(m.run("status", "--json").stdout)["isolation"]["procs"], "")
+        done = m.run("run", "--", "true")
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("not isolated any more", done.stderr)
+
+    def test_partition_has_been_removed(self) -> None:
+        self.isolate()
+        self.machine.write(f"{GROUP}/cpuset.cpus.partition", "member")
+        self.check("isolation", "bad", "the kernel calls the partition member")
+        for file in (self.machine.root / GROUP).iterdir():
+            file.unlink()
+        (self.machine.root / GROUP).rmdir()
+        mend = self.check("isolation", "bad", "has been removed")
+        self.assertEqual(mend, "timershield isolate 3")
+
+    def test_isolated_cpu_is_offline(self) -> None:
+        m = self.machine
+        self.isolate()
+        m.write(f"{GROUP}/cpuset.cpus.effective", "")
+        m.write(f"{CPU}/online", "0-2")
+        self.assertIn("cpu3/online", self.check("offline", "bad", "CPU 3 is isolated, but off"))
+        for words in (("--", "true"), ("-c", "3", "true")):
+            done = m.run("run", *words)
+            self.assertEqual(done.returncode, 125)
+            self.assertIn("CPU 3 is offline", done.stderr)
+        self.assertIn("CPU 3 is offline", m.run("isolate", "3").stderr)
+
+    def test_isolated_at_boot(self) -> None:
+        m = self.machine
+        m.write("proc/cmdline", "quiet isolcpus=3")
+        m.write(f"{CPU}/isolated", "3")
+        self.check("isolation", "good", "CPU 3 is isolated from tasks")
+        self.check("isolcpus", "note", "sched_setaffinity")
+        done = m.run("isolate", "3")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("since boot", done.stderr)
+        self.assertIn("isolated from tasks and interrupts", done.stdout)
+        self.assertFalse((m.root / GROUP).exists())
+        self.assertEqual(m.read("proc/irq/1/smp_affinity_list"), "0-2\n")
+        self.assertEqual(m.run("unisolate").returncode, 0)
+        self.assertEqual(m.read("proc/irq/1/smp_affinity_list"), "0-3\n")
+
+    def test_lost_journal(self) -> None:
+        m = self.machine
+        self.isolate()
+        (m.root / "run/timershield/journal").unlink()
+        self.assertIn("--salvage", self.check("journal", "bad", "has gone"))
+        for words in (("isolate", "2"), ("unisolate",)):
+            done = m.run(*words)
+            self.assertEqual(done.returncode, 5, words)
+            self.assertIn("CPU 3", done.stderr)
+        self.assertEqual(m.read("proc/irq/default_smp_affinity"), "7\n")
+        self.assertEqual(m.run("unisolate", "--salvage").returncode, 0)
+        self.assertFalse((m.root / GROUP / "cpuset.cpus").exists())
+        for path, text in (("default_smp_affinity", "f"), ("1/smp_affinity_list", "0-3"),
+                           ("2/smp_affinity_list", "1"), ("4/smp_affinity_list", "1-2")):
+            self.assertEqual(m.read(f"proc/irq/{path}"), text + "\n")
+        self.assertEqual(m.read("sys/devices/virtual/workqueue/cpumask"), "f\n")
+
+    def test_partition_that_cannot_be_removed(self) -> None:
+        """Everything else is undone, and the process that keeps it is named."""
+        m = self.machine
+        self.isolate()
+        m.write(f"{GROUP}/cgroup.procs", "77")
+        m.write(f"{GROUP}/busy", "")
+        m.write("proc/77/task/77/stat", "77 (hog) S 1 1 1 0 -1 4194304 0 0 0 0 0 0 0 0"
+                                        " 20 0 1 0 123 0 0")
+        m.write("proc/77/task/77/status", "Name:\thog\nCpus_allowed_list:\t3")
+        done = m.run("unisolate")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("77 (hog)", done.stderr)
+        self.assertEqual(m.read(f"{GROUP}/cpuset.cpus.partition"), "member\n")
+        self.assertEqual(m.read("proc/irq/default_smp_affinity"), "f\n")
+        self.assertEqual(m.read("proc/irq/1/smp_affinity_list"), "0-3\n")
+        self.check("journal", "bad", "interrupted half-way")
+        (m.root / GROUP / "busy").unlink()
+        self.assertEqual(m.run("unisolate").returncode, 0)
+        self.assertFalse((m.root / GROUP / "cpuset.cpus").exists())
+
+    def test_default_mask_written_by_others(self) -> None:
+        self.isolate()
+        self.machine.write("proc/irq/default_smp_affinity", "f")
+        mend = self.check("default_mask", "warning", "CPU 3")
+        self.assertEqual(mend, "timershield isolate --irqs 3")
+
+    def test_without_cpusets(self) -> None:
+        m = self.machine
+        m.write("proc/self/mountinfo", "")
+        self.assertEqual(m.run("unisolate").returncode, 0)
+        self.assertEqual(m.run("isolate", "3").returncode, 4)
+        self.assertEqual(m.read("proc/irq/default_smp_affinity"), "f\n")
+        done = m.run("isolate", "--irqs", "3")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(m.read("proc/irq/default_smp_affinity"), "7\n")
+        self.check("isolation", "good", "CPU 3 is isolated from interrupts")
+        self.assertEqual(m.run("unisolate").returncode, 0)
+        self.assertEqual(m.read("proc/irq/default_smp_affinity"), "f\n")
+
+
+if __name__ == "__main__":
+    COMMAND, KILLER = sys.argv.pop(1), sys.argv.pop(1)
+    unittest.main()
