@@ -19,6 +19,7 @@ from lab.test import host_tests
 
 CHILDREN = "sleep 100 & echo $! > child; echo $$ > leader; wait"
 LAB = f"""
+import signal
 import sys
 from pathlib import Path
 from lab import processes
@@ -30,6 +31,7 @@ def hang(_):
     finally:
         Path(sys.argv[1], "put-back").touch()
 
+signal.signal(signal.SIGINT, signal.default_int_handler)    # a shell's & has it ignored
 cli._list = hang
 sys.exit(cli.main(["list"]))
 """

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -157,14 +158,25 @@ void trace_close(void)
 	memset(by_id, 0, sizeof(by_id));
 }
 
+/* A machine that did not mount it at boot gets it now, as from libtracefs; it stays. */
+static int mounted(struct text *why)
+{
+	int ret;
+
+	if (file_exists(TRACEFS "/instances") || !mount("tracefs", TRACEFS, "tracefs", 0, NULL))
+		return 0;
+	ret = -errno;
+	text_add(why, "%s", ret == -EPERM ? "it needs root" : "cannot mount " TRACEFS);
+	return ret;
+}
+
 int trace_open(const struct blame_config *config, struct text *why)
 {
 	int ret;
 
-	if (!file_exists(TRACEFS "/instances")) {
-		text_add(why, geteuid() ? "it needs root" : "mount -t tracefs none " TRACEFS);
-		return geteuid() ? -EPERM : -ENOENT;
-	}
+	ret = mounted(why);
+	if (ret)
+		return ret;
 	file_for_each(TRACEFS "/instances", remove_stale, NULL);
 	instance = format(TRACEFS "/instances/" PREFIX "%d", getpid());
 	if (mkdir(instance, 0700)) {
