@@ -110,9 +110,9 @@ def _clockfix(*_: str) -> Files:
     return {
         "rivals.csv": csv(f"rival,jobs,{percents},share_over_1us,cpu_share", (
             (rival, 1000, 20 + i, 30 + i, 40 + i, 50 + i, 60 + i, 90 + i, 0.01, 0.5)
-            for i, rival in enumerate((*RIVALS, "clockfix-clock")))),
+            for i, rival in enumerate(RIVALS))),
         "quantiles.csv": csv("rival,share,late_ns", (
-            (rival, share / 10, 20 + share) for rival in (*RIVALS, "clockfix-clock")
+            (rival, share / 10, 20 + share) for rival in RIVALS
             for share in range(11))),
         "costs.csv": csv("what,took_ns,count", (
             (what, 20 + i, 100) for what in (*FUNCTIONS, "clock_gettime", "counter")

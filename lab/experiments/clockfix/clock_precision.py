@@ -18,7 +18,6 @@ INTERVAL = 100_000
 RIVALS = {
     "clockfix": "ClockFix, oversleep",
     "clockfix-max": "ClockFix, maximum filter, oversleep",
-    "clockfix-clock": "ClockFix, polling clock_gettime, oversleep",
     "poll": "polling loop, oversleep",
 }
 CLOCKS = {
