@@ -14,7 +14,7 @@ FLAGS = shlex.split(os.environ.get("CLOCKFIX_CFLAGS", ""))
 OPTIONS = """
     uint32_t flags; int32_t cpu; int32_t policy; int32_t priority; int32_t cpu_latency_us;
     int32_t estimator; uint32_t window; uint32_t poll_share; int64_t fixed_margin; int32_t source;
-    uint32_t max_jobs; uint32_t job_reserve; char name[16];
+    uint32_t max_jobs; uint32_t job_reserve; char name[16]; uint32_t effort;
 """
 
 ffi = FFI()

@@ -283,6 +283,8 @@ def test_bad_arguments() -> None:
     with pytest.raises(ValueError, match="range"):
         Timer(Options(poll_share=101))
     with pytest.raises(ValueError, match="range"):
+        Timer(Options(effort=1001))
+    with pytest.raises(ValueError, match="range"):
         Timer(Options(cpu=2**40))
     with Timer() as timer:
         for period in (0, -1):
@@ -340,7 +342,7 @@ def test_gil_lead_is_never_early() -> None:
 
 
 def test_stats_and_capabilities() -> None:
-    with Timer(Options(poll_share=50)) as timer:
+    with Timer(Options(poll_share=50, effort=300)) as timer:
         timer.every(0.001, int, runs=20, missed=Missed.CATCH_UP)
         timer.drain()
         # a call is counted after its end; one more job set the thread up

@@ -20,6 +20,9 @@ class Options:
     """Keep CPUs from idle states that take longer than this to leave."""
     poll_share: int | None = None
     """Percent of the time that polling may take; more shortens the tail of lateness."""
+    effort: int | None = None
+    """Percent of the usual effort to be on time: 300 aims at a third as many late sleeps, by more
+    polling."""
     fixed_margin: int | None = None
     """Learn nothing: sleep until that many nanoseconds before the instant."""
     max_jobs: int | None = None
@@ -37,8 +40,8 @@ class Options:
         """As the library takes them."""
         options = ffi.new("struct clockfix_options *")
         lib.clockfix_options_init(options)
-        for name in ("cpu", "policy", "priority", "cpu_latency_us", "poll_share", "fixed_margin",
-                     "max_jobs", "job_reserve"):
+        for name in ("cpu", "policy", "priority", "cpu_latency_us", "poll_share", "effort",
+                     "fixed_margin", "max_jobs", "job_reserve"):
             value = getattr(self, name)
             if value is None:
                 continue

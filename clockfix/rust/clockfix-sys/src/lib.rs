@@ -68,6 +68,7 @@ pub struct clockfix_options {
     pub max_jobs: u32,
     pub job_reserve: u32,
     pub name: [c_char; 16],
+    pub effort: u32,
 }
 
 /// A job in full.

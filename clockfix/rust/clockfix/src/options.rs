@@ -83,6 +83,14 @@ impl Options {
         self
     }
 
+    /// Percent of the usual effort to be on time, 10 to 1000: 300 aims at a third as many late
+    /// sleeps, by more polling.
+    #[must_use]
+    pub fn effort(mut self, percent: u32) -> Self {
+        self.0.effort = percent;
+        self
+    }
+
     /// Learn nothing: sleep until that long before the instant.
     #[must_use]
     pub fn fixed_margin(mut self, margin: Duration) -> Self {

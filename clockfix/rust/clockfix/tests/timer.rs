@@ -302,6 +302,8 @@ fn errors() {
     assert!(invalid(one.after(Duration::MAX, |_| ()).unwrap_err()));
     assert!(invalid(one.schedule(Schedule::at(Instant::now()).runs(2), |_| ()).unwrap_err()));
     assert!(invalid(Timer::new(&Options::new().poll_share(101)).unwrap_err()));
+    assert!(invalid(Timer::new(&Options::new().effort(1001)).unwrap_err()));
+    Timer::new(&Options::new().effort(300)).unwrap();
     assert!(invalid(Timer::new(&Options::new().fifo(100)).unwrap_err()));
     assert!(invalid(Sleeper::new(&Options::new().cpu(0)).unwrap_err()));
 
