@@ -35,16 +35,11 @@ struct bench_options {
 	unsigned int rounds;
 	uint32_t poll_share, effort;
 	const char *intervals, *rivals;
-	const char *json, *csv, *plot;
+	const char *json, *plot;
 	bool quiet, peers;
 };
 
 /* ---- samples.c -------------------------------------------------------------------------- */
-
-struct sample {
-	int64_t start;		/* CLOCK_MONOTONIC */
-	int64_t late;
-};
 
 #define CDF_POINTS 400
 
@@ -58,7 +53,7 @@ struct summary {
 struct cell {			/* one rival at one interval */
 	int64_t interval;
 	size_t rival;
-	struct sample *sample;
+	int64_t *late;
 	uint64_t count, limit;
 	int64_t cpu, elapsed;	/* ns */
 	double most;		/* CPU time of a round, in percent */
@@ -66,16 +61,14 @@ struct cell {			/* one rival at one interval */
 	bool warm;		/* it ran in an earlier round */
 	struct clockfix *timer;	/* of the rivals that have one */
 	struct wait_state wait;	/* of the others */
-	struct summary all, unstolen;
+	struct summary sum;
 };
 
+/* Sorts its samples. */
 void cell_summarise(struct cell *cell);
 
-/* Watch for CPU time stolen by the hypervisor from a CPU; a thread on another one. */
-int steal_watch(int cpu);
-void steal_unwatch(void);
-bool steal_at(int64_t start, int64_t late);
-double steal_total_ms(void);
+/* CPU time that the hypervisor has taken from a CPU since it started, as the kernel tells */
+double steal_ms(int cpu);
 
 /* ---- rivals.c --------------------------------------------------------------------------- */
 
@@ -99,11 +92,10 @@ int rival_run(const struct bench_options *opt, struct cell *cell, uint64_t jobs,
 
 /* ---- report.c --------------------------------------------------------------------------- */
 
-void report_table(FILE *to, const struct cell *cells, size_t count);
+void report_table(FILE *to, const struct cell *cells, size_t count, double stolen);
 void report_goals(FILE *to, const struct cell *cells, size_t count);
-int report_csv(const char *path, const struct cell *cells, size_t count);
 int report_json(const char *path, const struct cell *cells, size_t count,
-		const struct bench_options *opt);
+		const struct bench_options *opt, double stolen);
 
 /* ---- verbs ------------------------------------------------------------------------------ */
 

@@ -86,14 +86,14 @@ static size_t cells_create(const struct bench_options *opt, struct cell *cells)
 			cell->rival = r;
 			cell->random = 88172645463325252ull;
 			cell->limit = fit < opt->jobs ? fit : opt->jobs;
-			cell->sample = malloc(cell->limit * sizeof(*cell->sample));
-			if (!cell->sample) {
+			cell->late = malloc(cell->limit * sizeof(*cell->late));
+			if (!cell->late) {
 				fprintf(stderr, "clockfix-bench: no memory for %llu samples\n",
 					(unsigned long long)cell->limit);
 				return 0;
 			}
 			/* fault the pages in now: no sample is to contain that */
-			memset(cell->sample, 0xff, cell->limit * sizeof(*cell->sample));
+			memset(cell->late, 0xff, cell->limit * sizeof(*cell->late));
 			count++;
 		}
 	}
@@ -157,6 +157,7 @@ int verb_compare(const struct bench_options *given, int argc, char **argv)
 	struct bench_options opt = *given;
 	const char *error;
 	char json[4096];
+	double stolen;
 	size_t count;
 	int ret;
 
@@ -179,25 +180,23 @@ int verb_compare(const struct bench_options *given, int argc, char **argv)
 		snprintf(json, sizeof(json), "%s.json", opt.plot);
 		opt.json = json;
 	}
-	steal_watch(opt.cpu);
+	stolen = steal_ms(opt.cpu);
 	ret = run_rounds(&opt, cells, count);
-	steal_unwatch();
+	stolen = steal_ms(opt.cpu) - stolen;
 	if (ret)
 		return 1;
 	for (size_t i = 0; i < count; i++)
 		cell_summarise(&cells[i]);
-	report_table(stdout, cells, count);
+	report_table(stdout, cells, count, stolen);
 	report_goals(stdout, cells, count);
-	if (opt.csv && report_csv(opt.csv, cells, count))
-		return 1;
-	if (opt.json && report_json(opt.json, cells, count, &opt))
+	if (opt.json && report_json(opt.json, cells, count, &opt, stolen))
 		return 1;
 	if (opt.plot && plot(&opt))
 		return 1;
 	for (size_t i = 0; i < count; i++) {
 		clockfix_destroy(cells[i].timer, 0);
 		clockfix_sleeper_destroy(cells[i].wait.sleeper);
-		free(cells[i].sample);
+		free(cells[i].late);
 	}
 	return interrupted ? 130 : 0;
 }

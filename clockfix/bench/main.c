@@ -45,7 +45,6 @@ static int verb_help(const struct bench_options *opt, int argc, char **argv)
 	       "  -r, --rivals LIST     only these (default: all)\n"
 	       "  -n, --jobs N          jobs per rival and interval at most (default 1000000)\n"
 	       "  -s, --seconds S       time per rival and interval at most (default 60)\n"
-	       "      --quick           the same as -s 2 with intervals up to 10ms\n"
 	       "  -R, --rounds N        rounds in which rivals take turns (default 20)\n"
 	       "  -c, --cpu N           CPU to run on (default: the last)\n"
 	       "  -p, --priority N      SCHED_FIFO priority, 0: SCHED_OTHER (default 80 if allowed)\n"
@@ -54,7 +53,6 @@ static int verb_help(const struct bench_options *opt, int argc, char **argv)
 	       "      --effort N        clockfix option effort, in percent\n"
 	       "      --poll-share N    clockfix option poll_share, in percent\n"
 	       "  -j, --json FILE       write results with CDFs\n"
-	       "      --csv FILE        write results as a table\n"
 	       "      --plot FILE       draw CDFs (.svg, .png, .pdf; needs python3-matplotlib)\n"
 	       "  -q, --quiet           no progress\n"
 	       "  -h, --help            this text\n"
@@ -141,14 +139,13 @@ static double number(const char *text, double least, double most, const char *op
 	return val;
 }
 
-enum { OPT_QUICK = 256, OPT_CSV, OPT_PLOT, OPT_SHARE, OPT_EFFORT, OPT_PEERS };
+enum { OPT_PLOT = 256, OPT_SHARE, OPT_EFFORT, OPT_PEERS };
 
 static const struct option long_options[] = {
 	{ "intervals", required_argument, NULL, 'i' },
 	{ "rivals", required_argument, NULL, 'r' },
 	{ "jobs", required_argument, NULL, 'n' },
 	{ "seconds", required_argument, NULL, 's' },
-	{ "quick", no_argument, NULL, OPT_QUICK },
 	{ "rounds", required_argument, NULL, 'R' },
 	{ "cpu", required_argument, NULL, 'c' },
 	{ "priority", required_argument, NULL, 'p' },
@@ -156,7 +153,6 @@ static const struct option long_options[] = {
 	{ "effort", required_argument, NULL, OPT_EFFORT },
 	{ "poll-share", required_argument, NULL, OPT_SHARE },
 	{ "json", required_argument, NULL, 'j' },
-	{ "csv", required_argument, NULL, OPT_CSV },
 	{ "plot", required_argument, NULL, OPT_PLOT },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "help", no_argument, NULL, 'h' },
@@ -182,10 +178,6 @@ static void parse(struct bench_options *opt, int argc, char **argv)
 		case 's':
 			opt->seconds = number(optarg, 0.01, 86400, "--seconds");
 			break;
-		case OPT_QUICK:
-			opt->seconds = 2;
-			opt->intervals = "1us,10us,100us,1ms,10ms";
-			break;
 		case 'R':
 			opt->rounds = number(optarg, 1, 1000, "--rounds");
 			break;
@@ -206,9 +198,6 @@ static void parse(struct bench_options *opt, int argc, char **argv)
 			break;
 		case 'j':
 			opt->json = optarg;
-			break;
-		case OPT_CSV:
-			opt->csv = optarg;
 			break;
 		case OPT_PLOT:
 			opt->plot = optarg;

@@ -31,9 +31,9 @@ def draw(results: dict[str, Any], path: str) -> None:
         axis.set_visible(False)
     for axis, interval in zip(axes.flat, intervals, strict=False):
         for cell in cells:
-            if cell["interval"] != interval or not cell["all"]["jobs"]:
+            if cell["interval"] != interval or not cell["jobs"]:
                 continue
-            cdf = cell["all"]["cdf"]
+            cdf = cell["cdf"]
             share = [i / (len(cdf) - 1) for i in range(len(cdf))]
             label = f"{cell['rival']} ({100 * cell['cpu_share']:.0f} % CPU)"
             axis.plot([max(value, 1) for value in cdf], share, label=label, linewidth=1.2,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* report.c - tables, CSV and JSON */
+/* report.c - tables and JSON */
 #include <errno.h>
 #include <string.h>
 
@@ -19,18 +19,7 @@ static const char *interval_text(int64_t ns, char *buf, size_t size)
 	return buf;
 }
 
-static void row(FILE *to, const char *name, const struct summary *s, double cpu, double most)
-{
-	fprintf(to, "%-18s %8llu %7lld %7lld %7lld %8lld %8lld %9lld %8.3f", name,
-		(unsigned long long)s->count, (long long)s->p1, (long long)s->p50,
-		(long long)s->p95, (long long)s->p99, (long long)s->p999, (long long)s->max,
-		100 * s->over_1us);
-	if (cpu >= 0)
-		fprintf(to, " %6.1f %6.1f", cpu, most);
-	fputc('\n', to);
-}
-
-void report_table(FILE *to, const struct cell *cells, size_t count)
+void report_table(FILE *to, const struct cell *cells, size_t count, double stolen)
 {
 	int64_t interval = 0;
 	char buf[32];
@@ -40,6 +29,7 @@ void report_table(FILE *to, const struct cell *cells, size_t count)
 		" passed, 'most' that\nof a single round. No outliers were removed.\n");
 	for (size_t i = 0; i < count; i++) {
 		const struct cell *cell = &cells[i];
+		const struct summary *s = &cell->sum;
 
 		if (cell->interval != interval) {
 			interval = cell->interval;
@@ -47,23 +37,23 @@ void report_table(FILE *to, const struct cell *cells, size_t count)
 				interval_text(interval, buf, sizeof(buf)), "jobs", "p1", "p50", "p95",
 				"p99", "p99.9", "max", ">1us", "cpu", "most");
 		}
-		row(to, rivals[cell->rival].name, &cell->all, cpu_share(cell),
-		    cell->most);
-		if (cell->all.early)
-			fprintf(to, "  %llu jobs were early\n",
-				(unsigned long long)cell->all.early);
-		if (cell->unstolen.count != cell->all.count)
-			row(to, "  without stolen", &cell->unstolen, -1, 0);
+		fprintf(to, "%-18s %8llu %7lld %7lld %7lld %8lld %8lld %9lld %8.3f %6.1f %6.1f\n",
+			rivals[cell->rival].name, (unsigned long long)s->count, (long long)s->p1,
+			(long long)s->p50, (long long)s->p95, (long long)s->p99,
+			(long long)s->p999, (long long)s->max, 100 * s->over_1us,
+			cpu_share(cell), cell->most);
+		if (s->early)
+			fprintf(to, "  %llu jobs were early\n", (unsigned long long)s->early);
 	}
 	fprintf(to, "\nCPU time stolen by the hypervisor meanwhile: %.0f ms (/proc/stat)\n",
-		steal_total_ms());
+		stolen);
 }
 
 static const struct cell *get(const struct cell *cells, size_t count, int64_t interval,
 			      const char *name)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (cells[i].interval == interval && cells[i].all.count &&
+		if (cells[i].interval == interval && cells[i].sum.count &&
 		    !strcmp(rivals[cells[i].rival].name, name))
 			return &cells[i];
 	}
@@ -87,10 +77,10 @@ static const struct cell *best_of_others(const struct cell *cells, size_t count,
 	const struct cell *best = NULL;
 
 	for (size_t i = 0; i < count; i++) {
-		if (cells[i].interval != interval || !cells[i].all.count ||
+		if (cells[i].interval != interval || !cells[i].sum.count ||
 		    !strncmp(rivals[cells[i].rival].name, "clockfix", 8))
 			continue;
-		if (!best || cells[i].all.p99 < best->all.p99)
+		if (!best || cells[i].sum.p99 < best->sum.p99)
 			best = &cells[i];
 	}
 	return best;
@@ -104,11 +94,11 @@ static void goals_of(FILE *to, const struct cell *fix, const struct cell *poll,
 
 	if (poll) {
 		snprintf(what, sizeof(what), "%s / polling loop, p50", name);
-		goal(to, what, ratio(fix->all.p50, poll->all.p50), 1);
+		goal(to, what, ratio(fix->sum.p50, poll->sum.p50), 1);
 	}
 	if (best) {
 		snprintf(what, sizeof(what), "%s / %s, p99", name, rivals[best->rival].name);
-		goal(to, what, ratio(fix->all.p99, best->all.p99), 1.5);
+		goal(to, what, ratio(fix->sum.p99, best->sum.p99), 1.5);
 	}
 	snprintf(what, sizeof(what), "%s, CPU time in percent", name);
 	goal(to, what, cpu_share(fix),
@@ -143,79 +133,44 @@ void report_goals(FILE *to, const struct cell *cells, size_t count)
 	}
 }
 
-static FILE *create(const char *path)
+static void json_cell(FILE *f, const struct cell *cell)
 {
-	FILE *f = fopen(path, "w");
+	const struct summary *s = &cell->sum;
 
-	if (!f)
-		fprintf(stderr, "clockfix-bench: can't write %s: %s\n", path, strerror(errno));
-	return f;
-}
-
-static int finish(FILE *f, const char *path)
-{
-	bool failed = ferror(f);
-
-	if (fclose(f) || failed) {
-		fprintf(stderr, "clockfix-bench: writing %s failed\n", path);
-		return -EIO;
-	}
-	return 0;
-}
-
-int report_csv(const char *path, const struct cell *cells, size_t count)
-{
-	FILE *f = create(path);
-
-	if (!f)
-		return -EIO;
-	fprintf(f, "interval_ns,rival,stolen_samples,jobs,p1_ns,p50_ns,p95_ns,p99_ns,p99.9_ns,"
-		"max_ns,share_over_1us,cpu_share\n");
-	for (size_t i = 0; i < count; i++) {
-		for (int without = 0; without < 2; without++) {
-			const struct summary *s = without ? &cells[i].unstolen : &cells[i].all;
-
-			fprintf(f, "%lld,%s,%s,%llu,%lld,%lld,%lld,%lld,%lld,%lld,%.6f,%.6f\n",
-				(long long)cells[i].interval, rivals[cells[i].rival].name,
-				without ? "without" : "with", (unsigned long long)s->count,
-				(long long)s->p1, (long long)s->p50, (long long)s->p95,
-				(long long)s->p99, (long long)s->p999, (long long)s->max,
-				s->over_1us, cpu_share(&cells[i]) / 100);
-		}
-	}
-	return finish(f, path);
-}
-
-static void json_summary(FILE *f, const char *name, const struct summary *s)
-{
-	fprintf(f, "\"%s\":{\"jobs\":%llu,\"p1\":%lld,\"p50\":%lld,\"p95\":%lld,\"p99\":%lld,"
-		"\"p99.9\":%lld,\"max\":%lld,\"share_over_1us\":%.6f,\"cdf\":[", name,
-		(unsigned long long)s->count, (long long)s->p1, (long long)s->p50,
-		(long long)s->p95, (long long)s->p99, (long long)s->p999, (long long)s->max,
-		s->over_1us);
+	fprintf(f, "{\"interval\":%lld,\"rival\":\"%s\",\"text\":\"%s\",\"cpu_share\":%.6f,"
+		"\"jobs\":%llu,\"p1\":%lld,\"p50\":%lld,\"p95\":%lld,\"p99\":%lld,"
+		"\"p99.9\":%lld,\"max\":%lld,\"share_over_1us\":%.6f,\"cdf\":[",
+		(long long)cell->interval, rivals[cell->rival].name, rivals[cell->rival].text,
+		cpu_share(cell) / 100, (unsigned long long)s->count, (long long)s->p1,
+		(long long)s->p50, (long long)s->p95, (long long)s->p99, (long long)s->p999,
+		(long long)s->max, s->over_1us);
 	for (int i = 0; i <= CDF_POINTS; i++)
 		fprintf(f, "%s%lld", i ? "," : "", (long long)s->cdf[i]);
 	fprintf(f, "]}");
 }
 
 int report_json(const char *path, const struct cell *cells, size_t count,
-		const struct bench_options *opt)
+		const struct bench_options *opt, double stolen)
 {
-	FILE *f = create(path);
+	FILE *f = fopen(path, "w");
+	bool failed;
 
-	if (!f)
+	if (!f) {
+		fprintf(stderr, "clockfix-bench: can't write %s: %s\n", path, strerror(errno));
 		return -EIO;
+	}
 	fprintf(f, "{\"unit\":\"ns\",\"cpu\":%d,\"fifo_priority\":%d,\"stolen_ms\":%.0f,"
-		"\"cells\":[\n", opt->cpu, opt->priority, steal_total_ms());
+		"\"cells\":[\n", opt->cpu, opt->priority, stolen);
 	for (size_t i = 0; i < count; i++) {
-		fprintf(f, "%s{\"interval\":%lld,\"rival\":\"%s\",\"text\":\"%s\",\"cpu_share\":%.6f,",
-			i ? ",\n" : "", (long long)cells[i].interval, rivals[cells[i].rival].name,
-			rivals[cells[i].rival].text, cpu_share(&cells[i]) / 100);
-		json_summary(f, "all", &cells[i].all);
-		fputc(',', f);
-		json_summary(f, "without_stolen", &cells[i].unstolen);
-		fputc('}', f);
+		if (i)
+			fprintf(f, ",\n");
+		json_cell(f, &cells[i]);
 	}
 	fprintf(f, "\n]}\n");
-	return finish(f, path);
+	failed = ferror(f);
+	if (fclose(f) || failed) {
+		fprintf(stderr, "clockfix-bench: writing %s failed\n", path);
+		return -EIO;
+	}
+	return 0;
 }

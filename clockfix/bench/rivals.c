@@ -44,7 +44,7 @@ static void prepare_options(struct clockfix_options *options, const struct rival
 {
 	clockfix_options_init(options);
 	options->estimator = rival->estimator;
-		options->poll_share = opt->poll_share;
+	options->poll_share = opt->poll_share;
 	options->effort = rival->effort ? rival->effort : opt->effort;
 }
 
@@ -57,10 +57,10 @@ static int64_t next_instant(struct cell *cell, int64_t now)
 	return now + cell->interval + (int64_t)(cell->random % 128) - 64;
 }
 
-static void note(struct cell *cell, int64_t now, int64_t instant)
+static void note(struct cell *cell, int64_t late)
 {
 	if (cell->count < cell->limit)
-		cell->sample[cell->count++] = (struct sample){ now, now - instant };
+		cell->late[cell->count++] = late;
 }
 
 static uint64_t warm_up(struct cell *cell)
@@ -118,7 +118,7 @@ static void *own_thread(void *arg)
 		own->rival->wait(instant, &own->cell->wait);
 		now = now_ns();
 		if (i >= warm)
-			note(own->cell, now, instant);
+			note(own->cell, now - instant);
 	}
 	if (begin)
 		account(own->cell, cpu, begin);
@@ -162,11 +162,11 @@ static void chain_job(void *arg, const struct clockfix_run *run)
 	struct chain *chain = arg;
 
 	if (!run->started) {
-		__builtin_prefetch(&chain->cell->sample[chain->cell->count], 1);
+		__builtin_prefetch(&chain->cell->late[chain->cell->count], 1);
 		return;
 	}
 	if (chain->done >= chain->warm)
-		note(chain->cell, now, run->instant);
+		note(chain->cell, now - run->instant);
 	if (++chain->done == chain->warm) {
 		chain->cpu = bench_clock(CLOCK_THREAD_CPUTIME_ID);
 		chain->begin = now_ns();

@@ -65,18 +65,16 @@ def run(rivals: Sequence[str], intervals: Sequence[str], seconds: float,
 def keep(directory: Path, measured: dict[str, Any], interval: int) -> None:
     """Write the cells of one interval as quantiles.csv, rivals.csv and summary.csv."""
     directory.mkdir(exist_ok=True)
-    cells = [c for c in measured["cells"] if c["interval"] == interval and c["all"]["jobs"]]
+    cells = [c for c in measured["cells"] if c["interval"] == interval and c["jobs"]]
     quantiles = ["rival,share,late_ns"]
-    rivals = ["rival,jobs,p1_ns,p50_ns,p95_ns,p99_ns,p999_ns,max_ns,share_over_1us,cpu_share,"
-              "unstolen_jobs,unstolen_p50_ns,unstolen_p99_ns,unstolen_max_ns"]
+    rivals = ["rival,jobs,p1_ns,p50_ns,p95_ns,p99_ns,p999_ns,max_ns,share_over_1us,cpu_share"]
     for cell in cells:
-        s, u = cell["all"], cell["without_stolen"]
-        points = s["cdf"]
+        points = cell["cdf"]
         quantiles += [f"{cell['rival']},{i / (len(points) - 1):.4f},{ns}"
                       for i, ns in enumerate(points)]
-        rivals.append(",".join(map(str, (
-            cell["rival"], s["jobs"], s["p1"], s["p50"], s["p95"], s["p99"], s["p99.9"], s["max"],
-            s["share_over_1us"], cell["cpu_share"], u["jobs"], u["p50"], u["p99"], u["max"]))))
+        rivals.append(",".join(str(cell[key]) for key in (
+            "rival", "jobs", "p1", "p50", "p95", "p99", "p99.9", "max", "share_over_1us",
+            "cpu_share")))
     (directory / "quantiles.csv").write_text("\n".join(quantiles) + "\n")
     (directory / "rivals.csv").write_text("\n".join(rivals) + "\n")
     with (directory / "summary.csv").open("a") as summary:
