@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Make the manual pages of functions from the comments in clockfix.h.
 
-usage: from-header.py HEADER NAME... > PAGE     (the page of the first name)
-       from-header.py --check HEADER NAME...    (each function of the header is named)
+usage: from-header.py HEADER NAME > PAGE
 
 A page has the function's prototype, its comment, and the structures and enumerations that its
 parameters point to, as they stand in the header.
@@ -74,30 +73,10 @@ def page(header: str, name: str) -> str:
         parts += [verbatim(paragraph) if keep else escape(paragraph), ".PP"]
     for text in definitions(header, code):
         parts += [".SH DEFINITION", verbatim(text)]
-    return "\n".join([*parts, ".SH SEE ALSO", ".BR clockfix (7)", ""])
-
-
-def check(header: str, named: list[str]) -> int:
-    """Compare the functions that the header declares with those that have a page."""
-    code = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
-    declared = set(re.findall(r"\b(clockfix_\w+)\([^;{}]*\);", code))
-    for name in sorted(declared ^ set(named)):
-        print(f"{name}: " + ("no page" if name in declared else "not in the header"))
-    for name in named:
-        page(header, name)
-    return int(declared != set(named))
-
-
-def main() -> int:
-    """See the module."""
-    if len(sys.argv) < 3:
-        print(__doc__, file=sys.stderr)
-        return 2
-    if sys.argv[1] == "--check":
-        return check(Path(sys.argv[2]).read_text(encoding="utf-8"), sys.argv[3:])
-    sys.stdout.write(page(Path(sys.argv[1]).read_text(encoding="utf-8"), sys.argv[2]))
-    return 0
+    return "\n".join([*parts, ".SH SEE ALSO", ".BR clockfix (7)"])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    if len(sys.argv) != 3:
+        raise SystemExit(__doc__)
+    print(page(Path(sys.argv[1]).read_text(encoding="utf-8"), sys.argv[2]))
