@@ -126,12 +126,9 @@ struct clockfix_options {
 	size_t size;		/* sizeof(struct clockfix_options), by clockfix_options_init() */
 	uint32_t flags;		/* CLOCKFIX_LOCK_MEMORY, ... */
 	int32_t cpu;		/* pin the worker to this CPU; -1: do not pin */
-	int32_t policy;		/* SCHED_FIFO, SCHED_RR or SCHED_DEADLINE (6); 0 (SCHED_OTHER): */
-				/* inherit the policy of the thread that creates the timer */
-	int32_t priority;	/* FIFO and RR: 1 to 99 */
-	uint64_t dl_runtime;	/* DEADLINE: as for sched_setattr(2) */
-	uint64_t dl_deadline;
-	uint64_t dl_period;
+	int32_t policy;		/* SCHED_FIFO or SCHED_RR; 0 (SCHED_OTHER): inherit the policy of */
+				/* the thread that creates the timer */
+	int32_t priority;	/* 1 to 99 */
 	int32_t cpu_latency_us;	/* PM QoS: keep CPUs out of idle states that are slower to leave */
 				/* than this; -1: off */
 	int32_t estimator;	/* enum clockfix_estimator */
@@ -149,7 +146,7 @@ struct clockfix_options {
 				/* late sleeps, by more polling */
 };
 
-#define CLOCKFIX_OPTIONS_SIZE_V1 104
+#define CLOCKFIX_OPTIONS_SIZE_V1 80
 
 /* clockfix_options_init - fill in the defaults */
 void clockfix_options_init(struct clockfix_options *options);

@@ -4,28 +4,13 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <platform.h>
 
 #include "timer.h"
 
-#ifndef SCHED_DEADLINE
-#define SCHED_DEADLINE 6
-#endif
-
 #define STACK_LOCKED 65536
-
-/* struct sched_attr of the kernel; the C library has none before 2.41 */
-struct attr {
-	uint32_t size;
-	uint32_t policy;
-	uint64_t flags;
-	int32_t nice;
-	uint32_t priority;
-	uint64_t runtime, deadline, period;
-};
 
 static int pin(int cpu)
 {
@@ -40,18 +25,11 @@ static int pin(int cpu)
 
 static int schedule(const struct clockfix_options *o)
 {
-	struct attr attr = {
-		.size = sizeof(attr),
-		.policy = o->policy,
-		.priority = o->priority,
-		.runtime = o->dl_runtime,
-		.deadline = o->dl_deadline,
-		.period = o->dl_period,
-	};
+	struct sched_param param = { .sched_priority = o->priority };
 
 	if (o->policy == SCHED_OTHER)
 		return CLOCKFIX_NOT_ASKED;
-	return syscall(SYS_sched_setattr, 0, &attr, 0) ? -errno : 0;
+	return -pthread_setschedparam(pthread_self(), o->policy, &param);
 }
 
 static int lock_memory(struct clockfix *timer)

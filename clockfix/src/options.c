@@ -6,10 +6,6 @@
 
 #include "timer.h"
 
-#ifndef SCHED_DEADLINE
-#define SCHED_DEADLINE 6
-#endif
-
 #define MAX_JOBS_DEFAULT	1000000
 #define MAX_JOBS_MOST		16000000
 #define RESERVE_DEFAULT		256
@@ -86,8 +82,6 @@ static bool scheduling_ok(const struct clockfix_options *o)
 	case SCHED_FIFO:
 	case SCHED_RR:
 		return in_range(o->priority, 1, 99);
-	case SCHED_DEADLINE:
-		return !o->priority && o->dl_runtime;
 	default:
 		return false;
 	}

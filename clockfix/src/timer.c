@@ -93,7 +93,6 @@ static void describe_machine(struct clockfix_capabilities *caps)
 	caps->low_power = low_power ? 0 : -ENOTSUP;
 	strcpy(caps->counter_name, CPU_COUNTER_NAME);
 	strcpy(caps->low_power_name, low_power ? CPU_LOW_POWER_NAME : "");
-	caps->counter_hz = cpu_counter_hz();
 	caps->affinity = CLOCKFIX_NOT_ASKED;
 	caps->scheduling = CLOCKFIX_NOT_ASKED;
 	caps->memory = CLOCKFIX_NOT_ASKED;

@@ -406,7 +406,6 @@ static void bad_arguments_are_refused(void)
 	BAD_OPTION(policy, 99);
 	BAD_OPTION(policy, 1);		/* FIFO without a priority */
 	BAD_OPTION(priority, 1);	/* a priority without FIFO */
-	BAD_OPTION(policy, 6);		/* DEADLINE without a runtime */
 	BAD_OPTION(cpu_latency_us, -2);
 	BAD_OPTION(estimator, 99);
 	BAD_OPTION(estimator, -1);

@@ -39,12 +39,6 @@ bool cpu_counter_sound(void)
 	return kernel_trusts("tsc");
 }
 
-uint64_t cpu_counter_hz(void)
-{
-	/* CPUID leaf 0x15 gives a nominal value; calibration gives the true one */
-	return 0;
-}
-
 bool cpu_low_power(void)
 {
 	unsigned int eax, ebx, ecx, edx;
@@ -76,14 +70,6 @@ bool cpu_counter_sound(void)
 {
 	/* Where an erratum makes it unsound the kernel traps the read and the clock differs. */
 	return kernel_trusts("arch_sys_counter");
-}
-
-uint64_t cpu_counter_hz(void)
-{
-	uint64_t hz;
-
-	__asm__("mrs %0, cntfrq_el0" : "=r"(hz));
-	return hz;
 }
 
 bool cpu_low_power(void)

@@ -53,9 +53,6 @@ static inline void cpu_relax(void)
 /* Is the counter invariant, synchronised between CPUs, and the kernel's own clock source? */
 bool cpu_counter_sound(void);
 
-/* its frequency if the CPU tells, else 0 */
-uint64_t cpu_counter_hz(void);
-
 /* Does the CPU have a user-mode wait with a deadline? */
 bool cpu_low_power(void);
 

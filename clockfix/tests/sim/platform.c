@@ -163,11 +163,6 @@ bool cpu_counter_sound(void)
 	return sim.has_counter;
 }
 
-uint64_t cpu_counter_hz(void)
-{
-	return 0;
-}
-
 bool cpu_low_power(void)
 {
 	return sim.has_low_power;

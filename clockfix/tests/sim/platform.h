@@ -65,7 +65,6 @@ void *pf_alloc(size_t size, bool huge);
 void pf_free(void *mem, size_t size);
 
 bool cpu_counter_sound(void);
-uint64_t cpu_counter_hz(void);
 bool cpu_low_power(void);
 
 #endif

@@ -47,9 +47,9 @@ fn compiles(text: &str) -> bool {
 fn layout() {
     let mut text = String::from("#include <clockfix.h>\n");
     structure!(text, clockfix_run: instant, started, index, missed, job, timer);
-    structure!(text, clockfix_options: size, flags, cpu, policy, priority, dl_runtime,
-               dl_deadline, dl_period, cpu_latency_us, estimator, window, poll_share,
-               fixed_margin, source, max_jobs, job_reserve, name, effort);
+    structure!(text, clockfix_options: size, flags, cpu, policy, priority,
+               cpu_latency_us, estimator, window, poll_share, fixed_margin, source, max_jobs,
+               job_reserve, name, effort);
     structure!(text, clockfix_spec: size, clock, missed, start, period, runs, r#fn, arg);
     structure!(text, clockfix_histogram: count, sum, max, bucket);
     structure!(text, clockfix_stats: size, jobs, cancelled, pending, sleeps, disturbed, deferred,

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 const SCHED_FIFO: i32 = 1;
 const SCHED_RR: i32 = 2;
-const SCHED_DEADLINE: i32 = 6;
 
 /// Options; what is not set is the library's default. A value that is out of its range is an error
 /// of [`Timer::new`](crate::Timer::new).
@@ -56,16 +55,6 @@ impl Options {
     pub fn round_robin(mut self, priority: i32) -> Self {
         self.0.policy = SCHED_RR;
         self.0.priority = priority;
-        self
-    }
-
-    /// `SCHED_DEADLINE`, as sched_setattr(2).
-    #[must_use]
-    pub fn deadline(mut self, runtime: Duration, deadline: Duration, period: Duration) -> Self {
-        self.0.policy = SCHED_DEADLINE;
-        self.0.dl_runtime = nanos(runtime) as u64;
-        self.0.dl_deadline = nanos(deadline) as u64;
-        self.0.dl_period = nanos(period) as u64;
         self
     }
 
