@@ -41,6 +41,8 @@ struct bench_options {
 
 /* ---- samples.c -------------------------------------------------------------------------- */
 
+void sort_ns(int64_t *ns, size_t count);
+
 #define CDF_POINTS 400
 
 struct summary {

@@ -32,6 +32,11 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+void sort_ns(int64_t *ns, size_t count)
+{
+	qsort(ns, count, sizeof(*ns), compare);
+}
+
 void cell_summarise(struct cell *cell)
 {
 	struct summary *sum = &cell->sum;
@@ -41,7 +46,7 @@ void cell_summarise(struct cell *cell)
 	sum->count = count;
 	if (!count)
 		return;
-	qsort(late, count, sizeof(*late), compare);
+	sort_ns(late, count);
 #define AT(q) late[(uint64_t)((count - 1) * (q))]
 	sum->p1 = AT(0.01);
 	sum->p50 = AT(0.5);

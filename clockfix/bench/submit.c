@@ -27,13 +27,6 @@ static uint64_t random64(void)
 	return x;
 }
 
-static int compare(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static int64_t clock_cost(void)
 {
 	int64_t cost[1001];
@@ -43,13 +36,13 @@ static int64_t clock_cost(void)
 
 		cost[i] = now_ns() - t;
 	}
-	qsort(cost, 1001, sizeof(*cost), compare);
+	sort_ns(cost, 1001);
 	return cost[500];
 }
 
 static void print_costs(const char *what, int64_t *cost, size_t count)
 {
-	qsort(cost, count, sizeof(*cost), compare);
+	sort_ns(cost, count);
 	printf("%-38s %8zu %7lld %7lld %7lld %9lld\n", what, count, (long long)cost[count / 2],
 	       (long long)cost[count * 95 / 100], (long long)cost[count * 99 / 100],
 	       (long long)cost[count - 1]);

@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "estimator.h"
+#include "../bench/series.h"
 
 #define LENGTH 100000	/* ns: a length of sleep */
 #define TICK 4000000LL
@@ -305,70 +306,35 @@ static void absurd_values_do_no_harm(void)
 	}
 }
 
-struct outcome {
-	int sleeps, late;
-	int64_t polled;
-};
-
-static struct outcome replay(int kind, const char *path, int64_t interval)
-{
-	struct outcome out = { 0 };
-	FILE *f = fopen(path, "r");
-	long long value, until;
-	char line[128];
-
-	CHECK(f);
-	tick = TICK;
-	setup(kind, 0);
-	tick = 0;
-	while (f && fgets(line, sizeof(line), f)) {
-		int64_t margin;
-
-		until = 0;
-		if (sscanf(line, "%lld %lld", &value, &until) < 1)
-			continue;
-		out.sleeps++;
-		estimator_predict(&est, interval, until);
-		margin = estimator_predict(&est, interval, until + est.calm);
-		if (margin > interval - 1000) {
-			out.polled += interval;
-			estimator_decay(&est, interval);
-			continue;
-		}
-		out.late += value > margin + 1000;
-		out.polled += value < margin ? margin - value : 0;
-		est.until = until;
-		estimator_learn(&est, value, interval);
-	}
-	if (f)
-		fclose(f);
-	return out;
-}
-
 /* recorded series: as many late jobs as with the maximum filter, within a tenth, less polling */
 static void the_default_polls_less_than_the_maximum_filter(void)
 {
 	static const struct {
 		const char *path;
-		int64_t interval;
 		int sleeps, percent;
-	} series[] = {
-		{ DATA "/oversleep-100us.txt", 100000, 6000, 100 },
-		{ DATA "/oversleep-100us-busy.txt", 100000, 20000, 75 },
-		{ DATA "/oversleep-1ms-busy.txt", 1000000, 10000, 40 },
+	} recorded[] = {
+		{ DATA "/oversleep-100us-busy.txt", 20000, 75 },
+		{ DATA "/oversleep-1ms-busy.txt", 10000, 40 },
 	};
+	struct clockfix_options filter, standard;
 
-	for (int i = 0; i < 3; i++) {
+	clockfix_options_init(&filter);
+	filter.estimator = CLOCKFIX_ESTIMATOR_MAX;
+	clockfix_options_init(&standard);
+	for (int i = 0; i < 2; i++) {
 		struct outcome max, best;
+		struct series series;
 
-		max = replay(CLOCKFIX_ESTIMATOR_MAX, series[i].path, series[i].interval);
-		best = replay(CLOCKFIX_ESTIMATOR_DEFAULT, series[i].path, series[i].interval);
+		CHECK_EQ(series_read(recorded[i].path, &series), 0);
+		CHECK_EQ(series.count, recorded[i].sleeps);
+		max = replay(&series, &filter);
+		best = replay(&series, &standard);
 		printf("# maximum filter: %d late, %lld us polled; default: %d late, %lld us\n",
-		       max.late, (long long)max.polled / 1000, best.late,
+		       (int)max.late, (long long)max.polled / 1000, (int)best.late,
 		       (long long)best.polled / 1000);
-		CHECK_EQ(best.sleeps, series[i].sleeps);
 		CHECK(best.late <= max.late * 11 / 10);
-		CHECK(best.polled < max.polled * series[i].percent / 100);
+		CHECK(best.polled < max.polled * recorded[i].percent / 100);
+		free(series.sleep);
 	}
 }
 

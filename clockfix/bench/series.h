@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * series.h - series of oversleeps, and an estimator that meets one
+ *
+ * A series is a text file: lines "# interval NS" and "# tick NS", then a line for each sleep: how
+ * late it ended, and when it should have, in ns. On a recorded series all estimators meet the same
+ * oversleeps, which live they never do; so this compares them exactly, but for one thing: live,
+ * the next oversleep also depends on until when the estimator let the CPU sleep.
+ */
+#ifndef SERIES_H
+#define SERIES_H
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "estimator.h"
+
+#define SLEEP_MIN 1000
+
+struct series {
+	int64_t interval, tick;
+	struct {
+		int64_t oversleep, until;
+	} *sleep;
+	size_t count;
+};
+
+static inline int series_grow(struct series *series, size_t *room)
+{
+	void *more;
+
+	if (series->count < *room)
+		return 0;
+	*room = *room ? 2 * *room : 4096;
+	more = realloc(series->sleep, *room * sizeof(*series->sleep));
+	if (!more)
+		return -ENOMEM;
+	series->sleep = more;
+	return 0;
+}
+
+static inline int series_read(const char *path, struct series *series)
+{
+	FILE *f = fopen(path, "r");
+	long long val, until;
+	size_t room = 0;
+	char line[128];
+	int ret = 0;
+
+	memset(series, 0, sizeof(*series));
+	if (!f)
+		return -errno;
+	while (!ret && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "# interval %lld", &val) == 1)
+			series->interval = val;
+		if (sscanf(line, "# tick %lld", &val) == 1)
+			series->tick = val;
+		if (sscanf(line, "%lld %lld", &val, &until) < 2)
+			continue;
+		ret = series_grow(series, &room);
+		if (!ret) {
+			series->sleep[series->count].oversleep = val;
+			series->sleep[series->count++].until = until;
+		}
+	}
+	fclose(f);
+	if (ret)
+		return ret;
+	return series->count && series->interval > 0 ? 0 : -EINVAL;
+}
+
+struct outcome {
+	uint64_t late;		/* by more than 1 us */
+	int64_t polled;
+};
+
+static inline struct outcome replay(const struct series *series,
+				    const struct clockfix_options *options)
+{
+	struct outcome out = { 0 };
+	struct estimator est;
+
+	estimator_init(&est, options);
+	est.tick = series->tick;
+	for (size_t i = 0; i < series->count; i++) {
+		int64_t value = series->sleep[i].oversleep, until = series->sleep[i].until;
+		int64_t margin;
+
+		/* what is it for? Something at which, were it not for the phase, it sleeps so long */
+		estimator_predict(&est, series->interval, until);
+		margin = estimator_predict(&est, series->interval, until + est.calm);
+		if (series->interval - margin < SLEEP_MIN) {
+			out.polled += series->interval;
+			estimator_decay(&est, series->interval);
+			continue;
+		}
+		out.late += value > margin + 1000;
+		out.polled += margin > value ? margin - value : 0;
+		est.until = until;
+		estimator_learn(&est, value, series->interval);
+	}
+	return out;
+}
+
+#endif
