@@ -458,6 +458,40 @@ static void cancel_wait_waits(void)
 	CHECK_EQ(clockfix_destroy(timer, 0), 0);
 }
 
+struct waiting {
+	struct clockfix *timer;
+	clockfix_job job;
+	_Atomic int result;
+};
+
+static void *cancel_and_wait(void *arg)
+{
+	struct waiting *waiting = arg;
+
+	atomic_store(&waiting->result, clockfix_cancel_wait(waiting->timer, waiting->job));
+	pthread_testcancel();
+	return NULL;
+}
+
+static void cancel_wait_is_no_cancellation_point(void)
+{
+	struct waiting waiting = { .timer = create(), .result = -1 };
+	static _Atomic int phase;
+	pthread_t thread;
+	void *status;
+
+	CHECK_EQ(clockfix_submit(waiting.timer, now(), slow, (void *)&phase, &waiting.job), 0);
+	while (!atomic_load(&phase))
+		nap(MS);
+	pthread_create(&thread, NULL, cancel_and_wait, &waiting);
+	pthread_cancel(thread);
+	pthread_join(thread, &status);
+	CHECK(status == PTHREAD_CANCELED);
+	CHECK_EQ(atomic_load(&phase), 2);
+	CHECK_EQ(waiting.result, 1);
+	CHECK_EQ(clockfix_destroy(waiting.timer, 0), 0);
+}
+
 /* An ordinary user gets a timer that works, and is told what it lacks. */
 static void unprivileged_child(void)
 {
@@ -534,4 +568,5 @@ CHECK_MAIN(TEST(the_process_is_stopped), TEST(the_cpu_is_taken_away),
 	   TEST(signals_do_not_reach_the_worker), TEST(a_signal_ends_sleep_until),
 	   TEST(a_thread_is_cancelled_in_sleep_until), TEST(a_submitter_is_cancelled),
 	   TEST(sleep_until_is_never_early), TEST(jobs_do_not_wait_for_themselves),
-	   TEST(cancel_wait_waits), TEST(without_privileges), TEST(options_take_effect))
+	   TEST(cancel_wait_waits), TEST(cancel_wait_is_no_cancellation_point),
+	   TEST(without_privileges), TEST(options_take_effect))

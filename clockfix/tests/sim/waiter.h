@@ -71,6 +71,7 @@ static inline int64_t job(int64_t length)
 	CHECK(waiter.started >= instant);
 	CHECK(sim.now >= instant);
 	late = waiter.started - instant;
+	sim_event();
 	sim.now += 100;		/* the job */
 	waiter_ran(&waiter, instant);
 	return late;
