@@ -31,12 +31,12 @@ static void prepare(void)
 /* What status says of this; "" if nothing. */
 static const char *finding(const char *severity, const char *id)
 {
-	const char *out = timershield("status --porcelain")->out;
-	static char line[512], key[64];
+	const char *out = timershield("status --json")->out;
+	static char line[512], key[96];
 
-	snprintf(key, sizeof(key), "%s\t%s\t", severity, id);
+	snprintf(key, sizeof(key), "\"severity\": \"%s\",\n      \"id\": \"%s\",\n", severity, id);
 	out = strstr(out, key);
-	snprintf(line, sizeof(line), "%.*s", out ? (int)strcspn(out, "\n") : 0, out ? out : "");
+	snprintf(line, sizeof(line), "%.*s", out ? (int)strcspn(out, "}") : 0, out ? out : "");
 	return line;
 }
 

@@ -163,9 +163,7 @@ void table_print(struct table *table, const char *indent)
 		unsigned int column = i % table->columns;
 		bool last = column == table->columns - 1;
 
-		if (output == OUTPUT_PORCELAIN)
-			printf("%s%c", table->cells[i], last ? '\n' : '\t');
-		else if (last)
+		if (last)
 			printf("%s\n", table->cells[i]);
 		else
 			printf("%s%-*s  ", column ? "" : indent, (int)width_of(table, column),

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Results, on standard output: sentences and aligned tables for people, tab-separated
- * lines for scripts (--porcelain), or JSON (--json).
+ * Results, on standard output: sentences and aligned tables for people, or JSON (--json).
  */
 #ifndef TIMERSHIELD_OUTPUT_H
 #define TIMERSHIELD_OUTPUT_H
@@ -11,7 +10,7 @@
 
 #include <stdbool.h>
 
-enum output { OUTPUT_PRETTY, OUTPUT_PORCELAIN, OUTPUT_JSON };
+enum output { OUTPUT_PRETTY, OUTPUT_JSON };
 
 extern enum output output;
 

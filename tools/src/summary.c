@@ -25,19 +25,6 @@ void unmoved_json(const char *key, const struct unmoved_list *list)
 	json_close(']');
 }
 
-static void print_unmoved(const struct unmoved_list *list)
-{
-	struct table table = { .columns = 5 };
-
-	for (size_t i = 0; i < list->count; i++) {
-		const struct unmoved *item = &list->items[i];
-
-		table_add(&table, "%s\t%s\t%s\t%s\t%s", item->kind, item->id, item->cpus, item->name,
-			  item->reason);
-	}
-	table_print(&table, "");
-}
-
 /* The like of "migration/3" are those with another number; so are those of "nvme0q3". */
 static char *pattern_of(const struct unmoved *item)
 {
@@ -196,8 +183,6 @@ int summary_print(const struct isolation *isolation)
 	ret = unmoved_find(&list, isolation);
 	if (output == OUTPUT_JSON)
 		print_json(isolation, &list);
-	else if (output == OUTPUT_PORCELAIN)
-		print_unmoved(&list);
 	else
 		print_sentence(isolation, &list);
 	unmoved_free(&list);

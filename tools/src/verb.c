@@ -21,9 +21,6 @@ int verb_option(const struct verb *verb, int option)
 	case OPTION_JSON:
 		output = OUTPUT_JSON;
 		return -1;
-	case OPTION_PORCELAIN:
-		output = OUTPUT_PORCELAIN;
-		return -1;
 	case OPTION_ROOT:
 		file_set_root(optarg);
 		return -1;

@@ -24,11 +24,10 @@ extern const struct verb verb_status, verb_isolate, verb_unisolate, verb_run, ve
 void verb_print_help(const struct verb *verb);
 
 /* Options that every verb has; values beyond those of characters. */
-enum { OPTION_JSON = 256, OPTION_PORCELAIN, OPTION_ROOT, OPTION_OWN };
+enum { OPTION_JSON = 256, OPTION_ROOT, OPTION_OWN };
 
 #define COMMON_OPTIONS							\
 	{ "json", no_argument, NULL, OPTION_JSON },			\
-	{ "porcelain", no_argument, NULL, OPTION_PORCELAIN },		\
 	{ "root", required_argument, NULL, OPTION_ROOT },		\
 	{ "help", no_argument, NULL, 'h' }
 

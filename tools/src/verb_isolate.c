@@ -247,8 +247,7 @@ const struct verb verb_isolate = {
 "      --only           these CPUs and no others\n"
 "  -n, --dry-run        list the changes, and make none\n"
 "      --config[=FILE]  do what /etc/timershield.conf, or FILE, says\n"
-"      --json, --porcelain\n"
-"                       for programs\n",
+"      --json           for programs\n",
 	.run = run,
 };
 
@@ -264,7 +263,6 @@ const struct verb verb_unisolate = {
 "  -n, --dry-run        list the changes, and make none\n"
 "      --salvage        go on although the journal, /run/timershield/journal, is damaged\n"
 "                       or has gone\n"
-"      --json, --porcelain\n"
-"                       for programs\n",
+"      --json           for programs\n",
 	.run = run_undo,
 };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "message.h"
-#include "mlock.h"
 #include "place.h"
 #include "text.h"
 #include "verb.h"
@@ -15,7 +14,6 @@
 
 struct request {
 	struct placement placement;
-	bool mlock;
 	char **command, *program;
 };
 
@@ -23,7 +21,6 @@ static const struct option options[] = {
 	{ "cpus", required_argument, NULL, 'c' },
 	{ "priority", required_argument, NULL, 'p' },
 	{ "policy", required_argument, NULL, 's' },
-	{ "mlock", no_argument, NULL, 'm' },
 	{ "pid", required_argument, NULL, 'P' },
 	COMMON_OPTIONS,
 	{ 0 }
@@ -101,9 +98,6 @@ static int take_option(struct request *request, int option)
 		request->placement.policy = find_policy(optarg);
 		return request->placement.policy != UNSET ? -1 :
 		       usage("'%s' is no policy: fifo, rr, other, batch, idle", optarg);
-	case 'm':
-		request->mlock = true;
-		return -1;
 	case 'P':
 		return !parse_number(optarg, 1, INT_MAX, &request->placement.pid) ? -1 :
 		       usage("'%s' is no process id", optarg);
@@ -125,10 +119,6 @@ static int check_combination(struct request *request)
 		return usage("either -P or a command: '%s'", *request->command);
 	if (!request->placement.pid && !*request->command)
 		return usage("which command? Or -P for a running process%s", "");
-	if (request->placement.pid && request->mlock)
-		return usage("--mlock is for programs that are started, not with -P%s", "");
-	if (request->mlock && !mlock_supported())
-		return usage("--mlock is not supported on this architecture%s", "");
 	return -1;
 }
 
@@ -136,7 +126,7 @@ static int take_arguments(struct request *request, int argc, char **argv)
 {
 	int option;
 
-	while ((option = getopt_long(argc, argv, "+c:p:s:mP:h", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "+c:p:s:P:h", options, NULL)) != -1) {
 		int status = take_option(request, option);
 
 		if (status >= 0)
@@ -194,8 +184,6 @@ static int execute(struct request *request)
 	if (ret)
 		return program_error(request, ret);
 	ret = place(&request->placement);
-	if (!ret && request->mlock)
-		ret = mlock_next_program();
 	/* Last, for from here on the new rank holds. */
 	if (!ret)
 		ret = place_policy(0, &request->placement);
@@ -219,15 +207,13 @@ static int run(int argc, char **argv)
 
 const struct verb verb_run = {
 	.name = "run",
-	.arguments = "[-c CPULIST] [-s POLICY] [-p PRIORITY] [--mlock] -- COMMAND...\n"
+	.arguments = "[-c CPULIST] [-s POLICY] [-p PRIORITY] -- COMMAND...\n"
 		     "       timershield run [-c CPULIST] [-s POLICY] [-p PRIORITY] -P PID",
 	.summary = "start a command on isolated CPUs, or move a process there",
 	.help =
 "  -c, --cpus=CPULIST   these CPUs (default: all isolated ones); they need not be isolated\n"
 "  -s, --policy=NAME    fifo, rr, other, batch or idle (default: fifo with -p, else unchanged)\n"
 "  -p, --priority=N     1 to 99, the highest, for fifo and rr\n"
-"      --mlock          experimental: lock the program's memory, present and future, by\n"
-"                       tracing it until its first instruction\n"
 "  -P, --pid=PID        move a running process with all its threads instead; or set the\n"
 "                       priority of a kernel thread, and with -c its CPUs\n\n"
 "Affinity is set before policy and priority, and everything is checked before the command\n"

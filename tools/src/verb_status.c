@@ -90,16 +90,6 @@ static void print_json(const struct inspection *inspection, const char *release)
 	json_close('}');
 }
 
-static void print_porcelain(const struct inspection *inspection)
-{
-	for (size_t i = 0; i < inspection->findings.count; i++) {
-		const struct finding *finding = &inspection->findings.items[i];
-
-		printf("%s\t%s\t%s\t%s\n", severity_name(finding->severity), finding->id,
-		       finding->text, finding->mend);
-	}
-}
-
 static void print_finding(const struct finding *finding, bool colour)
 {
 	static const char * const colours[] = {
@@ -174,8 +164,6 @@ static int run(int argc, char **argv)
 	read_release(&release);
 	if (output == OUTPUT_JSON)
 		print_json(&inspection, release.s);
-	else if (output == OUTPUT_PORCELAIN)
-		print_porcelain(&inspection);
 	else
 		print_pretty(&inspection, release.s);
 	status = ret ? (int)status_of(ret) :
@@ -195,7 +183,6 @@ const struct verb verb_status = {
 "on isolated CPUs. What cannot be read is reported as unknown, with the reason; as root\n"
 "more can be read.\n\n"
 "      --check          exit with status 1 if anything is bad\n"
-"      --json, --porcelain\n"
-"                       for programs; a line of the latter is SEVERITY, ID, TEXT, MEND\n",
+"      --json           for programs\n",
 	.run = run,
 };

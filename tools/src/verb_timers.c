@@ -34,14 +34,6 @@ static void print_json(int state, const struct timers_cpu *cpus, size_t count)
 	json_close('}');
 }
 
-static void print_porcelain(int state, const struct timers_cpu *cpus, size_t count)
-{
-	printf("timers\t%s\n", state < 0 ? "absent" : state ? "on" : "off");
-	for (size_t i = 0; i < count; i++)
-		printf("cpu\t%u\t%u\t%llu\t%llu\t%llu\t%llu\n", cpus[i].cpu, cpus[i].threshold,
-		       cpus[i].masked, cpus[i].released, cpus[i].avoided, cpus[i].longest_hold);
-}
-
 static void print_counters(const struct timers_cpu *cpus, size_t count)
 {
 	struct table table = { .columns = 6 };
@@ -73,8 +65,6 @@ static int show(void)
 		return status_of(failed(ret, TIMERS_COUNTERS ": %s", strerror(-ret)));
 	if (output == OUTPUT_JSON) {
 		print_json(state, cpus, count);
-	} else if (output == OUTPUT_PORCELAIN) {
-		print_porcelain(state, cpus, count);
 	} else if (state < 0) {
 		puts(timers_module_there() ?
 		     "The shield against timers is a module that is not loaded: 'timershield timers on'." :
@@ -116,7 +106,6 @@ const struct verb verb_timers = {
 "  status       whether it is there and on, and for each CPU since boot: timers masked\n"
 "               and released, interrupts avoided, the longest time that a timer was held\n"
 "               back, and the level below which timers are masked now (the default)\n\n"
-"      --json, --porcelain\n"
-"               for programs\n",
+"      --json   for programs\n",
 	.run = run,
 };

@@ -5,15 +5,10 @@ What it does to a real kernel is tested in guests (guest/tests/shield_*.c).
 """
 
 import json
-import os
-import resource
-import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import unittest
-from pathlib import Path
 
 from machine import Machine
 
@@ -53,23 +48,6 @@ class CommandTest(unittest.TestCase):
         self.assertLessEqual({"status", "isolate", "run", "version"}, verbs)
         self.assertRegex(json.loads(run("version", "--json").stdout)["version"], r"^\d+\.\d+")
 
-    @unittest.skipUnless(os.geteuid() == 0, "becomes nobody")
-    def test_mlock_says_why_it_failed(self) -> None:
-        def become_nobody() -> None:
-            resource.setrlimit(resource.RLIMIT_MEMLOCK, (4096, 4096))
-            os.setuid(65534)
-
-        with tempfile.NamedTemporaryFile(dir="/tmp", delete=False) as copy:
-            shutil.copyfile(COMMAND, copy.name)
-        self.addCleanup(os.unlink, copy.name)
-        Path(copy.name).chmod(0o755)
-        cpu = str(min(os.sched_getaffinity(0)))
-        done = subprocess.run([copy.name, "run", "--mlock", "-c", cpu, "--", "true"], check=False,
-                              stderr=subprocess.PIPE, text=True, preexec_fn=become_nobody)
-        self.assertEqual(done.returncode, -signal.SIGKILL)
-        self.assertIn("--mlock (experimental): cannot lock", done.stderr)
-        self.assertIn("ulimit -l", done.stderr)
-
     def test_usage_errors(self) -> None:
         for words in (("nonsense",), ("isolate",), ("isolate", "x"), ("isolate", "1", "2"),
                       ("isolate", "--nonsense", "1"), ("isolate", ""), ("unisolate", "x"),
@@ -85,7 +63,7 @@ class CommandTest(unittest.TestCase):
         for words in ((), ("-c", "x", "true"), ("-p", "0", "true"), ("-p", "100", "true"),
                       ("-s", "x", "true"), ("-s", "fifo", "true"), ("-P", "x"),
                       ("-s", "other", "-p", "1", "true"), ("-P", "1", "true"),
-                      ("--mlock", "-P", "1"), ("--nonsense",)):
+                      ("--nonsense",)):
             self.assertEqual(run("run", *words).returncode, 125, words)
         self.assertEqual(run("run", "/nonexistent/command").returncode, 127)
         self.assertEqual(run("run", "no-such-command-anywhere").returncode, 127)

@@ -350,8 +350,6 @@ static int run(int argc, char **argv)
 		return usage_error("blame", "--stop needs --over: stop at which length?");
 	if (request.command && request.pid)
 		return usage_error("blame", "--pid and a command exclude each other");
-	if (output == OUTPUT_PORCELAIN)
-		request.csv = true;
 	return blame(&request);
 }
 

@@ -200,7 +200,6 @@ static int run(int argc, char **argv)
 	}
 	if (optind < argc)
 		return usage_error("measure", "'%s' is one argument too many", argv[optind]);
-	request.csv |= output == OUTPUT_PORCELAIN;
 	session_catch_signals();
 	return measure(&request);
 }
