@@ -149,22 +149,7 @@ static int write_all(int fd, const char *content, size_t length)
 		content += n;
 		length -= (size_t)n;
 	}
-	return fsync(fd) ? -errno : 0;
-}
-
-static int sync_directory(const char *path)
-{
-	autofree char *directory = copy(path);
-	int ret = 0, fd;
-
-	*strrchr(directory, '/') = '\0';
-	fd = open_below(directory, O_RDONLY | O_DIRECTORY);
-	if (fd < 0)
-		return fd;
-	if (fsync(fd))
-		ret = -errno;
-	close(fd);
-	return ret;
+	return 0;
 }
 
 int file_replace(const char *path, const char *content, size_t length)
@@ -180,9 +165,7 @@ int file_replace(const char *path, const char *content, size_t length)
 		ret = -errno;
 	if (!ret && rename(temporary, full))
 		ret = -errno;
-	if (!ret)
-		ret = sync_directory(path);
-	else
+	if (ret)
 		unlink(temporary);
 	return ret;
 }

@@ -43,8 +43,8 @@ int file_read_cpus(const char *path, struct cpus *cpus);
 int file_write(const char *path, const char *value);
 
 /*
- * Puts a file with this content in PATH's place: whoever reads PATH, even after a
- * crash, finds the old content or the new one. 0 or -errno.
+ * Puts a file with this content in PATH's place: whoever reads PATH, even if this process
+ * is killed, finds the old content or the new one. 0 or -errno.
  */
 int file_replace(const char *path, const char *content, size_t length);
 

@@ -11,13 +11,12 @@
  *	set	PATH	ORIGINAL	BEFORE	WANTED
  *	run	NAME	ORIGIN
  *	task	TID	START	CPUS
- *	end	LINES	CHECKSUM
- *
- * The end has the number of lines and a CRC-32 of all bytes before it.
+ *	end
  */
 #include "journal_text.h"
 #include "text.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,18 +24,7 @@
 
 #define MAX_FIELDS 5u
 #define HEADER "timershield-journal\t1\n"
-
-static unsigned int crc32(const char *bytes, size_t length)
-{
-	unsigned int crc = ~0u;
-
-	for (size_t i = 0; i < length; i++) {
-		crc ^= (unsigned char)bytes[i];
-		for (int bit = 0; bit < 8; bit++)
-			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
-	}
-	return ~crc;
-}
+#define END "end\n"
 
 /* A cgroup's name may hold anything but a newline. */
 static void add_escaped(struct text *text, const char *field)
@@ -82,15 +70,6 @@ static void add_run(struct text *text, const struct run_group *run)
 	text_add(text, "\n");
 }
 
-static size_t count_lines(const char *text, size_t length)
-{
-	size_t lines = 0;
-
-	for (size_t i = 0; i < length; i++)
-		lines += text[i] == '\n';
-	return lines;
-}
-
 char *journal_text(const struct journal *journal, const char *boot)
 {
 	struct text text = { 0 };
@@ -109,8 +88,7 @@ char *journal_text(const struct journal *journal, const char *boot)
 		add_cpus(&text, &journal->tasks[i].cpus);
 		text_add(&text, "\n");
 	}
-	text_add(&text, "end\t%zu\t%08x\n", count_lines(text.s, text.length),
-		 crc32(text.s, text.length));
+	text_add(&text, END);
 	return text.s;
 }
 
@@ -125,14 +103,6 @@ struct parser {
 	bool boot_seen, boot_differs;
 };
 
-static int hex_digit(char c)
-{
-	const char *digits = "0123456789abcdef";
-	const char *at = c ? strchr(digits, c) : NULL;
-
-	return at ? (int)(at - digits) : -1;
-}
-
 static int unescape(char *field)
 {
 	char *to = field;
@@ -140,12 +110,13 @@ static int unescape(char *field)
 	for (; *field; field++, to++) {
 		*to = *field;
 		if (*field == '%') {
-			int high = hex_digit(field[1]);
-			int low = high < 0 ? -1 : hex_digit(field[2]);
+			unsigned int c;
 
-			if (low < 0 || !(high | low))
+			if (!isxdigit((unsigned char)field[1]) ||
+			    !isxdigit((unsigned char)field[2]) ||
+			    sscanf(field + 1, "%2x", &c) != 1 || !c)
 				return -EBADMSG;
-			*to = (char)(high << 4 | low);
+			*to = (char)c;
 			field += 2;
 		}
 	}
@@ -300,26 +271,6 @@ static int parse_line(struct parser *parser, char *text)
 	return -EBADMSG;
 }
 
-/* The length of what comes before a correct last line, or 0. */
-static size_t checked_length(const char *text, size_t length)
-{
-	const char *end = NULL;
-	size_t lines, body;
-	autofree char *expected = NULL;
-	bool same;
-
-	if (length < 2 || text[length - 1] != '\n')
-		return 0;
-	end = memrchr(text, '\n', length - 1);
-	if (!end)
-		return 0;
-	body = (size_t)(end + 1 - text);
-	lines = count_lines(text, body);
-	expected = format("end\t%zu\t%08x\n", lines, crc32(text, body));
-	same = length - body == strlen(expected) && !memcmp(text + body, expected, length - body);
-	return same ? body : 0;
-}
-
 /* Lines that are cut off or make no sense are left out. */
 static int parse_lines(struct parser *parser, const char *text, size_t length)
 {
@@ -343,18 +294,16 @@ static int parse_lines(struct parser *parser, const char *text, size_t length)
 int journal_parse(struct journal *journal, const char *text, size_t length, const char *boot)
 {
 	struct parser parser = { .journal = journal, .boot = boot };
-	const size_t header = strlen(HEADER);
-	size_t checked = checked_length(text, length);
-	int ret = 0;
+	const size_t header = strlen(HEADER), end = strlen(END);
+	bool whole;
+	int ret;
 
 	*journal = (struct journal){ 0 };
 	if (length < header || memcmp(text, HEADER, header))
 		return -EBADMSG;
-	if (parse_lines(&parser, text + header, (checked ? checked : length) - header))
+	whole = length >= header + end && !memcmp(text + length - end, END, end);
+	ret = parse_lines(&parser, text + header, length - header - (whole ? end : 0));
+	if (!whole || !parser.boot_seen || !journal->exists)
 		ret = -EBADMSG;
-	if (checked && parser.boot_differs)
-		return -ESTALE;
-	if (!checked || !parser.boot_seen || !journal->exists)
-		ret = -EBADMSG;
-	return ret;
+	return !ret && parser.boot_differs ? -ESTALE : ret;
 }

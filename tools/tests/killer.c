@@ -66,14 +66,6 @@ ssize_t write(int fd, const void *buffer, size_t length)
 	return (ssize_t)length;
 }
 
-int fsync(int fd)
-{
-	int (*real)(int fd) = dlsym(RTLD_NEXT, "fsync");
-
-	count_change();
-	return real(fd);
-}
-
 int rename(const char *from, const char *to)
 {
 	int (*real)(const char *from, const char *to) = dlsym(RTLD_NEXT, "rename");
