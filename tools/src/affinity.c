@@ -107,7 +107,6 @@ int affinity_plan(struct journal *journal, const struct machine *machine)
 	return 0;
 }
 
-/* By its thread id: /proc/TID is there for every thread, though it is not listed. */
 static int read_by_tid(struct task *task, const struct task_record *record)
 {
 	int ret = task_read(task, record->tid, record->tid);

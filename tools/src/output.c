@@ -45,25 +45,25 @@ static unsigned int utf8_length(const unsigned char *s)
 	return length;
 }
 
-static void quote(const char *string)
+void json_quote(FILE *file, const char *string)
 {
 	const unsigned char *s = (const unsigned char *)string;
 
-	putchar('"');
+	putc('"', file);
 	while (*s) {
 		unsigned int length = utf8_length(s);
 
 		if (!length)
-			fputs("\\ufffd", stdout);
+			fputs("\\ufffd", file);
 		else if (*s == '"' || *s == '\\')
-			printf("\\%c", *s);
+			fprintf(file, "\\%c", *s);
 		else if (*s < ' ' || *s == 0x7f)
-			printf("\\u%04x", *s);
+			fprintf(file, "\\u%04x", *s);
 		else
-			fwrite(s, 1, length, stdout);
+			fwrite(s, 1, length, file);
 		s += length ? length : 1;
 	}
-	putchar('"');
+	putc('"', file);
 }
 
 static void begin(const char *key)
@@ -74,7 +74,7 @@ static void begin(const char *key)
 		indent();
 	first = false;
 	if (key) {
-		quote(key);
+		json_quote(stdout, key);
 		fputs(": ", stdout);
 	}
 }
@@ -103,7 +103,7 @@ void json_close(char bracket)
 void json_string(const char *key, const char *value)
 {
 	begin(key);
-	quote(value);
+	json_quote(stdout, value);
 }
 
 void json_number(const char *key, unsigned long long value)

@@ -9,6 +9,7 @@
 #include "text.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 enum output { OUTPUT_PRETTY, OUTPUT_JSON };
 
@@ -17,10 +18,10 @@ extern enum output output;
 /* Whether standard output is a terminal that may show colours (not with NO_COLOR). */
 bool output_has_colour(void);
 
-/*
- * JSON, indented. KEY is NULL in an array and at the top; strings need not be UTF-8:
- * bytes that are not become U+FFFD.
- */
+/* A JSON string; what is not UTF-8 becomes U+FFFD. */
+void json_quote(FILE *file, const char *string);
+
+/* JSON, indented. KEY is NULL in an array and at the top. */
 void json_open(const char *key, char bracket);
 void json_close(char bracket);
 void json_string(const char *key, const char *value);

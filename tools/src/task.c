@@ -15,21 +15,29 @@ void make_printable(char *text)
 			*text = '?';
 }
 
-/* PID (NAME) STATE ...: flags are field 9, the start time is field 22. */
+/* PID (NAME) STATE ...; fields are counted from the state. */
 static int parse_stat(struct task *task, char *line)
 {
-	char *name = strchr(line, '('), *rest = strrchr(line, ')');
+	enum { FLAGS = 6, PRIORITY = 15, START = 19, POLICY = 38 };
+	char *name = strchr(line, '('), *rest = strrchr(line, ')'), *word;
+	int field = -1;
 
 	if (!name || !rest || rest < name)
 		return -EBADMSG;
-	*rest = '\0';
+	*rest++ = '\0';
 	snprintf(task->name, sizeof(task->name), "%.*s", TASK_NAME_MAX, name + 1);
 	make_printable(task->name);
-	if (sscanf(rest + 1,
-		   " %*c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-		   &task->flags, &task->start) != 2)
-		return -EBADMSG;
-	return 0;
+	for (; (word = strsep(&rest, " ")); field++) {
+		if (field == FLAGS)
+			task->flags = (unsigned int)strtoul(word, NULL, 10);
+		else if (field == PRIORITY)
+			task->priority = atoi(word) + 100;
+		else if (field == START)
+			task->start = strtoull(word, NULL, 10);
+		else if (field == POLICY)
+			task->policy = atoi(word);
+	}
+	return field > START ? 0 : -EBADMSG;
 }
 
 static int parse_status(struct task *task, const char *text)
@@ -53,14 +61,20 @@ static int read_task_file(pid_t pid, pid_t tid, const char *name, struct text *t
 	return ret == -ENOENT ? -ESRCH : ret;
 }
 
-int task_read(struct task *task, pid_t pid, pid_t tid)
+int task_read_stat(struct task *task, pid_t pid, pid_t tid)
 {
 	autotext struct text text = { 0 };
 	int ret = read_task_file(pid, tid, "stat", &text);
 
 	*task = (struct task){ .pid = pid, .tid = tid };
-	if (!ret)
-		ret = parse_stat(task, text.s);
+	return ret ? ret : parse_stat(task, text.s);
+}
+
+int task_read(struct task *task, pid_t pid, pid_t tid)
+{
+	autotext struct text text = { 0 };
+	int ret = task_read_stat(task, pid, tid);
+
 	if (!ret)
 		ret = read_task_file(pid, tid, "status", &text);
 	if (!ret)

@@ -15,13 +15,18 @@
 struct task {
 	pid_t pid, tid;
 	unsigned int flags;
+	int policy, priority;		/* priority as the kernel counts: 0 to 99 are real time */
 	unsigned long long start;	/* ticks since boot */
 	char name[TASK_NAME_MAX + 1];	/* printable */
 	struct cpus cpus;		/* where it may run */
 };
 
-/* Returns 0; -ESRCH if it has gone; or -errno. */
+/*
+ * Returns 0; -ESRCH if it has gone; or -errno. PID may be TID: /proc/TID is there for every
+ * thread, though it is not listed. The second one does not read where it may run.
+ */
 int task_read(struct task *task, pid_t pid, pid_t tid);
+int task_read_stat(struct task *task, pid_t pid, pid_t tid);
 
 /*
  * Calls FUNCTION for every task, until it returns other than 0. Tasks that come or go

@@ -13,4 +13,7 @@
 void calibrate(const struct blame_source *source, struct blame_config *config,
 	       const struct cpus *avoid);
 
+/* How long it takes to read the clock, in ns. */
+u64 shortest_read(void);
+
 #endif

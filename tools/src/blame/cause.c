@@ -101,8 +101,9 @@ char *person_text(const struct who *who)
 /* The name in its line of /proc/interrupts: the last word. */
 static char *interrupt_name(u32 number)
 {
-	char *start = format("%u:", number), *line, *name = NULL;
-	struct text text = { 0 };
+	autofree char *start = format("%u:", number);
+	autotext struct text text = { 0 };
+	char *line, *name = NULL;
 
 	file_read("/proc/interrupts", &text);
 	for (line = text.s; line && !name; line = strchr(line, '\n')) {
@@ -113,8 +114,6 @@ static char *interrupt_name(u32 number)
 			make_printable(name);
 		}
 	}
-	text_free(&text);
-	free(start);
 	return name ? name : copy("");
 }
 
@@ -133,7 +132,7 @@ char *cause_how(const struct cause *cause)
 char *cause_name(const struct cause *cause, const struct who *who)
 {
 	const char *function = symbol_name(cause->function);
-	char *name, *text;
+	autofree char *interrupt = NULL;
 
 	switch (cause->kind) {
 	case CAUSE_TASK:
@@ -152,10 +151,8 @@ char *cause_name(const struct cause *cause, const struct who *who)
 	case CAUSE_TIMER_IRQ:
 		return copy("timer interrupt that expired nothing");
 	case CAUSE_IRQ:
-		name = interrupt_name(cause->id);
-		text = format("interrupt %u %s", cause->id, name);
-		free(name);
-		return text;
+		interrupt = interrupt_name(cause->id);
+		return format("interrupt %u %s", cause->id, interrupt);
 	case CAUSE_IPI:
 		return format("IPI: %s", ipis[cause->id < IPI_KINDS ? cause->id : IPI_OTHER]);
 	case CAUSE_SOFTIRQ:
@@ -174,16 +171,12 @@ char *cause_name(const struct cause *cause, const struct who *who)
 
 char *cause_text(const struct cause *cause, const struct who *who)
 {
-	char *name = cause_name(cause, who), *how = cause_how(cause), *text;
+	autofree char *name = cause_name(cause, who), *how = cause_how(cause);
 	const char *function = symbol_name(cause->function);
 
 	if (*how)
-		text = format("%s: %s", name, how);
-	else if (cause->kind == CAUSE_WORK && function)
-		text = format("%s: work %s", name, function);
-	else
-		text = copy(name);
-	free(name);
-	free(how);
-	return text;
+		return format("%s: %s", name, how);
+	if (cause->kind == CAUSE_WORK && function)
+		return format("%s: work %s", name, function);
+	return copy(name);
 }

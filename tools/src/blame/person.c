@@ -11,16 +11,10 @@
 /* By thread, chained. Not more than there are rows and victims. */
 static struct person *people[4096];
 
-static void set_name(char *to, const char *from)
-{
-	snprintf(to, COMM_SIZE + 1, "%s", from);
-	make_printable(to);
-}
-
 static u32 process_of(u32 tid)
 {
-	char *path = format("/proc/%u/status", tid);
-	struct text status = { 0 };
+	autofree char *path = format("/proc/%u/status", tid);
+	autotext struct text status = { 0 };
 	const char *line;
 	u32 process = 0;
 
@@ -28,49 +22,15 @@ static u32 process_of(u32 tid)
 	line = strstr(status.s, "\nTgid:");
 	if (line)
 		process = (u32)strtoul(line + strlen("\nTgid:"), NULL, 10);
-	text_free(&status);
-	free(path);
 	return process;
-}
-
-/* The fields of stat(5) after the name: state is 0, flags 6, priority 15, starttime 19, policy 38. */
-static bool read_stat(u32 tid, unsigned long long fields[39])
-{
-	char *path = format("/proc/%u/stat", tid), *s;
-	struct text stat = { 0 };
-	unsigned int i = 0;
-
-	memset(fields, 0, 39 * sizeof(*fields));
-	file_read(path, &stat);
-	s = strrchr(stat.s, ')');
-	if (s)
-		s += 2;
-	for (; s && *s && i < 39; i++) {
-		fields[i] = i ? strtoull(s, NULL, 10) : 0;
-		s = strchr(s, ' ');
-		s = s ? s + 1 : NULL;
-	}
-	text_free(&stat);
-	free(path);
-	return i == 39;
-}
-
-static void read_comm(u32 tid, char *name)
-{
-	char *path = format("/proc/%u/comm", tid);
-	struct text comm = { 0 };
-
-	if (!file_read_line(path, &comm))
-		set_name(name, comm.s);
-	text_free(&comm);
-	free(path);
 }
 
 /* The last part of its place in cgroup v2: a systemd unit, as a rule. */
 static void read_unit(struct person *person)
 {
-	char *path = format("/proc/%u/cgroup", person->process), *group, *last;
-	struct text text = { 0 };
+	autofree char *path = format("/proc/%u/cgroup", person->process);
+	autotext struct text text = { 0 };
+	char *group, *last;
 
 	file_read(path, &text);
 	group = strstr(text.s, "0::/");
@@ -81,27 +41,31 @@ static void read_unit(struct person *person)
 		person->unit = copy(last);
 		make_printable(person->unit);
 	}
-	text_free(&text);
-	free(path);
+}
+
+static void set_name(char *to, const struct task *from)
+{
+	snprintf(to, COMM_SIZE + 1, "%.*s", COMM_SIZE, from->name);
 }
 
 /* Whether it still lives. */
 static bool refresh(struct person *person)
 {
-	unsigned long long fields[39];
+	struct task task, leader;
 
-	person->alive = read_stat(person->tid, fields) &&
-			(!person->start || person->start == fields[19]);
+	person->alive = !task_read_stat(&task, (pid_t)person->tid, (pid_t)person->tid) &&
+			(!person->start || person->start == task.start);
 	if (!person->alive)
 		return false;
-	person->start = fields[19];
-	person->priority = (int)(long long)fields[15] + 100;
-	person->policy = (int)fields[38];
-	person->kernel_thread = fields[6] & IS_KTHREAD;
+	set_name(person->comm, &task);
+	person->start = task.start;
+	person->priority = task.priority;
+	person->policy = task.policy;
+	person->kernel_thread = task.flags & TASK_KERNEL_THREAD;
 	if (!person->process)
 		person->process = process_of(person->tid);
-	read_comm(person->tid, person->comm);
-	read_comm(person->process, person->process_comm);
+	if (!task_read_stat(&leader, (pid_t)person->process, (pid_t)person->process))
+		set_name(person->process_comm, &leader);
 	read_unit(person);
 	return true;
 }

@@ -14,11 +14,6 @@ static double share_of(const struct loser *loser, u64 total)
 	return taken ? 100.0 * (double)total / (double)taken : 0;
 }
 
-static double microseconds(u64 ns)
-{
-	return (double)ns / 1000;
-}
-
 static void print_culprit(const struct loser *loser, const struct culprit *culprit)
 {
 	printf("  %9llu %12.1f %10.1f %6.1f%%  %-4s  %s%s%s", (unsigned long long)culprit->count,

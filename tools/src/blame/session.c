@@ -57,7 +57,7 @@ void session_catch_signals(void)
 static void read_steal(u64 *steal, unsigned int cpus)
 {
 	u64 tick = 1000000000ull / (u64)sysconf(_SC_CLK_TCK);
-	struct text stat = { 0 };
+	autotext struct text stat = { 0 };
 
 	file_read("/proc/stat", &stat);
 	for (const char *s = strstr(stat.s, "\ncpu"); s; s = strstr(s + 1, "\ncpu")) {
@@ -68,7 +68,6 @@ static void read_steal(u64 *steal, unsigned int cpus)
 		    cpu < cpus)
 			steal[cpu] = ticks * tick;
 	}
-	text_free(&stat);
 }
 
 static void find_functions(struct blame_config *config)
@@ -89,7 +88,7 @@ static void limit_cpus(struct blame_config *config, const struct cpus *cpus)
 
 static int start_source(struct session *session, const char *name)
 {
-	struct text why = { 0 };
+	autotext struct text why = { 0 };
 	int ret = -ENOENT;
 
 	for (size_t i = 0; i < ARRAY_SIZE(sources) && ret; i++) {
@@ -105,7 +104,6 @@ static int start_source(struct session *session, const char *name)
 		failed(ret, "there is no source '%s' in this build", name);
 	else if (ret)
 		failed(ret, "no source of events: %s", why.s);
-	text_free(&why);
 	return ret;
 }
 
@@ -124,17 +122,14 @@ static int check_namespace(void)
 int session_start(struct session *session, const char *name, const struct cpus *cpus)
 {
 	struct blame_config wanted;
-	struct text why = { 0 };
+	autotext struct text why = { 0 };
 	int ret = check_namespace();
 
 	if (ret)
 		return ret;
 	ret = symbols_read(&why);
-	if (ret) {
-		failed(ret, "%s", why.s);
-		text_free(&why);
-		return ret;
-	}
+	if (ret)
+		return failed(ret, "%s", why.s);
 	find_functions(&session->config);
 	limit_cpus(&session->config, cpus);
 	session->cpus = (unsigned int)sysconf(_SC_NPROCESSORS_CONF);

@@ -18,6 +18,11 @@ static inline u64 clock_now(void)
 	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
 }
 
+static inline double microseconds(u64 ns)
+{
+	return (double)ns / 1000;
+}
+
 struct blame_row {
 	struct cause cause;		/* of cause.victim */
 	struct row row;

@@ -24,13 +24,10 @@ static int keep_complaint(enum libbpf_print_level level, const char *format, va_
 
 static bool has_timer_vector(void)
 {
-	struct text device = { 0 };
-	bool has;
+	autotext struct text device = { 0 };
 
 	file_read_line("/sys/devices/system/clockevents/clockevent0/current_device", &device);
-	has = !strncmp(device.s, "lapic", 5);
-	text_free(&device);
-	return has;
+	return !strncmp(device.s, "lapic", 5);
 }
 
 /* Leaves out the programs of tracepoints that this kernel lacks, and of those not needed. */
@@ -41,7 +38,7 @@ static void choose_programs(const struct blame_config *config, const struct btf 
 
 	bpf_object__for_each_program(one, program->obj) {
 		const char *event = bpf_program__section_name(one) + sizeof(prefix) - 1;
-		char *type = format("btf_trace_%s", event);
+		autofree char *type = format("btf_trace_%s", event);
 		bool wanted = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
 
 		if (!strcmp(event, "hrtimer_expire_exit") && has_timer_vector())
@@ -52,7 +49,6 @@ static void choose_programs(const struct blame_config *config, const struct btf 
 		if (config->victims_are != VICTIMS_TARGETS && !strcmp(event, "sched_process_fork"))
 			wanted = false;
 		bpf_program__set_autoload(one, wanted);
-		free(type);
 	}
 }
 

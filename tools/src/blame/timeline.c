@@ -4,16 +4,12 @@
 #include "../message.h"
 #include "../output.h"
 #include "cause.h"
+#include "source.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static double microseconds(u64 ns)
-{
-	return (double)ns / 1000;
-}
 
 /* The part of a segment that is in the episode; 0 if none is. */
 static u64 part_of(const struct segment *segment, const struct episode *episode, u64 *start)
@@ -27,13 +23,12 @@ static u64 part_of(const struct segment *segment, const struct episode *episode,
 static void print_segment(const struct segment *segment, u64 start, u64 length,
 			  const struct episode *episode)
 {
-	char *text = cause_text(&segment->cause, &segment->who);
+	autofree char *text = cause_text(&segment->cause, &segment->who);
 
 	printf("  %10.1f %9.1f  %s%s\n", microseconds(start - episode->start),
 	       microseconds(length), text,
 	       segment->cause.kind == CAUSE_TASK && segment->cause.id == episode->victim ?
 	       " itself" : "");
-	free(text);
 }
 
 void timeline_print(const struct episode *episode, unsigned int cpu)
@@ -62,40 +57,26 @@ void timeline_print_json(const struct episode *episode, unsigned int cpu)
 	json_open("parts", '[');
 	for (unsigned int i = episode->count; i--; ) {
 		const struct segment *segment = &episode->segments[i];
-		char *text;
+		autofree char *text = cause_text(&segment->cause, &segment->who);
 
 		length = part_of(segment, episode, &start);
 		if (!length)
 			continue;
-		text = cause_text(&segment->cause, &segment->who);
 		json_open(NULL, '{');
 		json_number("at_ns", start - episode->start);
 		json_number("ns", length);
 		json_string("what", text);
 		json_close('}');
-		free(text);
 	}
 	json_close(']');
 	json_close('}');
-}
-
-/* The text has no control characters left. */
-static void write_string(FILE *file, const char *s)
-{
-	putc('"', file);
-	for (; *s; s++) {
-		if (*s == '"' || *s == '\\')
-			putc('\\', file);
-		putc((unsigned char)*s < 0x80 ? *s : '?', file);
-	}
-	putc('"', file);
 }
 
 static void write_event(FILE *file, const char *name, const char *kind, u64 start, u64 length,
 			unsigned int cpu)
 {
 	fputs(",\n{\"name\":", file);
-	write_string(file, name);
+	json_quote(file, name);
 	fprintf(file, ",\"cat\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":%u,\"ts\":%llu.%03u,"
 		"\"dur\":%llu.%03u}", kind, cpu, (unsigned long long)(start / 1000),
 		(unsigned int)(start % 1000), (unsigned long long)(length / 1000),
@@ -118,14 +99,12 @@ int timeline_write(const char *name, const struct episode *episode, unsigned int
 		write_event(file, "episode", "episode", episode->start, episode->length, cpu);
 	for (unsigned int i = episode->count; i--; ) {
 		const struct segment *segment = &episode->segments[i];
-		char *text;
+		autofree char *text = cause_text(&segment->cause, &segment->who);
 
 		length = part_of(segment, episode, &start);
 		if (!length)
 			continue;
-		text = cause_text(&segment->cause, &segment->who);
 		write_event(file, text, cause_kind(segment->cause.kind), start, length, cpu);
-		free(text);
 	}
 	fputs("\n]}\n", file);
 	if (fclose(file))

@@ -74,8 +74,8 @@ static void find_field(struct trace_event *event, unsigned int i, const char *te
 
 static void read_format(struct trace_event *event)
 {
-	char *path = format("%s/events/%s/%s/format", instance, event->system, event->name);
-	struct text text = { 0 };
+	autofree char *path = format("%s/events/%s/%s/format", instance, event->system, event->name);
+	autotext struct text text = { 0 };
 	const char *id;
 
 	event->id = 0;
@@ -85,24 +85,20 @@ static void read_format(struct trace_event *event)
 		for (unsigned int i = 0; i < TRACE_FIELDS && event->fields[i]; i++)
 			find_field(event, i, text.s);
 	}
-	text_free(&text);
-	free(path);
 }
 
 static int set(const char *file, const char *value)
 {
-	char *path = format("%s/%s", instance, file);
-	int ret = file_write(path, value);
+	autofree char *path = format("%s/%s", instance, file);
 
-	free(path);
-	return ret;
+	return file_write(path, value);
 }
 
 /* Only the timers of tasks are of interest when they are armed, but for sleepers. */
 static void filter_arming(const struct blame_config *config, const struct trace_event *event)
 {
-	char *file = format("events/%s/%s/filter", event->system, event->name);
-	struct text filter = { 0 };
+	autofree char *file = format("events/%s/%s/filter", event->system, event->name);
+	autotext struct text filter = { 0 };
 
 	for (unsigned int i = 0; i < OWNED_FUNCTIONS; i++)
 		if (config->owned[i] && config->owned_how[i] != HOW_SLEEP)
@@ -110,14 +106,11 @@ static void filter_arming(const struct blame_config *config, const struct trace_
 				 (unsigned long long)config->owned[i]);
 	if (filter.length)
 		set(file, filter.s);		/* without it there are only more events */
-	text_free(&filter);
-	free(file);
 }
 
 static int enable(const struct blame_config *config, struct trace_event *event)
 {
-	char *file;
-	int ret;
+	autofree char *file = format("events/%s/%s/enable", event->system, event->name);
 
 	read_format(event);
 	if (!event->id || event->id >= MAX_ID)
@@ -125,27 +118,22 @@ static int enable(const struct blame_config *config, struct trace_event *event)
 	by_id[event->id] = (unsigned char)(event - events + 1);
 	if (event->kind == TRACE_ARM)
 		filter_arming(config, event);
-	file = format("events/%s/%s/enable", event->system, event->name);
-	ret = set(file, "1");
-	free(file);
-	return ret;
+	return set(file, "1");
 }
 
 /* Instances of processes that were killed. */
 static int remove_stale(const char *name, void *unused)
 {
-	char *end, *path;
+	autofree char *path = format(TRACEFS "/instances/%s", name);
+	char *end;
 	long pid;
 
 	(void)unused;
 	if (strncmp(name, PREFIX, strlen(PREFIX)))
 		return 0;
 	pid = strtol(name + strlen(PREFIX), &end, 10);
-	if (*end || pid < 1 || !kill((pid_t)pid, 0) || errno != ESRCH)
-		return 0;
-	path = format(TRACEFS "/instances/%s", name);
-	rmdir(path);
-	free(path);
+	if (!*end && pid > 0 && kill((pid_t)pid, 0) && errno == ESRCH)
+		rmdir(path);
 	return 0;
 }
 
@@ -204,10 +192,9 @@ int trace_open(const struct blame_config *config, struct text *why)
 
 int trace_open_ring(unsigned int cpu)
 {
-	char *path = format("%s/per_cpu/cpu%u/trace_pipe_raw", instance, cpu);
+	autofree char *path = format("%s/per_cpu/cpu%u/trace_pipe_raw", instance, cpu);
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 
-	free(path);
 	return fd < 0 ? -errno : fd;
 }
 

@@ -2,6 +2,7 @@
 #include "trace_task.h"
 
 #include "../file.h"
+#include "../task.h"
 #include "session.h"
 
 #include <stdio.h>
@@ -19,31 +20,11 @@ struct known {
 
 static struct known cache[4096];	/* by the thread's number */
 
-/* "tid (comm) state ..."; fields after the state: flags is the 6th, priority the 15th. */
-static void parse(struct known *known, char *stat)
-{
-	char *name = strchr(stat, '('), *end = strrchr(stat, ')'), *rest;
-	int field = 0;
-
-	if (!name || !end)
-		return;
-	*end = '\0';
-	memcpy(known->who.comm, name + 1, strnlen(name + 1, COMM_SIZE));
-	for (rest = end + 1; (rest = strchr(rest, ' ')); field++) {
-		rest++;
-		if (field == 6)
-			known->flags = (u32)strtoul(rest, NULL, 10);
-		if (field == 15)
-			known->who.priority = (s32)strtol(rest, NULL, 10) + 100;
-	}
-}
-
 static struct known *look_up(u32 tid)
 {
 	struct known *known = &cache[tid % ARRAY_SIZE(cache)];
 	u64 now = clock_now();
-	char path[64];
-	struct text stat = { 0 };
+	struct task task;
 
 	if (known->who.tid == tid && now - known->read < STALE_NS)
 		return known;
@@ -54,10 +35,11 @@ static struct known *look_up(u32 tid)
 	}
 	known->who.policy = POLICY_UNKNOWN;
 	known->read = now;
-	snprintf(path, sizeof(path), "/proc/%u/stat", tid);
-	if (!file_read(path, &stat))
-		parse(known, stat.s);
-	text_free(&stat);
+	if (!task_read_stat(&task, (pid_t)tid, (pid_t)tid)) {
+		memcpy(known->who.comm, task.name, strnlen(task.name, COMM_SIZE));
+		known->who.priority = task.priority;
+		known->flags = task.flags;
+	}
 	return known;
 }
 
@@ -76,7 +58,7 @@ void trace_task_who(struct who *who, u32 tid)
 u32 trace_task_call(u32 tid)
 {
 	struct known *known = look_up(tid);
-	struct text call = { 0 };
+	autotext struct text call = { 0 };
 	char path[64], *end;
 
 	if (known->call || known->tries++ > TRIES)
@@ -88,6 +70,5 @@ u32 trace_task_call(u32 tid)
 		if (end != call.s && number >= 0)
 			known->call = (u32)number + 1;
 	}
-	text_free(&call);
 	return known->call;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "loop.h"
 
-#include "../blame/session.h"
+#include "../blame/calibrate.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -18,18 +18,6 @@ static void sleep_until(u64 time)
 
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
 		;
-}
-
-static u64 read_time(void)
-{
-	u64 before = clock_now(), shortest = ~0ull, now;
-
-	for (unsigned int i = 0; i < 1000; i++, before = now) {
-		now = clock_now();
-		if (now - before < shortest)
-			shortest = now - before;
-	}
-	return shortest;
 }
 
 static void note_worst(struct loop *loop, u64 expected, u64 actual)
@@ -82,7 +70,7 @@ static void spin(struct loop *loop, u64 start, u64 end, u64 read)
 
 static void measure(struct loop *loop)
 {
-	u64 read = read_time(), expected = clock_now() + FIRST_NS, actual;
+	u64 read = shortest_read(), expected = clock_now() + FIRST_NS, actual;
 
 	while (expected < loop->end && !atomic_load(&loop->stop)) {
 		sleep_until(expected);

@@ -24,11 +24,6 @@ static const struct {
 	{ "p99.99", 999900 },
 };
 
-static double us(u64 ns)
-{
-	return (double)ns / 1000;
-}
-
 static double noise(const struct loop *loop)
 {
 	return loop->spun ? 100.0 * (double)loop->lost / (double)loop->spun : 0;
@@ -42,8 +37,8 @@ static char *summary(const struct loop *loop)
 		      "wake-ups; noise %.3f %%, longest %.1f us", loop->cpu, rank,
 		      (unsigned long long)loop->interval / 1000,
 		      (unsigned long long)loop_percentile(loop, 500000),
-		      (unsigned long long)loop_percentile(loop, 999000), us(loop->longest),
-		      (unsigned long long)loop->wakeups, noise(loop), us(loop->longest_gap));
+		      (unsigned long long)loop_percentile(loop, 999000), microseconds(loop->longest),
+		      (unsigned long long)loop->wakeups, noise(loop), microseconds(loop->longest_gap));
 }
 
 void show_save(const struct loop *loop)
@@ -115,21 +110,21 @@ void show_people(const struct loop *loop, const struct report *report)
 {
 	autofree char *sentence = summary(loop);
 
-	printf("%s\n\nwake-up latency, us: min %.1f  avg %.1f", sentence, us(loop->shortest),
-	       us(loop->total) / (double)loop->wakeups);
+	printf("%s\n\nwake-up latency, us: min %.1f  avg %.1f", sentence, microseconds(loop->shortest),
+	       microseconds(loop->total) / (double)loop->wakeups);
 	for (size_t i = 0; i < ARRAY_SIZE(percentiles); i++)
 		printf("  %s %llu", percentiles[i].name, (unsigned long long)
 		       loop_percentile(loop, percentiles[i].of_a_million));
-	printf("  max %.1f\n", us(loop->longest));
+	printf("  max %.1f\n", microseconds(loop->longest));
 	draw_histogram(loop);
 	printf("while running: %.3f %% taken in %llu gaps, the longest %.1f us\n", noise(loop),
-	       (unsigned long long)loop->gaps, us(loop->longest_gap));
+	       (unsigned long long)loop->gaps, microseconds(loop->longest_gap));
 	if (loop->missed)
 		printf("missed: %llu intervals that had passed when it woke up\n",
 		       (unsigned long long)loop->missed);
 	if (report->count) {
 		printf("\nThe worst %d wake-ups were %.1f us late in all. What the CPU did then:\n",
-		       WORST, us(report->losers[0].victim.victim.taken));
+		       WORST, microseconds(report->losers[0].victim.victim.taken));
 		culprits_print(&report->losers[0], 15);
 	}
 }
