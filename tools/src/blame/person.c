@@ -2,7 +2,6 @@
 #include "person.h"
 
 #include "../file.h"
-#include "../task.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,11 +42,6 @@ static void read_unit(struct person *person)
 	}
 }
 
-static void set_name(char *to, const struct task *from)
-{
-	snprintf(to, COMM_SIZE + 1, "%.*s", COMM_SIZE, from->name);
-}
-
 /* Whether it still lives. */
 static bool refresh(struct person *person)
 {
@@ -57,7 +51,7 @@ static bool refresh(struct person *person)
 			(!person->start || person->start == task.start);
 	if (!person->alive)
 		return false;
-	set_name(person->comm, &task);
+	strcpy(person->comm, task.name);
 	person->start = task.start;
 	person->priority = task.priority;
 	person->policy = task.policy;
@@ -65,7 +59,7 @@ static bool refresh(struct person *person)
 	if (!person->process)
 		person->process = process_of(person->tid);
 	if (!task_read_stat(&leader, (pid_t)person->process, (pid_t)person->process))
-		set_name(person->process_comm, &leader);
+		strcpy(person->process_comm, leader.name);
 	read_unit(person);
 	return true;
 }

@@ -3,6 +3,7 @@
 #ifndef TIMERSHIELD_BLAME_PERSON_H
 #define TIMERSHIELD_BLAME_PERSON_H
 
+#include "../task.h"
 #include "blame_types.h"
 
 #include <stdbool.h>
@@ -14,7 +15,7 @@ struct person {
 	int policy;			/* -1: not known */
 	int priority;			/* as struct who has it; while it lives */
 	bool alive, kernel_thread;
-	char comm[COMM_SIZE + 1], process_comm[COMM_SIZE + 1];
+	char comm[TASK_NAME_MAX + 1], process_comm[TASK_NAME_MAX + 1];
 	char *unit;			/* of its cgroup; NULL if not known, "" for the root */
 };
 

@@ -158,7 +158,8 @@ void report_print(const struct report *report, unsigned int lines)
 		printf("\n%zu more lost less; --json shows all, -p one of them.\n",
 		       report->count - shown);
 	if (!report->count)
-		puts("Nothing that was asked for has run.");
+		puts(report->realtime ? "No real-time task has run. -p PID looks at a process, "
+		     "-c CPULIST at whatever runs on CPUs." : "Nothing that was asked for has run.");
 	print_lost(report);
 }
 

@@ -37,6 +37,7 @@ struct report {
 	u64 lost_events;
 	const char *source;
 	u64 elapsed;			/* ns */
+	bool realtime;			/* only real-time tasks were looked at */
 	u64 interrupt_overhead, switch_overhead;
 };
 

@@ -210,6 +210,7 @@ int session_report(struct session *session, struct report *report)
 
 	*report = (struct report){
 		.source = session->source->name, .elapsed = clock_now() - session->started,
+		.realtime = session->config.realtime,
 		.interrupt_overhead = session->config.interrupt_overhead,
 		.switch_overhead = session->config.switch_overhead,
 	};

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#define HISTOGRAM_US 2048		/* buckets of 1 us; what is longer is in the last one */
+#define HISTOGRAM_US 65536		/* buckets of 1 us; what is longer is in the last one */
 #define WORST 10
 #define CANDIDATES 64
 

@@ -98,8 +98,12 @@ static void draw_histogram(const struct loop *loop)
 		sum = count_between(loop, edge, next_edge(edge));
 		if (!sum)
 			continue;
-		printf("  %5llu - %-5llu us %10llu  ", (unsigned long long)edge,
-		       (unsigned long long)next_edge(edge), (unsigned long long)sum);
+		if (next_edge(edge) < HISTOGRAM_US)
+			printf("  %5llu - %-5llu", (unsigned long long)edge,
+			       (unsigned long long)next_edge(edge));
+		else
+			printf("  %5llu - more ", (unsigned long long)edge);
+		printf(" us %10llu  ", (unsigned long long)sum);
 		for (u64 i = 0; i < (sum * BAR + most - 1) / most; i++)
 			putchar('#');
 		putchar('\n');

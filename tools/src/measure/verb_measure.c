@@ -84,13 +84,14 @@ static void leave_cpu(unsigned int cpu)
 		sched_setaffinity(0, sizeof(allowed), &allowed);
 }
 
-/* Without blame, which has said why it does not work, the reasons are missing. */
 static void start_blame(const struct request *request, struct session *session,
 			const struct loop *loop)
 {
 	session->config.victims_are = VICTIMS_TARGETS;
 	if (request->no_blame || session_start(session, NULL, NULL)) {
 		session->source = NULL;
+		if (!request->no_blame)
+			notice("the worst wake-ups come without their reasons");
 		return;
 	}
 	session_add(session, (pid_t)loop->tid);
