@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 from machine import Machine
@@ -69,6 +70,19 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(run("run", "no-such-command-anywhere").returncode, 127)
         self.assertEqual(run("run", "/etc/passwd").returncode, 126)
         self.assertEqual(run("run", "/").returncode, 126)
+
+    def test_run_of_what_is_no_process(self) -> None:
+        ended = subprocess.Popen(["true"])
+        ended.wait()
+        stop = threading.Event()
+        thread = threading.Thread(target=stop.wait)
+        thread.start()
+        for pid, why in ((ended.pid, "there is no process"),
+                         (thread.native_id, "a thread of one")):
+            done = run("run", "-c", "0", "-P", str(pid))
+            self.assertEqual(done.returncode, 125)
+            self.assertIn(why, done.stderr)
+        stop.set()
 
     def test_full_disk(self) -> None:
         with open("/dev/full", "w", encoding="ascii") as full:

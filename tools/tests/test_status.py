@@ -418,6 +418,8 @@ class IsolationTest(StatusTest):
         m = self.machine
         m.write("proc/self/mountinfo", "")
         self.assertEqual(m.run("unisolate").returncode, 0)
+        cpu = str(min(os.sched_getaffinity(0)))
+        self.assertEqual(m.run("run", "-c", cpu, "--", "true").returncode, 0)
         self.assertEqual(m.run("isolate", "3").returncode, 4)
         self.assertEqual(m.read("proc/irq/default_smp_affinity"), "f\n")
         done = m.run("isolate", "--irqs", "3")
