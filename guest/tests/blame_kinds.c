@@ -140,8 +140,8 @@ static void send_barriers(unsigned int load)
 	blame_ready();
 	for (unsigned int i = 0; i < BARRIERS; i++) {
 		sleep_until(blame_expiry(i, BARRIERS));
-		truth->loads[load].count +=
-			!syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+		syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+		truth->loads[load].count++;
 	}
 	blame_await_end();
 }
@@ -321,6 +321,7 @@ static const struct blame_scenario scenarios[] = {
 		.loads = { { "serial", write_serial, 1 }, { "terminal", write_terminal, 1 } },
 	}, {
 		.name = "ipis", .victim = FIFO(50), .count = register_for_barriers,
+		.until = BARRIERS,
 		.loads = { { "barrier", send_barriers, 1 } },
 	}, {
 		.name = "owners", .victim = FIFO(50), .linger = 1500,
@@ -406,12 +407,11 @@ static void names_ipis(const char *source)
 	if (online_cpus() < 2)
 		skip("needs two CPUs");
 	victim = blame_run(source, "ipis");
-	require(truth->loads[0].count == BARRIERS, "%u barriers", truth->loads[0].count);
 	blame_check("function calls", count_of(victim, (struct blame_wanted){
 		.kind = "ipi", .name = "IPI: function call" }), truth->counters[FUNCTION_CALLS], 3);
 	blame_check("reschedules", count_of(victim, (struct blame_wanted){
 		.kind = "ipi", .name = "IPI: reschedule" }), truth->counters[RESCHEDULES], 3);
-	check(truth->counters[FUNCTION_CALLS] > BARRIERS / 50, "%llu function calls",
+	check(truth->counters[FUNCTION_CALLS] > BARRIERS / 2, "%llu function calls",
 	      truth->counters[FUNCTION_CALLS]);
 }
 

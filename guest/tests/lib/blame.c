@@ -65,7 +65,8 @@ static void spin(const struct blame_scenario *scenario)
 	}
 	if (scenario->count)
 		scenario->count(counters);
-	for (before = now(); before < truth->first + BLAME_SPIN; before = time) {
+	for (before = now(); before < truth->first + BLAME_SPIN ||
+	     atomic_load(&truth->loads[0].count) < scenario->until; before = time) {
 		time = now();
 		if (time - before > read + GAP) {
 			truth->gap_total += time - before - read;

@@ -43,6 +43,7 @@ struct blame_scenario {
 	struct policy victim;
 	struct blame_load loads[BLAME_LOADS];	/* until one without a name */
 	void (*count)(u64 *counters);	/* called by the victim before and after its loop */
+	unsigned int until;		/* the loop lasts until the first load has counted so much */
 	unsigned int linger;		/* the loads live for so many ms longer than the victim */
 };
 
