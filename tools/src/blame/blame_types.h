@@ -94,7 +94,7 @@ struct victim {
 	u64 ran, taken, longest, episodes, over;
 	u64 since;			/* it waits to run since then */
 	u64 blamed;			/* the wait until then is in rows */
-	u32 queued, cpu;
+	u32 queued, cpu;		/* queued: enum queued */
 	struct who who;
 };
 
@@ -134,6 +134,8 @@ struct armed {
 	struct who who;
 };
 
+enum queued { NOT_QUEUED, WOKEN, PREEMPTED, RUNNING };
+
 enum victims_are { VICTIMS_TARGETS, VICTIMS_ALL, VICTIMS_CPUS };
 
 struct blame_config {
@@ -141,6 +143,7 @@ struct blame_config {
 	u32 owned_how[OWNED_FUNCTIONS];
 	u64 interrupt_overhead, switch_overhead;	/* ns that no event covers */
 	u64 over;			/* ns; 0: not wanted */
+	u64 started;			/* when it was switched on */
 	u32 victims_are, on;
 	u32 cpu_limited, realtime;	/* realtime: victims only while they are real-time tasks */
 	u64 cpus[128];			/* if cpu_limited: of which victims are looked at */

@@ -219,6 +219,7 @@ void calibrate(const struct blame_source *source, struct blame_config *config,
 	config->over = 0;
 	if (timer < 0 || source->add_target((u32)gettid()))
 		goto out;
+	config->started = clock_now();
 	config->on = 1;
 	source->configure(config);
 	stay_on_one(&before, avoid);

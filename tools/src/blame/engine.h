@@ -366,6 +366,17 @@ inline_always void end_wait(struct cpu *cpu, struct victim *victim, u32 id, u64 
 	victim->since = 0;
 }
 
+/* It runs, on a CPU that is not looked at. */
+inline_always void end_unseen(u32 id)
+{
+	struct victim *victim = LOOKUP(victims, &id);
+
+	if (victim) {
+		victim->since = 0;
+		victim->queued = NOT_QUEUED;
+	}
+}
+
 inline_always void set_task(struct cpu *cpu, const struct who *who, u32 flags)
 {
 	struct frame *frame = &cpu->frames[0];
@@ -397,6 +408,8 @@ inline_always void learn_task(struct cpu *cpu, u32 number, const struct who *who
 	if (!cpu->known) {
 		cpu->number = number;
 		set_task(cpu, who, flags);
+		if (cpu->events == 1)
+			cpu->last = config.started;	/* else there had been an event */
 	}
 	if (!cpu_is_watched(number))
 		return;
@@ -445,19 +458,22 @@ inline_always void on_switch(struct cpu *cpu, u32 number, u64 now,
 		if (victim) {
 			know_victim(victim, previous);
 			victim->since = runnable ? since : 0;
-			victim->queued = runnable ? 2 : 0;
+			victim->queued = runnable ? PREEMPTED : NOT_QUEUED;
 			if (runnable)
 				expect_wait(cpu, victim, cpu->victim);
 		}
 	}
 	cpu->victim = cpu_is_watched(number) && is_victim(next, flags) ? next->tid : 0;
-	if (!cpu->victim)
+	if (!cpu->victim) {
+		if (config.cpu_limited)
+			end_unseen(next->tid);
 		return;
+	}
 	victim = make_victim(cpu->victim, next);
 	if (!victim)
 		return;
-	preempted = victim->queued == 2;
-	victim->queued = 0;
+	preempted = victim->queued == PREEMPTED;
+	victim->queued = RUNNING;
 	victim->cpu = number;
 	know_victim(victim, next);
 	if (victim->since && victim->since < now)
@@ -465,7 +481,7 @@ inline_always void on_switch(struct cpu *cpu, u32 number, u64 now,
 	victim->since = 0;
 }
 
-/* QUEUED: it is on the run queue now, else it is about to be put there. */
+/* QUEUED: it is on the run queue now, else it is about to be put there. It may even run. */
 inline_always void on_wakeup(u64 now, const struct who *who, u32 flags, int queued)
 {
 	struct victim *victim;
@@ -475,9 +491,9 @@ inline_always void on_wakeup(u64 now, const struct who *who, u32 flags, int queu
 	victim = LOOKUP(victims, &who->tid);
 	if (!victim || victim->queued)
 		return;
-	if (!victim->since)
+	if (!victim->since || !queued)
 		victim->since = now;
-	victim->queued = queued;
+	victim->queued = queued ? WOKEN : NOT_QUEUED;
 	if (queued)
 		expect_wait(FIND_CPU(victim->cpu), victim, who->tid);
 }

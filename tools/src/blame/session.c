@@ -155,6 +155,7 @@ void session_go(struct session *session)
 {
 	read_steal(session->steal, session->cpus);
 	session->started = clock_now();
+	session->config.started = session->started;
 	session->config.on = 1;
 	session->source->configure(&session->config);
 }
@@ -200,6 +201,13 @@ int session_update(struct session *session)
 		person_note(&figures.victims[i].victim.who);
 	blame_figures_free(&figures);
 	return ret;
+}
+
+void session_halt(struct session *session)
+{
+	session->source->drain();
+	session->config.on = 0;
+	session->source->configure(&session->config);
 }
 
 int session_report(struct session *session, struct report *report)

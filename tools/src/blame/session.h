@@ -33,6 +33,9 @@ void session_go(struct session *session);
 /* Takes in what happened, and looks at those who may end soon. 0 or -errno. */
 int session_update(struct session *session);
 
+/* From now on it counts no more: the rows of a report then sum to what was taken. */
+void session_halt(struct session *session);
+
 /* The report; freed by report_free(). 0, or -errno after a message. */
 int session_report(struct session *session, struct report *report);
 

@@ -230,8 +230,10 @@ static int print_result(const struct request *request, struct session *session, 
 	struct episode *worst = grow(NULL, 1, sizeof(*worst));
 	struct report report;
 	unsigned int cpu = 0;
-	int ret = session_report(session, &report);
+	int ret;
 
+	session_halt(session);
+	ret = session_report(session, &report);
 	if (ret)
 		goto out;
 	if (request->file >= 0 && dup2(request->file, STDOUT_FILENO) < 0) {

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* blame's accounting on events of two CPUs that are made up: each moment taken has a culprit. */
+#include "blame/blame_types.h"
+#include "blame/store.h"
+#include "check.h"
+
+#include <string.h>
+
+#define US 1000ull
+#define START 1000000000ull
+
+enum { VICTIM = 100, OTHER = 200 };
+
+static struct blame_config config;
+static struct blame_lost lost;
+static struct cpu cpus[2];
+static struct store rows = {
+	.key = sizeof(struct cause), .value = sizeof(struct row), .room = 100,
+};
+static struct store victims = { .key = sizeof(u32), .value = sizeof(struct victim), .room = 10 };
+static struct store targets = { .key = sizeof(u32), .value = sizeof(u32), .room = 10 };
+static struct store armed = { .key = sizeof(u64), .value = sizeof(struct armed), .room = 10 };
+static struct store works = { .key = sizeof(u32), .value = sizeof(u64), .room = 10 };
+
+#define LOOKUP(store, key) store_find(&(store), key)
+#define INSERT(store, key, value) store_insert(&(store), key, value)
+#define PUT(store, key, value) store_put(&(store), key, value)
+#define REMOVE(store, key) store_remove(&(store), key)
+#define ADD(counter, number) ((counter) += (number))
+#define NOINLINE
+#define LOOP(count, function, argument)						\
+	do {									\
+		for (u32 loop_i = 0; loop_i < (count); loop_i++)		\
+			if (function(loop_i, argument))				\
+				break;						\
+	} while (0)
+#define FIND_CPU(number) ((number) < 2 ? &cpus[number] : NULL)
+
+#include "blame/engine.h"
+
+static const struct who who_victim = { .tid = VICTIM, .tgid = VICTIM, .priority = 49 };
+static const struct who who_other = { .tid = OTHER, .tgid = OTHER, .priority = 120 };
+static const struct who who_idle = { .priority = 120 };
+
+/* Both CPUs idle; the victim is the only target. */
+static void begin(void)
+{
+	u32 id = VICTIM, one = 1;
+
+	store_clear(&rows);
+	store_clear(&victims);
+	memset(cpus, 0, sizeof(cpus));
+	memset(&config, 0, sizeof(config));
+	config.started = START;
+	config.on = 1;
+	store_put(&targets, &id, &one);
+}
+
+static struct cpu *event(u32 number, const struct who *now_runs)
+{
+	cpus[number].events++;
+	if (is_to_learn(&cpus[number]))
+		learn_task(&cpus[number], number, now_runs, 0);
+	return &cpus[number];
+}
+
+static void switch_tasks(u32 number, u64 us, const struct who *from, int runnable,
+			 const struct who *to)
+{
+	on_switch(event(number, from), number, START + us * US, from, runnable, to, 0);
+}
+
+static void wake(u64 us)
+{
+	on_wakeup(START + us * US, &who_victim, 0, 0);
+	on_wakeup(START + us * US, &who_victim, 0, 1);
+}
+
+static const struct victim *found(void)
+{
+	u32 id = VICTIM;
+	const struct victim *victim = store_find(&victims, &id);
+
+	check(victim, "the victim is not there");
+	return victim;
+}
+
+/* TAKEN us by OTHER, RAN us; nothing unexplained. */
+static void expect(u64 ran, u64 taken, u64 by_other)
+{
+	struct cause cause = { .victim = VICTIM, .kind = CAUSE_TASK, .id = OTHER };
+	const struct row *row = store_find(&rows, &cause);
+	const struct victim *victim = found();
+	u64 explained = 0;
+	void *key, *value;
+
+	for (size_t i = 0; i < rows.slots; i++)
+		if (store_slot(&rows, i, &key, &value))
+			explained += ((const struct row *)value)->total;
+	check(victim->ran == ran * US, "ran %llu ns", (unsigned long long)victim->ran);
+	check(victim->taken == taken * US, "taken %llu ns", (unsigned long long)victim->taken);
+	check(explained == victim->taken, "explained %llu ns", (unsigned long long)explained);
+	check((row ? row->total : 0) == by_other * US, "by the other task");
+}
+
+static void preempted(void)
+{
+	begin();
+	switch_tasks(0, 10, &who_idle, 1, &who_victim);
+	switch_tasks(0, 30, &who_victim, 1, &who_other);
+	switch_tasks(0, 70, &who_other, 0, &who_victim);
+	switch_tasks(0, 80, &who_victim, 0, &who_idle);
+	expect(30, 40, 40);
+}
+
+/* A CPU without an event since the start: what runs there has run all the time. */
+static void waits_on_a_cpu_without_events(void)
+{
+	begin();
+	switch_tasks(0, 10, &who_idle, 1, &who_victim);
+	switch_tasks(0, 20, &who_victim, 0, &who_idle);
+	on_migrate(START + 30 * US, VICTIM, 1);
+	wake(30);
+	switch_tasks(1, 530, &who_other, 0, &who_victim);
+	switch_tasks(1, 540, &who_victim, 0, &who_idle);
+	expect(20, 500, 500);
+}
+
+/* It is woken before it sleeps, and goes on running. */
+static void woken_while_it_runs(void)
+{
+	begin();
+	switch_tasks(0, 10, &who_idle, 1, &who_victim);
+	wake(20);
+	for (u64 us = 30; us < 130; us++) {
+		push(event(0, &who_victim), START + us * US, FRAME_IRQ, CAUSE_IRQ, 1);
+		pop(event(0, &who_victim), START + us * US + US / 2, FRAME_IRQ);
+	}
+	switch_tasks(0, 130, &who_victim, 0, &who_idle);
+	expect(70, 50, 0);
+}
+
+/* What happens on other CPUs than those that are looked at is no wait. */
+static void runs_where_nobody_looks(void)
+{
+	begin();
+	config.cpu_limited = 1;
+	config.cpus[0] = 1;
+	switch_tasks(0, 10, &who_idle, 1, &who_victim);
+	switch_tasks(0, 20, &who_victim, 1, &who_other);
+	on_migrate(START + 30 * US, VICTIM, 1);
+	switch_tasks(1, 40, &who_idle, 1, &who_victim);
+	switch_tasks(1, 1000, &who_victim, 0, &who_idle);
+	wake(2000);
+	switch_tasks(1, 2010, &who_idle, 1, &who_victim);
+	switch_tasks(1, 3000, &who_victim, 0, &who_idle);
+	on_migrate(START + 4000 * US, VICTIM, 0);
+	wake(4000);
+	switch_tasks(0, 4005, &who_other, 0, &who_victim);
+	switch_tasks(0, 4010, &who_victim, 0, &who_idle);
+	expect(15, 15, 5);
+}
+
+/* More happens while it waits than is kept. */
+static void waits_for_long(void)
+{
+	begin();
+	switch_tasks(0, 0, &who_idle, 1, &who_victim);
+	switch_tasks(0, 10, &who_victim, 1, &who_other);
+	for (u64 us = 10; us < 10010; us++) {
+		push(event(0, &who_other), START + us * US, FRAME_IRQ, CAUSE_IRQ, 1);
+		pop(event(0, &who_other), START + us * US + US / 4, FRAME_IRQ);
+	}
+	switch_tasks(0, 10010, &who_other, 0, &who_victim);
+	expect(10, 10000, 7500);
+}
+
+int main(void)
+{
+	preempted();
+	waits_on_a_cpu_without_events();
+	woken_while_it_runs();
+	runs_where_nobody_looks();
+	waits_for_long();
+	return 0;
+}
