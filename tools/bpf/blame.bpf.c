@@ -154,20 +154,37 @@ inline_always int expire(struct hrtimer *timer)
 	return 0;
 }
 
-SEC("tp_btf/hrtimer_expire_entry")
-int BPF_PROG(hrtimer_expire_entry, struct hrtimer *timer)
+/* The first of two programs that see this takes it, the other one forgets that. */
+inline_always int expire_once(struct hrtimer *timer)
 {
-	return timer->is_soft ? 0 : expire(timer);
+	u32 number = bpf_get_smp_processor_id();
+	struct cpu *cpu = FIND_CPU(number);
+
+	if (!cpu)
+		return 0;
+	if (cpu->expired == (u64)timer) {
+		cpu->expired = 0;
+		return 0;
+	}
+	cpu->expired = (u64)timer;
+	return expire(timer);
 }
 
 /*
  * Soft timers, of which PREEMPT_RT has many, expire with interrupts enabled. The kernel runs no
- * program that is running already: one for both would miss timers that expire meanwhile.
+ * program that is running already: one alone would miss timers that expire meanwhile. Of two,
+ * which run one after the other, it runs at least one.
  */
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(hrtimer_expire_entry, struct hrtimer *timer)
+{
+	return timer->is_soft ? 0 : expire_once(timer);
+}
+
 SEC("tp_btf/hrtimer_expire_entry")
 int BPF_PROG(soft_expire_entry, struct hrtimer *timer)
 {
-	return timer->is_soft ? expire(timer) : 0;
+	return timer->is_soft ? expire(timer) : expire_once(timer);
 }
 
 /* Needed where the clock event device's interrupt has no event of its own. */

@@ -120,6 +120,7 @@ struct cpu {
 	u64 last;			/* accounted until then */
 	u64 left;			/* when an interrupt or softirq ended last */
 	u64 events;
+	u64 expired;			/* BPF: the timer that one of two programs has taken */
 	u64 episode_start, episode_end, worst;
 	u32 depth, victim, kernel_thread, known;
 	u32 over, head, flushed, number;

@@ -163,8 +163,9 @@ static void count_missed(struct blame_figures *figures)
 		struct bpf_prog_info info = { 0 };
 		u32 size = sizeof(info);
 
-		/* what this one misses is not for it */
-		if (one == program->progs.soft_expire_entry)
+		/* what one of these misses, the other one takes */
+		if (one == program->progs.hrtimer_expire_entry ||
+		    one == program->progs.soft_expire_entry)
 			continue;
 		if (bpf_program__fd(one) >= 0 &&
 		    !bpf_obj_get_info_by_fd(bpf_program__fd(one), &info, &size))
