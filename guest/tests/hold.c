@@ -82,6 +82,34 @@ static void a_sleeper_that_could_run_elsewhere(void)
 	check_late(sleeper, 2 * TICK + PROMPT);
 }
 
+/* By CLOCK_BOOTTIME, whose queue comes after that of CLOCK_MONOTONIC. */
+static void nap_by_boottime(void *argument)
+{
+	struct sleeper *sleeper = argument;
+	struct timespec length = to_timespec(SLEEP);
+
+	set_affinity(0, CPU(0) | CPU(1));
+	sleeper->due = now() + SLEEP;
+	clock_nanosleep(CLOCK_BOOTTIME, 0, &length, NULL);
+	sleeper->woke = now();
+}
+
+/* 20 other timers a tick are held with it, of which a tick expires 8: the earliest. */
+static void a_sleeper_among_many(void)
+{
+	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
+	u64 expiry = now() + SLEEP;
+
+	pin(0);
+	for (unsigned int i = 0; i < 400; i++)
+		timerfd_arm(timerfd_create(CLOCK_MONOTONIC, 0), expiry + i * TICK / 20, 0);
+	two_cpus();
+	await_sleep(spawn(FIFO(10), 0, nap_by_boottime, sleeper));
+	spawn(FIFO(50), 0, spin, NULL);
+	sleep_for(HOG);
+	check_late(sleeper, 4 * TICK);
+}
+
 static void a_sleeper_that_is_raised(void)
 {
 	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
@@ -140,6 +168,7 @@ int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
 		TEST(a_sleeper_that_could_run_elsewhere),
+		TEST(a_sleeper_among_many),
 		TEST(a_sleeper_that_is_raised),
 		TEST(a_held_sleeper_that_is_raised),
 		TEST(a_timerfd_of_another_task),

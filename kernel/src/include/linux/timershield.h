@@ -138,7 +138,8 @@ bool __timershield_prio_changed(struct task_struct *p, int running_on);
  */
 static __always_inline bool timershield_prio_changed(struct task_struct *p, int running_on)
 {
-	return timershield_enabled() && __timershield_prio_changed(p, running_on);
+	return timershield_enabled() && (running_on >= 0 || READ_ONCE(p->sleep_base)) &&
+	       __timershield_prio_changed(p, running_on);
 }
 
 void __hrtimer_raise_level(struct hrtimer *timer, u8 level);

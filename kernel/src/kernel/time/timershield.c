@@ -222,19 +222,23 @@ static struct hrtimer *next_due(struct hrtimer_cpu_base *cpu_base, bool soft, u8
 	return next;
 }
 
-/* A timer that has been held for a tick, whatever its level */
+/* The first of the timers that have been held for a tick, whatever their levels */
 static struct hrtimer *next_held(struct hrtimer_cpu_base *cpu_base, bool soft, ktime_t now)
 {
 	struct timershield_cpu *sc = shield_of(cpu_base);
+	ktime_t expires = ktime_sub_ns(now, TICK_NSEC);
+	struct hrtimer *held = NULL;
 	unsigned int index;
 
 	for_each_queue(index, sc, queues(soft)) {
 		struct hrtimer *timer = leftmost(sc, index);
 
-		if (ktime_add_ns(mono(timer->base, timer), TICK_NSEC) <= now)
-			return timer;
+		if (mono(timer->base, timer) <= expires) {
+			expires = mono(timer->base, timer);
+			held = timer;
+		}
 	}
-	return NULL;
+	return held;
 }
 
 /**
