@@ -47,7 +47,8 @@ def fetch(directory: Path, number: str, arch: str, linux: str, rt: bool,
     release = debian.Release(number, ARCHES[arch].debian)
     release.update(progress)
     words = f"{'rt-' if rt else ''}{ARCHES[arch].debian}"
-    package = release.newest(rf"linux-image-{re.escape(linux)}{_VERSION}-{words}")
+    # 6.1 is not 6.12
+    package = release.newest(rf"linux-image-{re.escape(linux)}(?!\d){_VERSION}-{words}")
     # from 7.3 on the image's package only depends on that of the kernel itself
     [package] = release.depends(package, r"linux-binary-\S+") or [package]
     root = directory / "root"
