@@ -42,10 +42,7 @@ def _sections(results: Path) -> tuple[list[Section], dict[str, str]]:
     def add(experiment: Experiment, store: Store) -> None:
         for system in store:
             _ = system.meta
-        section = experiment.section(store)
-        section.goals = experiment.goals(store)
-        section.claims = experiment.claims(store)
-        sections.append(section)
+        sections.append(experiment.section(store))
 
     for experiment in registry.EXPERIMENTS:
         store = Store(results, experiment.name)

@@ -24,7 +24,7 @@ from lab.measure.spans import Span
 from lab.measure.systems import MODES, SWITCH, Mode, Platform, System
 from lab.progress import Bar, Progress
 from lab.report.claims import Claim, Goal
-from lab.report.page import Section
+from lab.report.page import Part, Section
 
 FAIR_SERVER = "/sys/kernel/debug/sched/fair_server/cpu{}/runtime"
 """The scheduler's guard against starvation: it wakes up once a second, in the middle of a job if
@@ -135,8 +135,13 @@ class Experiment(ABC):
         return []
 
     @abstractmethod
+    def parts(self, store: results.Store) -> list[Part]:
+        """What the report shows of the experiment."""
+
     def section(self, store: results.Store) -> Section:
         """The experiment's part of the report."""
+        return Section(self.title, self.name, self.parts(store), self.goals(store),
+                       self.claims(store))
 
 
 def run_guest(

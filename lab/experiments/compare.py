@@ -7,7 +7,7 @@ from lab.measure.results import Measured, Store
 from lab.measure.systems import Mode
 from lab.report import plots
 from lab.report.claims import Claim, judged
-from lab.report.page import Figure
+from lab.report.page import Figure, Part, Text
 from lab.report.stats import Samples
 
 WHY_GUEST = (
@@ -32,6 +32,12 @@ def platforms(store: Store) -> dict[str, Modes]:
         mode = Mode.SHIELDED if system.mode is Mode.MODULE else system.mode
         found.setdefault(system.place, {})[mode] = measured
     return found
+
+
+def by_platform(store: Store, shown: Callable[[str, Modes], Iterable[Part]]) -> list[Part]:
+    """A heading for each platform, and what is shown of its results."""
+    return [part for platform, modes in platforms(store).items()
+            for part in (Text(platform, heading=True), *shown(platform, modes))]
 
 
 def pairs(store: Store) -> Iterator[tuple[str, Measured, Measured]]:
@@ -80,9 +86,11 @@ def candlesticks(
     return [Figure(plots.candles(groups, unit, prefix), caption.format(least=f"{least:,}"))]
 
 
-Judge = Callable[[Measured, Measured], tuple[str, bool | None] | None]
-"""Given the stock and the shielded system: what was found, and whether it is as it must be
-(``None``: there is nothing it must be); ``None`` if there are no samples."""
+Judged = tuple[str, bool | None] | None
+"""What was found, and whether it is as it must be (``None``: there is nothing it must be); ``None``
+if there are no samples."""
+Judge = Callable[[Measured, Measured], Judged]
+"""Given the stock and the shielded system."""
 
 
 def claim(store: Store, text: str, paper: str, judge: Judge, met: str, missed: str) -> list[Claim]:

@@ -87,13 +87,16 @@ class Text:
         return f"<{tag}>{html.escape(self.text)}</{tag}>"
 
 
+Part = Table | Figure | Text
+
+
 @dataclass
 class Section:
     """One experiment."""
 
     title: str
     anchor: str
-    parts: list[Table | Figure | Text] = field(default_factory=list)
+    parts: list[Part]
     goals: list[Goal] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
 

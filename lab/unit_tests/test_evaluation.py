@@ -15,7 +15,7 @@ from lab.measure.results import Store, write_meta
 from lab.measure.systems import Mode, Platform, System
 from lab.progress import Progress
 from lab.report.claims import Claim, Goal
-from lab.report.page import Section, Text
+from lab.report.page import Part, Text
 from lab.unit_tests.described import described
 
 
@@ -40,8 +40,8 @@ class Good(Experiment):
     def claims(self, store: Store) -> list[Claim]:
         return [Claim("fast <always>", "1 µs", "2 µs", "missed: twice as slow", "missed")]
 
-    def section(self, store: Store) -> Section:
-        return Section(self.title, self.name, [Text(f"{store['x-stock'].meta['jobs']} jobs")])
+    def parts(self, store: Store) -> list[Part]:
+        return [Text(f"{store['x-stock'].meta['jobs']} jobs")]
 
 
 class Bad(Good):

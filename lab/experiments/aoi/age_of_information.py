@@ -20,7 +20,7 @@ from lab.experiments.base import Context, Scenario
 from lab.measure.results import Store
 from lab.measure.systems import Mode, Platform, System
 from lab.report.claims import Claim, Goal
-from lab.report.page import Section
+from lab.report.page import Part
 
 PROGRAM = "aoi"
 ITERATIONS = 10
@@ -137,8 +137,8 @@ class AgeOfInformation(base.Experiment):
     def claims(self, store: Store) -> list[Claim]:
         return section.claims(store)
 
-    def section(self, store: Store) -> Section:
-        return section.section(self.title, self.name, store)
+    def parts(self, store: Store) -> list[Part]:
+        return section.parts(store)
 
 
 EXPERIMENT = AgeOfInformation()

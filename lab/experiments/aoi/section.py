@@ -10,7 +10,7 @@ from lab.experiments.aoi import figures
 from lab.experiments.aoi.analysis import BASELINE, LIMIT, OURS, Analysis, analyse
 from lab.measure.results import DamagedError, Measured, Store
 from lab.report.claims import Claim, Goal, judged
-from lab.report.page import Figure, Section, Table, Text
+from lab.report.page import Figure, Part, Table, Text
 from lab.report.stats import percentile
 
 LESS = 0.16
@@ -74,8 +74,6 @@ def _unusable(store: Store) -> list[str]:
     return [f"{system.system.place}, {system.titles[scenario]}"
             for system in store for scenario in system.scenarios
             if (system, scenario) not in usable]
-
-
 
 
 def _found(found: Analysis) -> str:
@@ -168,35 +166,34 @@ def _clock_table(rows: list[tuple[str, Analysis]]) -> Table:
         "What the correction found, and how far it is from the truth.")
 
 
-def section(title: str, anchor: str, store: Store) -> Section:
+def parts(store: Store) -> list[Part]:
     """Figures and tables for the host and every guest that has results."""
-    result = Section(title, anchor)
-    result.parts += [Text(HOW), Text(WHY), Text(NETEM)]
+    result: list[Part] = [Text(HOW), Text(WHY), Text(NETEM)]
     unusable = _unusable(store)
     if unusable:
-        result.parts.append(Text("Too few packets came through in time to say anything of: "
+        result.append(Text("Too few packets came through in time to say anything of: "
                                  + "; ".join(unusable) + "."))
     by_system: dict[Measured, list[tuple[str, str, Analysis]]] = {}
     for system, scenario, name, found in _scenarios(store):
         by_system.setdefault(system, []).append((scenario, name, found))
     for system, rows in by_system.items():
         meta = system.meta
-        result.parts.append(Text(system.system.place, heading=True))
-        result.parts.append(Text(f"{meta['kernel']}; time: {meta['time']}."))
-        result.parts.append(_table([(name, found) for _, name, found in rows]))
+        result.append(Text(system.system.place, heading=True))
+        result.append(Text(f"{meta['kernel']}; time: {meta['time']}."))
+        result.append(_table([(name, found) for _, name, found in rows]))
         for scenario, name, found in rows:
             count = len(found.ages[OURS].age)
-            result.parts.append(Figure(
+            result.append(Figure(
                 figures.boxes(found.ages, f"aoi-{system.name}-{scenario}"),
                 f"{name}: what the age of information is made of (the paper's Fig 9). About "
                 f"{count:,} packets each; box: quartiles, whiskers: 1.5 interquartile ranges; "
                 "outliers are not drawn, as in the paper, but are counted in the table."))
-        result.parts.append(Text(CLOCKS))
+        result.append(Text(CLOCKS))
         scenario, name, found = next((r for r in rows if r[0] == LIKE_THE_PAPER), rows[0])
-        result.parts.append(Figure(
+        result.append(Figure(
             figures.drift(found.packets, found.iterations, list(found.ages), found.clock,
                           f"drift-{system.name}-{scenario}"),
             f"{name}: delivery times before and after correction (the paper's Fig 8). A point: the "
             "median of a sixtieth of the packets."))
-        result.parts.append(_clock_table([(name, found) for _, name, found in rows]))
+        result.append(_clock_table([(name, found) for _, name, found in rows]))
     return result

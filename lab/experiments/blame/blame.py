@@ -18,7 +18,7 @@ from lab.experiments.response import response_time
 from lab.experiments.response import runs as response_runs
 from lab.measure.results import Measured, Store
 from lab.measure.systems import System
-from lab.report.page import Section, Table, Text
+from lab.report.page import Part, Table, Text
 from lab.report.stats import middle_mean, percentile
 
 SOURCES = {"": "without blame", "bpf": "BPF", "trace": "trace events"}
@@ -153,11 +153,10 @@ class Blame(base.Experiment):
                 base.run_guest(context, self.name, systems, "response",
                                scenarios(context, sources))
 
-    def section(self, store: Store) -> Section:
-        result = Section(self.title, self.name)
-        result.parts.append(Text(WHAT))
+    def parts(self, store: Store) -> list[Part]:
+        result: list[Part] = [Text(WHAT)]
         for system in store:
-            result.parts += [Text(system.name, heading=True), _names(system), _costs(system)]
+            result += [Text(system.name, heading=True), _names(system), _costs(system)]
         return result
 
 

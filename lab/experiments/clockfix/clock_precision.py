@@ -10,7 +10,7 @@ from lab.experiments.clockfix import figures, learning_cost, oversleep
 from lab.measure import clockfix_bench, results
 from lab.measure.results import Measured, Store
 from lab.report.claims import Claim, Goal, judged
-from lab.report.page import Figure, Section, Table, Text
+from lab.report.page import Figure, Part, Table, Text
 
 SCENARIO = "100us"
 TITLE = "100 µs"
@@ -86,21 +86,20 @@ class ClockPrecision(base.Experiment):
                       "Raspberry Pi", g.found, "holds" if g.met else "missed", judged(g.met))
                 for g in self.goals(store)]
 
-    def section(self, store: Store) -> Section:
-        result = Section(self.title, self.name)
-        result.parts += [Text(HOW), Text(WHY)]
+    def parts(self, store: Store) -> list[Part]:
+        result: list[Part] = [Text(HOW), Text(WHY)]
         for system in store:
             costs = system.table(SCENARIO, "costs")
             curves = [figures.from_counts(label, costs, what)
                       for what, label in CLOCKS.items()]
             curves += oversleep.curves(system, SCENARIO, RIVALS)
-            result.parts.append(Text(system.meta["kernel"] + "."))
-            result.parts.append(Figure(
+            result.append(Text(system.meta["kernel"] + "."))
+            result.append(Figure(
                 figures.cdfs([("", curves)], "ns", f"precision-{system.name}"),
                 "Time between two reads of the clock, and oversleep each 100 µs (the paper's "
                 f"Fig 5); {system.summary(SCENARIO)['samples']:,.0f} pairs of reads."))
-            result.parts.append(self._clocks(system))
-            result.parts.append(oversleep.rivals_table(system, RIVALS))
+            result.append(self._clocks(system))
+            result.append(oversleep.rivals_table(system, RIVALS))
         return result
 
     @staticmethod

@@ -19,7 +19,7 @@ from lab.experiments.clockfix import figures
 from lab.measure import clockfix_bench, results
 from lab.measure.results import Store
 from lab.report.claims import Claim
-from lab.report.page import Figure, Section, Table, Text
+from lab.report.page import Figure, Part, Table, Text
 
 PROGRAM = "clockcost"
 SCENARIO = "learning"
@@ -110,19 +110,18 @@ class LearningCost(base.Experiment):
                 if max(medians.values()) < 200 else "more than 0.2 µs here"))
         return result
 
-    def section(self, store: Store) -> Section:
-        result = Section(self.title, self.name)
-        result.parts += [Text(HOW), Text(WHY)]
+    def parts(self, store: Store) -> list[Part]:
+        result: list[Part] = [Text(HOW), Text(WHY)]
         for system in store:
             costs = system.table(SCENARIO, "costs")
             curves = [figures.from_counts(label, costs, what)
                       for what, label in FUNCTIONS.items()]
             samples = system.summary(SCENARIO)["samples"]
-            result.parts.append(Text(system.meta["kernel"] + "."))
-            result.parts.append(Figure(
+            result.append(Text(system.meta["kernel"] + "."))
+            result.append(Figure(
                 figures.cdfs([("", curves)], "ns", f"learning-{system.name}"),
                 f"Time to learn (the paper's Fig 6); {samples:,.0f} samples a curve."))
-            result.parts.append(costs_table(costs, FUNCTIONS, "learning function",
+            result.append(costs_table(costs, FUNCTIONS, "learning function",
                                             "Time in ns, the measurement itself included."))
         return result
 

@@ -10,7 +10,7 @@ from lab.experiments.clockfix.figures import Curve, cdfs
 from lab.measure import clockfix_bench, results
 from lab.measure.results import Measured, Store
 from lab.report.claims import Claim, Goal, judged
-from lab.report.page import Figure, Section, Table, Text
+from lab.report.page import Figure, Part, Table, Text
 
 INTERVALS = {"1us": (1_000, "1 µs"), "10us": (10_000, "10 µs"), "100us": (100_000, "100 µs")}
 RIVALS = {
@@ -138,20 +138,19 @@ class Oversleep(base.Experiment):
                       "met" if g.met else "missed", judged(g.met))
                 for i, g in enumerate(self.goals(store))]
 
-    def section(self, store: Store) -> Section:
-        result = Section(self.title, self.name)
-        result.parts += [Text(HOW), Text(WHY)]
+    def parts(self, store: Store) -> list[Part]:
+        result: list[Part] = [Text(HOW), Text(WHY)]
         for system in store:
             meta = system.meta
-            result.parts.append(Text(f"{meta['kernel']}; CPU time stolen by the hypervisor during "
+            result.append(Text(f"{meta['kernel']}; CPU time stolen by the hypervisor during "
                                      "the run: "
                                      f"{self._stolen(system):,.0f} ms."))
             panels = [(f"every {meta['titles'][s]}", curves(system, s, RIVALS))
                       for s in system.scenarios]
-            result.parts.append(Figure(
+            result.append(Figure(
                 cdfs(panels, "lateness in ns", f"oversleep-{system.name}"),
                 "Oversleep (the paper's Figs 3 and 4); numbers of jobs in the table."))
-            result.parts.append(rivals_table(system, RIVALS))
+            result.append(rivals_table(system, RIVALS))
         return result
 
     @staticmethod

@@ -9,7 +9,7 @@ from lab.experiments.response import runs
 from lab.measure import spans
 from lab.measure.results import Measured, Store
 from lab.measure.spans import Span
-from lab.report.page import Section, Table, Text
+from lab.report.page import Part, Table, Text
 from lab.report.stats import percentile
 
 SPANS = (
@@ -48,18 +48,14 @@ class Caches(base.Experiment):
             ]
             base.run_guest(context, self.name, systems, runs.PROGRAM, scenarios, SPANS)
 
-    def section(self, store: Store) -> Section:
-        result = Section(self.title, self.name)
-        result.parts.append(Text(
+    def parts(self, store: Store) -> list[Part]:
+        return [Text(
             "A plugin of the emulator follows every instruction and every access to memory "
             "through a model: 32 KiB for instructions and 32 KiB for data, 8 ways, and 1 MiB "
             "behind both, 16 ways; lines of 64 bytes, the one used longest ago makes room. It "
             "models no prefetching, no page walks and no speculation. A job is what lies between "
             "its last system call and its next sleep, interrupts included: it touches no memory "
-            "itself."))
-        for platform, modes in compare.platforms(store).items():
-            result.parts += [Text(platform, heading=True), _table(modes)]
-        return result
+            "itself."), *compare.by_platform(store, lambda _, modes: [_table(modes)])]
 
 
 def _table(modes: compare.Modes) -> Table:

@@ -10,7 +10,7 @@ from lab.experiments.base import Context
 from lab.measure.results import Measured, Store, write_meta
 from lab.measure.systems import Mode, System
 from lab.report.claims import Claim, Goal
-from lab.report.page import Section, Table, Text
+from lab.report.page import Part, Table, Text
 
 SCENARIO = "sizes"
 TITLE = "sizes of all objects"
@@ -70,7 +70,7 @@ class CodeSize(base.Experiment):
         return found
 
     def claims(self, store: Store) -> list[Claim]:
-        def judge(stock: Measured, shielded: Measured) -> tuple[str, bool | None] | None:
+        def judge(stock: Measured, shielded: Measured) -> compare.Judged:
             grown = groups(stock, shielded)
             text, percpu = (_ours(grown, k) for k in ("text", "percpu"))
             return (f"text {text / KIB:+.2f} KiB (goal {TEXT // KIB}), per CPU "
@@ -82,23 +82,16 @@ class CodeSize(base.Experiment):
             "Table I (Intel): text +2 KiB, data +35 KiB (per core)", judge, "met",
             "missed by one of the two")
 
-    def section(self, store: Store) -> Section:
-        result = Section(self.title, self.name)
-        result.parts.append(Text(
+    def parts(self, store: Store) -> list[Part]:
+        return [Text(
             "Counted by objects, stock against shielded kernel of the same configuration: code "
             "(executable sections), read-only data, data, zeroed data, and what each CPU has a "
-            "copy of. Objects that a patch touches count in full."))
-        result.parts.append(Text(
+            "copy of. Objects that a patch touches count in full."), Text(
             "Why ours differ from the paper's: its queue is an array of 140 trees and a segment "
             "tree for each clock of each core, 35 KiB; ours is a tree of the kind that Linux has, "
             "with three bytes of padding used in each timer. In return there is code that the "
-            "paper's prototype had not: switching at run time, tracepoints, counters."))
-        for platform, modes in compare.platforms(store).items():
-            result.parts.append(Text(platform, heading=True))
-            result.parts.append(_images(modes))
-            if {"stock", "shielded"} <= modes.keys():
-                result.parts += _tables(modes["stock"], modes["shielded"])
-        return result
+            "paper's prototype had not: switching at run time, tracepoints, counters."),
+            *compare.by_platform(store, lambda _, modes: [_images(modes), *_tables(modes)])]
 
 
 def _measure(context: Context, store: Store, system: System) -> None:
@@ -138,7 +131,10 @@ def _images(modes: compare.Modes) -> Table:
                  "differences are to be read below.")
 
 
-def _tables(stock: Measured, shielded: Measured) -> list[Table]:
+def _tables(modes: compare.Modes) -> list[Table]:
+    if not {"stock", "shielded"} <= modes.keys():
+        return []
+    stock, shielded = modes["stock"], modes["shielded"]
     grown = groups(stock, shielded)
     head = ["bytes more", *("text", "read-only", "data", "bss", "per CPU")]
     sums = [[f, *(f"{grown[f][k]:+,}" for k in KINDS)]

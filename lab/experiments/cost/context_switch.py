@@ -10,7 +10,7 @@ from lab.experiments.cost.switch_section import (
     SAME_LEVEL,
     added,
     error,
-    section,
+    parts,
     slow_calls,
     throughput,
 )
@@ -18,7 +18,7 @@ from lab.experiments.response import runs
 from lab.measure.results import Measured, Store
 from lab.measure.spans import Span
 from lab.report.claims import Claim, Goal
-from lab.report.page import Section
+from lab.report.page import Part
 
 SPANS = (
     Span("switch", "__schedule", until="finish_task_switch"),
@@ -137,7 +137,7 @@ class ContextSwitch(base.Experiment):
         return found
 
     def claims(self, store: Store) -> list[Claim]:
-        def judge(stock: Measured, shielded: Measured) -> tuple[str, bool | None] | None:
+        def judge(stock: Measured, shielded: Measured) -> compare.Judged:
             needed = ("fair", "fifo", "fifo-fifo", "job-none", "job-sleepers-50")
             if not all(compare.both(s, stock, shielded) for s in needed):
                 return None
@@ -148,7 +148,7 @@ class ContextSwitch(base.Experiment):
                     max(fair, fifo) <= SAME_LEVEL and not calls
                     and max(differ, idle, load) <= MEDIAN_NS)
 
-        def rates(stock: Measured, shielded: Measured) -> tuple[str, bool | None] | None:
+        def rates(stock: Measured, shielded: Measured) -> compare.Judged:
             found = _rates(stock, shielded)
             if not found:
                 return None
@@ -170,8 +170,8 @@ class ContextSwitch(base.Experiment):
                 "not measured", rates, "met", "missed by the load named"),
         ]
 
-    def section(self, store: Store) -> Section:
-        return section(self.title, self.name, store)
+    def parts(self, store: Store) -> list[Part]:
+        return parts(store)
 
 
 EXPERIMENT = ContextSwitch()

@@ -9,7 +9,7 @@ from lab.experiments import compare
 from lab.experiments.cost import queue_bench
 from lab.measure import spans
 from lab.measure.results import Measured, Store
-from lab.report.page import Figure, Section, Table, Text
+from lab.report.page import Figure, Part, Table, Text
 from lab.report.stats import Samples, percentile
 
 WHAT = (
@@ -88,20 +88,11 @@ def _figure(
         "candlestick.")
 
 
-def section(
-    title: str, anchor: str, store: Store, loads: tuple[tuple[str, str, str], ...]
-) -> Section:
+def parts(store: Store, loads: tuple[tuple[str, str, str], ...]) -> list[Part]:
     """Candlesticks and tables of every platform, and of the queue on this machine."""
-    result = Section(title, anchor)
-    result.parts += [
-        Text(WHAT),
-        Text(compare.WHY_GUEST),
-    ]
+    result: list[Part] = [Text(WHAT), Text(compare.WHY_GUEST)]
     for platform, modes in compare.platforms(store).items():
-        if platform == queue_bench.PLATFORM:
-            continue
-        result.parts.append(Text(platform, heading=True))
-        result.parts += _figure(platform, modes, loads)
-        result.parts.append(_table(modes, loads))
-    result.parts += queue_bench.parts(store)
-    return result
+        if platform != queue_bench.PLATFORM:
+            result += [Text(platform, heading=True), *_figure(platform, modes, loads),
+                       _table(modes, loads)]
+    return result + queue_bench.parts(store)

@@ -10,7 +10,7 @@ from lab.experiments.base import Context
 from lab.measure.results import Store, write_host_meta
 from lab.measure.systems import Mode, System
 from lab.paths import BUILD, REPO
-from lab.report.page import Table, Text
+from lab.report.page import Part, Table, Text
 
 PLATFORM = "host"
 SYSTEM = f"{PLATFORM}-queue"
@@ -58,7 +58,7 @@ def run(context: Context, experiment: str) -> None:
                         {SCENARIO: "kernel/tests/bench"})
 
 
-def parts(store: Store) -> list[Text | Table]:
+def parts(store: Store) -> list[Part]:
     """The table of the queues that matter here; docs/queue.md discusses all."""
     if not store[SYSTEM].has(SCENARIO):
         return []

@@ -7,7 +7,7 @@ import numpy as np
 from lab.experiments import compare
 from lab.measure import results, spans
 from lab.measure.results import Measured, Store
-from lab.report.page import Figure, Section, Table, Text
+from lab.report.page import Figure, Part, Table, Text
 from lab.report.stats import Samples, middle_mean, percentile
 
 SAME_LEVEL = 50
@@ -141,13 +141,8 @@ def _figure(platform: str, modes: compare.Modes) -> list[Figure]:
         "minimum, 5th, 50th, 95th percentile, maximum; at least {least} switches each.")
 
 
-def section(title: str, anchor: str, store: Store) -> Section:
+def parts(store: Store) -> list[Part]:
     """Candlesticks, table and throughput of every platform."""
-    result = Section(title, anchor)
-    result.parts += [Text(WHAT), Text(compare.WHY_GUEST)]
-    for platform, modes in compare.platforms(store).items():
-        result.parts.append(Text(platform, heading=True))
-        result.parts += _figure(platform, modes)
-        result.parts.append(_table(modes))
-        result.parts += _throughput(modes)
-    return result
+    return [Text(WHAT), Text(compare.WHY_GUEST), *compare.by_platform(
+        store, lambda platform, modes: [
+            *_figure(platform, modes), _table(modes), *_throughput(modes)])]

@@ -9,11 +9,11 @@ import functools
 from lab.experiments import base, compare
 from lab.experiments.base import Context, Scenario
 from lab.experiments.cost import queue_bench
-from lab.experiments.cost.overhead_section import OPERATIONS, operation, section
+from lab.experiments.cost.overhead_section import OPERATIONS, operation, parts
 from lab.measure.results import Measured, Store
 from lab.measure.spans import Span
 from lab.report.claims import Claim
-from lab.report.page import Section
+from lab.report.page import Part
 from lab.report.stats import percentile
 
 SPANS = (
@@ -61,7 +61,7 @@ class TimerOverhead(base.Experiment):
         base.run_all(calls)
 
     def claims(self, store: Store) -> list[Claim]:
-        def judge(stock: Measured, shielded: Measured) -> tuple[str, bool | None] | None:
+        def judge(stock: Measured, shielded: Measured) -> compare.Judged:
             parts = []
             for scenario, word in (("none", "no load"), ("sleepers-50", "loaded")):
                 if not compare.both(scenario, stock, shielded):
@@ -82,8 +82,8 @@ class TimerOverhead(base.Experiment):
             "removal +30 ns and +68 ns", judge,
             "no goal; see the candlesticks. One instruction is 0.1 to 1 ns on real machines", "")
 
-    def section(self, store: Store) -> Section:
-        return section(self.title, self.name, store, LOADS)
+    def parts(self, store: Store) -> list[Part]:
+        return parts(store, LOADS)
 
 
 EXPERIMENT = TimerOverhead()

@@ -9,12 +9,12 @@ from lab.experiments import base, compare
 from lab.experiments.base import Context, Scenario
 from lab.experiments.rank import samples
 from lab.experiments.rank.samples import BOOST, DEBOOST, LOWERED, RAISED, Measure, added
-from lab.experiments.rank.section import SETS, section
+from lab.experiments.rank.section import SETS, parts
 from lab.measure import spans
 from lab.measure.results import Measured, Store
 from lab.measure.spans import Span
 from lab.report.claims import Claim, Goal
-from lab.report.page import Section
+from lab.report.page import Part
 
 PROGRAM = "rank"
 CPUS = 2
@@ -100,7 +100,7 @@ class RankCost(base.Experiment):
         return found
 
     def claims(self, store: Store) -> list[Claim]:
-        def changes(stock: Measured, shielded: Measured) -> tuple[str, bool | None] | None:
+        def changes(stock: Measured, shielded: Measured) -> compare.Judged:
             found = _words(stock, shielded, (
                 ("self", RAISED, "itself"), ("pause", RAISED, "a sleeper without a timer"),
                 ("nanosleep", RAISED, "in nanosleep()"), ("epoll", RAISED, "in epoll_wait()"),
@@ -108,7 +108,7 @@ class RankCost(base.Experiment):
                 ("inherit-nanosleep", BOOST, "boost"), ("inherit-nanosleep", DEBOOST, "deboost")))
             return (f"typical, instructions: {found}", None) if found else None
 
-        def arming(stock: Measured, shielded: Measured) -> tuple[str, bool | None] | None:
+        def arming(stock: Measured, shielded: Measured) -> compare.Judged:
             found = _words(stock, shielded, tuple(
                 (name, samples.ARM, title) for name, title, _ in SETS["arm"]))
             return (f"typical, instructions: {found}", None) if found else None
@@ -122,8 +122,8 @@ class RankCost(base.Experiment):
                            paper, arming, noted, ""),
         ]
 
-    def section(self, store: Store) -> Section:
-        return section(self.title, self.name, store)
+    def parts(self, store: Store) -> list[Part]:
+        return parts(store)
 
 
 EXPERIMENT = RankCost()

@@ -8,7 +8,7 @@ from lab.experiments.rank import samples as rank
 from lab.experiments.rank.samples import Measure
 from lab.measure.results import Store
 from lab.measure.systems import MODES
-from lab.report.page import Figure, Section, Table, Text
+from lab.report.page import Figure, Part, Table, Text
 from lab.report.stats import Samples, percentile
 
 SETS: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
@@ -148,20 +148,21 @@ def _figure(platform: str, modes: compare.Modes) -> list[Figure]:
         "95th percentile, maximum; at least {least} samples each.")
 
 
-def section(title: str, anchor: str, store: Store) -> Section:
-    """Candlesticks and tables of every platform."""
-    result = Section(title, anchor)
-    result.parts += [Text(WHAT), Text(LIMITS)]
-    for platform, modes in compare.platforms(store).items():
-        result.parts.append(Text(platform, heading=True))
-        result.parts += _figure(platform, modes)
-        result.parts += _table(modes, "policy", ["whose priority", ""],
-                               (rank.RAISED, rank.LOWERED, rank.SETTLING), CHANGES)
-        result.parts += _table(
+def _shown(platform: str, modes: compare.Modes) -> list[Part]:
+    return [
+        *_figure(platform, modes),
+        *_table(modes, "policy", ["whose priority", ""],
+                (rank.RAISED, rank.LOWERED, rank.SETTLING), CHANGES),
+        *_table(
             modes, "inherit", ["inheritance", ""], (rank.BOOST, rank.DEBOOST),
             "rt_mutex_setprio() when a SCHED_FIFO 90 task begins to wait by FUTEX_LOCK_PI for a "
-            "lock that a sleeping SCHED_FIFO 10 task holds, and when it gives up.")
-        result.parts += _table(
+            "lock that a sleeping SCHED_FIFO 10 task holds, and when it gives up."),
+        *_table(
             modes, "arm", ["who waits, SCHED_FIFO 80", ""], (rank.ARM,),
-            "The whole system call timerfd_settime(), by an ordinary task.")
-    return result
+            "The whole system call timerfd_settime(), by an ordinary task."),
+    ]
+
+
+def parts(store: Store) -> list[Part]:
+    """Candlesticks and tables of every platform."""
+    return [Text(WHAT), Text(LIMITS), *compare.by_platform(store, _shown)]

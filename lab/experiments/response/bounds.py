@@ -7,7 +7,7 @@ from lab.experiments.response import runs
 from lab.experiments.response.runs import Load
 from lab.measure.results import Measured, Store
 from lab.report.claims import Claim
-from lab.report.page import Section, Table, Text
+from lab.report.page import Part, Table, Text
 from lab.report.stats import summarize
 
 LONG = ("--period=40000000", "--jobs=100", "--warmup=2")
@@ -52,7 +52,7 @@ class Bounds(base.Experiment):
             runs.run(context, self.name, TWO_CPU_LOADS, cpus=2, turn=TURN)
 
     def claims(self, store: Store) -> list[Claim]:
-        def judge(stock: Measured, shielded: Measured) -> tuple[str, bool | None] | None:
+        def judge(stock: Measured, shielded: Measured) -> compare.Judged:
             if not all(compare.both(load.name, stock, shielded) for load in LONG_LOADS):
                 return None
             return (f"median {_longer(shielded):+.2%}, stock {_longer(stock):+.2%}",
@@ -62,16 +62,13 @@ class Bounds(base.Experiment):
             store, "A 20 ms job is hardly longer beside 1,000 timerfds (goal: 0.3 %)",
             "the paper masks for as long as the job runs", judge, "met", "missed")
 
-    def section(self, store: Store) -> Section:
-        result = Section(self.title, self.name)
-        result.parts.append(Text(
+    def parts(self, store: Store) -> list[Part]:
+        return [Text(
             "The shield holds no timer for longer than a tick. A job of 20 ms therefore pays for "
             "those that its ticks release. With two CPUs, the job runs on one; the loads may run "
             "on both. Interruptions are gaps above 1.15 µs there, as the other CPU's turns of "
-            "1 µs are gaps, too; a response contains what both CPUs execute."))
-        for platform, modes in compare.platforms(store).items():
-            result.parts += [Text(platform, heading=True), _table(modes)]
-        return result
+            "1 µs are gaps, too; a response contains what both CPUs execute."),
+            *compare.by_platform(store, lambda _, modes: [_table(modes)])]
 
 
 def _table(modes: compare.Modes) -> Table:

@@ -40,7 +40,7 @@ def _spread(system: Measured, scenario: str) -> str:
 
 
 def _unaffected(store: Store, text: str, paper: str, scenario: str) -> list[Claim]:
-    def judge(stock: Measured, shielded: Measured) -> tuple[str, bool | None] | None:
+    def judge(stock: Measured, shielded: Measured) -> compare.Judged:
         if not all(compare.both(s, stock, shielded) for s in ("none", scenario)):
             return None
         jobs = shielded.table(scenario, "jobs")
@@ -60,7 +60,7 @@ def _unaffected(store: Store, text: str, paper: str, scenario: str) -> list[Clai
 def claims(store: Store, steps: Sequence[int]) -> list[Claim]:
     """Figs 5 to 8."""
 
-    def judge(stock: Measured, shielded: Measured) -> tuple[str, bool | None] | None:
+    def judge(stock: Measured, shielded: Measured) -> compare.Judged:
         parts = []
         for synchronized, word in ((True, "synchronized"), (False, "unsynchronized")):
             scenarios = step_scenarios(synchronized, steps)

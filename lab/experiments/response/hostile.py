@@ -11,7 +11,7 @@ from lab.experiments.response import runs, section
 from lab.experiments.response.runs import Load
 from lab.measure.results import Measured, Store
 from lab.report.claims import Claim, Goal, judged
-from lab.report.page import Section, Table, Text
+from lab.report.page import Part, Table, Text
 from lab.report.stats import summarize
 
 THROUGHPUT_LOSS = 0.0005
@@ -81,7 +81,7 @@ class Hostile(base.Experiment):
         return found
 
     def claims(self, store: Store) -> list[Claim]:
-        def throughput(stock: Measured, shielded: Measured) -> tuple[str, bool | None] | None:
+        def throughput(stock: Measured, shielded: Measured) -> compare.Judged:
             a, b = losses(stock), losses(shielded)
             if "timerfds-1000" not in a or "timerfds-1000" not in b:
                 return None
@@ -90,7 +90,7 @@ class Hostile(base.Experiment):
                     f"shielded {max(b.values()):.3%}",
                     max(b.values()) <= THROUGHPUT_LOSS)
 
-        def response(stock: Measured, shielded: Measured) -> tuple[str, bool | None] | None:
+        def response(stock: Measured, shielded: Measured) -> compare.Judged:
             if not all(compare.both(s, stock, shielded)
                        for s in ("none", "timerfds-1000")):
                 return None
@@ -115,23 +115,19 @@ class Hostile(base.Experiment):
                 throughput, "met", "missed"),
         ]
 
-    def section(self, store: Store) -> Section:
-        result = Section(self.title, self.name)
-        result.parts.append(Text(
+    def parts(self, store: Store) -> list[Part]:
+        return [Text(
             "One process (or, with interval timers, many) without any privilege arms timers; "
             "beside it runs a SCHED_FIFO 99 task. The paper's timers are timerfds read by epoll, "
             "with periods of 1 to 100 and 1 to 1,000 µs; POSIX timers, sleeping threads and "
-            "interval timers here have periods from 1 to 10 ms."))
-        result.parts.append(Text(compare.WHY_GUEST + " On PREEMPT_RT timers of ordinary tasks "
-                                 "expire in a thread, so that a stock kernel, too, loses less to "
-                                 "them than in the paper, whose Linux 4.6 expired them all in the "
-                                 "interrupt; on PREEMPT, which most people run, it loses more."))
-        for platform, modes in compare.platforms(store).items():
-            result.parts.append(Text(platform, heading=True))
-            result.parts += section.figures(platform, modes, FIGURES, "hostile")
-            result.parts.append(section.table(modes))
-            result.parts += _throughput(modes)
-        return result
+            "interval timers here have periods from 1 to 10 ms."),
+            Text(compare.WHY_GUEST + " On PREEMPT_RT timers of ordinary tasks "
+                 "expire in a thread, so that a stock kernel, too, loses less to them than in the "
+                 "paper, whose Linux 4.6 expired them all in the interrupt; on PREEMPT, which most "
+                 "people run, it loses more."),
+            *compare.by_platform(store, lambda platform, modes: [
+                *section.figures(platform, modes, FIGURES, "hostile"), section.table(modes),
+                *_throughput(modes)])]
 
 
 def _throughput(modes: compare.Modes) -> list[Table]:

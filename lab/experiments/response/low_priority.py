@@ -8,7 +8,7 @@ from lab.experiments.response.runs import Load
 from lab.measure.results import Measured, Store
 from lab.report import plots
 from lab.report.claims import Claim, Goal
-from lab.report.page import Figure, Section, Table, Text
+from lab.report.page import Figure, Part, Table, Text
 from lab.report.stats import Samples, summarize
 
 STEPS = (1, 10, 20, 30, 40, 50)
@@ -66,7 +66,7 @@ class LowPriority(base.Experiment):
         return found
 
     def claims(self, store: Store) -> list[Claim]:
-        def judge(stock: Measured, shielded: Measured) -> tuple[str, bool | None] | None:
+        def judge(stock: Measured, shielded: Measured) -> compare.Judged:
             more = differences(stock, shielded)
             if not more:
                 return None
@@ -80,20 +80,16 @@ class LowPriority(base.Experiment):
             "stock (goal: mean)", "Figs 11, 12: mean up to 0.06 µs (Intel) and 1.79 µs (ARM) worse",
             judge, "met", "missed: the mean is worse for at least one number of tasks")
 
-    def section(self, store: Store) -> Section:
-        result = Section(self.title, self.name)
-        result.parts.append(Text(
+    def parts(self, store: Store) -> list[Part]:
+        return [Text(
             "A SCHED_FIFO 99 task works 300 µs of every millisecond; 1 to 50 medium tasks at "
             "FIFO 75 sleep and wake up with periods from 1 to 1,000 ms; one task at FIFO 70 is "
             "released every 0.9 ms and does a small piece of work. Its response time, from release "
             "to end, includes waiting for all the others; releases during the high-priority job "
-            "make the right part of the distribution."))
-        result.parts.append(Text(compare.WHY_GUEST))
-        for platform, modes in compare.platforms(store).items():
-            result.parts.append(Text(platform, heading=True))
-            result.parts += _figure(platform, modes)
-            result.parts.append(_table(modes))
-        return result
+            "make the right part of the distribution."),
+            Text(compare.WHY_GUEST),
+            *compare.by_platform(store, lambda platform, modes: [
+                *_figure(platform, modes), _table(modes)])]
 
 
 def _figure(platform: str, modes: compare.Modes) -> list[Figure]:

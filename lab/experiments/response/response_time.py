@@ -11,7 +11,7 @@ from lab.experiments.response import claims, goals, runs, section
 from lab.experiments.response.runs import Load
 from lab.measure.results import Store
 from lab.report.claims import Claim, Goal
-from lab.report.page import Section
+from lab.report.page import Part
 
 STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40, 50, 70, 100)
 """Numbers of low-priority tasks, for the figure of where the shield begins to pay."""
@@ -77,9 +77,8 @@ class ResponseTime(base.Experiment):
     def claims(self, store: Store) -> list[Claim]:
         return claims.claims(store, STEPS)
 
-    def section(self, store: Store) -> Section:
-        return section.section(self.title, self.name, store, LOADS_BY_GROUP,
-                                        STEPS)
+    def parts(self, store: Store) -> list[Part]:
+        return section.parts(store, LOADS_BY_GROUP, STEPS)
 
 
 LOADS_BY_GROUP: dict[str, tuple[str, ...]] = {

@@ -7,7 +7,7 @@ from lab.experiments import compare
 from lab.experiments.response import claims, goals
 from lab.measure.results import Measured, Store
 from lab.report import plots
-from lab.report.page import Figure, Section, Table, Text
+from lab.report.page import Figure, Part, Table, Text
 from lab.report.stats import summarize
 
 HEAD = ["load", "kernel", "p50", "p95", "p99", "p99.9", "max", "interruptions/job",
@@ -99,7 +99,7 @@ def figures(
     return found
 
 
-def _others(modes: compare.Modes) -> Table | None:
+def _others(modes: compare.Modes) -> list[Table]:
     """How the low-priority tasks fared."""
     rows = []
     for system_mode, system in modes.items():
@@ -125,50 +125,44 @@ def _others(modes: compare.Modes) -> Table | None:
             ]
             rows.append(cells)
     if not rows:
-        return None
+        return []
     order = {title: i for i, title in enumerate(dict.fromkeys(r[0] for r in rows))}
     rows.sort(key=lambda r: order[r[0]])
     for i in range(len(rows) - 1, 0, -1):
         if rows[i][0] == rows[i - 1][0]:
             rows[i][0] = ""
-    return Table(
+    return [Table(
         ["load", "kernel", "p50", "p99", "max", "periods", "missed", "early", "spare rounds/µs",
          "timer interrupts"],
         rows,
         "Response times in µs of the low-priority tasks, from release to end; spare rounds: "
         "what a SCHED_IDLE counter still got.",
         text_columns=2,
-    )
+    )]
 
 
-def section(
-    title: str, anchor: str, store: Store, groups: dict[str, tuple[str, ...]],
-    steps: Sequence[int] = (),
-) -> Section:
+def parts(
+    store: Store, groups: dict[str, tuple[str, ...]], steps: Sequence[int]
+) -> list[Part]:
     """Tables and figures for every platform that has results."""
-    result = Section(title, anchor)
-    result.parts.append(Text(
-        "A SCHED_FIFO 99 task wakes up every millisecond and does a fixed amount of work. "
-        "Whenever it looks at the CPU's counter and finds that more time has passed than its "
-        "own instructions take, it was interrupted. Beside it run other tasks, all of lower "
-        "priority, that set timers. In the paper's experiment the job is a matrix multiplication "
-        "of about 200 µs and the low-priority tasks are cyclictest instances."))
-    for platform, modes in compare.platforms(store).items():
+    def shown(platform: str, modes: compare.Modes) -> list[Part]:
         meta = next(iter(modes.values())).meta
-        result.parts.append(Text(platform, heading=True))
-        result.parts.append(Text(f"{meta['kernel']}; time: {meta['time']}."))
-        if meta["target"] == "guest":
-            result.parts.append(Text(NOT_SHOWN))
         between = {
             s for sync in (False, True)
             for s in claims.step_scenarios(sync, steps).values()
         } - {s for group in groups.values() for s in group}
-        result.parts += _overview(platform, modes, between)
-        result.parts.append(table(modes, between))
-        result.parts += figures(platform, modes, groups)
-        if steps:
-            result.parts += claims.steps_figure(platform, modes, steps)
-        others = _others(modes)
-        if others is not None:
-            result.parts.append(others)
-    return result
+        return [
+            Text(f"{meta['kernel']}; time: {meta['time']}."),
+            *([Text(NOT_SHOWN)] if meta["target"] == "guest" else []),
+            *_overview(platform, modes, between), table(modes, between),
+            *figures(platform, modes, groups), *claims.steps_figure(platform, modes, steps),
+            *_others(modes),
+        ]
+
+    return [Text(
+        "A SCHED_FIFO 99 task wakes up every millisecond and does a fixed amount of work. "
+        "Whenever it looks at the CPU's counter and finds that more time has passed than its "
+        "own instructions take, it was interrupted. Beside it run other tasks, all of lower "
+        "priority, that set timers. In the paper's experiment the job is a matrix multiplication "
+        "of about 200 µs and the low-priority tasks are cyclictest instances."),
+        *compare.by_platform(store, shown)]

@@ -10,8 +10,8 @@ from lab.experiments import base, compare
 from lab.experiments.base import Context, Scenario
 from lab.measure.results import Measured, Store
 from lab.measure.systems import System
-from lab.report.claims import Claim, Goal
-from lab.report.page import Section, Table, Text
+from lab.report.claims import Goal
+from lab.report.page import Part, Table, Text
 
 PROGRAM = "tests/task_sets"
 SIZES = (100, 1000)
@@ -95,28 +95,24 @@ class TaskSets(base.Experiment):
             for platform, _, g in self._grown(store)
         ]
 
-    def claims(self, store: Store) -> list[Claim]:
-        return []
-
-    def section(self, store: Store) -> Section:
-        result = Section(self.title, self.name)
-        result.parts.append(Text(
+    def parts(self, store: Store) -> list[Part]:
+        result: list[Part] = [Text(
             "Each set has 3 to 8 tasks of random policies and priorities, which wait periodically "
             "with random system calls and then work, while the priorities of some are changed; the "
             "same on both kernels. Of each wait counts the time from its expiry to the task's next "
             "instruction, without the time in which the CPU ran tasks that rank at least as high: "
             "which of those comes first is chance. What is left is the kernel's doing. The first "
             "task of each set is SCHED_FIFO 99; the longest that one of these waited on stock is "
-            "what another kernel may add to a task's worst."))
+            "what another kernel may add to a task's worst.")]
         for platform, scenario, found in self._grown(store):
-            result.parts.append(Text(f"{platform}, {scenario}", heading=True))
-            result.parts.append(Table(
+            result.append(Text(f"{platform}, {scenario}", heading=True))
+            result.append(Table(
                 ["sets", "tasks", "allowed growth (ns)", "largest growth (ns)",
                  "tasks that grew by more"],
                 [[f"{found.sets:,}", f"{found.tasks:,}", f"{found.allowed:,}",
                   f"{found.worst:+,}", f"{len(found.beyond)}"]], text_columns=0))
             if found.beyond:
-                result.parts.append(Table(
+                result.append(Table(
                     ["set", "task", "level", "call", "stock's worst (ns)", "shielded (ns)"],
                     [[str(c) for c in row] for row in found.beyond[:SHOWN]],
                     "The tasks that grew most."))

@@ -9,7 +9,7 @@ from matplotlib import ticker
 
 from lab.measure.results import Measured, Store
 from lab.report import plots
-from lab.report.page import Figure, Section, Table, Text
+from lab.report.page import Figure, Part, Table, Text
 from lab.report.stats import Summary, summarize
 
 FIGURE_1 = "10 ms against 220 µs"
@@ -115,20 +115,18 @@ def _table(system: Measured) -> Table:
     )
 
 
-def section(title: str, anchor: str, store: Store) -> Section:
+def parts(store: Store) -> list[Part]:
     """Table and figure for every system that has results."""
-    result = Section(title, anchor)
-    result.parts.append(Text(
+    result: list[Part] = [Text(
         "A SCHED_FIFO 90 task on CPU 0 of two reads the real-time clock's periodic interrupt, "
         "2,048 a second. Beside it run loopback TCP, FIFOs and mapped files, floating point, "
         "file system churn and processes that fault, on all CPUs or, with CPU 0 shielded, on the "
         f"other one. The article's Figure 1 has {FIGURE_1}, on a Linux 2.4 with "
-        "preemption and low-latency patches."))
+        "preemption and low-latency patches.")]
     for system in store:
         meta = system.meta
-        result.parts.append(Text(system.system.place, heading=True))
-        result.parts.append(Text(f"{meta['kernel']}; time: {meta['time']}."))
-        result.parts.append(Text(NOT_SHOWN))
-        result.parts.append(_table(system))
-        result.parts.append(_figure(system))
+        result += [
+            Text(system.system.place, heading=True),
+            Text(f"{meta['kernel']}; time: {meta['time']}."), Text(NOT_SHOWN),
+            _table(system), _figure(system)]
     return result

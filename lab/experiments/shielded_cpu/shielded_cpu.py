@@ -8,11 +8,11 @@ Figure 1 of S. Brosky, "Shielded CPUs: Real-Time Performance in Standard Linux" 
 
 from lab.experiments import base
 from lab.experiments.base import Context, Scenario
-from lab.experiments.shielded_cpu.section import FIGURE_1, Found, find, section
+from lab.experiments.shielded_cpu.section import FIGURE_1, Found, find, parts
 from lab.measure.results import Store
 from lab.measure.systems import Mode, System
 from lab.report.claims import Claim, Goal, judged
-from lab.report.page import Section
+from lab.report.page import Part
 
 PROGRAM = "shielded"
 SAMPLES = 4096
@@ -102,8 +102,8 @@ class ShieldedCpu(base.Experiment):
             ))
         return rows
 
-    def section(self, store: Store) -> Section:
-        return section(self.title, self.name, store)
+    def parts(self, store: Store) -> list[Part]:
+        return parts(store)
 
 
 EXPERIMENT = ShieldedCpu()

@@ -13,7 +13,7 @@ from lab.experiments import compare
 from lab.measure.results import Measured, Store
 from lab.report import plots
 from lab.report.claims import Claim, Goal, judged
-from lab.report.page import Figure, Section, Table, Text
+from lab.report.page import Figure, Part, Table, Text
 from lab.report.stats import Samples, percentile
 
 US = 1000.0
@@ -250,22 +250,21 @@ def _table(modes: compare.Modes) -> Table:
                  "its release plus what its work takes undisturbed.", text_columns=2)
 
 
-def section(title: str, anchor: str, store: Store) -> Section:
+def parts(store: Store) -> list[Part]:
     """One picture, and a table for every platform."""
-    result = Section(title, anchor)
-    result.parts.append(Text(HOW))
+    result: list[Part] = [Text(HOW)]
     seen = set()
     for platform, modes in _complete(store):
         if (pair := _pair(modes)) in seen:
             continue
         seen.add(pair)
         count = len(modes["stock"].table("nanosleep", "jobs")["due_ns"])
-        result.parts.append(Figure(
+        result.append(Figure(
             picture(platform, modes, f"together-{platform}"),
             f"{_words(modes)}: {count:,} jobs a line. Box: 5th to 95th "
             "percentile, bar: median, line: minimum to maximum; logarithmic axes; what is less "
             "than 10 ns is drawn at 10 ns."))
-    result.parts += [Text(READ), Text(TWO_CPUS), Text(NOT_SHOWN)]
+    result += [Text(READ), Text(TWO_CPUS), Text(NOT_SHOWN)]
     for modes in compare.platforms(store).values():
-        result.parts += [Text(_words(modes), heading=True), _table(modes)]
+        result += [Text(_words(modes), heading=True), _table(modes)]
     return result

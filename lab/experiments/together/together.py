@@ -13,7 +13,7 @@ from lab.measure.results import Store
 from lab.measure.spans import Span
 from lab.measure.systems import System, host_modes
 from lab.report.claims import Claim, Goal
-from lab.report.page import Section
+from lab.report.page import Part
 
 PROGRAM = "together"
 CLOCKFIX = ("--clockfix",)
@@ -112,8 +112,8 @@ class Together(base.Experiment):
     def claims(self, store: Store) -> list[Claim]:
         return section.claims(store)
 
-    def section(self, store: Store) -> Section:
-        return section.section(self.title, self.name, store)
+    def parts(self, store: Store) -> list[Part]:
+        return section.parts(store)
 
 
 EXPERIMENT = Together()
