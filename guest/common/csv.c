@@ -3,21 +3,26 @@
 #include "csv.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
-FILE *csv_create(const char *name)
+static _Noreturn void end(const char *name)
+{
+	fprintf(stderr, "%s: %s: %m\n", program_invocation_short_name, name);
+	exit(1);
+}
+
+FILE *csv_create(const char *name, const char *head)
 {
 	FILE *file = fopen(name, "we");
 
 	if (!file)
-		fprintf(stderr, "%s: %s: %m\n", program_invocation_short_name, name);
+		end(name);
+	fprintf(file, "%s\n", head);
 	return file;
 }
 
-int csv_finish(FILE *file, const char *name)
+void csv_finish(FILE *file, const char *name)
 {
-	if (ferror(file) | fclose(file)) {
-		fprintf(stderr, "%s: %s: %m\n", program_invocation_short_name, name);
-		return -EIO;
-	}
-	return 0;
+	if (ferror(file) | fclose(file))
+		end(name);
 }

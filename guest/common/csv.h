@@ -5,10 +5,10 @@
 
 #include <stdio.h>
 
-/* Open @name to be written; NULL, with errno set, after a message. */
-FILE *csv_create(const char *name);
+/* Open @name to be written, with @head as first line. Where this fails, the program ends with 1. */
+FILE *csv_create(const char *name, const char *head);
 
-/* Close it; 0, or -EIO after a message if not all of it was written. */
-int csv_finish(FILE *file, const char *name);
+/* Close it. Unless all of it could be written, the program ends with 1. */
+void csv_finish(FILE *file, const char *name);
 
 #endif

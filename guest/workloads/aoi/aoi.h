@@ -139,6 +139,6 @@ int flag_wait(atomic_int *flag, int64_t patience);
 int process_run_iteration(struct run *run, struct iteration *iteration);
 
 /* record.c */
-int record_write(const struct run *run);
+void record_write(const struct run *run);
 
 #endif

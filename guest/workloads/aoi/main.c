@@ -145,7 +145,7 @@ int main(int argc, char **argv)
 			fprintf(stderr, "%d of %d\n", i + 1, run.count);
 	}
 	if (!ret)
-		ret = record_write(&run);
+		record_write(&run);
 	free(run.iterations);
 	return ret ? 1 : 0;
 }

@@ -3,18 +3,14 @@
 #include "aoi.h"
 #include "csv.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
-static int write_summary(const struct run *run)
+static void write_summary(const struct run *run)
 {
 	const struct options *o = &run->options;
-	FILE *out = csv_create("summary.csv");
+	FILE *out = csv_create("summary.csv", "name,value");
 
-	if (!out)
-		return -errno;
-	fprintf(out, "name,value\n");
 	fprintf(out, "packets,%d\nwarmup,%d\npayload,%d\n", o->packets, o->warmup, o->payload);
 	fprintf(out, "priority,%d\nfrom_schedule,%d\n", o->priority, o->from_schedule);
 	fprintf(out, "deadline_ns,%" PRId64 "\n", o->deadline);
@@ -22,17 +18,15 @@ static int write_summary(const struct run *run)
 		o->link.delay, o->link.loss);
 	fprintf(out, "clock_offset_ns,%" PRId64 "\nclock_drift_ppb,%" PRId64 "\n",
 		run->nodes[1].clock_offset, run->nodes[1].clock_drift);
-	return csv_finish(out, "summary.csv");
+	csv_finish(out, "summary.csv");
 }
 
-static int write_iterations(const struct run *run)
+static void write_iterations(const struct run *run)
 {
-	FILE *out = csv_create("iterations.csv");
+	FILE *out = csv_create("iterations.csv",
+			       "iteration,timing,reverse,elapsed_ns,sender_cpu_ns,receiver_cpu_ns,"
+			       "bottleneck_ns,min_rtt_ns,reported_lost");
 
-	if (!out)
-		return -errno;
-	fprintf(out, "iteration,timing,reverse,elapsed_ns,sender_cpu_ns,receiver_cpu_ns,"
-		"bottleneck_ns,min_rtt_ns,reported_lost\n");
 	for (int i = 0; i < run->count; i++) {
 		const struct iteration *it = run->iterations[i];
 
@@ -41,16 +35,14 @@ static int write_iterations(const struct run *run)
 			it->cpu_sender, it->cpu_receiver, it->bottleneck, it->min_rtt,
 			it->reported_lost);
 	}
-	return csv_finish(out, "iterations.csv");
+	csv_finish(out, "iterations.csv");
 }
 
-static int write_packets(const struct run *run)
+static void write_packets(const struct run *run)
 {
-	FILE *out = csv_create("packets.csv");
+	FILE *out = csv_create("packets.csv",
+			       "iteration,packet,due_ns,sent_ns,arrival_ns,received_ns,status");
 
-	if (!out)
-		return -errno;
-	fprintf(out, "iteration,packet,due_ns,sent_ns,arrival_ns,received_ns,status\n");
 	for (int i = 0; i < run->count; i++) {
 		for (int k = 0; k < run->options.packets; k++) {
 			const struct record *r =
@@ -60,14 +52,12 @@ static int write_packets(const struct run *run)
 				i, k, r->due, r->sent, r->arrival, r->received, r->status);
 		}
 	}
-	return csv_finish(out, "packets.csv");
+	csv_finish(out, "packets.csv");
 }
 
-int record_write(const struct run *run)
+void record_write(const struct run *run)
 {
-	int ret = write_summary(run);
-
-	if (!ret)
-		ret = write_iterations(run);
-	return ret ? ret : write_packets(run);
+	write_summary(run);
+	write_iterations(run);
+	write_packets(run);
 }

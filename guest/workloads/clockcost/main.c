@@ -207,15 +207,15 @@ int main(int argc, char **argv)
 	if (task_pin(options.cpu) || (options.priority && task_fifo(0, options.priority)))
 		return 1;
 	counts = calloc(1, sizeof(*counts));
-	costs = csv_create("costs.csv");
-	summary = csv_create("summary.csv");
-	if (!counts || !costs || !summary)
+	if (!counts)
 		return 1;
-	fprintf(costs, "what,took_ns,count\n");
-	fprintf(summary, "name,value\nsamples,%" PRId64 "\npriority,%d\n", options.samples,
+	costs = csv_create("costs.csv", "what,took_ns,count");
+	summary = csv_create("summary.csv", "name,value");
+	fprintf(summary, "samples,%" PRId64 "\npriority,%d\n", options.samples,
 		options.priority);
 	ret = measure_all(costs, &options, counts);
 	free(counts);
-	ret |= csv_finish(costs, "costs.csv") | csv_finish(summary, "summary.csv");
+	csv_finish(costs, "costs.csv");
+	csv_finish(summary, "summary.csv");
 	return ret ? 1 : 0;
 }

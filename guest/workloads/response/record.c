@@ -4,7 +4,6 @@
 #include "response.h"
 #include "csv.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,13 +58,10 @@ void record_counters(struct run *run, bool end)
 	run->switches = end ? switches - run->switches : switches;
 }
 
-static int write_summary(const struct run *run)
+static void write_summary(const struct run *run)
 {
-	FILE *out = csv_create("summary.csv");
+	FILE *out = csv_create("summary.csv", "name,value");
 
-	if (!out)
-		return -errno;
-	fprintf(out, "name,value\n");
 	fprintf(out, "jobs,%d\n", run->options.jobs);
 	fprintf(out, "period_ns,%" PRId64 "\n", run->options.period);
 	fprintf(out, "work_rounds,%" PRId64 "\n", run->options.work);
@@ -76,16 +72,14 @@ static int write_summary(const struct run *run)
 	fprintf(out, "spare_rounds,%" PRIu64 "\n", run->spare_rounds);
 	fprintf(out, "timer_interrupts,%" PRIu64 "\n", run->timer_interrupts);
 	fprintf(out, "context_switches,%" PRIu64 "\n", run->switches);
-	return csv_finish(out, "summary.csv");
+	csv_finish(out, "summary.csv");
 }
 
-static int write_jobs(const struct run *run)
+static void write_jobs(const struct run *run)
 {
-	FILE *out = csv_create("jobs.csv");
+	FILE *out = csv_create("jobs.csv",
+			       "due_ns,latency_ns,response_ns,interruptions,stolen_ns,products");
 
-	if (!out)
-		return -errno;
-	fprintf(out, "due_ns,latency_ns,response_ns,interruptions,stolen_ns,products\n");
 	for (int i = 0; i < run->options.jobs; i++) {
 		const struct job *job = &run->jobs[i];
 
@@ -93,16 +87,14 @@ static int write_jobs(const struct run *run)
 			job->due, job->latency, job->response, job->interruptions,
 			job->stolen / run->ticks_per_ns, job->products);
 	}
-	return csv_finish(out, "jobs.csv");
+	csv_finish(out, "jobs.csv");
 }
 
-static int write_tasks(const struct run *run)
+static void write_tasks(const struct run *run)
 {
-	FILE *out = csv_create("tasks.csv");
+	FILE *out = csv_create("tasks.csv",
+			       "task,kind,policy,priority,period_ns,phase_ns,expected,served,early");
 
-	if (!out)
-		return -errno;
-	fprintf(out, "task,kind,policy,priority,period_ns,phase_ns,expected,served,early\n");
 	for (int i = 0; i < run->task_count; i++) {
 		const struct task *task = &run->tasks[i];
 
@@ -110,16 +102,13 @@ static int write_tasks(const struct run *run)
 			",%" PRId64 "\n", i, task->kind, task->policy, task->priority,
 			task->period, task->phase, task->expected, task->served, task->early);
 	}
-	return csv_finish(out, "tasks.csv");
+	csv_finish(out, "tasks.csv");
 }
 
-static int write_releases(const struct run *run)
+static void write_releases(const struct run *run)
 {
-	FILE *out = csv_create("releases.csv");
+	FILE *out = csv_create("releases.csv", "task,due_ns,lateness_ns,response_ns");
 
-	if (!out)
-		return -errno;
-	fprintf(out, "task,due_ns,lateness_ns,response_ns\n");
 	for (int i = 0; i < run->task_count; i++) {
 		const struct task *task = &run->tasks[i];
 
@@ -128,18 +117,15 @@ static int write_releases(const struct run *run)
 				task->releases[k].due, task->releases[k].lateness,
 				task->releases[k].response);
 	}
-	return csv_finish(out, "releases.csv");
+	csv_finish(out, "releases.csv");
 }
 
-int record_write(const struct run *run)
+void record_write(const struct run *run)
 {
-	int ret = write_summary(run);
-
-	if (!ret)
-		ret = write_jobs(run);
-	if (!ret && run->task_count)
-		ret = write_tasks(run);
-	if (!ret && run->task_count)
-		ret = write_releases(run);
-	return ret;
+	write_summary(run);
+	write_jobs(run);
+	if (!run->task_count)
+		return;
+	write_tasks(run);
+	write_releases(run);
 }

@@ -160,7 +160,7 @@ void *shared_alloc(size_t size);
 uint64_t random_next(uint64_t *state);
 
 /* record.c */
-int record_write(const struct run *run);
+void record_write(const struct run *run);
 void record_counters(struct run *run, bool end);
 
 #endif

@@ -106,5 +106,7 @@ int run_measure(struct run *run, int (*beside)(struct run *), int (*job)(struct 
 	if (!ret)
 		ret = load_finish(run);
 	load_kill(run);
-	return ret ? ret : record_write(run);
+	if (!ret)
+		record_write(run);
+	return ret;
 }

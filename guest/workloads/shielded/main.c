@@ -118,7 +118,9 @@ static int run_all(struct run *run)
 		ret = trace_stop(run);
 	if (run->shield)
 		isolate_end();
-	return ret ?: record_write(run);
+	if (!ret)
+		record_write(run);
+	return ret;
 }
 
 int main(int argc, char **argv)

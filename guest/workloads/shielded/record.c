@@ -4,7 +4,6 @@
 #include "shielded.h"
 #include "csv.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -16,14 +15,11 @@ int64_t due_ns(const struct run *run, unsigned int index)
 	return run->start_ns + (int64_t)(before + 1) * PERIOD_NS;
 }
 
-static int write_samples(const struct run *run)
+static void write_samples(const struct run *run)
 {
-	FILE *file = csv_create("samples.csv");
+	FILE *file = csv_create("samples.csv", "interrupt,woke_ns,interval_ns,response_ns");
 	int64_t before = run->start_ns;
 
-	if (!file)
-		return -EIO;
-	fprintf(file, "interrupt,woke_ns,interval_ns,response_ns\n");
 	for (unsigned int i = 0; i < run->samples; i++) {
 		const struct sample *sample = &run->sample[i];
 
@@ -32,21 +28,17 @@ static int write_samples(const struct run *run)
 			sample->woke_ns - due_ns(run, i));
 		before = sample->woke_ns;
 	}
-	return csv_finish(file, "samples.csv");
+	csv_finish(file, "samples.csv");
 }
 
-int record_write(const struct run *run)
+void record_write(const struct run *run)
 {
 	FILE *file;
-	int ret = write_samples(run);
 
-	if (ret)
-		return ret;
-	file = csv_create("summary.csv");
-	if (!file)
-		return -EIO;
-	fprintf(file, "name,value\nsamples,%u\nperiod_ns,%d\nshielded,%d\nmissed,%" PRIu32 "\n",
+	write_samples(run);
+	file = csv_create("summary.csv", "name,value");
+	fprintf(file, "samples,%u\nperiod_ns,%d\nshielded,%d\nmissed,%" PRIu32 "\n",
 		run->samples, PERIOD_NS, run->shield,
 		run->sample[run->samples - 1].index - run->samples);
-	return csv_finish(file, "summary.csv");
+	csv_finish(file, "summary.csv");
 }

@@ -62,6 +62,6 @@ void trace_break(void);
 int trace_stop(const struct run *run);
 
 /* Writes samples.csv and summary.csv; 0 or -errno. */
-int record_write(const struct run *run);
+void record_write(const struct run *run);
 
 #endif
