@@ -10,6 +10,7 @@
 #include "file.h"
 #include "lib/shield.h"
 #include "lib/situation.h"
+#include "lib/timers.h"
 #include "lib/window.h"
 
 #include <errno.h>
@@ -24,37 +25,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#ifndef sigev_notify_thread_id
-#define sigev_notify_thread_id _sigev_un._tid
-#endif
-
 #define PERIOD (50 * MSEC)
 
 static int new_timerfd(u64 expiry, u64 period)
 {
-	struct itimerspec setting = {
-		.it_value = to_timespec(expiry), .it_interval = to_timespec(period),
-	};
 	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 
-	require(fd >= 0 && !timerfd_settime(fd, TFD_TIMER_ABSTIME, &setting, NULL),
-		"timerfd: %s", strerror(errno));
+	timerfd_arm(fd, expiry, period);
 	return fd;
-}
-
-static timer_t new_timer(int notify, pid_t thread, u64 expiry, u64 period)
-{
-	struct sigevent event = { .sigev_notify = notify, .sigev_signo = SIGRTMIN };
-	struct itimerspec setting = {
-		.it_value = to_timespec(expiry), .it_interval = to_timespec(period),
-	};
-	timer_t timer;
-
-	event.sigev_notify_thread_id = thread;
-	require(!timer_create(CLOCK_MONOTONIC, &event, &timer) &&
-		!timer_settime(timer, TIMER_ABSTIME, &setting, NULL), "timer: %s",
-		strerror(errno));
-	return timer;
 }
 
 /* Whatever is armed now is below the caller, and expires before this returns. */
@@ -128,14 +106,10 @@ static void look_by_timer_gettime(u64 period)
 {
 	struct itimerspec setting;
 	u64 expiry = low();
-	timer_t timer;
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGRTMIN);
-	sigprocmask(SIG_BLOCK, &set, NULL);
+	sigset_t set = block_signal(SIGRTMIN);
 	/* This process has no thread that ranks higher yet. */
-	timer = new_timer(SIGEV_SIGNAL, 0, expiry, period);
+	timer_t timer = posix_timer_arm(SIGEV_SIGNAL, 0, expiry, period);
+
 	hold(expiry);
 	require(!timer_gettime(timer, &setting), "timer_gettime: %s", strerror(errno));
 	check_left("timer_gettime()", to_ns(setting.it_value), period);
@@ -182,18 +156,15 @@ static void arm_for_thread(void *argument)
 {
 	struct armed_for *armed = argument;
 	pthread_t thread;
-	sigset_t set;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGRTMIN);
-	sigprocmask(SIG_BLOCK, &set, NULL);
+	block_signal(SIGRTMIN);
 	require(!pthread_create(&thread, NULL, await_signal, armed), "no thread");
 	while (!__atomic_load_n(&armed->thread, __ATOMIC_ACQUIRE))
 		sleep_for(200 * USEC);
 	sleep_for(MSEC * slowness());
 	become(ABOVE);
 	armed->s->expiry = now() + MSEC * slowness();
-	new_timer(SIGEV_THREAD_ID, armed->thread, armed->s->expiry, 0);
+	posix_timer_arm(SIGEV_THREAD_ID, armed->thread, armed->s->expiry, 0);
 	spin_until(armed->s->expiry + MSEC * slowness());
 	/* What is late is late from now on. */
 	armed->s->expiry = now();
@@ -237,14 +208,13 @@ static void lower_look_does_not_sink_it(void)
 {
 	u64 expiry = now() + 3600 * SEC;
 	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-	struct itimerspec setting = { .it_value = to_timespec(expiry) };
 	pid_t pid;
 
 	if (!shield_present())
 		fail("no " SHIELD_SWITCH);
 	pin(test_cpu);
 	become(FIFO(95));
-	require(!timerfd_settime(fd, TFD_TIMER_ABSTIME, &setting, NULL), "timerfd_settime");
+	timerfd_arm(fd, expiry, 0);
 	become(FIFO(99));
 	pid = spawn(ABOVE, test_cpu, block_in_read, &fd);
 	await_sleep(pid);

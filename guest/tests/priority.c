@@ -15,9 +15,7 @@
 #include "lib/window.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -528,79 +526,6 @@ static void lowered_by_another_cpu(void)
 	      "FIFO 50 ran %lld ns after FIFO 90 was lowered", s->woke - lowering->lowered);
 }
 
-/* FIFO 10 on CPU 1 is raised to FIFO 90 by a task on CPU 0: FIFO 50 is masked. */
-static struct window *raised_window;
-
-static void spin_in_window(void *argument)
-{
-	struct situation *s = argument;
-
-	window_spin(raised_window, s->hog_ends);
-}
-
-static void raised_by_another_cpu(void)
-{
-	struct situation *s;
-	pid_t spinner;
-
-	if (online_cpus() < 2)
-		skip("needs two CPUs");
-	test_cpu = 1;
-	window_prepare();
-	raised_window = shared_memory(sizeof(*raised_window));
-	s = situation_new();
-	pin(0);
-	s->expiry += 60 * MSEC * slowness();
-	s->hog_ends = s->expiry + 20 * MSEC * slowness();
-	s->waiter = spawn(HOG_POLICY, 1, sleep_to_expiry, s);
-	await_sleep(s->waiter);
-	spinner = spawn(BELOW, 1, spin_in_window, s);
-	sleep_for(20 * MSEC * slowness());
-	change(spinner, FIFO(90));
-	require(now() < s->expiry, "raised too late");
-	sleep_until(s->hog_ends + LEAD);
-	require(s->woke >= s->expiry, "lost, or early");
-	check(s->woke >= s->hog_ends, "FIFO 50 ran before FIFO 90 ended");
-	window_read(raised_window);
-	check_undisturbed(raised_window, "FIFO 90 on CPU 1");
-}
-
-static void sleep_in_poll(void *unused)
-{
-	poll(NULL, 0, -1);
-}
-
-static unsigned long times_blocked(pid_t pid)
-{
-	unsigned long times = 0;
-	char path[64], line[128];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	file = fopen(path, "r");
-	require(file, "%s: %s", path, strerror(errno));
-	while (fgets(line, sizeof(line), file))
-		sscanf(line, "voluntary_ctxt_switches: %lu", &times);
-	fclose(file);
-	return times;
-}
-
-/*
- * A task that polls is woken when it is raised, to rank what it polls: not one that
- * polls nothing. Passes on stock; without that exception it blocks twice.
- */
-static void raised_in_poll_without_files_is_not_woken(void)
-{
-	pid_t pid = spawn(OTHER, test_cpu, sleep_in_poll, NULL);
-	unsigned long before;
-
-	await_sleep(pid);
-	before = times_blocked(pid);
-	change(pid, FIFO(50));
-	sleep_for(MSEC * slowness());
-	check(times_blocked(pid) == before, "blocked %lu times more", times_blocked(pid) - before);
-}
-
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
@@ -615,8 +540,6 @@ int main(int argc, char **argv)
 		TEST(level_follows_inheritance),
 		TEST(lowered_by_itself),
 		TEST(lowered_by_another_cpu),
-		TEST(raised_by_another_cpu),
-		TEST(raised_in_poll_without_files_is_not_woken),
 	};
 
 	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);

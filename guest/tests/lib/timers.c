@@ -27,24 +27,22 @@ void timerfd_arm(int fd, u64 first, u64 period)
 		strerror(errno));
 }
 
-int posix_timer_new(clockid_t clock, int notify, pid_t thread, u64 first, u64 period)
+timer_t posix_timer_new(clockid_t clock, int notify, pid_t thread, u64 first, u64 period)
 {
 	struct sigevent event = { .sigev_notify = notify, .sigev_signo = SIGRTMIN };
 	struct itimerspec setting = to_itimerspec(first, period);
 	timer_t timer;
 
 	event.sigev_notify_thread_id = thread;
-	if (timer_create(clock, &event, &timer) ||
-	    timer_settime(timer, TIMER_ABSTIME, &setting, NULL))
-		return -errno;
-	return 0;
+	require(!timer_create(clock, &event, &timer) &&
+		!timer_settime(timer, TIMER_ABSTIME, &setting, NULL), "POSIX timer: %s",
+		strerror(errno));
+	return timer;
 }
 
-void posix_timer_arm(int notify, pid_t thread, u64 first, u64 period)
+timer_t posix_timer_arm(int notify, pid_t thread, u64 first, u64 period)
 {
-	int ret = posix_timer_new(CLOCK_MONOTONIC, notify, thread, first, period);
-
-	require(!ret, "POSIX timer: %s", strerror(-ret));
+	return posix_timer_new(CLOCK_MONOTONIC, notify, thread, first, period);
 }
 
 void itimer_arm(u64 expiry)

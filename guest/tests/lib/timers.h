@@ -21,13 +21,13 @@ struct itimerspec to_itimerspec(u64 first, u64 period);
 void timerfd_arm(int fd, u64 first, u64 period);
 
 /*
- * Creates a POSIX timer on CLOCK that sends SIGRTMIN, to THREAD with SIGEV_THREAD_ID,
- * and arms it; 0 or -errno.
+ * Creates a POSIX timer on CLOCK that sends SIGRTMIN, to THREAD with SIGEV_THREAD_ID, and arms
+ * it; the test fails if that does.
  */
-int posix_timer_new(clockid_t clock, int notify, pid_t thread, u64 first, u64 period);
+timer_t posix_timer_new(clockid_t clock, int notify, pid_t thread, u64 first, u64 period);
 
-/* The same on CLOCK_MONOTONIC; the test fails if that does. */
-void posix_timer_arm(int notify, pid_t thread, u64 first, u64 period);
+/* The same on CLOCK_MONOTONIC. */
+timer_t posix_timer_arm(int notify, pid_t thread, u64 first, u64 period);
 
 /* Arms the interval timer for the next microsecond after EXPIRY. */
 void itimer_arm(u64 expiry);
