@@ -2,7 +2,6 @@
 """kernel/refresh"""
 
 import argparse
-import difflib
 import itertools
 import re
 import sys
@@ -15,7 +14,7 @@ from kernel.tools.errors import ToolError
 from kernel.tools.patchset import Patchset
 
 DESCRIPTION = """\
-Write what was changed in a patched Linux tree back to kernel/src and kernel/patches/VERSION.
+Write what was changed in a patched git tree of Linux back to kernel/src and kernel/patches/VERSION.
 
 In a git tree prepared by "kernel/apply --git" every commit after the tag timershield-base is
 one patch: its message becomes the patch's text, its changes to files that Linux has become the
@@ -25,9 +24,6 @@ does not have are new files; they are taken from HEAD, whichever commit they wer
 go to kernel/src. A commit that touches new files only makes no patch. Nothing is written unless
 the patches, in the order of their names, lead to what HEAD has. What was not edited stays as it
 is, byte for byte.
-
-In a tree without git, files of kernel/src are copied back, and each patch whose files were
-changed is made again, provided that no other patch changes the same file.
 """
 FIRST_RESERVED = 50
 """Patches from this number on are not TimerShield's own: lab/build/object_sizes.py goes by it."""
@@ -39,11 +35,9 @@ def _parser() -> argparse.ArgumentParser:
         prog="kernel/refresh", description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("tree", type=Path, help="the patched Linux tree")
+    parser.add_argument("tree", type=Path, help="the patched git tree")
     parser.add_argument("--base", default=git.BASE_TAG, metavar="COMMIT",
                         help="the commit before the first patch (timershield-base)")
-    parser.add_argument("--pristine", type=Path, metavar="TREE",
-                        help="for a tree without git: the same tree without TimerShield")
     return parser
 
 
@@ -181,65 +175,17 @@ def _replace(patches: Patchset, found: dict[str, str], contents: dict[str, bytes
             (patches.new_files / path).unlink()
 
 
-def _diff(path: str, before: bytes, after: bytes) -> str:
-    hunks = "".join(difflib.unified_diff(
-        before.decode().splitlines(keepends=True), after.decode().splitlines(keepends=True),
-        f"a/{path}", f"b/{path}",
-    ))
-    return f"diff --git a/{path} b/{path}\n{hunks}" if hunks else ""
-
-
-def refresh_plain(tree: Path, pristine: Path, patches: Patchset) -> tuple[int, int]:
-    """Take edits of a tree without git; return how many patches and new files changed."""
-    patchset.linux_version(pristine)
-    wanted = patchset.compute(pristine, patches).files
-    absent = [p for p in wanted if not (tree / p).is_file()]
-    if absent:
-        raise ToolError(f"{tree} has no {absent[0]}: TimerShield is not on it, or not all of it")
-    changed = [p for p, data in wanted.items() if (tree / p).read_bytes() != data]
-    new = set(patches.new_file_list())
-    remade: dict[Path, str] = {}
-    for path in (p for p in changed if p not in new):
-        owners = [p for p in patches.patch_list() if path in patchset.patched_paths(p)]
-        if len(owners) != 1:
-            names = ", ".join(p.name for p in owners)
-            raise ToolError(f"{path} was edited and is changed by {names}: it is not clear where "
-                           "the edit belongs; use a git tree (kernel/apply --git)")
-        message, _ = patch_file.read(owners[0])
-        diff = "".join(
-            _diff(p, (pristine / p).read_bytes(), (tree / p).read_bytes())
-            for p in patchset.patched_paths(owners[0])
-        )
-        if not diff:
-            raise ToolError(f"{tree}: nothing of {owners[0].name} is on it")
-        remade[owners[0]] = patch_file.text(message, diff)
-    for patch, text in remade.items():
-        patchset.write_file(patch, text.encode())
-    copied = [p for p in changed if p in new]
-    for path in copied:
-        patchset.write_file(patches.new_files / path, (tree / path).read_bytes())
-    return len(remade), len(copied)
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """The command."""
     arguments = _parser().parse_args(argv)
     tree: Path = arguments.tree
     try:
         patches = patchset.for_tree(tree)
-        if git.is_repository(tree):
-            count, new = refresh_git(tree, arguments.base, patches)
-            print(f"{count} patches, {new} new files")
-        elif arguments.pristine is not None:
-            count, new = refresh_plain(tree, arguments.pristine, patches)
-            print(f"{count} patches and {new} new files changed")
-        else:
-            raise ToolError(f"{tree} is no git tree: --pristine= must name the same tree "
-                           "without TimerShield")
+        if not git.is_repository(tree):
+            raise ToolError(f"{tree} is no git tree: kernel/apply --git prepares one")
+        count, new = refresh_git(tree, arguments.base, patches)
+        print(f"{count} patches, {new} new files")
     except (ToolError, OSError) as error:
         print(f"kernel/refresh: {error}", file=sys.stderr)
         return 1
     return 0
-
-
-__all__ = ["main", "refresh_git", "refresh_plain"]

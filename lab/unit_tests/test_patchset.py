@@ -324,27 +324,11 @@ def test_refresh_refuses_uncommitted_changes(tree: Path, patches: Patchset) -> N
         refresh.refresh_git(tree, git.BASE_TAG, patches)
 
 
-def test_refresh_of_a_plain_tree(tree: Path, patches: Patchset, tmp_path: Path) -> None:
-    edited = make_tree(tmp_path / "edited")
-    do_apply(edited, patches)
-    file = edited / "kernel/time/hrtimer.c"
-    file.write_text(file.read_text().replace("line_20", "line_20_edited"))
-    (edited / "lib/queue.c").write_text("int q2;\n")
-    assert refresh.refresh_plain(edited, tree, patches) == (1, 1)
-    fresh = make_tree(tmp_path / "fresh")
-    do_apply(fresh, patches)
-    assert snapshot(fresh) == snapshot(edited)
-
-
-def test_refresh_of_an_unpatched_tree_is_refused(tree: Path, patches: Patchset) -> None:
-    before = snapshot(patches.patches.parent)
-    with pytest.raises(LabError, match=r"has no lib/queue\.c: TimerShield is not on it"):
-        refresh.refresh_plain(tree, tree, patches)
-    (tree / "lib").mkdir()
-    (tree / "lib/queue.c").write_text("int queue;\n")
-    with pytest.raises(LabError, match=r"nothing of 000\d-\S+ is on it"):
-        refresh.refresh_plain(tree, tree, patches)
-    assert snapshot(patches.patches.parent) == before
+def test_refresh_needs_a_git_tree(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert refresh.main([str(tree)]) == 1
+    assert "is no git tree: kernel/apply --git prepares one" in capsys.readouterr().err
 
 
 def test_series_applies_with_git_am(tree: Path, patches: Patchset, tmp_path: Path) -> None:
