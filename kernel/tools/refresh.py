@@ -19,14 +19,12 @@ Write what was changed in a patched git tree of Linux back to kernel/src and ker
 In a git tree prepared by "kernel/apply --git" every commit after the tag timershield-base is
 one patch: its message becomes the patch's text, its changes to files that Linux has become the
 patch. The line "Patch-file:" of the message, which kernel/apply writes, names the file; a commit
-without one gets the next free number below 0050, and a name from its subject. Files that Linux
-does not have are new files; they are taken from HEAD, whichever commit they were changed in, and
-go to kernel/src. A commit that touches new files only makes no patch. Nothing is written unless
-the patches, in the order of their names, lead to what HEAD has. What was not edited stays as it
-is, byte for byte.
+without one gets the next free number, and a name from its subject. Files that Linux does not have
+are new files; they are taken from HEAD, whichever commit they were changed in, and go to
+kernel/src. A commit that touches new files only makes no patch. Nothing is written unless the
+patches, in the order of their names, lead to what HEAD has. What was not edited stays as it is,
+byte for byte.
 """
-FIRST_RESERVED = 50
-"""Patches from this number on are not TimerShield's own: lab/build/object_sizes.py goes by it."""
 _PATCH_NAME = re.compile(r"\d{4}-[\w.+-]*\.patch")
 
 
@@ -68,14 +66,11 @@ def _names(messages: list[str]) -> list[str]:
             raise ToolError(f"the commit of {after} comes after that of {before}: give them other "
                            f"numbers in the lines '{git.TRAILER}' of their messages, or change "
                            "their order")
-    number = max((int(n[:4]) for n in kept if int(n[:4]) < FIRST_RESERVED), default=0)
+    number = max((int(n[:4]) for n in kept), default=0)
     names = []
     for name, message in zip(given, messages, strict=True):
         if name is None:
             number += 1
-            if number >= FIRST_RESERVED:
-                raise ToolError(f"there is no number below {FIRST_RESERVED} left for "
-                               f"'{message.splitlines()[0]}'")
             name = patch_file.name(number, message)
         names.append(name)
     return names

@@ -219,7 +219,7 @@ def rebase(tree: Path, editor: str) -> None:
 
 @pytest.fixture
 def applied(tree: Path, patches: Patchset) -> Path:
-    """A git tree with the patches, the second of which has a number of the shielded CPUs."""
+    """A git tree with the patches, the second of which does not follow the first's number."""
     (patches.patches / "0002-change-the-scheduler.patch").rename(
         patches.patches / "0050-another-name.patch")
     commit_everything(tree)
@@ -255,8 +255,8 @@ def test_a_new_commit_gets_the_next_free_number(applied: Path, patches: Patchset
                 "-m", "timershield: one more")
     refresh.refresh_git(applied, git.BASE_TAG, patches)
     after = snapshot(patches.patches)
-    assert list(after) == ["0001-change-a-line.patch", "0002-one-more.patch",
-                           "0050-another-name.patch"]
+    assert list(after) == ["0001-change-a-line.patch", "0050-another-name.patch",
+                           "0051-one-more.patch"]
     assert before.items() <= after.items()
 
 
@@ -264,8 +264,11 @@ def test_patches_that_do_not_fit_by_their_names_are_refused(
     applied: Path, patches: Patchset
 ) -> None:
     before = snapshot(patches.patches)
-    commit_edit(applied, "kernel/sched/core.c", "sched_hook", "sched_hooked", "-m", "needs 0050")
-    with pytest.raises(LabError, match=r"(?s)do not lead to HEAD.*0002-needs-0050\.patch does not"):
+    git.git(applied, "reset", "-q", "--hard", "HEAD~1")
+    commit_edit(applied, "kernel/sched/core.c", "sched_9;", "sched_nine;", "-m", "needed by 0050")
+    commit_edit(applied, "kernel/sched/core.c", "sched_nine", "sched_new",
+                "-m", f"x\n\n{git.TRAILER}0050-another-name.patch")
+    with pytest.raises(LabError, match=r"(?s)do not lead to HEAD.*0050-another-name\.patch does"):
         refresh.refresh_git(applied, git.BASE_TAG, patches)
     assert snapshot(patches.patches) == before
 
