@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Killed before each of its changes, the command leaves nothing behind.
 
-On a directory that looks like a machine; guest/tests/shield_undo.c does it to a kernel.
+On a directory that looks like a machine; guest/tests/isolate_undo.c does it to a kernel.
 """
 
 import random

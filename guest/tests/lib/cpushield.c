@@ -159,3 +159,31 @@ void become_unprivileged(void)
 	require(!setresgid(1000, 1000, 1000) && !setresuid(1000, 1000, 1000), "setresuid: %s",
 		strerror(errno));
 }
+
+void prepare_cpus(void)
+{
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 3)
+		skip("needs three CPUs");
+	unisolate("");
+	set_affinity(0, cpus_online());
+}
+
+void prepare_tasks(struct snapshot *before)
+{
+	prepare_cpus();
+	/* One that CPU 1 leaves, one beside it. */
+	set_affinity(start_waiter(), CPU(1) | CPU(2));
+	set_affinity(start_waiter(), CPU(0) | CPU(1));
+	set_affinity(start_waiter(), CPU(0) | CPU(1) | CPU(2));
+	snapshot_take(before);
+}
+
+void isolate(const char *words)
+{
+	check_status(timershield("isolate %s", words), 0);
+}
+
+void unisolate(const char *words)
+{
+	check_status(timershield("unisolate %s", words), 0);
+}

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Isolated CPUs: affinities as bit masks, and tasks that tell where they run.
+ * CPUs isolated by the timershield command: affinities as bit masks, and tasks that tell where
+ * they run.
  */
 #ifndef TESTS_CPUSHIELD_H
 #define TESTS_CPUSHIELD_H
 
-#include "tap.h"
+#include "command.h"
+#include "snapshot.h"
 
 #include <sys/types.h>
 
@@ -48,5 +50,18 @@ cpus_t spinner_watch(const struct spinner *spinner, u64 duration);
 
 /* Gives up every privilege; the files of root are no longer writable. */
 void become_unprivileged(void);
+
+/*
+ * Skips the test if the machine has not three CPUs; ends any isolation; this process may
+ * then run on all CPUs.
+ */
+void prepare_cpus(void);
+
+/* The same, with tasks whose affinity is not that of all; takes a snapshot. */
+void prepare_tasks(struct snapshot *before);
+
+/* Runs "timershield isolate WORDS"; the test fails if that does. */
+void isolate(const char *words);
+void unisolate(const char *words);
 
 #endif

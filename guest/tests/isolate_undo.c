@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What "timershield shield" changed, "timershield unshield" undoes: every file of
+ * What "timershield isolate" changed, "timershield unisolate" undoes: every file of
  * interrupt affinity, the cgroup tree and every task's affinity are then as they were,
  * whatever happened in between, SIGKILL before any system call included.
  *
  * That such tests fail when they should was seen with the same ones outside a guest,
  * tools/tests/test_kill.py, and a defect put into the command: with the journal saved
- * after the change instead of before, killed_shield, killed_change_and_unshield and
- * random_sequences failed; with the original value taken anew at each shield these, too;
+ * after the change instead of before, the tests of killed commands and of
+ * random sequences failed; with the original value taken anew at each shield these, too;
  * without the lock many_at_once.
  */
 #define _GNU_SOURCE
-#include "lib/backend.h"
 #include "lib/cpushield.h"
 #include "file.h"
-#include "lib/snapshot.h"
 #include "lib/task.h"
 
 #include <errno.h>
@@ -28,16 +26,16 @@
 
 static void once(void)
 {
-	struct snapshot before, shielded;
+	struct snapshot before, isolated;
 
 	prepare_tasks(&before);
-	command_shield("1");
-	snapshot_take(&shielded);
-	require(before.length != shielded.length ||
-		memcmp(before.text, shielded.text, before.length),
-		"shielding a CPU changed nothing that could be undone");
-	command_unshield("");
-	snapshot_check(&before, "after unshield");
+	isolate("1");
+	snapshot_take(&isolated);
+	require(before.length != isolated.length ||
+		memcmp(before.text, isolated.text, before.length),
+		"isolating a CPU changed nothing that could be undone");
+	unisolate("");
+	snapshot_check(&before, "after unisolate");
 }
 
 static void twice_and_in_parts(void)
@@ -45,22 +43,22 @@ static void twice_and_in_parts(void)
 	struct snapshot before, one, again;
 
 	prepare_tasks(&before);
-	command_shield("1");
+	isolate("1");
 	snapshot_take(&one);
-	command_shield("1");
-	snapshot_check(&one, "after the same shield again");
-	command_shield("2");
-	command_unshield("2");
+	isolate("1");
+	snapshot_check(&one, "after the same isolation again");
+	isolate("2");
+	unisolate("2");
 	snapshot_take(&again);
-	snapshot_compare(&one, &again, "after CPU 2 was shielded and unshielded");
-	command_shield("--only --irqs 2");
-	command_shield("--only 1-2");
-	command_unshield("--irqs 1");
-	command_unshield("--procs");
-	command_unshield("2");
-	snapshot_check(&before, "after it was unshielded in parts");
-	command_unshield("");
-	snapshot_check(&before, "after a further unshield");
+	snapshot_compare(&one, &again, "after CPU 2 was isolated for a time");
+	isolate("--only --irqs 2");
+	isolate("--only 1-2");
+	unisolate("--irqs 1");
+	unisolate("--procs");
+	unisolate("2");
+	snapshot_check(&before, "after the isolation ended in parts");
+	unisolate("");
+	snapshot_check(&before, "after a further unisolate");
 }
 
 static void dry_run_changes_nothing(void)
@@ -73,13 +71,13 @@ static void dry_run_changes_nothing(void)
 	check_status(result, 0);
 	check(result->out[0], "it lists no change");
 	snapshot_check(&before, "after a dry run");
-	command_shield("1");
+	isolate("1");
 	snapshot_free(&before);
 	snapshot_take(&before);
-	result = timershield("unshield --dry-run");
+	result = timershield("unisolate --dry-run");
 	check(result->out[0], "it lists no change");
-	snapshot_check(&before, "after a dry run of unshield");
-	command_unshield("");
+	snapshot_check(&before, "after a dry run of unisolate");
+	unisolate("");
 }
 
 static void refuse(const char *words, int status)
@@ -88,7 +86,7 @@ static void refuse(const char *words, int status)
 
 	result = timershield("isolate %s", words);
 	check_status(result, status);
-	check(result->err[0], "'shield %s' gives no reason", words);
+	check(result->err[0], "'isolate %s' gives no reason", words);
 }
 
 static void refused_changes_nothing(void)
@@ -96,7 +94,7 @@ static void refused_changes_nothing(void)
 	struct snapshot before;
 
 	prepare_tasks(&before);
-	for (int shielded = 0; shielded < 2; shielded++) {
+	for (int isolated = 0; isolated < 2; isolated++) {
 		refuse("0-2", 1);
 		refuse("0-3", 1);
 		refuse("77", 1);
@@ -107,34 +105,34 @@ static void refused_changes_nothing(void)
 		refuse("2-1", 2);
 		refuse("--nonsense 1", 2);
 		refuse("1 2", 2);
-		snapshot_check(&before, "after a refused shield");
-		command_shield("1");
+		snapshot_check(&before, "after a refused isolate");
+		isolate("1");
 		snapshot_free(&before);
 		snapshot_take(&before);
 	}
 	refuse("0,2", 1);
 	check_status(timershield_as_nobody("isolate 2"), 3);
-	check_status(timershield_as_nobody("unshield"), 3);
+	check_status(timershield_as_nobody("unisolate"), 3);
 	snapshot_check(&before, "after somebody without privilege tried");
-	command_unshield("");
+	unisolate("");
 }
 
 static void foreign_changes_stay(void)
 {
 	char text[64], before[64];
 
-	prepare_backend();
+	prepare_cpus();
 	require(file_read("/proc/irq/default_smp_affinity", before, sizeof(before)) > 0,
 		"no default_smp_affinity");
-	command_shield("1");
+	isolate("1");
 	require(!file_write("/proc/irq/default_smp_affinity", "4\n"), "cannot write");
-	command_unshield("");
+	unisolate("");
 	file_read("/proc/irq/default_smp_affinity", text, sizeof(text));
 	check(!strcmp(text, "4\n"), "the administrator's mask 4 became %s", text);
 	file_write("/proc/irq/default_smp_affinity", before);
 }
 
-/* Shields or unshields 20 times, each a process of its own, all at once. */
+/* Isolates or ends it 20 times, each a process of its own, all at once. */
 static void many_at_once(void)
 {
 	struct snapshot before;
@@ -144,12 +142,12 @@ static void many_at_once(void)
 	prepare_tasks(&before);
 	for (unsigned int i = 0; i < ARRAY_SIZE(pids); i++)
 		pids[i] = i % 3 ? timershield_start("isolate %u", 1 + i % 2) :
-			  timershield_start("unshield");
+			  timershield_start("unisolate");
 	for (unsigned int i = 0; i < ARRAY_SIZE(pids); i++) {
 		waitpid(pids[i], &status, 0);
 		check(!status, "process %u ended with %#x", i, status);
 	}
-	command_unshield("");
+	unisolate("");
 	snapshot_check(&before, "after many at once");
 }
 
@@ -160,27 +158,27 @@ static void killed_before_every_change(void)
 
 	prepare_tasks(&before);
 	for (count = 1; timershield_killed_at(count, "isolate 1"); count++) {
-		command_unshield("");
-		if (snapshot_check(&before, "after a shield that was killed"))
+		unisolate("");
+		if (snapshot_check(&before, "after an isolate that was killed"))
 			fail("killed before change %u", count);
 	}
 	calls = count;
-	command_unshield("");
+	unisolate("");
 	for (count = 1; ; count++) {
 		bool killed;
 
-		command_shield("1");
-		killed = timershield_killed_at(count, "unshield");
+		isolate("1");
+		killed = timershield_killed_at(count, "unisolate");
 		if (count % 3 == 1)
-			command_shield("2");
-		command_unshield("");
-		if (snapshot_check(&before, "after an unshield that was killed"))
+			isolate("2");
+		unisolate("");
+		if (snapshot_check(&before, "after an unisolate that was killed"))
 			fail("killed before change %u", count);
 		if (!killed)
 			break;
 	}
 	check(calls > 3 && count > 3, "only %u and %u calls", calls, count);
-	note("killed before each of %u calls of shield, %u of unshield", calls - 1, count - 1);
+	note("killed before each of %u calls of isolate, %u of unisolate", calls - 1, count - 1);
 }
 
 static void cut(const char *text, size_t length)
@@ -199,27 +197,27 @@ static void cut(const char *text, size_t length)
 static void damaged_journal(void)
 {
 	static char journal[1 << 16], lost[1 << 16];
-	struct snapshot before, shielded;
+	struct snapshot before, isolated;
 	int length;
 
-	prepare_backend();
+	prepare_cpus();
 	snapshot_take(&before);
-	command_shield("1");
+	isolate("1");
 	length = file_read(JOURNAL, journal, sizeof(journal));
 	require(length > 0, JOURNAL ": %s", strerror(-length));
-	snapshot_take(&shielded);
+	snapshot_take(&isolated);
 	for (int at = 0; at < length; at += 97) {
 		cut(journal, at);
-		check_status(timershield("shield 1"), 5);
-		check_status(timershield("unshield"), 5);
+		check_status(timershield("isolate 1"), 5);
+		check_status(timershield("unisolate"), 5);
 	}
 	cut(journal, length);
-	snapshot_check(&shielded, "after refusing a damaged journal");
+	snapshot_check(&isolated, "after refusing a damaged journal");
 	memcpy(lost, journal, length);
 	lost[length - 3] ^= 1;
 	cut(lost, length);
-	check_status(timershield("unshield"), 5);
-	command_unshield("--salvage");
+	check_status(timershield("unisolate"), 5);
+	unisolate("--salvage");
 	snapshot_check(&before, "after salvaging a journal without its end");
 }
 
@@ -233,15 +231,15 @@ static void journal_of_another_boot(void)
 	struct snapshot before;
 	FILE *file;
 
-	prepare_backend();
+	prepare_cpus();
 	snapshot_take(&before);
 	file = fopen(JOURNAL, "we");
 	require(file, JOURNAL ": %s", strerror(errno));
 	fputs(journal, file);
 	fclose(file);
-	check_status(timershield("unshield"), 0);
+	check_status(timershield("unisolate"), 0);
 	unlink(JOURNAL);
-	snapshot_check(&before, "after unshield with a journal of another boot");
+	snapshot_check(&before, "after unisolate with a journal of another boot");
 }
 
 static const struct test tests[] = {

@@ -3,7 +3,6 @@
  * Which tasks run on an isolated CPU, and "timershield run".
  */
 #define _GNU_SOURCE
-#include "lib/backend.h"
 #include "lib/cpushield.h"
 #include "file.h"
 #include "lib/task.h"
@@ -24,31 +23,31 @@ static void running_task_leaves(void)
 	struct spinner spinner;
 	cpus_t seen;
 
-	prepare_backend();
+	prepare_cpus();
 	spinner = start_spinner();
 	set_affinity(spinner.pid, CPU(1) | CPU(2));
 	seen = spinner_watch(&spinner, 50 * MSEC);
 	require(seen, "the spinner does not run");
-	command_shield("1");
+	isolate("1");
 	sleep_for(1 * MSEC);
 	seen = spinner_watch(&spinner, 100 * MSEC);
 	check(seen == CPU(2), "it was seen on CPUs %s", cpus_text(seen));
 	end_process(spinner.pid);
-	command_unshield("");
+	unisolate("");
 }
 
 static void stripped_remembered_and_restored(void)
 {
 	pid_t all, some;
 
-	prepare_backend();
+	prepare_cpus();
 	all = start_waiter();
 	some = start_waiter();
 	set_affinity(some, CPU(1) | CPU(2));
-	command_shield("1");
+	isolate("1");
 	expect_affinity(all, CPU(0) | CPU(2), "while CPU 1 is shielded");
 	expect_affinity(some, CPU(2), "while CPU 1 is shielded");
-	command_unshield("");
+	unisolate("");
 	expect_affinity(all, ALL, "afterwards");
 	expect_affinity(some, CPU(1) | CPU(2), "afterwards");
 }
@@ -57,12 +56,12 @@ static void affinity_asked_for_while_shielded(void)
 {
 	pid_t pid;
 
-	prepare_backend();
+	prepare_cpus();
 	pid = start_waiter();
-	command_shield("1");
+	isolate("1");
 	set_affinity(pid, CPU(0) | CPU(1));
 	expect_affinity(pid, CPU(0), "asked for 0-1 while CPU 1 is shielded");
-	command_unshield("");
+	unisolate("");
 	expect_affinity(pid, CPU(0) | CPU(1), "afterwards");
 }
 
@@ -70,14 +69,14 @@ static void kept_when_nothing_would_remain(void)
 {
 	pid_t pid;
 
-	prepare_backend();
+	prepare_cpus();
 	pid = start_waiter();
 	set_affinity(pid, CPU(1));
-	command_shield("1");
+	isolate("1");
 	expect_affinity(pid, CPU(1), "of one that asked for CPU 1 alone");
-	command_shield("2");
+	isolate("2");
 	expect_affinity(pid, CPU(1), "while CPU 2 is shielded too");
-	command_unshield("");
+	unisolate("");
 	expect_affinity(pid, CPU(1), "afterwards");
 }
 
@@ -85,11 +84,11 @@ static void inherited_by_fork(void)
 {
 	pid_t child;
 
-	prepare_backend();
-	command_shield("1");
+	prepare_cpus();
+	isolate("1");
 	child = start_waiter();
 	expect_affinity(child, CPU(0) | CPU(2), "of a new process");
-	command_unshield("");
+	unisolate("");
 	expect_affinity(child, ALL, "afterwards");
 }
 
@@ -101,15 +100,15 @@ static void interrupts_leave(void)
 {
 	char report[COMMAND_OUTPUT], *rest = report, *line;
 
-	prepare_backend();
-	command_shield("--irqs 1");
+	prepare_cpus();
+	isolate("--irqs 1");
 	check(strstr(timershield("status")->out, "  CPU 1 is isolated from interrupts."),
 	      "status does not list it");
-	strcpy(report, timershield("shield --irqs 1")->out);
+	strcpy(report, timershield("isolate --irqs 1")->out);
 	while ((line = strsep(&rest, "\n")))
 		check(strncmp(line, "  ", 2) || strstr(line, "  moves ") ||
 		      strstr(line, "  cascade "), "still there: %s", line);
-	command_unshield("");
+	unisolate("");
 }
 
 /* The number of the interrupt whose thread this is, or -1. */
@@ -149,12 +148,12 @@ static unsigned int check_irq_threads(cpus_t shielded, const char *when)
 /* With PREEMPT_RT interrupts have threads: they go where these go. */
 static void threads_of_interrupts_leave(void)
 {
-	prepare_backend();
+	prepare_cpus();
 	if (!check_irq_threads(0, "before"))
 		skip("no interrupt has a thread");
-	command_shield("1");
+	isolate("1");
 	check_irq_threads(CPU(1), "while CPU 1 is shielded");
-	command_unshield("");
+	unisolate("");
 	check_irq_threads(0, "afterwards");
 }
 
@@ -163,46 +162,46 @@ static void what_remains_is_named(void)
 {
 	const char *out;
 
-	prepare_backend();
+	prepare_cpus();
 	out = timershield("isolate 1")->out;
 	check(strstr(out, "  CPU 1  migration/1 "), "it said: %s", out);
 	check(strstr(out, "  per-CPU kernel thread: "), "it said: %s", out);
 	check(!strstr(out, "kernel kept it"), "it said: %s", out);
-	command_unshield("");
+	unisolate("");
 }
 
 static void run_is_there_with_rank(void)
 {
 	const struct command_result *result;
 
-	prepare_backend();
-	command_shield("1-2");
-	result = timershield("run -c 1 -p 50 -- /bin/shield_rules --tell");
+	prepare_cpus();
+	isolate("1-2");
+	result = timershield("run -c 1 -p 50 -- /bin/isolate_rules --tell");
 	check_status(result, 0);
 	check(!strncmp(result->out, "cpus 2 policy 1 priority 50 ", 28), "it is: %s", result->out);
-	result = timershield("run -c 2 -s rr -p 7 -- /bin/shield_rules --tell");
+	result = timershield("run -c 2 -s rr -p 7 -- /bin/isolate_rules --tell");
 	check_status(result, 0);
 	check(!strcmp(result->out, "cpus 4 policy 2 priority 7 slack 0\n"), "it is: %s",
 	      result->out);
-	result = timershield("run -- /bin/shield_rules --tell");
+	result = timershield("run -- /bin/isolate_rules --tell");
 	check(!strcmp(result->out, "cpus 6 policy 0 priority 0 slack 1\n"), "it is: %s",
 	      result->out);
-	command_unshield("");
+	unisolate("");
 }
 
 static void run_hands_the_status_through(void)
 {
-	prepare_backend();
-	command_shield("1");
-	check_status(timershield("run -- /bin/shield_rules --exit=0"), 0);
-	check_status(timershield("run -- /bin/shield_rules --exit=77"), 77);
-	check_status(timershield("run -p 99 -- /bin/shield_rules --kill=15"), 128 + 15);
+	prepare_cpus();
+	isolate("1");
+	check_status(timershield("run -- /bin/isolate_rules --exit=0"), 0);
+	check_status(timershield("run -- /bin/isolate_rules --exit=77"), 77);
+	check_status(timershield("run -p 99 -- /bin/isolate_rules --kill=15"), 128 + 15);
 	check_status(timershield("run -- /bin/no-such-command"), 127);
 	check_status(timershield("run -- /etc/passwd"), 126);
-	check_status(timershield("run -c 1-2 -- /bin/shield_rules --exit=0"), 125);
-	check_status(timershield_as_nobody("run -- /bin/shield_rules --exit=0"), 125);
-	command_unshield("");
-	check_status(timershield("run -- /bin/shield_rules --exit=0"), 125);
+	check_status(timershield("run -c 1-2 -- /bin/isolate_rules --exit=0"), 125);
+	check_status(timershield_as_nobody("run -- /bin/isolate_rules --exit=0"), 125);
+	unisolate("");
+	check_status(timershield("run -- /bin/isolate_rules --exit=0"), 125);
 }
 
 static void run_moves_a_process_there_and_back(void)
@@ -211,9 +210,9 @@ static void run_moves_a_process_there_and_back(void)
 	cpus_t seen;
 	pid_t child;
 
-	prepare_backend();
+	prepare_cpus();
 	spinner = start_spinner();
-	command_shield("1");
+	isolate("1");
 	check_status(timershield("run -P %d", spinner.pid), 0);
 	expect_affinity(spinner.pid, CPU(1), "after run -P");
 	seen = spinner_watch(&spinner, 20 * MSEC);
@@ -222,7 +221,7 @@ static void run_moves_a_process_there_and_back(void)
 	check(sched_getscheduler(spinner.pid) == SCHED_FIFO, "it is not FIFO");
 	child = start_waiter();
 	expect_affinity(child, CPU(0) | CPU(2), "of another");
-	command_unshield("");
+	unisolate("");
 	expect_affinity(spinner.pid, CPU(1), "after unshield, as it was asked to");
 	check_status(timershield("run -P 999999"), 125);
 	end_process(spinner.pid);
@@ -233,8 +232,8 @@ static void refused_without_privilege(void)
 	int status;
 	pid_t pid;
 
-	prepare_backend();
-	command_shield("1");
+	prepare_cpus();
+	isolate("1");
 	pid = fork();
 	if (!pid) {
 		become_unprivileged();
@@ -242,7 +241,7 @@ static void refused_without_privilege(void)
 	}
 	waitpid(pid, &status, 0);
 	check(!status, "a task without privilege took the shielded CPU");
-	command_unshield("");
+	unisolate("");
 }
 
 static const struct test tests[] = {

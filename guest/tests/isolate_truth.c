@@ -4,10 +4,8 @@
  * and what others do to the partition can be mended or undone.
  */
 #define _GNU_SOURCE
-#include "lib/backend.h"
 #include "lib/cpushield.h"
 #include "file.h"
-#include "lib/snapshot.h"
 #include "lib/task.h"
 
 #include <errno.h>
@@ -24,7 +22,7 @@
 
 static void prepare(void)
 {
-	prepare_backend();
+	prepare_cpus();
 	rmdir(RIVAL);
 }
 
@@ -67,26 +65,26 @@ static bool kernel_isolates(void)
 static void another_cgroup_takes_the_cpu(void)
 {
 	prepare();
-	command_shield("2");
+	isolate("2");
 	expect("good", "isolation", "CPU 2 is isolated from tasks and interrupts", "isolated");
 	require(!mkdir(RIVAL, 0755), RIVAL ": %s", strerror(errno));
 	write_file(RIVAL "/cpuset.cpus", "2\n");
 	if (kernel_isolates()) {
 		expect("good", "isolation", "from tasks", "the kernel isolates it still");
-		check_status(timershield("run -- /bin/shield_rules --exit=9"), 9);
+		check_status(timershield("run -- /bin/isolate_rules --exit=9"), 9);
 	} else {
 		expect("bad", "isolation", RIVAL "/cpuset.cpus, then timershield isolate 2",
 		       "invalid");
 		expect("good", "isolation", "isolated from interrupts", "invalid");
-		check_status(timershield("run -- /bin/shield_rules --exit=9"), 125);
+		check_status(timershield("run -- /bin/isolate_rules --exit=9"), 125);
 		check_status(timershield("isolate 2"), 1);
 	}
 	write_file(RIVAL "/cpuset.cpus", "0\n");
-	command_shield("2");
+	isolate("2");
 	expect("good", "isolation", "from tasks and interrupts", "after isolating it again");
 	check(kernel_isolates(), "the kernel does not isolate it again");
 	rmdir(RIVAL);
-	command_unshield("");
+	unisolate("");
 }
 
 static void partition_is_removed(void)
@@ -95,14 +93,14 @@ static void partition_is_removed(void)
 
 	prepare();
 	snapshot_take(&before);
-	command_shield("2");
+	isolate("2");
 	require(!rmdir(PARTITION), PARTITION ": %s", strerror(errno));
 	expect("bad", "isolation", "has been removed", "removed");
 	check_status(timershield("status --check"), 1);
-	command_shield("2");
+	isolate("2");
 	check(kernel_isolates(), "the kernel does not isolate it again");
 	require(!rmdir(PARTITION), PARTITION ": %s", strerror(errno));
-	command_unshield("");
+	unisolate("");
 	snapshot_check(&before, "after unisolate");
 }
 
@@ -111,17 +109,17 @@ static void isolated_cpu_goes_offline(void)
 	const struct command_result *result;
 
 	prepare();
-	command_shield("2");
+	isolate("2");
 	write_file(ONLINE, "0\n");
 	expect("bad", "offline", "CPU 2 is isolated, but offline", "offline");
-	result = timershield("run -c 2 -- /bin/shield_rules --exit=0");
+	result = timershield("run -c 2 -- /bin/isolate_rules --exit=0");
 	check_status(result, 125);
 	check(strstr(result->err, "CPU 2 is offline"), "it said: %s", result->err);
 	write_file(ONLINE, "1\n");
 	check(!*finding("bad", "offline"), "status says that CPU 2 is offline");
-	command_shield("2");
+	isolate("2");
 	expect("good", "isolation", "from tasks and interrupts", "online again");
-	command_unshield("");
+	unisolate("");
 }
 
 /* Put there by somebody else: into the partition itself, or into a group below. */
@@ -136,13 +134,13 @@ static void foreign_processes_in_the_partition(void)
 	pid = start_waiter();
 	snapshot_take(&before);
 	for (unsigned int i = 0; i < ARRAY_SIZE(groups); i++) {
-		command_shield("2");
+		isolate("2");
 		require(!mkdir(PARTITION "/deep", 0755), "mkdir: %s", strerror(errno));
 		snprintf(path, sizeof(path), "%s/cgroup.procs", groups[i]);
 		snprintf(text, sizeof(text), "%d\n", pid);
 		write_file(path, text);
 		expect_affinity(pid, CPU(2), "in the partition");
-		command_unshield("");
+		unisolate("");
 		expect_affinity(pid, CPU(0) | CPU(1) | CPU(2), "afterwards");
 		snapshot_check(&before, "after unisolate");
 	}
@@ -157,7 +155,7 @@ static void journal_is_lost(void)
 	/* Whether it was enabled before, the journal alone knows. */
 	write_file(MOUNT "/cgroup.subtree_control", "+cpuset\n");
 	snapshot_take(&before);
-	command_shield("2");
+	isolate("2");
 	require(!unlink("/run/timershield/journal"), "unlink: %s", strerror(errno));
 	expect("bad", "journal", "has gone", "without journal");
 	result = timershield("isolate 1");
@@ -175,17 +173,17 @@ static void run_needs_no_isolated_cpu(void)
 
 	prepare();
 	check_status(timershield("unisolate"), 0);
-	result = timershield("run -c 1 -p 50 -- /bin/shield_rules --tell");
+	result = timershield("run -c 1 -p 50 -- /bin/isolate_rules --tell");
 	check(!strncmp(result->out, "cpus 2 policy 1 priority 50 ", 28), "it is: %s", result->out);
 	check(strstr(result->err, "CPU 1 is not isolated"), "it said: %s", result->err);
-	result = timershield_as_nobody("run -c 1 -- /bin/shield_rules --tell");
+	result = timershield_as_nobody("run -c 1 -- /bin/isolate_rules --tell");
 	check(!strncmp(result->out, "cpus 2 policy 0 ", 16), "it is: %s%s", result->out,
 	      result->err);
-	command_shield("2");
-	result = timershield("run -- timershield run -c 1 -- /bin/shield_rules --tell");
+	isolate("2");
+	result = timershield("run -- timershield run -c 1 -- /bin/isolate_rules --tell");
 	check(!strncmp(result->out, "cpus 2 ", 7), "out of the partition: %s%s", result->out,
 	      result->err);
-	command_unshield("");
+	unisolate("");
 }
 
 /* kthreadd is one that may be moved, migration/1 is not. */
@@ -223,16 +221,16 @@ static void isolated_at_boot(void)
 	prepare();
 	snapshot_take(&before);
 	expect("good", "isolation", "CPU 2 is isolated from tasks", "after boot");
-	command_shield("2");
+	isolate("2");
 	expect("good", "isolation", "from tasks and interrupts", "isolated");
 	check(access(PARTITION, F_OK), "there is a partition");
-	result = timershield("run -- /bin/shield_rules --tell");
+	result = timershield("run -- /bin/isolate_rules --tell");
 	check(!strncmp(result->out, "cpus 4 ", 7), "it is: %s%s", result->out, result->err);
-	command_shield("1");
-	result = timershield("run -c 1 -- /bin/shield_rules --tell");
+	isolate("1");
+	result = timershield("run -c 1 -- /bin/isolate_rules --tell");
 	check(!strncmp(result->out, "cpus 2 ", 7), "it is: %s%s", result->out, result->err);
-	check_status(timershield("run -c 1-2 -- /bin/shield_rules --tell"), 125);
-	command_unshield("");
+	check_status(timershield("run -c 1-2 -- /bin/isolate_rules --tell"), 125);
+	unisolate("");
 	snapshot_check(&before, "after unisolate");
 }
 

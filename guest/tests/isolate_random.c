@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Random sequences of shield and unshield, most of them killed at a random time, leave
- * nothing behind once "timershield unshield" has run.
+ * Random sequences of isolate and unisolate, most of them killed at a random time, leave
+ * nothing behind once "timershield unisolate" has run.
  *
- *	shield_random [--sequences=N] [TEST...]
+ *	isolate_random [--sequences=N] [TEST...]
  */
 #define _GNU_SOURCE
-#include "lib/backend.h"
 #include "lib/cpushield.h"
-#include "lib/snapshot.h"
 #include "lib/task.h"
 
 #include <signal.h>
@@ -62,9 +60,9 @@ static void random_sequences(void)
 
 	prepare_tasks(&before);
 	start = now();
-	command_shield("1");
+	isolate("1");
 	patience = now() - start;
-	command_unshield("");
+	unisolate("");
 	for (unsigned int i = 0; i < sequences; i++) {
 		for (unsigned int n = 1 + pick(4); n; n--) {
 			pid_t pid = start_something();
@@ -84,7 +82,7 @@ static void random_sequences(void)
 			check(WIFSIGNALED(status) || !WEXITSTATUS(status),
 			      "sequence %u: exit status %d", i, WEXITSTATUS(status));
 		}
-		command_unshield("");
+		unisolate("");
 		if (snapshot_check(&before, "after a random sequence"))
 			fail("sequence %u", i);
 	}
