@@ -179,19 +179,9 @@ def _test(arguments: argparse.Namespace) -> int:
     with Progress() as progress:
         return testing.run(progress, testing.Selection(
             kernels=arguments.kernels, suites=arguments.suites, linux=arguments.linux,
-            host=not arguments.guests_only,
+            soak=arguments.seconds, host=not arguments.guests_only,
             guests=not arguments.host_only,
         ))
-
-
-def _soak(arguments: argparse.Namespace) -> int:
-    from lab.progress import Progress
-    from lab.test import testing
-
-    with Progress() as progress:
-        return testing.run(progress, testing.Selection(
-            kernels=arguments.kernels, suites=arguments.suites, linux=arguments.linux,
-            soak=arguments.seconds, host=False))
 
 
 def _defects(arguments: argparse.Namespace) -> int:
@@ -279,9 +269,15 @@ def _add_linux(verb: argparse.ArgumentParser, default: str = patchset.DEFAULT) -
                       help=f"where a kernel's name does not say it ({default or 'all'})")
 
 
-def _add_guests(verb: argparse.ArgumentParser) -> None:
+def _add_measured(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--kernels", type=_csv, metavar="LIST",
+                      help="platforms: x86_64-rt, arm64-preempt, rt, arm64, all (x86_64); "
+                           "7.3/rt; debian12/6.1, debian13/7.3-rt: Debian's own")
+    verb.add_argument("--quick", action="store_true", help="a tenth of the samples")
     verb.add_argument("--guests", type=_positive, default=len(os.sched_getaffinity(0)),
                       metavar="N", help="guests side by side (one for each CPU)")
+    _add_results(verb)
+    _add_linux(verb)
 
 
 def _add_run(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -289,20 +285,14 @@ def _add_run(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
     run.add_argument("experiment", nargs="+")
     run.add_argument("--target", choices=("guest", "host"), default="guest",
                      help="lab kernels in QEMU, or this machine and its kernel")
-    run.add_argument("--kernels", type=_csv, metavar="LIST",
-                     help="platforms: x86_64-rt, arm64-preempt, rt, arm64, all (x86_64); "
-                          "7.3/rt; debian12/6.1, debian13/7.3-rt: Debian's own")
     run.add_argument("--modes", type=_csv, default=[], metavar="LIST",
                      help="stock, off (kernel.timershield=0), shielded, module (all that a "
                           "kernel has)")
     run.add_argument("--scenarios", type=_csv, default=[], metavar="LIST",
                      help="some scenarios only; 'lab list EXPERIMENT' names them")
     run.add_argument("--jobs", type=_positive, help="jobs, that is samples, a scenario (1000)")
-    run.add_argument("--quick", action="store_true", help="a tenth of the samples")
     run.add_argument("--cpu", type=int, default=0, help="which CPU to measure on (0)")
-    _add_guests(run)
-    _add_results(run)
-    _add_linux(run)
+    _add_measured(run)
     run.set_defaults(run=_run)
 
 
@@ -313,7 +303,7 @@ def _add_long(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     soak.add_argument("--suites", type=_csv, default=[], metavar="LIST",
                       help="churn (one CPU), churn-smp (two); both")
     _add_linux(soak, "")
-    soak.set_defaults(run=_soak)
+    soak.set_defaults(run=_test, guests_only=True, host_only=False)
     patches = verbs.add_parser(
         "patches", help="checkpatch, warnings, and whether every kernel patch builds by itself")
     patches.add_argument("--platform", default="x86_64-preempt", metavar="ARCH-FLAVOUR")
@@ -336,15 +326,9 @@ def _add_long(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     deb.set_defaults(run=_deb)
     evaluate = verbs.add_parser("evaluate", help="all experiments; one report")
     evaluate.add_argument("experiment", nargs="*", help="run these only, draw all")
-    evaluate.add_argument("--kernels", type=_csv, metavar="LIST",
-                          help="platforms: x86_64-rt, arm64-preempt, rt, arm64, all (x86_64); "
-                          "7.3/rt; debian12/6.1, debian13/7.3-rt: Debian's own")
-    evaluate.add_argument("--quick", action="store_true", help="a tenth of the samples")
     evaluate.add_argument("--draw-only", action="store_true",
                           help="run nothing, draw the report from the samples that there are")
-    _add_guests(evaluate)
-    _add_results(evaluate)
-    _add_linux(evaluate)
+    _add_measured(evaluate)
     evaluate.set_defaults(run=_evaluate)
 
 
@@ -398,7 +382,7 @@ def parser() -> argparse.ArgumentParser:
     only.add_argument("--guests-only", action="store_true", help="no tests outside guests")
     only.add_argument("--host-only", action="store_true", help="no guests")
     _add_linux(test, "")
-    test.set_defaults(run=_test)
+    test.set_defaults(run=_test, seconds=0)
     _add_long(verbs)
     return top
 
