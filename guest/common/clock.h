@@ -37,7 +37,7 @@ static inline void sleep_until(int64_t ns)
 }
 
 /*
- * recording() - tell whoever counts the kernel's instructions to begin, and to end
+ * recording() - tell the emulator's plugin to begin counting instructions, and to end
  *
  * The host sees the system call; it does nothing that matters here.
  */

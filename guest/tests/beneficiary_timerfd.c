@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Rule R4 for timerfds: they rank with the highest-ranking of who armed them and those who
+ * Rule R4 for timerfds: they rank with the highest of the task that armed them and those that
  * have read or polled them since, by whatever call, and sink when they are armed again.
- * Who waited before, or is raised while it waits, gets them a tick late at most (R11).
+ * A task that waited before, or is raised while it waits, gets them a tick late at most (R11).
  *
  * Tests of lateness pass on stock, tests of levels fail there, where there are none. With
  * a timer that ranks with the task that armed it, for good, and no tick that expires what
@@ -299,7 +299,7 @@ static void sinks_when_rearmed(void)
 	end_process(pid);
 }
 
-/* A waiter that ranks lower than who armed it changes nothing. */
+/* A waiter that ranks lower than the task that armed it changes nothing. */
 static void lower_waiter_does_not_lower_it(void)
 {
 	struct timerfd_wait *wait = new_wait(&ways[0]);

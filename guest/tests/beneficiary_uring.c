@@ -5,7 +5,7 @@
  *
  * These pass on stock. Where a timeout keeps the level of the task that armed it, the
  * first three fail: 20 ms late; where the level of a process without other timers is
- * not known, the last one: never served while any task runs.
+ * not known, the last one: never expires while any task runs.
  */
 #define _GNU_SOURCE
 #include "lib/situation.h"

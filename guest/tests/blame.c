@@ -245,7 +245,7 @@ static void shield_leaves_ticks(void)
 	      truth->gaps, interruptions);
 }
 
-/* Else threads of the kernel serve it on PREEMPT_RT. */
+/* Else threads of the kernel expire it on PREEMPT_RT. */
 static bool is_sleep(const char *how)
 {
 	return strcmp(how, "timerfd") && strcmp(how, "POSIX timer") && strcmp(how, "itimer") &&

@@ -61,7 +61,7 @@ static void off_from_boot_can_be_switched_on(void)
 }
 
 /*
- * Timers are served by the tick alone, whatever runs: nothing is masked, so
+ * Timers expire in the tick alone, whatever runs: nothing is masked, so
  * that nothing waits for a release that no interrupt would come for.
  */
 static void lowres_masks_nothing(void)
@@ -78,7 +78,7 @@ static void lowres_masks_nothing(void)
 		scene_run(scene);
 		check_served(scene);
 		check(scene->window.expired == TIMERS,
-		      "shield %s: %u timers were served by the tick, expected %u",
+		      "shield %s: %u timers expired in the tick, expected %u",
 		      on ? "on" : "off", scene->window.expired, TIMERS);
 	}
 }

@@ -13,8 +13,8 @@
  * and workers move between them. A shield that is a module is unloaded and loaded, too.
  *
  * Passes on stock, where nothing loses timers. It was seen to fail with the
- * release of masked timers left out (lost), with serving that does not look at
- * the expiry (early), and with a switch that leaves timers where they were.
+ * release of masked timers left out (lost), with expiring that does not check
+ * the time (early), and with a switch that leaves timers where they were.
  */
 #define _GNU_SOURCE
 #include "options.h"
@@ -150,7 +150,7 @@ static void tell_progress(u64 time)
 }
 
 /*
- * On PREEMPT_RT a thread of ordinary priority serves some of the timers. It waits
+ * On PREEMPT_RT a thread of ordinary priority expires some of the timers. It waits
  * for its turn where the workers alone keep a CPU busy: false, that was no rest.
  */
 static bool take_a_rest(void)

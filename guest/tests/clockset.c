@@ -98,7 +98,7 @@ static void set_forward_past_a_masked_timer(void)
 	shield_set(true);
 	late = lateness_after_setting(&masked);
 	check(masked, "setting the clock let a timer below the running task interrupt it");
-	check(late <= bound, "served %llu ns after the release, allowed %llu", late, bound);
+	check(late <= bound, "expired %llu ns after the release, allowed %llu", late, bound);
 }
 
 /* The timer had expired, masked; then the clock is set back, and forward again. */

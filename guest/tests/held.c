@@ -295,7 +295,7 @@ static void idle_policy_gets_its_share(void)
 #define MANY 400
 
 /*
- * Nobody is woken, so that nothing but its bound ends a go. On PREEMPT_RT a thread serves
+ * Nobody is woken, so that nothing but its bound ends a go. On PREEMPT_RT a thread expires
  * timerfds, one after the other.
  */
 static void release_in_bounded_goes(void)
@@ -305,7 +305,7 @@ static void release_in_bounded_goes(void)
 	u64 expiry;
 
 	if (kernel_is_rt())
-		skip("a thread serves timerfds on PREEMPT_RT");
+		skip("a thread expires timerfds on PREEMPT_RT");
 	require(!setrlimit(RLIMIT_NOFILE, &files), "setrlimit: %s", strerror(errno));
 	pin(test_cpu);
 	become(BELOW);

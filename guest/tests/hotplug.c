@@ -77,7 +77,7 @@ static unsigned int late_or_lost(const struct sleeper *sleepers, unsigned int co
 
 /*
  * CPU 1 is busy at FIFO 90 with expired FIFO-10 timers masked when it goes: they
- * and their owners move to CPU 0, where they are served as soon as nothing of
+ * and their owners move to CPU 0, where they expire as soon as nothing of
  * higher rank runs: that is when the FIFO-90 task, which moves too, has ended.
  */
 static void cpu_goes_with_masked_timers(void)
@@ -101,7 +101,7 @@ static void cpu_goes_with_masked_timers(void)
 	set_online(false);
 	sleep_until(*end + 100 * MSEC * slowness());
 	check(!late_or_lost(sleepers, api_count, *end + 50 * MSEC * slowness()),
-	      "some were served long after the last higher task had ended");
+	      "some expired long after the last higher task had ended");
 	set_online(true);
 }
 

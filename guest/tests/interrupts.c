@@ -101,8 +101,8 @@ static void fifty_sleepers_of_one_level(void)
 
 /*
  * Timers of different levels that expire within the same few microseconds share
- * an interrupt on stock. Here the higher one's task runs before the lower one is
- * served (rule R1), which takes an interrupt of its own.
+ * an interrupt on stock. Here the higher one's task runs before the lower one
+ * expires (rule R1), which takes an interrupt of its own.
  */
 static void fifty_sleepers_of_many_levels(void)
 {

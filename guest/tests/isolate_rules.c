@@ -45,8 +45,8 @@ static void stripped_remembered_and_restored(void)
 	some = start_waiter();
 	set_affinity(some, CPU(1) | CPU(2));
 	isolate("1");
-	expect_affinity(all, CPU(0) | CPU(2), "while CPU 1 is shielded");
-	expect_affinity(some, CPU(2), "while CPU 1 is shielded");
+	expect_affinity(all, CPU(0) | CPU(2), "while CPU 1 is isolated");
+	expect_affinity(some, CPU(2), "while CPU 1 is isolated");
 	unisolate("");
 	expect_affinity(all, ALL, "afterwards");
 	expect_affinity(some, CPU(1) | CPU(2), "afterwards");
@@ -60,7 +60,7 @@ static void affinity_asked_for_while_shielded(void)
 	pid = start_waiter();
 	isolate("1");
 	set_affinity(pid, CPU(0) | CPU(1));
-	expect_affinity(pid, CPU(0), "asked for 0-1 while CPU 1 is shielded");
+	expect_affinity(pid, CPU(0), "asked for 0-1 while CPU 1 is isolated");
 	unisolate("");
 	expect_affinity(pid, CPU(0) | CPU(1), "afterwards");
 }
@@ -152,7 +152,7 @@ static void threads_of_interrupts_leave(void)
 	if (!check_irq_threads(0, "before"))
 		skip("no interrupt has a thread");
 	isolate("1");
-	check_irq_threads(CPU(1), "while CPU 1 is shielded");
+	check_irq_threads(CPU(1), "while CPU 1 is isolated");
 	unisolate("");
 	check_irq_threads(0, "afterwards");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * "timershield status" says what the kernel does, not what the command once asked for;
+ * "timershield status" reports what the kernel does, not what the command once did;
  * and what others do to the partition can be mended or undone.
  */
 #define _GNU_SOURCE

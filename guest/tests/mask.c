@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Rule R1, mask: while a task runs, no timer that ranks below it interrupts its
- * CPU, whatever API armed it; and it is served at once, once, and not early
+ * CPU, whatever API armed it; and it expires at once, once, and not early
  * when the task gives the CPU up.
  *
  * Every test of masking first plays the same scene with the shield off, where
@@ -80,7 +80,7 @@ static void same_and_higher_levels_are_not_masked(void)
 		owner->policy = FIFO(priorities[i]);
 		scene_run(scene);
 		check(scene->window.foreign == 1 && scene->window.expired == 1,
-		      "FIFO %d: %u interruptions, %u served, expected one each",
+		      "FIFO %d: %u interruptions, %u expired, expected one each",
 		      priorities[i], scene->window.foreign, scene->window.expired);
 		check_served(scene);
 		if (priorities[i] > 50)
@@ -91,8 +91,8 @@ static void same_and_higher_levels_are_not_masked(void)
 }
 
 /*
- * The first timer to expire is no longer the one to serve: a masked one stands
- * before it. The higher one is on time, and its interrupt serves nothing else.
+ * The first timer to expire is no longer the next event: a masked one stands
+ * before it. The higher one is on time, and its interrupt expires nothing else.
  */
 static void higher_timer_behind_masked_ones_is_on_time(void)
 {
@@ -109,7 +109,7 @@ static void higher_timer_behind_masked_ones_is_on_time(void)
 	high->offset = 3300 * USEC;
 	scene_run(scene);
 	check(scene->window.foreign == 1 && scene->window.expired == 1,
-	      "%u interruptions, %u served, expected the higher timer alone",
+	      "%u interruptions, %u expired, expected the higher timer alone",
 	      scene->window.foreign, scene->window.expired);
 	check_served(scene);
 	check(high->woke <= high->due + bound, "FIFO 95 ran %llu ns late, allowed %llu",

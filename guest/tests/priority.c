@@ -134,8 +134,8 @@ static void ordinary_sleeper_that_is_raised_is_on_time(void)
 }
 
 /*
- * An ordinary sleeper that is overdue when it rises, its timer masked: it is served at
- * once, whoever else runs.
+ * An ordinary sleeper that is overdue when it rises, its timer masked: it expires at
+ * once, whatever else runs.
  */
 struct late_raise {
 	struct situation *s;
@@ -449,8 +449,8 @@ static void level_follows_inheritance(void)
 }
 
 /*
- * The running task is lowered with an expired FIFO-50 timer masked: that one is
- * served at once.
+ * The running task is lowered with an expired FIFO-50 timer masked: that one
+ * expires at once.
  */
 struct lowering {
 	struct situation *s;

@@ -52,7 +52,7 @@ static void clocks_are_compared_by_their_offsets(void)
 }
 
 /*
- * Defect: serving stopped because of a timer that had not yet expired, and the
+ * Defect: expiring stopped because of a timer that had not yet expired, and the
  * device was left unprogrammed.
  *
  * The highest level's timer is far away; lower ones expire, each alone and all
@@ -86,7 +86,7 @@ static void a_pending_high_timer_stops_nothing(void)
 
 /*
  * The same with many levels at once: some expired, some not, and after each
- * service the next is on time.
+ * expiry the next is on time.
  */
 static void expired_and_pending_levels_mixed(void)
 {
@@ -207,7 +207,7 @@ static u64 periodic_lateness(const char *kind, void (*function)(void *))
 	return periodic->late;
 }
 
-/* PREEMPT_RT serves these in ksoftirqd, which FIFO 50 holds up on stock too. */
+/* On PREEMPT_RT these expire in ksoftirqd, which FIFO 50 holds up on stock too. */
 static void check_periodic(const char *kind, void (*function)(void *))
 {
 	u64 off, on;

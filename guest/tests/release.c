@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Rule R2, release: a masked timer that has expired is served as soon as its
+ * Rule R2, release: a masked timer whose time has come expires as soon as its
  * CPU's running level no longer outranks it, before a lower-ranking task
  * executes in user space for more than the few microseconds that the hardware
  * needs to raise the interrupt. It does not wait for the next tick (4 ms).
@@ -114,7 +114,7 @@ static void to_idle(void)
 }
 
 /*
- * PREEMPT_RT serves these timers in threads: they get a priority above the hog,
+ * On PREEMPT_RT these timers expire in threads: they get a priority above the hog,
  * so that what is measured is when the shield lets the timer through.
  */
 static void check_soft(const char *api)
@@ -142,7 +142,7 @@ static void of_a_timerfd(void)
 }
 
 /*
- * FIFO 90 gives way to FIFO 50: the timer of FIFO 60 is served at once, that of
+ * FIFO 90 gives way to FIFO 50: the timer of FIFO 60 expires at once, that of
  * FIFO 20 only when FIFO 50 ends, then at once.
  */
 static void to_a_middle_level(void)

@@ -4,7 +4,7 @@
  * a stock kernel, can be switched at any time, and nothing is lost by it.
  *
  * On a stock kernel they fail because there is no such switch. "switching off
- * serves masked timers" fails if the switch is only looked at when the next
+ * expires masked timers" fails if the switch is only looked at when the next
  * timer is armed; "flips lose nothing" if timers stay where the other state of
  * the switch does not look for them.
  */
@@ -43,7 +43,7 @@ static void off_is_stock_to_the_interrupt(void)
 	shield_set(false);
 	scene_run(scene);
 	check(scene->window.foreign == TIMERS && scene->window.expired == TIMERS,
-	      "off: %u interruptions, %u served; a stock kernel has %u of each",
+	      "off: %u interruptions, %u expired; a stock kernel has %u of each",
 	      scene->window.foreign, scene->window.expired, TIMERS);
 	check_served(scene);
 	shield_set(true);
@@ -62,7 +62,7 @@ static void switch_off_and_spin(struct scene *scene)
 	window_close(&scene->window);
 }
 
-static void switching_off_serves_masked_timers(void)
+static void switching_off_expires_masked_timers(void)
 {
 	struct scene *scene = new_scene();
 
@@ -71,7 +71,7 @@ static void switching_off_serves_masked_timers(void)
 	scene_run(scene);
 	check_served(scene);
 	check(scene->window.expired == TIMERS,
-	      "%u timers were served by switching off, expected %u", scene->window.expired,
+	      "%u timers expired by switching off, expected %u", scene->window.expired,
 	      TIMERS);
 }
 
@@ -221,7 +221,7 @@ int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
 		TEST(off_is_stock_to_the_interrupt),
-		TEST(switching_off_serves_masked_timers),
+		TEST(switching_off_expires_masked_timers),
 		TEST(switching_on_masks_what_is_armed_later),
 		TEST(flips_lose_nothing),
 		TEST(anything_but_0_and_1_is_einval),

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Rule R1, timers that expire together: the highest level is served first, and
- * serving stops once it has made a task runnable that outranks the rest. So the
+ * Rule R1, timers that expire together: the highest level expires first, and
+ * expiring stops once it has made a task runnable that outranks the rest. So the
  * high-priority task starts as early as if it were alone, and works undisturbed.
  *
  * On a stock kernel 100 timers of one expiry delay the task by 40 us and more.
- * With the defect "serve every expired timer in the order of expiry" put in,
- * the same; with "serve the highest first, but all of them", likewise.
+ * With the defect "expire every timer in the order of its time" put in,
+ * the same; with "expire the highest first, but all of them", likewise.
  */
 #define _GNU_SOURCE
 #include "lib/scene.h"
@@ -99,7 +99,7 @@ static void unprivileged_sleepers(void)
 	check_lateness(scene, "100 sleepers, SCHED_OTHER");
 }
 
-/* They expired a moment before: the higher one is the first to be served. */
+/* They expired a moment before: the higher one is the first to expire. */
 static void expired_just_before_and_still_waiting(void)
 {
 	struct scene *scene = new_scene(100);
@@ -111,7 +111,7 @@ static void expired_just_before_and_still_waiting(void)
 
 /*
  * Three priorities at once: each runs before the next lower one. Passes on
- * stock; fails if serving stops too early and goes on with the lowest.
+ * stock; fails if expiring stops too early and goes on with the lowest.
  */
 static void each_level_before_the_next_lower_one(void)
 {

@@ -47,7 +47,7 @@ u64 situation_lateness(struct situation *s);
 
 /*
  * Plays SITUATION, which returns a lateness, with the shield off and on, and compares.
- * On PREEMPT_RT what serves soft timers does not wait for the hog meanwhile: it would,
+ * On PREEMPT_RT the thread that expires soft timers does not wait for the hog meanwhile: it would,
  * on stock kernels too.
  */
 void compare(u64 (*situation)(void *argument), void *argument, u64 tolerance);

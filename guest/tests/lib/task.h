@@ -39,7 +39,7 @@ int set_policy(pid_t pid, struct policy policy);
 void become(struct policy policy);
 
 /*
- * Sets the policy of those threads of the kernel that serve CPU 0's soft
+ * Sets the policy of those threads of the kernel that run CPU 0's soft
  * interrupts on PREEMPT_RT: as the ordinary tasks that they are, they take turns
  * with a SCHED_IDLE one and may wait for it until the next tick.
  */
@@ -60,7 +60,7 @@ int online_cpus(void);
  */
 unsigned int slowness(void);
 
-/* Whether the kernel is a PREEMPT_RT one: it serves some timers in ksoftirqd. */
+/* Whether the kernel is a PREEMPT_RT one: some timers expire in ksoftirqd. */
 bool kernel_is_rt(void);
 
 /* Memory shared with all processes started afterwards; zeroed, resident. */

@@ -202,10 +202,10 @@ void check_undisturbed(const struct window *window, const char *name)
 {
 	check(window->foreign == 0, "%s: interrupted %u times by timers below it", name,
 	      window->foreign);
-	check(window->expired == 0, "%s: %u timers below it were served", name,
+	check(window->expired == 0, "%s: %u timers below it expired", name,
 	      window->expired);
-	check(window->held <= GO * window->ticks, "%s: %u ticks served %u timers", name,
-	      window->ticks, window->held);
+	check(window->held <= GO * window->ticks, "%s: %u timers expired in %u ticks", name,
+	      window->held, window->ticks);
 	/* Another CPU may send an interrupt, too. */
 	if (time_is_exact())
 		check(window->gaps <= window->interrupts + (online_cpus() > 1),

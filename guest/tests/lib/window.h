@@ -10,7 +10,7 @@
  *
  * The tick stays whatever the shield does; timers that expire in it because they were held
  * for a tick are counted apart. A timer interrupt is "foreign" if it
- * served a task's timer, or if it served neither the tick nor another timer of
+ * expired a task's timer, or if it expired neither the tick nor another timer of
  * the kernel's own (a needless interrupt is an interruption too).
  */
 #ifndef TESTS_WINDOW_H

@@ -117,7 +117,7 @@ static void begin_qdisc(struct netlink_message *m, int index, const char *kind)
 
 /*
  * A rate alone: a token bucket, which most kernels have. It holds one packet: a link that could
- * save up would seem faster than it is to whoever measures it by a few packets.
+ * save up would seem faster than it is to a sender that measures it by a few packets.
  */
 static int shape_rate(int index, const struct link *link, int payload)
 {

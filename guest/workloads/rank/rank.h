@@ -14,7 +14,7 @@
 #define MAX_REPEATS 100000
 #define MAX_COUNT 1000
 #define AN_HOUR (3600 * NSEC_PER_SEC)
-#define ABOVE_ALL 90	/* SCHED_FIFO priority of who changes others, or is kept busy */
+#define ABOVE_ALL 90	/* SCHED_FIFO priority of the task that changes others, or is kept busy */
 
 struct options {
 	const char *action;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Who ran on the measured CPU and which interrupts came there, from the kernel's
+ * Which tasks ran on the measured CPU and which interrupts came there, from the kernel's
  * tracepoints sched_switch and irq_handler_entry: visitors.csv. A kernel thread that
  * is bound to that CPU is not foreign there, nor are the idle and the measured task.
  */
