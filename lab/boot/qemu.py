@@ -268,7 +268,7 @@ def _run_once(
     reported: int,
     on_output: Callable[[bytes], None] | None,
 ) -> Run:
-    """One boot; what is told of the first ``reported`` commands was told before."""
+    """One boot; the first ``reported`` commands were reported by an earlier one."""
     run = Run(kernel, Transcript(), "")
     with tempfile.TemporaryDirectory(prefix="timershield-") as name:
         directory = Path(name)

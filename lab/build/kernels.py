@@ -269,7 +269,7 @@ def stock_tree(progress: Progress, linux: str = DEFAULT_LINUX) -> Path:
 def link_copy(stock: Path, tree: Path, progress: Progress) -> None:
     """Make ``tree`` a copy of the stock tree, unless it is there already.
 
-    The copy consists of hard links: whoever changes a file in it must replace the file.
+    The copy consists of hard links: to change a file in it, replace the file.
     """
     if tree.exists():
         return

@@ -417,7 +417,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"lab: {words}", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        # whoever reads has enough; Python is not to complain when it flushes at the end
+        # the reader has enough; Python is not to complain when it flushes at the end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except OSError as error:

@@ -267,7 +267,7 @@ def _on_kernel(
     with progress.bar(f"defects in {name}", len(tests) + len(defects)) as bar, ThreadPoolExecutor(
         qemu.default_jobs()
     ) as pool:
-        # in the order of submission, so whoever waits for one of these does not keep it waiting
+        # in the order of submission, so a look that waits for one of these does not delay it
         clean = {suite: pool.submit(_look, kernel, 0, ((suite, names),))
                  for suite, names in tests}
         looks = [pool.submit(lambda m: _look(kernel, m.number, m.suites, patience(m, clean)), m)

@@ -45,7 +45,7 @@ class Good(Experiment):
 
 
 class Bad(Good):
-    """Fails, however it is told to."""
+    """Fails, in any way."""
 
     name = "bad"
     error: BaseException = LabError("the guest hangs")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whom ``timershield blame`` names for the README's loads, and what it costs to look.
+"""Which culprits ``timershield blame`` names for the README's loads, and what that costs.
 
 A FIFO 99 task does a fixed amount of work at 1 kHz beside each load, and two tasks take turns: by
 themselves, and under each source of blame.
@@ -136,7 +136,7 @@ class Blame(base.Experiment):
     """See the module."""
 
     name = "blame"
-    title = "Whom blame names, and what it costs"
+    title = "Which culprits blame names, and what that costs"
 
     def scenarios(self) -> dict[str, str]:
         return _titles()

@@ -18,7 +18,6 @@ SCENARIO = "queue"
 TITLE = "the queue in user space"
 SAMPLES = 5000
 TIMERS = (1, 50, 1000)
-SHOWN = ("timerqueue", "timershield", "segment-tree")
 
 
 def run(context: Context, experiment: str) -> None:
@@ -65,7 +64,7 @@ def parts(store: Store) -> list[Part]:
     table = store[SYSTEM].table(SCENARIO, "queue")
     rows = []
     for i in range(len(table["queue"])):
-        if table["queue"][i] not in SHOWN or table["operation"][i] not in ("enqueue", "dequeue"):
+        if table["operation"][i] not in ("enqueue", "dequeue"):
             continue
         cells = [f"{table['operation'][i]}, {int(table['timers'][i]):,} timers, "
                  f"{table['levels'][i]}", str(table["queue"][i])]

@@ -113,10 +113,10 @@ class RankCost(base.Experiment):
                 (name, samples.ARM, title) for name, title, _ in SETS["arm"]))
             return (f"typical, instructions: {found}", None) if found else None
 
-        paper = "not covered: a timer keeps the priority of who armed it, on one CPU"
+        paper = "not covered: a timer keeps the priority of the task that armed it, on one CPU"
         noted = "no goal; see the tables"
         return [
-            *compare.claim(store, "A change of priority reaches the timers of who sleeps", paper,
+            *compare.claim(store, "A change of priority reaches sleeping tasks' timers", paper,
                            changes, noted, ""),
             *compare.claim(store, "A timerfd ranks with those who wait for it when it is armed",
                            paper, arming, noted, ""),
