@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -14,6 +15,27 @@ from pathlib import Path
 def _kill_group(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def _signals_wait() -> Iterator[None]:
+    """Signals are handled after the block: amid Popen() they would lose the process that it starts.
+
+    Python handles them in the main thread only.
+    """
+    came: list[int] = []
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    handlers = {n: h for n in numbers if callable(h := signal.getsignal(n))
+                and threading.current_thread() is threading.main_thread()}
+    for number in handlers:
+        signal.signal(number, lambda n, _: came.append(n))
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for late in came:
+            signal.raise_signal(late)
 
 
 @contextlib.contextmanager
@@ -29,13 +51,17 @@ def running(
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command[0])
     if shutil.which("setpriv"):
         command = ["setpriv", "--pdeathsig", "KILL", *command]
-    with subprocess.Popen(command, start_new_session=True, cwd=cwd, env=env, stdin=stdin,
-                          stdout=stdout, stderr=stderr) as process:
-        try:
-            yield process
-        finally:
+    process = None
+    try:
+        with _signals_wait():
+            process = subprocess.Popen(command, start_new_session=True, cwd=cwd, env=env,
+                                       stdin=stdin, stdout=stdout, stderr=stderr)
+        yield process
+    finally:
+        if process is not None:
             _kill_group(process)
-            process.wait()
+            with process:
+                pass    # closes its pipes and waits for it
 
 
 def run(

@@ -81,6 +81,22 @@ def test_a_signal_ends_programs_and_has_everything_put_back(
         assert within(10, functools.partial(gone, pid(tmp_path / file)))
 
 
+def test_an_interrupt_while_a_program_starts_ends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> bytes:
+        pid(tmp_path / "leader")
+        signal.raise_signal(signal.SIGINT)
+        return b""
+
+    monkeypatch.setattr(os, "read", interrupted)    # where Popen waits for the program's start
+    with pytest.raises(KeyboardInterrupt):
+        processes.run(["sh", "-c", CHILDREN], tmp_path)
+    monkeypatch.undo()
+    for file in ("leader", "child"):
+        assert within(10, functools.partial(gone, pid(tmp_path / file)))
+
+
 def test_a_lab_that_is_killed_takes_its_program_along(
     lab: "subprocess.Popen[bytes]", tmp_path: Path
 ) -> None:
