@@ -52,7 +52,7 @@ static void stripped_remembered_and_restored(void)
 	expect_affinity(some, CPU(1) | CPU(2), "afterwards");
 }
 
-static void affinity_asked_for_while_shielded(void)
+static void affinity_asked_for_while_isolated(void)
 {
 	pid_t pid;
 
@@ -75,7 +75,7 @@ static void kept_when_nothing_would_remain(void)
 	isolate("1");
 	expect_affinity(pid, CPU(1), "of one that asked for CPU 1 alone");
 	isolate("2");
-	expect_affinity(pid, CPU(1), "while CPU 2 is shielded too");
+	expect_affinity(pid, CPU(1), "while CPU 2 is isolated too");
 	unisolate("");
 	expect_affinity(pid, CPU(1), "afterwards");
 }
@@ -123,7 +123,7 @@ static int irq_of_thread(pid_t pid)
 }
 
 /* Each is where its interrupt is, or at least on none of these CPUs. */
-static unsigned int check_irq_threads(cpus_t shielded, const char *when)
+static unsigned int check_irq_threads(cpus_t isolated, const char *when)
 {
 	unsigned int threads = 0;
 	char path[64], place[64];
@@ -138,7 +138,7 @@ static unsigned int check_irq_threads(cpus_t shielded, const char *when)
 		snprintf(path, sizeof(path), "/proc/irq/%d/effective_affinity_list", irq);
 		require(file_read(path, place, sizeof(place)) > 0, "cannot read %s", path);
 		is = affinity(pid);
-		check(is == cpus_parse(place) || (shielded && !(is & shielded)),
+		check(is == cpus_parse(place) || (isolated && !(is & isolated)),
 		      "%s: the thread of interrupt %d may run on CPUs '%s'; that goes to %s", when,
 		      irq, cpus_text(is), place);
 	}
@@ -222,7 +222,7 @@ static void run_moves_a_process_there_and_back(void)
 	child = start_waiter();
 	expect_affinity(child, CPU(0) | CPU(2), "of another");
 	unisolate("");
-	expect_affinity(spinner.pid, CPU(1), "after unshield, as it was asked to");
+	expect_affinity(spinner.pid, CPU(1), "after unisolate, as it was asked to");
 	check_status(timershield("run -P 999999"), 125);
 	end_process(spinner.pid);
 }
@@ -240,14 +240,14 @@ static void refused_without_privilege(void)
 		_exit(try_affinity(0, CPU(1)) ? 0 : 1);
 	}
 	waitpid(pid, &status, 0);
-	check(!status, "a task without privilege took the shielded CPU");
+	check(!status, "a task without privilege took the isolated CPU");
 	unisolate("");
 }
 
 static const struct test tests[] = {
 	TEST(running_task_leaves),
 	TEST(stripped_remembered_and_restored),
-	TEST(affinity_asked_for_while_shielded),
+	TEST(affinity_asked_for_while_isolated),
 	TEST(kept_when_nothing_would_remain),
 	TEST(inherited_by_fork),
 	TEST(interrupts_leave),

@@ -7,7 +7,7 @@
  * That such tests fail when they should was seen with the same ones outside a guest,
  * tools/tests/test_kill.py, and a defect put into the command: with the journal saved
  * after the change instead of before, the tests of killed commands and of
- * random sequences failed; with the original value taken anew at each shield these, too;
+ * random sequences failed; with the original value taken anew each time these, too;
  * without the lock many_at_once.
  */
 #define _GNU_SOURCE
