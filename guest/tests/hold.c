@@ -10,6 +10,7 @@
 #include "lib/task.h"
 #include "lib/timers.h"
 
+#include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -110,6 +111,59 @@ static void a_sleeper_among_many(void)
 	check_late(sleeper, 4 * TICK);
 }
 
+/* At every tick, until the end. */
+static void wake_at_ticks(void *argument)
+{
+	const struct sleeper *sleeper = argument;
+
+	while (!sleeper->woke)
+		sleep_until((now() / TICK + 1) * TICK);
+}
+
+/* FIFO 90 waits for it through epoll: its level stays that of the ordinary task. */
+static void await_by_epoll(void *argument)
+{
+	struct sleeper *sleeper = argument;
+	struct epoll_event event = { .events = EPOLLIN };
+	int epoll = epoll_create1(0);
+
+	sleeper->due = now() + SLEEP;
+	require(!epoll_ctl(epoll, EPOLL_CTL_ADD, sleeper->timerfd, &event), "epoll_ctl: %m");
+	timerfd_arm(sleeper->timerfd, sleeper->due, 0);
+	become(FIFO(90));
+	require(epoll_wait(epoll, &event, 1, -1) == 1, "epoll_wait: %m");
+	sleeper->woke = now();
+}
+
+/* What is due at a tick leaves a share of what it expires to timers that are held. */
+static void a_timerfd_beside_sleepers_on_the_tick(void)
+{
+	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
+
+	two_cpus();
+	sleeper->timerfd = timerfd_create(CLOCK_MONOTONIC, 0);
+	await_sleep(spawn(OTHER, 0, await_by_epoll, sleeper));
+	for (unsigned int i = 0; i < 24; i++)
+		spawn(FIFO(60), 0, wake_at_ticks, sleeper);
+	spawn(FIFO(50), 0, spin, NULL);
+	sleep_for(HOG);
+	check_late(sleeper, 2 * TICK + PROMPT);
+}
+
+/* The time since its expiry must not wrap. */
+static void a_timer_that_never_expires(void)
+{
+	struct timespec longest = { .tv_sec = INT64_MAX };
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+	u64 expirations;
+
+	pin(0);
+	require(!timerfd_settime(fd, 0, &(struct itimerspec){ .it_value = longest }, NULL),
+		"timerfd_settime: %m");
+	spin_until(now() + 5 * TICK);
+	check(read(fd, &expirations, sizeof(expirations)) < 0, "it has expired");
+}
+
 static void a_sleeper_that_is_raised(void)
 {
 	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
@@ -169,6 +223,8 @@ int main(int argc, char **argv)
 	static const struct test tests[] = {
 		TEST(a_sleeper_that_could_run_elsewhere),
 		TEST(a_sleeper_among_many),
+		TEST(a_timerfd_beside_sleepers_on_the_tick),
+		TEST(a_timer_that_never_expires),
 		TEST(a_sleeper_that_is_raised),
 		TEST(a_held_sleeper_that_is_raised),
 		TEST(a_timerfd_of_another_task),

@@ -23,7 +23,6 @@
 #include <linux/sched.h>
 #include <linux/sched/prio.h>
 
-struct hrtimer_cpu_base;
 struct pid;
 
 /*
@@ -50,8 +49,9 @@ struct pid;
  *			for a tick are due. Local to the CPU.
  * @hidden:		No timer that is masked expires before this time, hard
  *			and soft (CLOCK_MONOTONIC)
- * @fell:		When @threshold fell and the device was set for it:
- *			timers that expired before have been masked
+ * @fell:		When @threshold fell and the device was set for it: until
+ *			all that is due has expired, timers that expired before
+ *			have been masked
  * @queue:		Timers of each clock base, ordered by expiry, augmented
  *			with the highest level in each subtree
  * @masked:		Number of timers that expired while they were masked
@@ -100,12 +100,6 @@ static __always_inline u8 timershield_level(const struct task_struct *p)
 	if (likely(prio >= MAX_RT_PRIO))
 		return TIMERSHIELD_FAIR;
 	return prio < 0 ? TIMERSHIELD_DEADLINE : MAX_RT_PRIO - prio;
-}
-
-/* A new task sleeps nowhere. */
-static inline void timershield_fork(struct task_struct *p)
-{
-	p->sleep_base = NULL;
 }
 
 void __timershield_switch(u8 level);
@@ -194,7 +188,6 @@ u8 timershield_pid_level(struct pid *pid, enum pid_type type);
 
 static inline bool timershield_enabled(void) { return false; }
 static inline u8 timershield_level(const struct task_struct *p) { return 0; }
-static inline void timershield_fork(struct task_struct *p) { }
 static inline void timershield_switch(const struct task_struct *next) { }
 static inline bool timershield_prio_changed(struct task_struct *p, int running_on)
 {

@@ -162,18 +162,6 @@ ktime_t timershield_earliest(struct hrtimer_cpu_base *cpu_base, ktime_t expires_
 	return expires_next;
 }
 
-/* The offsets of the clocks have changed. Does the device have to be set earlier? */
-bool timershield_clock_set(struct hrtimer_cpu_base *cpu_base)
-{
-	ktime_t expires_next = KTIME_MAX;
-	struct hrtimer *next_timer;
-
-	timershield_first(cpu_base, false, &expires_next, &next_timer);
-	if (!cpu_base->softirq_activated)
-		timershield_first(cpu_base, true, &expires_next, &next_timer);
-	return expires_next < cpu_base->expires_next;
-}
-
 /* The timer at a position of a queue; NULL behind its end */
 struct hrtimer *timershield_nth(struct hrtimer_clock_base *base, unsigned long nth)
 {
@@ -267,17 +255,23 @@ struct hrtimer *timershield_next(struct hrtimer_cpu_base *cpu_base, struct timer
 	if (run->nr)
 		run->now = ktime_get();
 	if (run->nr < TIMERSHIELD_BATCH) {
-		timer = next_due(cpu_base, false, run->floor, run->now);
-		if (timer) {
+		struct hrtimer *held = sc->tick ? next_held(cpu_base, false, run->now) : NULL;
+
+		/* Half of what a tick expires may have been held. */
+		if (!held || run->nr < TIMERSHIELD_BATCH / 2)
+			timer = next_due(cpu_base, false, run->floor, run->now);
+		if (timer)
 			run->level = max(run->level, timer->queued_level);
-		} else if (sc->tick) {
-			timer = next_held(cpu_base, false, run->now);
-			tick = timer;
-		}
+		else
+			timer = held;
+		tick = timer == held;
 	}
 	if (!timer) {
 		sc->threshold = need_resched() ? max(run->floor, run->level) : run->floor;
 		sc->tick = false;
+		/* All that was released has expired, but for soft timers. */
+		if (run->nr < TIMERSHIELD_BATCH && !(sc->active & queues(true)))
+			sc->fell = 0;
 		return NULL;
 	}
 	run->nr++;
@@ -295,13 +289,13 @@ bool timershield_soft_held(struct hrtimer_cpu_base *cpu_base, ktime_t now)
  * The softirq expires all that is due. It often runs in a thread, whose level
  * says nothing of the tasks that wait for it.
  */
-struct hrtimer *timershield_next_soft(struct hrtimer_cpu_base *cpu_base, ktime_t now)
+struct hrtimer *timershield_next_soft(struct hrtimer_cpu_base *cpu_base,
+				      struct timershield_run *run)
 {
-	struct timershield_run run = { .now = now };
-	struct hrtimer *timer = next_due(cpu_base, true, 0, now);
+	struct hrtimer *timer = next_due(cpu_base, true, 0, run->now);
 
 	if (timer)
-		count(shield_of(cpu_base), &run, timer, false);
+		count(shield_of(cpu_base), run, timer, false);
 	return timer;
 }
 
@@ -391,7 +385,7 @@ bool __timershield_prio_changed(struct task_struct *p, int running_on)
 	/* Not worth an interrupt there: at worst the device fires once in vain. */
 	cpu_base = per_cpu_ptr(&hrtimer_bases, running_on);
 	raw_spin_lock(&cpu_base->lock);
-	sc->threshold = level;
+	sc->threshold = max(sc->threshold, level);
 	raw_spin_unlock(&cpu_base->lock);
 	return false;
 }

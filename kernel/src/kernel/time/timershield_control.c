@@ -6,6 +6,7 @@
 #include <linux/hrtimer.h>
 #include <linux/init.h>
 #include <linux/kstrtox.h>
+#include <linux/minmax.h>
 #include <linux/mutex.h>
 #include <linux/proc_fs.h>
 #include <linux/sched.h>
@@ -18,7 +19,7 @@
 static DEFINE_MUTEX(timershield_mutex);
 /* What is written to the sysctl, or read from it */
 static u8 timershield_wanted;
-static bool timershield_boot = IS_ENABLED(CONFIG_TIMERSHIELD_DEFAULT_ON);
+static bool timershield_boot __initdata = IS_ENABLED(CONFIG_TIMERSHIELD_DEFAULT_ON);
 
 /*
  * Timers that have been armed before are not masked until they are armed again.
@@ -84,7 +85,8 @@ static int timershield_show(struct seq_file *m, void *v)
 
 		seq_printf(m, "%u\t%u\t%llu\t%llu\t%llu\t%llu\n", cpu,
 			   READ_ONCE(sc->threshold), masked, READ_ONCE(sc->released),
-			   masked - READ_ONCE(sc->interrupts), READ_ONCE(sc->longest));
+			   masked - min(masked, READ_ONCE(sc->interrupts)),
+			   READ_ONCE(sc->longest));
 	}
 	return 0;
 }

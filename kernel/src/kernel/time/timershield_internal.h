@@ -51,9 +51,10 @@ static __always_inline bool timershield_queued(const struct hrtimer *timer)
 	return timershield_enabled() && timer->queued_level;
 }
 
-static __always_inline bool timershield_active(const struct hrtimer_cpu_base *cpu_base)
+/* The clock bases that have timers of tasks */
+static __always_inline unsigned int timershield_active(const struct hrtimer_cpu_base *cpu_base)
 {
-	return timershield_enabled() && per_cpu(timershield_cpus, cpu_base->cpu).active;
+	return timershield_enabled() ? per_cpu(timershield_cpus, cpu_base->cpu).active : 0;
 }
 
 static inline void timershield_set_next(const struct hrtimer_cpu_base *cpu_base, u8 level)
@@ -95,7 +96,7 @@ static inline bool timershield_owns(const struct hrtimer *timer,
 }
 
 static inline bool timershield_queued(const struct hrtimer *timer) { return false; }
-static inline bool timershield_active(const struct hrtimer_cpu_base *cpu_base) { return false; }
+static inline unsigned int timershield_active(const struct hrtimer_cpu_base *cpu_base) { return 0; }
 static inline void timershield_set_next(const struct hrtimer_cpu_base *cpu_base, u8 level) { }
 static inline u8 timershield_event_level(const struct hrtimer *timer) { return 0; }
 static inline bool timershield_is_next(const struct hrtimer_cpu_base *cpu_base) { return false; }
@@ -111,10 +112,10 @@ void timershield_dequeue(struct hrtimer *timer, struct hrtimer_clock_base *base,
 void timershield_first(struct hrtimer_cpu_base *cpu_base, bool soft, ktime_t *expires_next,
 		       struct hrtimer **next_timer);
 ktime_t timershield_earliest(struct hrtimer_cpu_base *cpu_base, ktime_t expires_next);
-bool timershield_clock_set(struct hrtimer_cpu_base *cpu_base);
 struct hrtimer *timershield_next(struct hrtimer_cpu_base *cpu_base,
 				 struct timershield_run *run);
-struct hrtimer *timershield_next_soft(struct hrtimer_cpu_base *cpu_base, ktime_t now);
+struct hrtimer *timershield_next_soft(struct hrtimer_cpu_base *cpu_base,
+				      struct timershield_run *run);
 bool timershield_soft_held(struct hrtimer_cpu_base *cpu_base, ktime_t now);
 struct hrtimer *timershield_nth(struct hrtimer_clock_base *base, unsigned long nth);
 void timershield_change_level(struct hrtimer_clock_base *base, struct hrtimer *timer, u8 level);
