@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from lab.boot import console
-from lab.build import kconfig
+from lab.build import debian, distribution, kconfig
 from lab.build.initramfs import Initramfs
 from lab.build.kernels import Kernel, all_kernels
 from lab.build.toolchain import meson_ready
@@ -107,6 +107,24 @@ def test_debian_kernels() -> None:
     for bad in ("debian11/5.10", "debian13/rt", "debian13/7.3-fast", "debian/7.3"):
         with pytest.raises(LabError, match="is called RELEASE/VERSION"):
             Kernel.parse(bad)
+
+
+def test_another_version_that_begins_alike_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ["linux-image-6.1.0-9-amd64", "linux-image-6.1.0-56-amd64",
+             "linux-image-6.1.0-56-rt-amd64", "linux-image-6.12.117+deb12-amd64"]
+
+    def fetch(_: debian.Release, package: str, target: Path, __: Progress) -> None:
+        (target / "boot").mkdir(parents=True)
+        (target / "boot" / "vmlinuz").write_text(package)
+
+    monkeypatch.setattr(debian.Release, "update", lambda *_: None)
+    monkeypatch.setattr(debian.Release, "depends", lambda *_: [])
+    monkeypatch.setattr(debian.Release, "_call", lambda *_: "\n".join(names))
+    monkeypatch.setattr(debian.Release, "fetch", fetch)
+    image = distribution.fetch(tmp_path, "12", "x86_64", "6.1", False, Progress())
+    assert image.read_text() == "linux-image-6.1.0-56-amd64"
 
 
 def test_modes_that_a_kernel_has() -> None:
