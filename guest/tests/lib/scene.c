@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -76,6 +77,13 @@ static void run(void *argument)
 {
 	struct scene *scene = argument;
 
+	/* On Linux 6.1 a fault in its code, on the way to the release, takes 1.8 us. */
+	require(!mlockall(MCL_CURRENT), "mlockall: %m");
+	/*
+	 * Let the test get to where it waits for the end. Else it is in a system call when an
+	 * owner is woken; with voluntary preemption that one has to wait for it: 2 us.
+	 */
+	sleep_for(200 * USEC);
 	if (scene->run)
 		scene->run(scene);
 	else
@@ -225,7 +233,11 @@ u64 idle_lateness(const struct api *api, struct policy policy)
 u64 release_bound(const struct api *api, struct policy policy)
 {
 	u64 idle = idle_lateness(api, policy);
-	u64 slack = idle / 2 > 5 * USEC ? idle / 2 : 5 * USEC;
+	/*
+	 * The way to the release, with nothing waiting: a system call, a switch, programming
+	 * the device; on Linux 6.1 5.2 us by a trace of each instruction, or 6.1 with two switches.
+	 */
+	u64 slack = idle / 2 > 6500 ? idle / 2 : 6500;
 
 	/*
 	 * Soft timers wait for an interrupt and then for ksoftirqd, idle CPUs for less; and
