@@ -70,7 +70,9 @@ static void switching_off_expires_masked_timers(void)
 	scene->run = switch_off_and_spin;
 	scene_run(scene);
 	check_served(scene);
-	check(scene->window.expired == TIMERS,
+	/* A module goes by way of RCU, whose thread sleeps with timers of its own on PREEMPT_RT. */
+	check(scene->window.expired == TIMERS ||
+	      (scene->window.expired > TIMERS && shield_is_module() && kernel_is_rt()),
 	      "%u timers expired by switching off, expected %u", scene->window.expired,
 	      TIMERS);
 }
