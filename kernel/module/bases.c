@@ -45,8 +45,8 @@ static bool __init is_as_declared(const struct hrtimer_cpu_base *stock, unsigned
 /* A timer that was just set up points to this CPU's first queue. */
 static int __init find_stock(void)
 {
+	static struct hrtimer timer;
 	struct hrtimer_cpu_base *stock;
-	struct hrtimer timer;
 	int cpu;
 
 	cpu = get_cpu();

@@ -22,9 +22,6 @@
 #ifndef CONFIG_X86_64
 #error "timershield's module knows x86-64 only"
 #endif
-#ifdef CONFIG_DEBUG_OBJECTS_TIMERS
-#error "timershield's module cannot keep CONFIG_DEBUG_OBJECTS_TIMERS informed"
-#endif
 #if !defined(CONFIG_DYNAMIC_FTRACE_WITH_ARGS) || !defined(CONFIG_HIGH_RES_TIMERS)
 #error "timershield needs CONFIG_DYNAMIC_FTRACE_WITH_ARGS and CONFIG_HIGH_RES_TIMERS"
 #endif

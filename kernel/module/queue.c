@@ -4,7 +4,12 @@
  *
  * Locks: a runqueue's, then that of a CPU's shield_bases, then that of the kernel's queues.
  */
+#include <linux/debugobjects.h>
+
 #include "queue.h"
+
+/* The kernel's is not exported; it knows, too, how to mend what is wrong. */
+static const struct debug_obj_descr hrtimer_descr = { .name = "hrtimer" };
 
 /* Note that this queue of ours is not empty. */
 void queue_mark(struct hrtimer_clock_base *queue)
@@ -14,15 +19,25 @@ void queue_mark(struct hrtimer_clock_base *queue)
 	__set_bit(queue - bases->queue, bases->used);
 }
 
-void queue_add(struct hrtimer_clock_base *queue, struct hrtimer *timer)
+/* Into the kernel's queues, too. */
+static void insert(struct hrtimer_clock_base *queue, struct hrtimer *timer)
 {
+	if (IS_ENABLED(CONFIG_DEBUG_OBJECTS_TIMERS))
+		debug_object_activate(timer, &hrtimer_descr);
 	ts_queue_add(&queue->active, &timer->node);
 	first_timer_changed(queue);
+}
+
+void queue_add(struct hrtimer_clock_base *queue, struct hrtimer *timer)
+{
+	insert(queue, timer);
 	queue_mark(queue);
 }
 
 void queue_del(struct hrtimer_clock_base *queue, struct hrtimer *timer)
 {
+	if (IS_ENABLED(CONFIG_DEBUG_OBJECTS_TIMERS))
+		debug_object_deactivate(timer, &hrtimer_descr);
 	ts_queue_del(&queue->active, &timer->node);
 	first_timer_changed(queue);
 }
@@ -86,7 +101,7 @@ bool shield_start(struct shield *shield, struct hrtimer *timer, int level, ktime
 /* The one of our queues that a timer points to; that may be anywhere. */
 static struct hrtimer_clock_base *our_queue(const struct hrtimer *timer)
 {
-	struct hrtimer_clock_base *queue = READ_ONCE(timer->base);
+	struct hrtimer_clock_base *queue = READ_ONCE_NOCHECK(timer->base);
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
@@ -103,7 +118,7 @@ static struct hrtimer_clock_base *our_queue(const struct hrtimer *timer)
 static bool is_in(const struct hrtimer_clock_base *queue, const struct hrtimer *timer)
 {
 	struct rb_node *node = queue->active.rb_root.rb_root.rb_node, *found = NULL;
-	ktime_t expires = timer->node.expires;
+	ktime_t expires = READ_ONCE_NOCHECK(timer->node.expires);
 
 	while (node) {
 		if (ts_timer_of(node)->node.expires < expires) {
@@ -138,7 +153,7 @@ void shield_move(struct hrtimer *timer, int level)
 	bases = container_of(base, struct shield_bases, base);
 	to = &bases->queue[min(level, SHIELD_LEVELS - 1) * HRTIMER_MAX_CLOCK_BASES + from->index];
 	raw_spin_lock_irqsave(&base->lock, flags);
-	if (to != from && READ_ONCE(timer->base) == from && is_in(from, timer)) {
+	if (to != from && READ_ONCE_NOCHECK(timer->base) == from && is_in(from, timer)) {
 		queue_del(from, timer);
 		WRITE_ONCE(timer->base, to);
 		queue_add(to, timer);
@@ -156,10 +171,9 @@ static void drain(struct hrtimer_clock_base *from, struct hrtimer_clock_base *to
 	while ((timer = first_timer(from))) {
 		queue_del(from, timer);
 		WRITE_ONCE(timer->base, to);
-		ts_queue_add(&to->active, &timer->node);
+		insert(to, timer);
 		to->cpu_base->active_bases |= 1 << to->index;
 	}
-	first_timer_changed(to);
 }
 
 /* Give all timers back to the kernel. Never by way of a third queue: see shield_move(). */

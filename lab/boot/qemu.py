@@ -92,7 +92,7 @@ class Machine:
         """The kernel command line."""
         words = ["panic=-1", "nokaslr", "norandmaps", "rdinit=/init",
                  *ARCHES[kernel.arch].parameters]
-        if kernel.variant == "debug":
+        if kernel.debug:
             words += ["panic_on_warn=1"]
         if quiet:
             words += ["loglevel=5"]

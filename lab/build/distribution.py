@@ -6,12 +6,11 @@ Packages are fetched and unpacked below the kernel's directory; nothing is insta
 
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 from lab.build import debian
 from lab.build.arch import ARCHES
-from lab.build.toolchain import missing, require
+from lab.build.toolchain import missing
 from lab.errors import LabError
 from lab.progress import Progress
 
@@ -94,31 +93,7 @@ def _compiler(directory: Path, headers: Path) -> list[str]:
     return [f"CC={script}"]
 
 
-def modules(directory: Path, sources: Path, number: str, arch: str,
-            progress: Progress) -> list[Path]:
-    """Build the modules in ``sources`` for the kernel at ``directory``, in loading order."""
-    if not (sources / "Kbuild").exists():
-        raise LabError(f"{sources} has no module to load")
-    require("make", "gcc", "strip")
+def make_command(directory: Path, number: str, arch: str, progress: Progress) -> list[str]:
+    """The beginning of a call of make that builds modules for the kernel at ``directory``."""
     headers = _headers(directory, number, arch, progress)
-    work = directory / sources.name
-    work.mkdir(exist_ok=True)
-    for source in sources.iterdir():
-        target = work / source.name
-        if source.is_file() and (not target.exists()
-                                 or target.read_bytes() != source.read_bytes()):
-            shutil.copyfile(source, target)
-    done = subprocess.run(
-        ["make", "-s", "-C", str(headers), f"M={work}", "CONFIG_DEBUG_INFO_BTF_MODULES=",
-         *_compiler(directory, headers), "modules"],
-        capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise LabError(f"{sources} for {_release(directory)}:\n{done.stdout}{done.stderr}")
-    built = [work / n for n in (work / "modules.order").read_text().split()]
-    found = []
-    for name in (p.with_suffix(".ko").name for p in built):
-        stripped = work / "stripped" / name
-        stripped.parent.mkdir(exist_ok=True)
-        subprocess.run(["strip", "-g", "-o", str(stripped), str(work / name)], check=True)
-        found.append(stripped)
-    return found
+    return ["make", "-C", str(headers), *_compiler(directory, headers)]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernel.tools import patchset
-from lab.build import debian, distribution, kconfig
+from lab.build import debian, distribution, kconfig, outside
 from lab.build.arch import ARCHES
 from lab.build.toolchain import require
 from lab.errors import LabError
@@ -26,9 +26,9 @@ SOURCES = Path("/usr/src")
 """Where Debian's packages of sources put their tarballs."""
 FLAVOURS = ("rt", "preempt", "lazy")
 """Linux 6.12 cannot be built as the last one."""
-VARIANTS = ("stock", "shielded", "debug")
 MODULE_VARIANT = "module"
-"""A kernel of Debian's with kernel/module loaded."""
+"""A kernel with kernel/module loaded: Debian's, or ours with all that ``debug`` checks."""
+VARIANTS = ("stock", "shielded", "debug", MODULE_VARIANT)
 FEATURES = ("network", "ptp")
 """What a kernel may have on top, as the last word of its name: fragments of the same names."""
 WITH_DEFECTS = "defects"
@@ -126,7 +126,12 @@ class Kernel:
 
     @property
     def patched(self) -> bool:
-        return self.variant != "stock"
+        return self.variant not in ("stock", MODULE_VARIANT)
+
+    @property
+    def debug(self) -> bool:
+        """Whether it checks all that it does; that takes time and memory."""
+        return self.variant == "debug" or (self.variant == MODULE_VARIANT and not self.debian)
 
     @property
     def fragments(self) -> list[Path]:
@@ -134,8 +139,10 @@ class Kernel:
         names = ["base", self.arch, self.flavour]
         if self.patched:
             names.append("shielded")
-        if self.variant == "debug":
+        if self.debug:
             names.append("debug")
+        if self.variant == MODULE_VARIANT:
+            names.append("module")
         if self.feature in FEATURES:
             names.append(self.feature)
         return [CONFIGS / n for n in names]
@@ -144,7 +151,8 @@ class Kernel:
 def all_kernels() -> list[Kernel]:
     """Every kernel that the lab can build."""
     return [Kernel(a, f, v, linux=linux) for linux in LINUXES for a in ARCHES
-            for f in flavours(linux) for v in VARIANTS]
+            for f in flavours(linux) for v in VARIANTS
+            if v != MODULE_VARIANT or a == "x86_64"]
 
 
 @contextlib.contextmanager
@@ -436,7 +444,13 @@ def modules(kernel: Kernel, progress: Progress, sources: Path = MODULE) -> list[
         return []
     build(kernel, progress)
     with locked(str(kernel.build.relative_to(KERNEL_BUILDS))):
-        return distribution.modules(kernel.build, sources, kernel.debian, kernel.arch, progress)
+        if kernel.debian:
+            command = distribution.make_command(kernel.build, kernel.debian, kernel.arch, progress)
+        else:
+            tree = source_tree(kernel, progress)
+            command = make_command(kernel, tree, output_directory(kernel, tree))
+            _must([*command, "modules"], f"{kernel.name}: make modules")
+        return outside.modules(sources, kernel.build / sources.name, command)
 
 
 def require_build_tools(arch: str) -> None:

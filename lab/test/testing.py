@@ -76,7 +76,7 @@ class Boot:
 
     def machine(self) -> qemu.Machine:
         first = self.suites[0]
-        memory = 1024 if self.kernel.variant == "debug" else 512
+        memory = 1024 if self.kernel.debug else 512
         return qemu.Machine(first.cpus, first.icount, memory, first.append)
 
     def commands(self) -> tuple[list[guests.Command], dict[int, Suite]]:
@@ -92,7 +92,7 @@ class Boot:
             commands.append(_command(suite))
             if switched:
                 commands.append(guests.Command(("@write", str(SWITCH), "1")))
-        if self.kernel.variant == "debug":
+        if self.kernel.debug:
             # an object counts as lost if it did not change between two scans
             commands += 2 * [guests.Command(("@write", KMEMLEAK, "scan"), 600)]
         return commands, owners

@@ -127,6 +127,13 @@ def test_another_version_that_begins_alike_is_not_taken(
     assert image.read_text() == "linux-image-6.1.0-56-amd64"
 
 
+def test_the_modules_kernel_is_unpatched_and_checked() -> None:
+    kernel = Kernel.parse("x86_64-rt-module")
+    assert (kernel.patched, kernel.debug) == (False, True)
+    assert [f.name for f in kernel.fragments][-2:] == ["debug", "module"]
+    assert not Kernel.parse("debian12/6.12-module").debug
+
+
 def test_modes_that_a_kernel_has() -> None:
     ours, debian = platforms(["7.3/x86_64-rt", "debian13/7.3-rt"])
     assert ours.modes(MODES) == ["stock", "off", "shielded"]
