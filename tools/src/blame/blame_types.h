@@ -151,7 +151,7 @@ struct blame_config {
 };
 
 struct blame_lost {
-	u64 rows, victims, outside;
+	u64 rows, victims;
 };
 
 #endif

@@ -259,11 +259,9 @@ inline_always void on_timer(struct cpu *cpu, u64 now, u64 timer, u64 function)
 	struct armed *by;
 	u32 how;
 
-	if (!cpu->depth) {
-		/* a clock event device whose interrupt has no event of its own */
+	/* a clock event device whose interrupt has no event of its own */
+	if (!cpu->depth)
 		push(cpu, now, FRAME_TIMER, CAUSE_TIMER_IRQ, 0);
-		ADD(lost.outside, 1);
-	}
 	frame = name_frame(cpu, now, CAUSE_KERNEL_TIMER, function);
 	how = function ? how_armed(function) : 0;
 	if (!frame || !how)
