@@ -312,6 +312,21 @@ static void arm_in_group(unsigned int load)
 	take(fds, load);
 }
 
+/* Half of them are waited for. */
+static void arm_before_blame(void)
+{
+	int waited_for[TIMERS], alone[TIMERS];
+	pthread_t thread;
+
+	prctl(PR_SET_NAME, "before");
+	pin(0);
+	arm(waited_for, 0);
+	arm(alone, 1);
+	for (unsigned int i = 0; i < TIMERS; i++)
+		pthread_create(&thread, NULL, read_one, (void *)(uintptr_t)waited_for[i]);
+	blame_await_end();
+}
+
 enum { TERMINAL = 1 };
 enum { GONE, PASSED, EXECUTED, RENAMED, PID_NAMESPACE, GROUP };
 
@@ -333,6 +348,8 @@ static const struct blame_scenario scenarios[] = {
 			[PID_NAMESPACE] = { "pidns", arm_in_namespace, 1 },
 			[GROUP] = { "group", arm_in_group, 1 },
 		},
+	}, {
+		.name = "before", .victim = FIFO(50),
 	},
 	{ 0 },
 };
@@ -400,6 +417,20 @@ static void names_owners(const char *source)
 		.kind = "timer", .how = "timerfd", .comm = "receiver" }), soft ? 0 : TIMERS, 0);
 }
 
+static void names_armed_before(const char *source)
+{
+	double expired = kernel_is_rt() ? 0 : TIMERS;
+	const char *victim;
+
+	blame_prepare(TIMERS, arm_before_blame);
+	victim = blame_run(source, "before");
+	blame_check("waited for", count_of(victim, (struct blame_wanted){
+		.kind = "timer", .how = "timerfd", .comm = "before" }), expired, 0);
+	blame_check("not waited for", count_of(victim, (struct blame_wanted){
+		.kind = "timer", .how = "timerfd", .name = "unknown owner", .masked = "?" }),
+		expired, 0);
+}
+
 static void names_ipis(const char *source)
 {
 	const char *victim;
@@ -419,6 +450,8 @@ static void bpf_names_kinds(void) { names_kinds("bpf"); }
 static void trace_names_kinds(void) { names_kinds("trace"); }
 static void bpf_names_owners(void) { names_owners("bpf"); }
 static void trace_names_owners(void) { names_owners("trace"); }
+static void bpf_names_armed_before(void) { names_armed_before("bpf"); }
+static void trace_names_armed_before(void) { names_armed_before("trace"); }
 static void bpf_names_ipis(void) { names_ipis("bpf"); }
 static void trace_names_ipis(void) { names_ipis("trace"); }
 
@@ -426,7 +459,8 @@ int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
 		TEST(bpf_names_kinds), TEST(trace_names_kinds), TEST(bpf_names_owners),
-		TEST(trace_names_owners), TEST(bpf_names_ipis), TEST(trace_names_ipis),
+		TEST(trace_names_owners), TEST(bpf_names_armed_before),
+		TEST(trace_names_armed_before), TEST(bpf_names_ipis), TEST(trace_names_ipis),
 	};
 
 	if (argc == 4 && !strcmp(argv[1], "--executed")) {

@@ -60,8 +60,8 @@ void blame_await_end(void);
 /* For a program that a load executes: sets truth. */
 void blame_map(void);
 
-/* A fresh truth, for what has to begin before blame; blame_run() makes one otherwise. */
-void blame_prepare(void);
+/* Before blame_run(): starts a process that runs this, and waits for so many blame_ready(). */
+void blame_prepare(unsigned int ready, void (*run)(void));
 
 /* Runs blame with that source on a scenario; returns the victim's part of its JSON. */
 char *blame_run(const char *source, const char *scenario);
