@@ -9,7 +9,7 @@
 #define US 1000ull
 #define START 1000000000ull
 
-enum { VICTIM = 100, OTHER = 200 };
+enum { VICTIM = 100, ABOVE = 101, OTHER = 200 };
 
 static struct blame_config config;
 static struct blame_lost lost;
@@ -39,6 +39,7 @@ static struct store works = { .key = sizeof(u32), .value = sizeof(u64), .room = 
 #include "blame/engine.h"
 
 static const struct who who_victim = { .tid = VICTIM, .tgid = VICTIM, .priority = 49 };
+static const struct who who_above = { .tid = ABOVE, .tgid = ABOVE, .priority = 39 };
 static const struct who who_other = { .tid = OTHER, .tgid = OTHER, .priority = 120 };
 static const struct who who_idle = { .priority = 120 };
 
@@ -175,6 +176,36 @@ static void waits_for_long(void)
 	expect(10, 10000, 7500);
 }
 
+/* Another victim, which keeps it waiting, is preempted for a moment itself. */
+static void waits_below_another_victim(void)
+{
+	u32 above = ABOVE, one = 1;
+	const struct victim *victim;
+	u64 explained = 0;
+	void *key, *value;
+
+	begin();
+	store_put(&targets, &above, &one);
+	switch_tasks(0, 0, &who_idle, 1, &who_victim);
+	switch_tasks(0, 10, &who_victim, 1, &who_above);
+	for (u64 us = 10; us < 10010; us++) {
+		if (us == 2010)
+			switch_tasks(0, us, &who_above, 1, &who_other);
+		else if (us == 2011)
+			switch_tasks(0, us, &who_other, 0, &who_above);
+		push(event(0, &who_above), START + us * US, FRAME_IRQ, CAUSE_IRQ, 1);
+		pop(event(0, &who_above), START + us * US + US / 4, FRAME_IRQ);
+	}
+	switch_tasks(0, 10010, &who_above, 0, &who_victim);
+	store_remove(&targets, &above);
+	victim = found();
+	for (size_t i = 0; i < rows.slots; i++)
+		if (store_slot(&rows, i, &key, &value) && ((struct cause *)key)->victim == VICTIM)
+			explained += ((const struct row *)value)->total;
+	check(victim->taken == 10000 * US, "taken %llu ns", (unsigned long long)victim->taken);
+	check(explained == victim->taken, "explained %llu ns", (unsigned long long)explained);
+}
+
 int main(void)
 {
 	preempted();
@@ -182,5 +213,6 @@ int main(void)
 	woken_while_it_runs();
 	runs_where_nobody_looks();
 	waits_for_long();
+	waits_below_another_victim();
 	return 0;
 }

@@ -124,8 +124,8 @@ struct cpu {
 	u64 episode_start, episode_end, worst;
 	u32 depth, victim, kernel_thread, known;
 	u32 over, head, flushed, number;
-	u32 waiting;			/* the victim that may wait here for long */
-	s32 waiting_priority;
+	u32 waiting, below;		/* the victim that may wait here for long, and another one */
+	s32 waiting_priority, below_priority;
 	struct frame frames[MAX_DEPTH];
 	struct segment recent[RECENT_SEGMENTS];
 	struct episode episode;		/* the worst so far */

@@ -169,6 +169,18 @@ inline_always void blame_wait(struct cpu *cpu, struct victim *victim, u32 id, u6
 	victim->blamed = now;
 }
 
+/* It waits no more. The other one, which it outranked, may go on waiting. */
+inline_always void leave_wait(struct cpu *cpu, u32 id)
+{
+	if (cpu->below == id)
+		cpu->below = 0;
+	if (cpu->waiting != id)
+		return;
+	cpu->waiting = cpu->below;
+	cpu->waiting_priority = cpu->below_priority;
+	cpu->below = 0;
+}
+
 /* Before RECENT forgets what happened while a victim waits; a little at a time. */
 static NOINLINE int flush_wait(struct cpu *cpu)
 {
@@ -181,7 +193,7 @@ static NOINLINE int flush_wait(struct cpu *cpu)
 	if (victim && victim->since && victim->cpu == cpu->number)
 		blame_wait(cpu, victim, cpu->waiting, cpu->last);
 	else
-		cpu->waiting = 0;
+		leave_wait(cpu, cpu->waiting);
 	return 0;
 }
 
@@ -190,6 +202,10 @@ inline_always void expect_wait(struct cpu *cpu, const struct victim *victim, u32
 {
 	if (!cpu || (cpu->waiting && cpu->waiting_priority < victim->who.priority))
 		return;
+	if (cpu->waiting && cpu->waiting != id) {
+		cpu->below = cpu->waiting;
+		cpu->below_priority = cpu->waiting_priority;
+	}
 	cpu->waiting = id;
 	cpu->waiting_priority = victim->who.priority;
 }
@@ -443,8 +459,7 @@ inline_always void on_switch(struct cpu *cpu, u32 number, u64 now,
 		since = begin_preemption(cpu, now);
 	cut(cpu, now, 0);
 	set_task(cpu, next, flags);
-	if (cpu->waiting == next->tid)
-		cpu->waiting = 0;
+	leave_wait(cpu, next->tid);
 	if (config.victims_are == VICTIMS_CPUS) {
 		if (cpu_is_watched(number))
 			switch_cpu_victim(cpu, number, runnable, next, flags);
