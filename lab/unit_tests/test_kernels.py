@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.build import debian, distribution, kernels
+from lab.build import kernels
 from lab.errors import LabError
 from lab.progress import Progress
 from lab.unit_tests.linux_tree import make_tree, snapshot
@@ -104,26 +104,3 @@ def test_a_mrproper_that_fails_is_said_in_one_line(tmp_path: Path) -> None:
     (origin / ".config").touch()
     with pytest.raises(LabError, match=r"make mrproper in a copy of .*linux: make.*: .*mrproper"):
         kernels._unpack(origin, tmp_path / "copy")
-
-
-@pytest.mark.parametrize(("linux", "rt", "package"), [
-    ("6.1", False, "linux-image-6.1.0-9-amd64"),
-    ("6.12", False, "linux-image-6.12.117+deb12-amd64"),
-    ("6.12", True, "linux-image-6.12.117+deb12-rt-amd64"),
-])
-def test_the_newest_kernel_of_that_version(
-    linux: str, rt: bool, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fetch(_: debian.Release, name: str, target: Path, progress: Progress) -> None:
-        target.mkdir()
-        (target / f"vmlinuz-{name}").touch()
-
-    monkeypatch.setattr(debian.Release, "update", lambda *_: None)
-    monkeypatch.setattr(debian.Release, "depends", lambda *_: [])
-    monkeypatch.setattr(debian.Release, "fetch", fetch)
-    monkeypatch.setattr(debian.Release, "_call", lambda *_: "\n".join(
-        f"linux-image-{name}" for name in ("6.1.0-8-amd64", "6.1.0-9-amd64", "6.1.0-9-rt-amd64",
-                                           "6.12.117+deb12-amd64", "6.12.117+deb12-rt-amd64",
-                                           "6.12.99+deb12-amd64")))
-    image = distribution.fetch(tmp_path, "12", "x86_64", linux, rt, Progress())
-    assert image.resolve().name == f"vmlinuz-{package}"
