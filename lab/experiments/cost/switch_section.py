@@ -10,9 +10,8 @@ from lab.measure.results import Measured, Store
 from lab.report.page import Figure, Part, Table, Text
 from lab.report.stats import Samples, middle_mean, percentile
 
-SAME_LEVEL = 50
-"""Instructions that comparing levels may take. Reading the clock takes more, so that on a real
-machine nothing could be measured; here one instruction is a difference."""
+SAME_LEVEL = 10
+"""Instructions that comparing levels may take."""
 PERCENTILES = (0, 5, 50, 95, 100)
 WHAT = (
     "The paper timed the code that TimerShield adds to a context switch, without load and with 50 "
