@@ -89,10 +89,12 @@ def test_an_interrupt_while_a_program_starts_ends_it(
         signal.raise_signal(signal.SIGINT)
         return b""
 
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)   # a shell's & ignores it
     monkeypatch.setattr(os, "read", interrupted)    # where Popen waits for the program's start
     with pytest.raises(KeyboardInterrupt):
         processes.run(["sh", "-c", CHILDREN], tmp_path)
     monkeypatch.undo()
+    signal.signal(signal.SIGINT, before)
     for file in ("leader", "child"):
         assert within(10, functools.partial(gone, pid(tmp_path / file)))
 

@@ -66,12 +66,12 @@ def test_what_changes_no_level_and_moves_no_timer_may_cost_next_to_nothing(
 ) -> None:
     write(tmp_path, "rank-cost", STOCK, {"pause": changes(1000, 1000),
                                          "batch": changes(1000, 1000)})
-    store = write(tmp_path, "rank-cost", SHIELDED, {"pause": changes(1051, 1010),
-                                                    "batch": changes(1050, 990)})
+    store = write(tmp_path, "rank-cost", SHIELDED, {"pause": changes(1031, 1010),
+                                                    "batch": changes(1030, 990)})
     goals = rank_cost.EXPERIMENT.goals(store)
     assert met(goals, "no level")
     assert not met(goals, "no timer")
-    store = write(tmp_path, "rank-cost", SHIELDED, {"pause": changes(1050, 1010),
+    store = write(tmp_path, "rank-cost", SHIELDED, {"pause": changes(1030, 1010),
                                                     "batch": changes(1020, 1051)})
     goals = rank_cost.EXPERIMENT.goals(store)
     assert not met(goals, "no level")
