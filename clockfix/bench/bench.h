@@ -35,7 +35,7 @@ struct bench_options {
 	unsigned int rounds;
 	uint32_t poll_share, effort;
 	const char *intervals, *rivals;
-	const char *json, *plot;
+	const char *json;
 	bool quiet, peers;
 };
 

@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "bench.h"
 
@@ -131,32 +129,11 @@ static int run_rounds(const struct bench_options *opt, struct cell *cells, size_
 	return 0;
 }
 
-static int plot(const struct bench_options *opt)
-{
-	/* where it is installed, or in the sources if it is not */
-	const char *script = access(PLOT_SCRIPT, R_OK) ? PLOT_SOURCE : PLOT_SCRIPT;
-	char *const argv[] = { "python3", (char *)script, (char *)opt->json, (char *)opt->plot,
-			       NULL };
-	int status;
-	pid_t pid;
-
-	pid = fork();
-	if (!pid) {
-		execvp(argv[0], argv);
-		fprintf(stderr, "clockfix-bench: no python3: %s\n", strerror(errno));
-		_exit(1);
-	}
-	if (pid < 0 || waitpid(pid, &status, 0) < 0)
-		return -errno;
-	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -EIO;
-}
-
 int verb_compare(const struct bench_options *given, int argc, char **argv)
 {
 	static struct cell cells[CELLS_MAX];
 	struct bench_options opt = *given;
 	const char *error;
-	char json[4096];
 	double stolen;
 	size_t count;
 	int ret;
@@ -176,10 +153,6 @@ int verb_compare(const struct bench_options *given, int argc, char **argv)
 	count = cells_create(&opt, cells);
 	if (!count)
 		return 2;
-	if (opt.plot && !opt.json) {
-		snprintf(json, sizeof(json), "%s.json", opt.plot);
-		opt.json = json;
-	}
 	stolen = steal_ms(opt.cpu);
 	ret = run_rounds(&opt, cells, count);
 	stolen = steal_ms(opt.cpu) - stolen;
@@ -190,8 +163,6 @@ int verb_compare(const struct bench_options *given, int argc, char **argv)
 	report_table(stdout, cells, count, stolen);
 	report_goals(stdout, cells, count);
 	if (opt.json && report_json(opt.json, cells, count, &opt, stolen))
-		return 1;
-	if (opt.plot && plot(&opt))
 		return 1;
 	for (size_t i = 0; i < count; i++) {
 		clockfix_destroy(cells[i].timer, 0);

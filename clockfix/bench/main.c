@@ -53,7 +53,6 @@ static int verb_help(const struct bench_options *opt, int argc, char **argv)
 	       "      --effort N        clockfix option effort, in percent\n"
 	       "      --poll-share N    clockfix option poll_share, in percent\n"
 	       "  -j, --json FILE       write results with CDFs\n"
-	       "      --plot FILE       draw CDFs (.svg, .png, .pdf; needs python3-matplotlib)\n"
 	       "  -q, --quiet           no progress\n"
 	       "  -h, --help            this text\n"
 	       "  -V, --version         version\n"
@@ -139,7 +138,7 @@ static double number(const char *text, double least, double most, const char *op
 	return val;
 }
 
-enum { OPT_PLOT = 256, OPT_SHARE, OPT_EFFORT, OPT_PEERS };
+enum { OPT_SHARE = 256, OPT_EFFORT, OPT_PEERS };
 
 static const struct option long_options[] = {
 	{ "intervals", required_argument, NULL, 'i' },
@@ -153,7 +152,6 @@ static const struct option long_options[] = {
 	{ "effort", required_argument, NULL, OPT_EFFORT },
 	{ "poll-share", required_argument, NULL, OPT_SHARE },
 	{ "json", required_argument, NULL, 'j' },
-	{ "plot", required_argument, NULL, OPT_PLOT },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
@@ -198,9 +196,6 @@ static void parse(struct bench_options *opt, int argc, char **argv)
 			break;
 		case 'j':
 			opt->json = optarg;
-			break;
-		case OPT_PLOT:
-			opt->plot = optarg;
 			break;
 		case 'q':
 			opt->quiet = true;

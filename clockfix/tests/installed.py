@@ -46,7 +46,6 @@ def check(build: str, examples: list[str], root: Path) -> None:
         print(output([str(program)], LD_LIBRARY_PATH=str(library)))
     bench = one(root, "clockfix-bench")
     output([str(bench), "--version"], LD_LIBRARY_PATH=f"{library}:{library}/clockfix")
-    one(root, "plot.py")
     manuals = one(root, "clockfix.7*").parent.parent
     for page in PAGES:
         if not list(manuals.glob(page + "*")):
