@@ -147,6 +147,7 @@ static void a_timerfd_beside_sleepers_on_the_tick(void)
 {
 	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
 
+	not_in_a_thread();
 	two_cpus();
 	sleeper->timerfd = timerfd_create(CLOCK_MONOTONIC, 0);
 	await_sleep(spawn(OTHER, 0, await_by_epoll, sleeper));
