@@ -38,7 +38,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _apply_plain(tree: Path, contents: patchset.Contents) -> None:
+def _apply_plain(tree: Path, contents: dict[str, bytes]) -> None:
     written = patchset.write_all(tree, contents)
     print(f"{len(written)} files written")
 
@@ -78,7 +78,7 @@ def _reverse(tree: Path, patches: Patchset, check: bool) -> None:
     patchset.write_all(tree, restored)
     for path in patches.new_file_list():
         (tree / path).unlink()
-    print(f"{len(restored.files)} files put back, {len(patches.new_file_list())} removed")
+    print(f"{len(restored)} files put back, {len(patches.new_file_list())} removed")
 
 
 def run(arguments: argparse.Namespace, patches: Patchset) -> None:

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from kernel.tools.errors import ToolError
@@ -64,26 +64,6 @@ def patched_paths(patch: Path) -> list[str]:
     names = {m.decode() for m in _NAME.findall(body, start.start() if start else 0)}
     names.discard("/dev/null")
     return sorted(names)
-
-
-@dataclass
-class Failure:
-    """One patch that does not fit, and what ``patch`` had to say."""
-
-    patch: Path
-    files: list[str]
-    output: str
-
-    def __str__(self) -> str:
-        files = ", ".join(self.files) or "(unknown file)"
-        return f"{self.patch.name} does not fit {files}\n{self.output.rstrip()}"
-
-
-@dataclass
-class Contents:
-    """What a tree's files must contain once everything is applied."""
-
-    files: dict[str, bytes] = field(default_factory=dict)
 
 
 def versions() -> list[str]:
@@ -166,19 +146,20 @@ def _apply(tree: Path, scratch: Path, patch: Path) -> list[str]:
     _copy_touched(tree, scratch, names)
     output = _run_patch(scratch, patch)
     if output is not None:
-        raise ToolError(str(Failure(patch, _failed_files(output, patch), output)))
+        files = ", ".join(_failed_files(output, patch))
+        raise ToolError(f"{patch.name} does not fit {files}\n{output.rstrip()}")
     return names
 
 
-def _apply_on_top(tree: Path, result: Contents, scratch: Path, patch: Path) -> None:
+def _apply_on_top(tree: Path, result: dict[str, bytes], scratch: Path, patch: Path) -> None:
     """Apply a patch to ``result``, or to what the tree has."""
-    for path in set(patched_paths(patch)) & set(result.files):
-        write_file(scratch / path, result.files[path])
+    for path in set(patched_paths(patch)) & set(result):
+        write_file(scratch / path, result[path])
     for path in _apply(tree, scratch, patch):
-        result.files[path] = (scratch / path).read_bytes()
+        result[path] = (scratch / path).read_bytes()
 
 
-def compute(tree: Path, patchset: Patchset) -> Contents:
+def compute(tree: Path, patchset: Patchset) -> dict[str, bytes]:
     """Work out the contents of all files that the patch set adds to or changes in ``tree``.
 
     The tree is only read. Raises :class:`ToolError` naming the patch and the file if
@@ -186,7 +167,7 @@ def compute(tree: Path, patchset: Patchset) -> Contents:
     """
     if shutil.which("patch") is None:
         raise ToolError("'patch' is missing; it is in the Debian package patch")
-    result = Contents()
+    result = {}
     with tempfile.TemporaryDirectory(prefix="timershield-") as name:
         scratch = Path(name)
         touched: set[str] = set()
@@ -194,11 +175,11 @@ def compute(tree: Path, patchset: Patchset) -> Contents:
             touched.update(_apply(tree, scratch, patch))
         for path in sorted(touched):
             if (scratch / path).is_file():
-                result.files[path] = (scratch / path).read_bytes()
+                result[path] = (scratch / path).read_bytes()
         for path in patchset.new_file_list():
-            if path in result.files:
+            if path in result:
                 raise ToolError(f"{path} is in kernel/src and changed by a patch: it must be one")
-            result.files[path] = (patchset.new_files / path).read_bytes()
+            result[path] = (patchset.new_files / path).read_bytes()
         for patch in patchset.on_top:
             _apply_on_top(tree, result, scratch, patch)
     return result
@@ -226,16 +207,16 @@ def is_applied(tree: Path, patchset: Patchset) -> bool:
         return _unapply(tree, patchset, Path(name))
 
 
-def compute_reverse(tree: Path, patchset: Patchset) -> Contents:
+def compute_reverse(tree: Path, patchset: Patchset) -> dict[str, bytes]:
     """What the patched files of ``tree`` were before; the patch set must be applied."""
-    result = Contents()
+    result = {}
     with tempfile.TemporaryDirectory(prefix="timershield-") as name:
         scratch = Path(name)
         if not _unapply(tree, patchset, scratch):
             raise ToolError(f"{tree}: the patches cannot be taken off")
         for patch in patchset.patch_list():
             for path in patched_paths(patch):
-                result.files[path] = (scratch / path).read_bytes()
+                result[path] = (scratch / path).read_bytes()
     return result
 
 
@@ -275,12 +256,12 @@ def _put_back(undo: list[tuple[Path, bytes | None]]) -> list[str]:
     return lost
 
 
-def write_all(tree: Path, contents: Contents) -> list[str]:
+def write_all(tree: Path, contents: dict[str, bytes]) -> list[str]:
     """Write to ``tree`` what differs; put everything back if writing fails half-way."""
     undo: list[tuple[Path, bytes | None]] = []
     written: list[str] = []
     try:
-        for path, data in contents.files.items():
+        for path, data in contents.items():
             target = tree / path
             before = target.read_bytes() if target.is_file() else None
             if before == data:
@@ -309,13 +290,13 @@ def sync(pristine: Path, tree: Path, patchset: Patchset) -> list[str]:
     manifest = tree / MANIFEST
     before = set(manifest.read_text().split("\n")) - {""} if manifest.exists() else set()
     changed = []
-    for path in sorted(before - set(contents.files)):
+    for path in sorted(before - set(contents)):
         if (pristine / path).is_file():
             write_file(tree / path, (pristine / path).read_bytes(), _mode(pristine / path))
         else:
             (tree / path).unlink(missing_ok=True)
         changed.append(path)
-    manifest.write_text("\n".join(sorted(before | set(contents.files))) + "\n")
+    manifest.write_text("\n".join(sorted(before | set(contents))) + "\n")
     changed += write_all(tree, contents)
-    manifest.write_text("\n".join(sorted(contents.files)) + "\n")
+    manifest.write_text("\n".join(sorted(contents)) + "\n")
     return changed

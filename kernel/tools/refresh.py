@@ -123,7 +123,7 @@ def _require_outcome(tree: Path, base: str, found: dict[str, str]) -> None:
         order = (f"{tree}: applied in the order of their names, the patches do not lead to HEAD; "
                  f"change the order of the commits, or their lines '{git.TRAILER}'")
         try:
-            outcome = patchset.compute(linux, written).files
+            outcome = patchset.compute(linux, written)
         except ToolError as error:
             raise ToolError(f"{order}\n{error}") from error
         for path, data in outcome.items():

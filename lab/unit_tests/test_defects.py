@@ -41,7 +41,7 @@ def test_the_defects_fit_the_kernel(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     found = patchset.compute(tmp_path, Patchset(patches=tmp_path / "none", on_top=(DEFECTS,)))
-    assert "timershield_defect" in found.files["kernel/time/timershield.c"].decode()
+    assert "timershield_defect" in found["kernel/time/timershield.c"].decode()
 
 
 def test_patch_and_table_name_the_same_defects() -> None:
@@ -73,9 +73,9 @@ def test_a_defect_goes_on_top_of_new_and_of_patched_files(tmp_path: Path) -> Non
         "--- a/kernel/time/hrtimer.c\n+++ b/kernel/time/hrtimer.c\n@@ -12,3 +12,3 @@\n"
         " int line_11;\n-int line_12_patched;\n+int line_12_defect;\n int line_13;\n")
     found = patchset.compute(tree, Patchset(patches.new_files, patches.patches, on_top=(defect,)))
-    assert found.files["lib/queue.c"] == b"int defect;\n"
-    assert b"line_12_defect" in found.files["kernel/time/hrtimer.c"]
-    assert b"sched_hook" in found.files["kernel/sched/core.c"]
+    assert found["lib/queue.c"] == b"int defect;\n"
+    assert b"line_12_defect" in found["kernel/time/hrtimer.c"]
+    assert b"sched_hook" in found["kernel/sched/core.c"]
 
 
 @pytest.mark.parametrize(("entry", "complaint"), [
