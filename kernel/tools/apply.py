@@ -6,21 +6,21 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from kernel.tools import git, patch_file, patchset
+from kernel.tools import git, patchset
 from kernel.tools.errors import ToolError
 from kernel.tools.patchset import Patchset
 
 DESCRIPTION = """\
-Put TimerShield on a Linux tree: the new files of kernel/src, then the patches of
-kernel/patches/VERSION in the order of their names. All of it is tried in a scratch directory
+Put TimerShield on a Linux tree: the patches of kernel/patches/VERSION in the order of their
+names, and the new files of kernel/src. All of it is tried in a scratch directory
 first; if something does not fit, the patch and the file are named and the tree stays as it was.
 A tree that has everything already is left alone, with exit status 0.
 """
 EPILOG = """\
-With --git the tree must be a clean git work tree. The new files become one commit, every
-patch another, and the tag timershield-base marks where they begin. Change, amend, reorder or
-add commits there, then run kernel/refresh to write them back. The line "Patch-file:" at the
-end of a commit's message is the name that its patch keeps.
+With --git the tree must be a clean git work tree. Every patch becomes a
+commit, with the new files that it names, and the tag timershield-base marks where they begin.
+Change, amend, reorder or add commits there, then run kernel/refresh to write them back. The line
+"Patch-file:" at the end of a commit's message is the name that its patch keeps.
 """
 
 
@@ -48,15 +48,8 @@ def _apply_git(tree: Path, patches: Patchset) -> None:
     environment = git.identity(tree)
     base = git.git(tree, "rev-parse", "HEAD").strip()
     try:
-        new = patches.new_file_list()
-        if new:
-            for path in new:
-                patchset.write_file(tree / path, (patches.new_files / path).read_bytes())
-            git.git(tree, "add", "-f", "--", *new)
-            git.git(tree, "commit", "-q", "-F", "-", environment=environment,
-                    text=patch_file.NEW_FILES_SUBJECT + "\n")
         for patch in patches.patch_list():
-            message, diff = patch_file.read(patch)
+            message, diff = patches.read(patch)
             git.git(tree, "apply", "--index", "-", text=diff)
             git.git(tree, "commit", "-q", "-F", "-", environment=environment,
                     text=f"{message}\n{git.TRAILER}{patch.name}\n")

@@ -2,7 +2,8 @@
 """The kernel part of the project as data: whole new files and an ordered list of patches.
 
 New files live below ``kernel/src`` at the paths they take in a Linux tree; patches below
-``kernel/patches/VERSION`` change existing files only and apply in the order of their names.
+``kernel/patches/VERSION`` change existing files only and apply in the order of their names. Each
+new file goes with the patch whose message names it.
 Everything here works out the patched contents in a scratch directory first, so that a tree
 is either patched as a whole or left as it was.
 """
@@ -16,6 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernel.tools import patch_file
 from kernel.tools.errors import ToolError
 
 KERNEL = Path(__file__).resolve().parent.parent
@@ -38,7 +40,7 @@ class Patchset:
     new_files: Path = NEW_FILES
     patches: Path = PATCHES / DEFAULT
     limit: int | None = None
-    """Only so many patches, from the first on."""
+    """Only so many patches, from the first on, and their new files."""
     on_top: tuple[Path, ...] = ()
     """Patches that change the outcome, new files too. They are no part of the project's kernel:
     only :func:`compute` and :func:`sync` know them."""
@@ -47,8 +49,33 @@ class Patchset:
         """The patches in the order in which they apply."""
         return sorted(self.patches.glob("*.patch"))[: self.limit]
 
+    def read(self, patch: Path) -> tuple[str, str]:
+        """The message and the diff of a patch, its new files included."""
+        message, diff = patch_file.read(patch)
+        new = [patch_file.new_file_diff(path, (self.new_files / path).read_bytes())
+               for path in patch_file.new_files(message)]
+        return message, "".join(new) + diff
+
     def new_file_list(self) -> list[str]:
-        """Paths, relative to a Linux tree, of the files that the project adds."""
+        """Paths, relative to a Linux tree, of the files that the patches add."""
+        named: dict[str, Path] = {}
+        for patch in sorted(self.patches.glob("*.patch")):
+            for path in patch_file.new_files(patch_file.read(patch)[0]):
+                if path in named:
+                    raise ToolError(f"{path}: {named[path].name} and {patch.name} both name it")
+                named[path] = patch
+        there = self.stored_files()
+        for path in there:
+            if path not in named:
+                raise ToolError(f"{path}: no patch in {self.patches} names it; one must say "
+                                f"'{patch_file.NEW_FILE}{path}'")
+        for path, patch in named.items():
+            if path not in there:
+                raise ToolError(f"{path}: {patch} names it, but it is not in {self.new_files}")
+        return [path for path in there if named[path] in self.patch_list()]
+
+    def stored_files(self) -> list[str]:
+        """All that is in ``new_files``, whether patches name it or not."""
         root = self.new_files
         return sorted(
             str(p.relative_to(root))
@@ -122,6 +149,8 @@ def _failed_files(output: str, patch: Path) -> list[str]:
 
 def _run_patch(scratch: Path, patch: Path, *options: str) -> str | None:
     """Apply one patch below ``scratch``; return the output if it did not fit."""
+    if not patched_paths(patch):
+        return None
     done = subprocess.run(
         ["patch", "-p1", "--batch", "--forward", "--fuzz=0", "--no-backup-if-mismatch",
          "--reject-file=-", *options, "-i", str(patch.resolve())],
@@ -201,7 +230,7 @@ def is_applied(tree: Path, patchset: Patchset) -> bool:
         wanted = (patchset.new_files / path).read_bytes()
         if not target.is_file() or target.read_bytes() != wanted:
             return False
-    if not patchset.new_file_list() and not patchset.patch_list():
+    if not patchset.patch_list():
         return False
     with tempfile.TemporaryDirectory(prefix="timershield-") as name:
         return _unapply(tree, patchset, Path(name))

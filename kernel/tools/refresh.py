@@ -21,7 +21,8 @@ one patch: its message becomes the patch's text, its changes to files that Linux
 patch. The line "Patch-file:" of the message, which kernel/apply writes, names the file; a commit
 without one gets the next free number, and a name from its subject. Files that Linux does not have
 are new files; they are taken from HEAD, whichever commit they were changed in, and go to
-kernel/src. A commit that touches new files only makes no patch. Nothing is written unless the
+kernel/src. The patch of the commit that adds a new file says so in a line "New-file:"; you need
+not write it. A commit that only changes new files makes no patch. Nothing is written unless the
 patches, in the order of their names, lead to what HEAD has. What was not edited stays as it is,
 byte for byte.
 """
@@ -39,9 +40,13 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _message(text: str) -> str:
-    lines = [line for line in text.splitlines() if not line.startswith(git.TRAILER)]
-    return "\n".join(lines).rstrip() + "\n"
+def _message(commit: str, added: list[str]) -> str:
+    """The message of the patch that a commit with this message, which adds files, becomes."""
+    message = patch_file.without(commit, git.TRAILER)
+    if sorted(patch_file.new_files(message)) == added:
+        return message
+    lines = "".join(f"{patch_file.NEW_FILE}{path}\n" for path in added)
+    return patch_file.without(message, patch_file.NEW_FILE) + "\n" + lines
 
 
 def _given_name(message: str) -> str | None:
@@ -76,48 +81,50 @@ def _names(messages: list[str]) -> list[str]:
     return names
 
 
-def _git_patches(tree: Path, base: str, new: set[str]) -> dict[str, str]:
+def _git_patches(tree: Path, base: str, new: set[str]) -> dict[str, bytes]:
     """Patch file name -> contents."""
-    messages, diffs = [], []
+    messages, texts, rest = [], [], set(new)
     for commit in git.commits(tree, base):
         files = git.git(tree, "diff-tree", "-r", "--no-commit-id", "--name-only", "--no-renames",
                         commit).split("\n")
         old = [f for f in files if f and f not in new]
-        if not old:
+        added = sorted(rest.intersection(files))
+        rest.difference_update(added)
+        if not old and not added:
             continue
         message = git.message(tree, commit)
         if re.match("(?:fixup|squash|amend)! ", message):
             raise ToolError(f"{tree}: there is a commit '{message.splitlines()[0]}': first "
                            f"git rebase -i --autosquash {base}")
         diff = git.git(tree, "diff-tree", "-p", "--no-commit-id", "--no-renames", "--no-color",
-                       "--full-index", commit, "--", *old)
+                       "--full-index", commit, "--", *old) if old else ""
         messages.append(message)
-        diffs.append("\n".join(x for x in diff.split("\n") if not x.startswith("index ")))
-    return {name: patch_file.text(_message(message), diff)
-            for name, message, diff in zip(_names(messages), messages, diffs, strict=True)}
+        diff = "\n".join(x for x in diff.split("\n") if not x.startswith("index "))
+        texts.append(patch_file.text(_message(message, added), diff).encode())
+    return dict(zip(_names(messages), texts, strict=True))
 
 
-def _without_headings(text: str) -> str:
-    return re.sub(r"^(@@ -\S+ \+\S+ @@).*$", r"\1", text, flags=re.MULTILINE)
+def _without_headings(text: bytes) -> bytes:
+    return re.sub(rb"^(@@ -\S+ \+\S+ @@).*$", rb"\1", text, flags=re.MULTILINE)
 
 
-def _stored(patches: Patchset, name: str, text: str) -> str:
+def _stored(patches: Patchset, name: str, text: bytes) -> bytes:
     """The stored patch, if ``text`` differs from it only by what diff programs disagree about:
     which line of C they show behind "@@".
     """
     path = patches.patches / name
-    stored = path.read_text() if path.exists() else ""
+    stored = path.read_bytes() if path.exists() else b""
     return stored if _without_headings(stored) == _without_headings(text) else text
 
 
-def _require_outcome(tree: Path, base: str, found: dict[str, str]) -> None:
+def _require_outcome(tree: Path, base: str, found: dict[str, bytes],
+                     contents: dict[str, bytes]) -> None:
     """Fail unless the patches in the order of their names, which need not be that of the
     commits, make of ``base`` what HEAD has.
     """
     with tempfile.TemporaryDirectory(prefix="timershield-") as name:
         linux, written = Path(name, "linux"), Patchset(Path(name, "src"), Path(name, "patches"))
-        for file, text in found.items():
-            patchset.write_file(written.patches / file, text.encode())
+        _replace(written, found, contents)
         for path in {p for patch in written.patch_list() for p in patchset.patched_paths(patch)}:
             patchset.write_file(linux / path, git.git(tree, "show", f"{base}:{path}").encode())
         order = (f"{tree}: applied in the order of their names, the patches do not lead to HEAD; "
@@ -142,30 +149,24 @@ def refresh_git(tree: Path, base: str, patches: Patchset) -> tuple[int, int]:
         raise ToolError(f"{tree}: {deleted[0]} was deleted; patches only change files")
     found = _git_patches(tree, base, new)
     for what, there, stored in (("patch", found, patches.patch_list()),
-                                ("new file", new, patches.new_file_list())):
+                                ("new file", new, patches.stored_files())):
         if stored and not there:
             raise ToolError(f"{tree} has no {what} after {base}: all of those in the project would "
                            "be removed; --base= must name the commit before the first patch")
-    _require_outcome(tree, base, found)
     contents = {p: git.git(tree, "show", f"HEAD:{p}").encode() for p in sorted(new)}
+    _require_outcome(tree, base, found, contents)
     _replace(patches, {n: _stored(patches, n, text) for n, text in found.items()}, contents)
     return len(found), len(contents)
 
 
-def _replace(patches: Patchset, found: dict[str, str], contents: dict[str, bytes]) -> None:
+def _replace(patches: Patchset, found: dict[str, bytes], contents: dict[str, bytes]) -> None:
     """Write only what differs, remove what is no more."""
-    for name, text in found.items():
-        target = patches.patches / name
-        if not target.exists() or target.read_text() != text:
-            patchset.write_file(target, text.encode())
-    for path, data in contents.items():
-        target = patches.new_files / path
-        if not target.exists() or target.read_bytes() != data:
-            patchset.write_file(target, data)
+    patchset.write_all(patches.patches, found)
+    patchset.write_all(patches.new_files, contents)
     for patch in patches.patch_list():
         if patch.name not in found:
             patch.unlink()
-    for path in patches.new_file_list():
+    for path in patches.stored_files():
         if path not in contents:
             (patches.new_files / path).unlink()
 

@@ -4,18 +4,16 @@
 import argparse
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from kernel.tools import git, patch_file, patchset
+from kernel.tools import patch_file, patchset
 from kernel.tools.errors import ToolError
 from kernel.tools.patchset import Patchset
 
 DESCRIPTION = """\
-Write TimerShield as mails, 0000-cover-letter.txt and one for each change, for "git am" on a
-tree of Linux. The new files come first, without anything that would build them; every later patch
-changes files that Linux has, and the tree builds after each.
+Write TimerShield as mails, 0000-cover-letter.txt and one for each patch with the new files that it
+names, for "git am" on a tree of Linux. The tree builds after each.
 """
 COVER = patchset.PATCHES / "cover-letter.txt"
 
@@ -57,38 +55,20 @@ def _author() -> str:
     return "TimerShield <timershield@localhost>"
 
 
-def new_files_diff(patches: Patchset) -> str:
-    """All new files as one diff."""
-    with tempfile.TemporaryDirectory(prefix="timershield-") as name:
-        tree = Path(name)
-        git.git(tree, "init", "-q")
-        for path in patches.new_file_list():
-            patchset.write_file(tree / path, (patches.new_files / path).read_bytes())
-        git.git(tree, "add", "-A", "-f")
-        return git.git(tree, "diff", "--cached", "--no-color", "--no-renames")
-
-
 def mails(patches: Patchset) -> dict[str, str]:
     """File name -> mail."""
     author = _author()
-    listed = patches.patch_list()
-    changes: list[tuple[str, str]] = []
-    new = patches.new_file_list()
-    if new:
-        listing = "\n".join(f"  {path}" for path in new)
-        message = (f"{patch_file.NEW_FILES_SUBJECT}\n\nWhole new files, built by nothing yet:\n\n"
-                   f"{listing}\n")
-        changes.append((message, new_files_diff(patches)))
-    changes += [patch_file.read(patch) for patch in listed]
+    patches.new_file_list()  # fails if one is missing
+    changes = [patches.read(patch) for patch in patches.patch_list()]
     if not changes:
-        raise ToolError("there are no patches and no new files")
+        raise ToolError("there are no patches")
     total = len(changes)
     subjects = "\n".join(f"  {m.splitlines()[0]}" for m, _ in changes)
     cover = f"TimerShield: timers rank with their tasks\n\n{COVER.read_text()}\n{subjects}\n"
     result = {"0000-cover-letter.txt": _mail(0, total, cover, "\n", author)}
     for number, (message, diff) in enumerate(changes, 1):
-        result[patch_file.name(number, message)] = _mail(number, total, message, "\n" + diff,
-                                                         author)
+        result[patch_file.name(number, message)] = _mail(
+            number, total, patch_file.without(message, patch_file.NEW_FILE), "\n" + diff, author)
     return result
 
 

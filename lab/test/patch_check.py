@@ -82,18 +82,16 @@ def each_builds(stock: Path, progress: Progress, platform: Platform) -> list[Ver
     """Every patch on top of those before it, with CONFIG_TIMERSHIELD off and on."""
     verdicts = []
     patches = patchset.of(platform.linux)
-    total = len(patches.patch_list())
     tree = kernels.directory(platform.linux) / "src-each"
     with kernels.locked("source-each"):
         kernels.link_copy(stock, tree, progress)
-        for count in range(total + 1):
-            changed = patchset.sync(stock, tree, replace(patches, limit=count))
-            what = changed[-1] if not count else patches.patch_list()[count - 1].name
+        for count, patch in enumerate(patches.patch_list(), 1):
+            patchset.sync(stock, tree, replace(patches, limit=count))
             for mode in (Mode.STOCK, Mode.SHIELDED):
                 kernel = platform.kernel(mode)
-                with progress.bar(f"building after {what}, {mode}", None):
+                with progress.bar(f"building after {patch.name}, {mode}", None):
                     status, text = _compile(kernel, tree, _existing(tree, list(DIRECTORIES)))
-                verdict = Verdict(f"{platform.name} {mode} builds after {what}",
+                verdict = Verdict(f"{platform.name} {mode} builds after {patch.name}",
                                   passed=int(not status))
                 if status:
                     verdict.fail("\n".join(re.findall(r"^.*(?:error|Error).*$", text, re.M)))

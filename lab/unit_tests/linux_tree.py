@@ -12,6 +12,8 @@ FIRST = """\
 Subject: timershield: change a line
 
 Because.
+
+New-file: lib/queue.c
 ---
 diff --git a/kernel/time/hrtimer.c b/kernel/time/hrtimer.c
 --- a/kernel/time/hrtimer.c
@@ -55,7 +57,7 @@ def make_tree(root: Path) -> Path:
 
 
 def make_patchset(root: Path) -> Patchset:
-    """Two patches and a new file."""
+    """Two patches, the first with a new file."""
     patches = Patchset(root / "src", root / "patches")
     patches.patches.mkdir(parents=True)
     (patches.new_files / "lib").mkdir(parents=True)

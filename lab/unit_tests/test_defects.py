@@ -2,6 +2,7 @@
 """The defects that tests have to notice: that they still fit, and what their verdicts say."""
 
 import re
+import shutil
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -40,7 +41,9 @@ def test_the_defects_fit_the_kernel(tmp_path: Path) -> None:
     for name, text in _hunks().items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    found = patchset.compute(tmp_path, Patchset(patches=tmp_path / "none", on_top=(DEFECTS,)))
+    shutil.copytree(patchset.NEW_FILES, tmp_path, dirs_exist_ok=True)
+    none = tmp_path / "none"
+    found = patchset.compute(tmp_path, Patchset(none, none, on_top=(DEFECTS,)))
     assert "timershield_defect" in found["kernel/time/timershield.c"].decode()
 
 

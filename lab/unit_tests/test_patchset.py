@@ -3,11 +3,12 @@ import argparse
 import os
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from kernel.tools import apply, git, patch_file, patchset, refresh, series
+from kernel.tools import apply, git, patchset, refresh, series
 from kernel.tools.patchset import Patchset
 from lab.errors import LabError
 from lab.unit_tests.linux_tree import HRTIMER, make_patchset, make_tree, snapshot
@@ -204,6 +205,46 @@ def test_sync_takes_back_what_a_dropped_patch_did(
     assert "sched_hook" in (copy / "kernel/sched/core.c").read_text()
 
 
+def test_a_limit_leaves_out_the_new_files_of_later_patches(tree: Path, patches: Patchset) -> None:
+    before = snapshot(tree)
+    add_patch_of_a_new_file(patches)
+    for limit, new in enumerate([set(), {"lib/queue.c"}, {"lib/queue.c"},
+                                 {"lib/queue.c", "lib/heap.c"}]):
+        patchset.sync(make_tree(tree.parent / str(limit)), tree, replace(patches, limit=limit))
+        assert set(snapshot(tree)) - set(before) - {patchset.MANIFEST} == new
+
+
+def add_patch_of_a_new_file(patches: Patchset) -> None:
+    (patches.new_files / "lib/heap.c").write_text("int heap;\n\nint of;\n")
+    (patches.patches / "0060-add-a-heap.patch").write_text(
+        "Subject: lib: add a heap\n\nNew-file: lib/heap.c\n---\n")
+
+
+@pytest.mark.parametrize(("new", "named", "complaint"), [
+    ("lib/heap.c", "", r"lib/heap\.c: no patch in .*must say 'New-file: lib/heap\.c'"),
+    ("", "lib/heap.c", r"lib/heap\.c: \S+0003-x\.patch names it, but it is not in "),
+    ("", "lib/queue.c", r"queue\.c: 0001-change-a-line\.patch and 0003-x\.patch both name it"),
+])
+def test_every_new_file_is_named_once(
+    tree: Path, patches: Patchset, new: str, named: str, complaint: str
+) -> None:
+    if new:
+        (patches.new_files / new).write_text("int x;\n")
+    (patches.patches / "0003-x.patch").write_text(f"Subject: x\n\nNew-file: {named}\n---\n"
+                                                  if named else "Subject: x\n\n---\n")
+    before = snapshot(tree)
+    for command in (lambda: do_apply(tree, patches), lambda: series.mails(patches)):
+        with pytest.raises(LabError, match=complaint):
+            command()
+    assert snapshot(tree) == before
+
+
+def test_both_versions_of_linux_get_the_same_new_files() -> None:
+    for linux in patchset.versions():
+        patches = patchset.of(linux)
+        assert patches.new_file_list() == patches.stored_files()
+
+
 def commit_edit(tree: Path, file: str, before: str, after: str, *arguments: str) -> None:
     path = tree / file
     assert before in path.read_text()
@@ -227,10 +268,62 @@ def applied(tree: Path, patches: Patchset) -> Path:
     return tree
 
 
-def test_refresh_without_an_edit_changes_no_byte(applied: Path, patches: Patchset) -> None:
+def test_refresh_without_an_edit_changes_no_byte(tree: Path, patches: Patchset) -> None:
+    add_patch_of_a_new_file(patches)
+    first = patches.patches / "0001-change-a-line.patch"
+    (patches.new_files / "lib/a.c").write_text("int a;\n")
+    first.write_text(first.read_text().replace("queue.c\n", "queue.c\nNew-file: lib/a.c\n"))
+    commit_everything(tree)
+    do_apply(tree, patches, git=True)
     before = snapshot(patches.patches.parent)
-    assert refresh.refresh_git(applied, git.BASE_TAG, patches) == (2, 1)
+    assert refresh.refresh_git(tree, git.BASE_TAG, patches) == (3, 3)
     assert snapshot(patches.patches.parent) == before
+
+
+def test_a_commit_has_the_new_files_of_its_patch(applied: Path) -> None:
+    changes = git.git(applied, "log", "--name-status", "--format=%s", git.BASE_TAG + "..")
+    assert changes.split() == [
+        *"timershield: change the scheduler M kernel/sched/core.c".split(),
+        *"timershield: change a line M kernel/time/hrtimer.c A lib/queue.c".split()]
+
+
+def commit_file(tree: Path, path: str, text: str, message: str) -> None:
+    (tree / path).parent.mkdir(exist_ok=True)
+    (tree / path).write_text(text)
+    git.git(tree, "add", path)
+    git.git(tree, "commit", "-q", "-m", message, environment=git.identity(tree))
+
+
+def test_refresh_names_a_new_file_where_a_commit_adds_it(
+    applied: Path, patches: Patchset
+) -> None:
+    before = snapshot(patches.patches)
+    commit_file(applied, "lib/heap.c", "int heap;\n", "lib: add a heap\n\nWhy.")
+    commit_file(applied, "lib/heap.c", "int better_heap;\n", "lib: make it better")
+    assert refresh.refresh_git(applied, git.BASE_TAG, patches) == (3, 2)
+    assert (patches.new_files / "lib/heap.c").read_text() == "int better_heap;\n"
+    assert snapshot(patches.patches) == {**before, "0051-add-a-heap.patch": (
+        b"Subject: lib: add a heap\n\nWhy.\n\nNew-file: lib/heap.c\n---\n")}
+
+
+def test_refresh_follows_a_new_file_to_another_commit(applied: Path, patches: Patchset) -> None:
+    git.git(applied, "rm", "-q", "lib/queue.c")
+    git.git(applied, "commit", "-q", "--fixup=HEAD~1", environment=git.identity(applied))
+    rebase(applied, "true")
+    commit_file(applied, "lib/queue.c", "int queue;\n", "lib: add a queue")
+    assert refresh.refresh_git(applied, git.BASE_TAG, patches) == (3, 1)
+    first, _, last = snapshot(patches.patches).values()
+    assert first.startswith(b"Subject: timershield: change a line\n\nBecause.\n---\n")
+    assert last == b"Subject: lib: add a queue\n\nNew-file: lib/queue.c\n---\n"
+
+
+def test_refresh_removes_a_new_file_that_is_no_more(applied: Path, patches: Patchset) -> None:
+    commit_file(applied, "lib/heap.c", "int heap;\n", "lib: add a heap")
+    git.git(applied, "rm", "-q", "lib/queue.c")
+    git.git(applied, "commit", "-q", "--fixup=:/change a line", environment=git.identity(applied))
+    rebase(applied, "true")
+    refresh.refresh_git(applied, git.BASE_TAG, patches)
+    assert patches.new_file_list() == ["lib/heap.c"]
 
 
 def test_an_amended_commit_keeps_its_name(applied: Path, patches: Patchset) -> None:
@@ -275,7 +368,7 @@ def test_patches_that_do_not_fit_by_their_names_are_refused(
 
 def test_names_out_of_order_are_refused(applied: Path, patches: Patchset) -> None:
     before = snapshot(patches.patches)
-    rebase(applied, "sed -i '2{h;d};3G'")
+    rebase(applied, "sed -i '1{h;d};2G'")
     with pytest.raises(LabError, match=r"0001-\S+ comes after that of 0050-"):
         refresh.refresh_git(applied, git.BASE_TAG, patches)
     assert snapshot(patches.patches) == before
@@ -298,8 +391,8 @@ def test_an_empty_series_is_refused(applied: Path, patches: Patchset) -> None:
     before = snapshot(patches.patches.parent)
     with pytest.raises(LabError, match="has no patch after HEAD"):
         refresh.refresh_git(applied, "HEAD", patches)
-    with pytest.raises(LabError, match="has no new file after HEAD~2"):
-        refresh.refresh_git(applied, "HEAD~2", patches)
+    with pytest.raises(LabError, match="has no new file after HEAD~1"):
+        refresh.refresh_git(applied, "HEAD~1", patches)
     assert snapshot(patches.patches.parent) == before
 
 
@@ -336,7 +429,9 @@ def test_refresh_needs_a_git_tree(
 
 def test_series_applies_with_git_am(tree: Path, patches: Patchset, tmp_path: Path) -> None:
     commit_everything(tree)
+    add_patch_of_a_new_file(patches)
     mails = series.mails(patches)
+    assert not any("New-file:" in text for text in mails.values())
     out = tmp_path / "out"
     out.mkdir()
     for name, text in mails.items():
@@ -346,5 +441,5 @@ def test_series_applies_with_git_am(tree: Path, patches: Patchset, tmp_path: Pat
     git.git(tree, "am", "-q", *names, environment=git.identity(tree))
     assert patchset.is_applied(tree, patches)
     subjects = git.git(tree, "log", "--format=%s", "-3").splitlines()
-    assert subjects == ["timershield: change the scheduler", "timershield: change a line",
-                        patch_file.NEW_FILES_SUBJECT]
+    assert subjects == ["lib: add a heap", "timershield: change the scheduler",
+                        "timershield: change a line"]
