@@ -121,11 +121,12 @@ static const struct verb verb_version = {
 	.run = run_version,
 };
 
-/* A full disk, or a reader that has gone, must not look like success. */
+/* A full disk, or a reader that has gone, must not look like success; the latter needs no words. */
 static int close_output(int status)
 {
 	if (fflush(stdout) || ferror(stdout)) {
-		failed(-errno, "standard output: %s", strerror(errno));
+		if (errno != EPIPE)
+			failed(-errno, "standard output: %s", strerror(errno));
 		return status ? status : STATUS_FAILED;
 	}
 	return status;

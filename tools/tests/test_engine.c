@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* blame's accounting on events of two CPUs that are made up: each moment taken has a culprit. */
 #include "blame/blame_types.h"
-#include "blame/store.h"
+#include "blame/engine_stores.h"
 #include "check.h"
 
 #include <string.h>
@@ -22,18 +22,6 @@ static struct store targets = { .key = sizeof(u32), .value = sizeof(u32), .room 
 static struct store armed = { .key = sizeof(u64), .value = sizeof(struct armed), .room = 10 };
 static struct store works = { .key = sizeof(u32), .value = sizeof(u64), .room = 10 };
 
-#define LOOKUP(store, key) store_find(&(store), key)
-#define INSERT(store, key, value) store_insert(&(store), key, value)
-#define PUT(store, key, value) store_put(&(store), key, value)
-#define REMOVE(store, key) store_remove(&(store), key)
-#define ADD(counter, number) ((counter) += (number))
-#define NOINLINE
-#define LOOP(count, function, argument)						\
-	do {									\
-		for (u32 loop_i = 0; loop_i < (count); loop_i++)		\
-			if (function(loop_i, argument))				\
-				break;						\
-	} while (0)
 #define FIND_CPU(number) ((number) < 2 ? &cpus[number] : NULL)
 
 #include "blame/engine.h"

@@ -2,8 +2,8 @@
 /* The tracefs source: the same accounting as in the kernel, from trace events. */
 #include "source.h"
 
+#include "engine_stores.h"
 #include "session.h"
-#include "store.h"
 #include "trace_events.h"
 #include "trace_ring.h"
 #include "trace_task.h"
@@ -28,19 +28,6 @@ static struct store armed = {
 static struct store works = {
 	.key = sizeof(u32), .value = sizeof(u64), .room = MAX_WORKS, .forgetful = true,
 };
-
-#define LOOKUP(store, key) store_find(&(store), key)
-#define INSERT(store, key, value) store_insert(&(store), key, value)
-#define PUT(store, key, value) store_put(&(store), key, value)
-#define REMOVE(store, key) store_remove(&(store), key)
-#define ADD(counter, number) ((counter) += (number))
-#define NOINLINE
-#define LOOP(count, function, argument)						\
-	do {									\
-		for (u32 loop_i = 0; loop_i < (count); loop_i++)		\
-			if (function(loop_i, argument))				\
-				break;						\
-	} while (0)
 
 static struct cpu *cpus;
 static struct trace_ring **rings;	/* NULL: a CPU that is not there */
