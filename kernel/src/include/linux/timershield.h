@@ -17,6 +17,7 @@
 #include <linux/hrtimer_types.h>
 #include <linux/jump_label.h>
 #include <linux/ktime.h>
+#include <linux/minmax.h>
 #include <linux/percpu.h>
 #include <linux/pid_types.h>
 #include <linux/rbtree_types.h>
@@ -34,8 +35,6 @@ struct pid;
 #define TIMERSHIELD_DEADLINE	(MAX_RT_PRIO + 1)
 /* Above all tasks: what a timer of the kernel counts as */
 #define TIMERSHIELD_CRITICAL	U8_MAX
-
-#ifdef CONFIG_TIMERSHIELD
 
 #define TIMERSHIELD_QUEUES	8	/* one for each hrtimer clock base */
 
@@ -83,7 +82,7 @@ DECLARE_PER_CPU(struct timershield_cpu, timershield_cpus);
 /* Is the shield on, or are there still timers in its queues? */
 static __always_inline bool timershield_enabled(void)
 {
-	return static_branch_unlikely(&timershield_key);
+	return IS_ENABLED(CONFIG_TIMERSHIELD) && static_branch_unlikely(&timershield_key);
 }
 
 /**
@@ -95,11 +94,8 @@ static __always_inline bool timershield_enabled(void)
  */
 static __always_inline u8 timershield_level(const struct task_struct *p)
 {
-	int prio = READ_ONCE(p->prio);
-
-	if (likely(prio >= MAX_RT_PRIO))
-		return TIMERSHIELD_FAIR;
-	return prio < 0 ? TIMERSHIELD_DEADLINE : MAX_RT_PRIO - prio;
+	/* The priority of a deadline task is -1. */
+	return max(MAX_RT_PRIO - READ_ONCE(p->prio), TIMERSHIELD_FAIR);
 }
 
 void __timershield_switch(u8 level);
@@ -132,8 +128,7 @@ bool __timershield_prio_changed(struct task_struct *p, int running_on);
  */
 static __always_inline bool timershield_prio_changed(struct task_struct *p, int running_on)
 {
-	return timershield_enabled() && (running_on >= 0 || READ_ONCE(p->sleep_base)) &&
-	       __timershield_prio_changed(p, running_on);
+	return timershield_enabled() && __timershield_prio_changed(p, running_on);
 }
 
 void __hrtimer_raise_level(struct hrtimer *timer, u8 level);
@@ -183,22 +178,5 @@ static inline bool hrtimer_claim_held(struct hrtimer *timer)
 }
 
 u8 timershield_pid_level(struct pid *pid, enum pid_type type);
-
-#else /* !CONFIG_TIMERSHIELD */
-
-static inline bool timershield_enabled(void) { return false; }
-static inline u8 timershield_level(const struct task_struct *p) { return 0; }
-static inline void timershield_switch(const struct task_struct *next) { }
-static inline bool timershield_prio_changed(struct task_struct *p, int running_on)
-{
-	return false;
-}
-
-static inline void hrtimer_raise_level(struct hrtimer *timer, u8 level) { }
-static inline void hrtimer_set_level(struct hrtimer *timer, u8 level) { }
-static inline bool hrtimer_claim_held(struct hrtimer *timer) { return false; }
-static inline u8 timershield_pid_level(struct pid *pid, enum pid_type type) { return 0; }
-
-#endif /* !CONFIG_TIMERSHIELD */
 
 #endif /* _LINUX_TIMERSHIELD_H */

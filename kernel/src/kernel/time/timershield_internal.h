@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Between hrtimer.c and timershield.c. Without CONFIG_TIMERSHIELD all of it
- * folds away.
+ * Between hrtimer.c and TimerShield. Without CONFIG_TIMERSHIELD all of it folds
+ * away: what is not defined then is called only if timershield_enabled().
  *
  * To be included after tick-internal.h, which cannot be included twice.
  *
@@ -10,7 +10,11 @@
 #ifndef _KERNEL_TIME_TIMERSHIELD_INTERNAL_H
 #define _KERNEL_TIME_TIMERSHIELD_INTERNAL_H
 
+#include <linux/hrtimer.h>
 #include <linux/timershield.h>
+
+/* Callbacks of tasks' timers that run in one go, with interrupts disabled */
+#define TIMERSHIELD_BATCH	8
 
 /**
  * struct timershield_run - the timers of tasks that one interrupt expires
@@ -30,12 +34,31 @@ struct timershield_run {
 	bool		fresh;
 };
 
-#ifdef CONFIG_TIMERSHIELD
-
-/* Callbacks of tasks' timers that run in one go, with interrupts disabled */
-#define TIMERSHIELD_BATCH	8
-
+/* Timers that are armed from now on are queued by level. Read under a base lock. */
 extern bool timershield_on;
+
+static inline struct timershield_cpu *timershield_of(const struct hrtimer_cpu_base *cpu_base)
+{
+	return per_cpu_ptr(&timershield_cpus, cpu_base->cpu);
+}
+
+/* The queues of timers that expire in the softirq, or in the interrupt */
+static inline unsigned int timershield_queues(bool soft)
+{
+	return soft ? GENMASK(HRTIMER_BASE_TAI_SOFT, HRTIMER_BASE_MONOTONIC_SOFT) :
+		      GENMASK(HRTIMER_BASE_TAI, HRTIMER_BASE_MONOTONIC);
+}
+
+#define for_each_queue(index, sc, mask)						\
+	for (unsigned int __active = (sc)->active & (mask);			\
+	     __active && ({ index = __ffs(__active); true; });			\
+	     __active &= __active - 1)
+
+/* The expiry of a timer in CLOCK_MONOTONIC */
+static inline ktime_t timershield_mono(const struct hrtimer *timer)
+{
+	return ktime_sub(hrtimer_get_expires(timer), timer->base->offset);
+}
 
 /* Does a timer that is about to be queued belong to a task? */
 static __always_inline bool timershield_owns(const struct hrtimer *timer,
@@ -54,31 +77,24 @@ static __always_inline bool timershield_queued(const struct hrtimer *timer)
 /* The clock bases that have timers of tasks */
 static __always_inline unsigned int timershield_active(const struct hrtimer_cpu_base *cpu_base)
 {
-	return timershield_enabled() ? per_cpu(timershield_cpus, cpu_base->cpu).active : 0;
+	return timershield_enabled() ? timershield_of(cpu_base)->active : 0;
 }
 
-static inline void timershield_set_next(const struct hrtimer_cpu_base *cpu_base, u8 level)
+/* The device is being set for a timer. */
+static inline void timershield_set_next(const struct hrtimer_cpu_base *cpu_base,
+					const struct hrtimer *timer)
 {
 	if (timershield_enabled())
-		per_cpu(timershield_cpus, cpu_base->cpu).next_level = level;
-}
-
-/* The level that a timer which the device is set for counts as */
-static inline u8 timershield_event_level(const struct hrtimer *timer)
-{
-	return timer && timer->queued_level ? timer->queued_level : TIMERSHIELD_CRITICAL;
+		timershield_of(cpu_base)->next_level = timer && timer->queued_level ?
+						       timer->queued_level :
+						       TIMERSHIELD_CRITICAL;
 }
 
 /* Is the device set for a timer of a task? */
 static __always_inline bool timershield_is_next(const struct hrtimer_cpu_base *cpu_base)
 {
 	return timershield_enabled() &&
-	       per_cpu(timershield_cpus, cpu_base->cpu).next_level != TIMERSHIELD_CRITICAL;
-}
-
-static inline bool timershield_has_soft(const struct hrtimer_cpu_base *cpu_base)
-{
-	return per_cpu(timershield_cpus, cpu_base->cpu).active >> HRTIMER_BASE_MONOTONIC_SOFT;
+	       timershield_of(cpu_base)->next_level != TIMERSHIELD_CRITICAL;
 }
 
 static inline void timershield_tick(void)
@@ -87,41 +103,21 @@ static inline void timershield_tick(void)
 		this_cpu_write(timershield_cpus.tick, true);
 }
 
-#else /* !CONFIG_TIMERSHIELD */
-
-static inline bool timershield_owns(const struct hrtimer *timer,
-				    const struct hrtimer_cpu_base *cpu_base)
-{
-	return false;
-}
-
-static inline bool timershield_queued(const struct hrtimer *timer) { return false; }
-static inline unsigned int timershield_active(const struct hrtimer_cpu_base *cpu_base) { return 0; }
-static inline void timershield_set_next(const struct hrtimer_cpu_base *cpu_base, u8 level) { }
-static inline u8 timershield_event_level(const struct hrtimer *timer) { return 0; }
-static inline bool timershield_is_next(const struct hrtimer_cpu_base *cpu_base) { return false; }
-static inline void timershield_tick(void) { }
-
-#endif /* !CONFIG_TIMERSHIELD */
-
-/* Called if the functions above say so, that is never without CONFIG_TIMERSHIELD */
 bool timershield_enqueue(struct hrtimer *timer, struct hrtimer_clock_base *base,
 			 struct task_struct *sleeper);
 void timershield_dequeue(struct hrtimer *timer, struct hrtimer_clock_base *base,
 			 struct task_struct *sleeper);
 void timershield_first(struct hrtimer_cpu_base *cpu_base, bool soft, ktime_t *expires_next,
 		       struct hrtimer **next_timer);
-ktime_t timershield_earliest(struct hrtimer_cpu_base *cpu_base, ktime_t expires_next);
-struct hrtimer *timershield_next(struct hrtimer_cpu_base *cpu_base,
-				 struct timershield_run *run);
+struct hrtimer *timershield_nth(struct hrtimer_clock_base *base, unsigned long nth);
+void timershield_change_level(struct hrtimer *timer, u8 level);
+struct hrtimer *timershield_next(struct hrtimer_cpu_base *cpu_base, struct timershield_run *run);
 struct hrtimer *timershield_next_soft(struct hrtimer_cpu_base *cpu_base,
 				      struct timershield_run *run);
 bool timershield_soft_held(struct hrtimer_cpu_base *cpu_base, ktime_t now);
-struct hrtimer *timershield_nth(struct hrtimer_clock_base *base, unsigned long nth);
-void timershield_change_level(struct hrtimer_clock_base *base, struct hrtimer *timer, u8 level);
 
-/* In hrtimer.c: set the device of this CPU. If @fewer timers are masked, none is later. */
-void hrtimer_update_mask(struct hrtimer_cpu_base *cpu_base, bool fewer);
+/* In hrtimer.c: set the device of this CPU for its first timer that is not masked. */
+void hrtimer_update_mask(struct hrtimer_cpu_base *cpu_base);
 /* In hrtimer.c: put up to @nr of a CPU's timers of tasks into the stock queues. */
 bool hrtimer_disown(unsigned int cpu, unsigned int nr);
 

@@ -50,14 +50,19 @@ static inline void timershield_queue_relevel(struct hrtimer *timer, u8 level)
 	highest_level.propagate(&timer->HRTIMER_RB, NULL);
 }
 
+/* The first timer of a queue, which has one */
+static inline struct hrtimer *leftmost(struct rb_root_cached *queue)
+{
+	return to_hrtimer(rb_first_cached(queue));
+}
+
 /* The first timer of a queue, which has one, that is not below @level; NULL if none is */
 static inline struct hrtimer *first_at(struct rb_root_cached *queue, u8 level)
 {
-	struct hrtimer *timer = to_hrtimer(rb_first_cached(queue));
 	struct rb_node *node = queue->rb_root.rb_node;
 
-	if (timer->queued_level >= level)
-		return timer;
+	if (leftmost(queue)->queued_level >= level)
+		return leftmost(queue);
 	if (to_hrtimer(node)->subtree_level < level)
 		return NULL;
 	for (;;) {
@@ -93,7 +98,7 @@ static inline u8 highest_expired(struct rb_root_cached *queue, ktime_t now)
 /* The timer of a queue, which has one, to expire now: the highest, not below @level */
 static inline struct hrtimer *first_due(struct rb_root_cached *queue, u8 level, ktime_t now)
 {
-	struct hrtimer *timer = to_hrtimer(rb_first_cached(queue));
+	struct hrtimer *timer = leftmost(queue);
 	struct rb_node *next;
 
 	/* As in the stock queues, none is due before the first. */
