@@ -7,8 +7,6 @@
  * On a stock kernel the task is late by a good part of the burst, some hundred
  * microseconds and more; likewise with the defect "the hang delay stays in the
  * device whatever expires next" put in.
- *
- * And other things that may keep interrupts disabled for as long as there are many.
  */
 #define _GNU_SOURCE
 #include "lib/scene.h"
@@ -16,8 +14,6 @@
 #include "lib/timers.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,79 +175,11 @@ static void low_priority_sleepers(void)
 	check_lateness(alone, late, before, "300 sleepers in 60 us");
 }
 
-/*
- * A process that has a timer knows how its highest-ranking thread ranks. When that
- * exits, the next is looked for, with interrupts disabled: not among all of them.
- */
-#define THREADS 1000u
-#define WAKES 400u
-#define WAKE_PERIOD (50 * USEC)
-
-static void *exit_at(void *at)
-{
-	sleep_until(*(u64 *)at);
-	return NULL;
-}
-
-static void run_threads(void *at)
-{
-	struct sigevent event = { .sigev_notify = SIGEV_NONE };
-	static pthread_t threads[THREADS];
-	pthread_attr_t attributes;
-	timer_t timer;
-
-	require(!timer_create(CLOCK_MONOTONIC, &event, &timer), "timer_create: %s",
-		strerror(errno));
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, 64 << 10);
-	for (unsigned int i = 0; i < THREADS; i++)
-		require(!pthread_create(&threads[i], &attributes, exit_at, at), "no thread");
-	become(FIFO(60));
-	require(now() < *(u64 *)at, "the threads were started too late");
-	for (unsigned int i = 0; i < THREADS; i++)
-		pthread_join(threads[i], NULL);
-}
-
-static u64 lateness_of_wakes(u64 start)
-{
-	u64 worst = 0;
-
-	for (unsigned int i = 0; i < WAKES; i++) {
-		u64 late = lateness_of_wake(start + i * WAKE_PERIOD);
-
-		if (late > worst)
-			worst = late;
-	}
-	return worst;
-}
-
-static void exiting_threads(void)
-{
-	u64 *at = shared_memory(sizeof(*at));
-	unsigned int before;
-	u64 alone;
-
-	pin(test_cpu);
-	become(FIFO(90));
-	/* What other tests have left is gone by then. */
-	sleep_for(200 * MSEC);
-	before = hangs();
-	alone = lateness_of_wakes(now() + 1 * MSEC);
-	*at = now() + 400 * MSEC;
-	spawn(FIFO(70), test_cpu, run_threads, at);
-	/*
-	 * The exit of a thread has sections with interrupts disabled, too. 11 us have been
-	 * seen on 6.12; what part of it is the shield's is not known.
-	 */
-	check_lateness(alone + 2 * TOLERANCE, lateness_of_wakes(*at), before, "1000 threads that exit");
-}
-
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
 		TEST(unprivileged_timerfds),
 		TEST(low_priority_sleepers),
-		TEST(exiting_threads),
 	};
 
 	reported_before = hang_is_reported();
