@@ -21,10 +21,10 @@
 #define TIMERSHIELD_THREADS	64
 
 DEFINE_STATIC_KEY_FALSE(timershield_key);
+bool timershield_on;
 DEFINE_PER_CPU(struct timershield_cpu, timershield_cpus) = {
 	.hidden = { KTIME_MAX, KTIME_MAX },
 };
-bool timershield_on;
 
 static_assert(TIMERSHIELD_QUEUES == HRTIMER_MAX_CLOCK_BASES);
 static_assert(TIMERSHIELD_DEADLINE < TIMERSHIELD_CRITICAL);
