@@ -6,6 +6,7 @@ Packages are fetched and unpacked below the kernel's directory; nothing is insta
 
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 from lab.build import debian
@@ -77,8 +78,30 @@ def _headers(directory: Path, number: str, arch: str, progress: Progress) -> Pat
     for file in (headers / "Makefile", *(root / "usr/src").glob("*-common*/Makefile")):
         file.write_text(re.sub(r"(?<![\w/])/usr/(src|lib)/linux-", rf"{root}/usr/\1/linux-",
                                file.read_text()))
+    _make_runnable(release, root, progress)
     (root / "ready").touch()
     return headers
+
+
+def _make_runnable(release: debian.Release, root: Path, progress: Progress) -> None:
+    """Have the release's C library beside build tools that need a newer one than this machine's."""
+    programs = [p for pattern in ("scripts/mod/modpost.real-lsb-64", "tools/objtool/objtool.real-x86")
+                for p in root.glob(f"usr/lib/linux-kbuild-*/{pattern}") if not _runs(p)]
+    if not programs:
+        return
+    release.fetch("libc6", root / "libc", progress)
+    library = root / "libc/usr/lib/x86_64-linux-gnu"
+    for program in programs:
+        moved = program.rename(program.with_name(f"{program.name}.elf"))
+        program.write_text(f"#!/bin/sh\nexec {library}/ld-linux-x86-64.so.2 "
+                           f'--library-path {library} {moved} "$@"\n')
+        program.chmod(0o755)
+
+
+def _runs(program: Path) -> bool:
+    """Whether this machine's C library is new enough for it."""
+    done = subprocess.run([program], capture_output=True, text=True, check=False)
+    return "GLIBC_" not in done.stderr
 
 
 def _compiler(directory: Path, headers: Path) -> list[str]:
