@@ -13,6 +13,7 @@
 #define SETUP (6 * MSEC)		/* until start, and ... */
 #define SETUP_PER_OWNER (500 * USEC)	/* ... for each owner; in ticks without ... */
 #define SETUP_TICKS 4			/* ... high resolution */
+#define AHEAD (10 * MSEC)		/* of start, the runner begins at the earliest */
 #define LOST SEC			/* after which a timer counts as lost */
 
 struct scene *scene_new(unsigned int owners)
@@ -84,6 +85,8 @@ static void run(void *argument)
 	 * owner is woken; with voluntary preemption that one has to wait for it: 2 us.
 	 */
 	sleep_for(200 * USEC);
+	/* Else it spins for so long, after a long setup, that the kernel gives the hog a share. */
+	sleep_until(scene->start - AHEAD * slowness());
 	if (scene->run)
 		scene->run(scene);
 	else
