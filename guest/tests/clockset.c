@@ -150,8 +150,8 @@ static void move_clock_about(void *argument)
 	}
 }
 
-/* Worst lateness of monotonic timers of 30 levels while the clock jumps about, ns. */
-static u64 monotonic_lateness(void)
+/* Worst lateness of monotonic timers of 30 levels, STEP apart, while the clock jumps about, ns. */
+static u64 lateness_of_each(u64 step)
 {
 	struct scene *scene = scene_new(30);
 	u64 worst = 0;
@@ -161,7 +161,7 @@ static u64 monotonic_lateness(void)
 	for (unsigned int i = 0; i < scene->owners; i++) {
 		scene->owner[i].policy = FIFO(10 + i);
 		scene->owner[i].api = api_find(i % 2 ? "clock_nanosleep" : "futex_bitset");
-		scene->owner[i].offset = 1 * MSEC + i * 500 * USEC;
+		scene->owner[i].offset = 1 * MSEC + i * step;
 	}
 	spawn(FIFO(5), test_cpu, move_clock_about, NULL);
 	scene_run(scene);
@@ -172,6 +172,20 @@ static u64 monotonic_lateness(void)
 
 		if (owner->woke && owner->woke - owner->due > worst)
 			worst = owner->woke - owner->due;
+	}
+	return worst;
+}
+
+/* Whether a timer expires while the clock is being set is a matter of chance: 120 timers. */
+static u64 monotonic_lateness(void)
+{
+	u64 worst = 0;
+
+	for (u64 step = 480 * USEC; step < 520 * USEC; step += 10 * USEC) {
+		u64 late = lateness_of_each(step);
+
+		if (late > worst)
+			worst = late;
 	}
 	return worst;
 }
