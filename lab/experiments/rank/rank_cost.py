@@ -8,11 +8,12 @@ Context switches and arming for oneself are experiments of their own.
 from lab.experiments import base, compare
 from lab.experiments.base import Context, Scenario
 from lab.experiments.rank import samples
-from lab.experiments.rank.samples import BOOST, DEBOOST, LOWERED, RAISED, Measure, added
+from lab.experiments.rank.samples import ARM, BOOST, DEBOOST, LOWERED, RAISED, Measure, added
 from lab.experiments.rank.section import SETS, parts
 from lab.measure import spans
 from lab.measure.results import Measured, Store
 from lab.measure.spans import Span
+from lab.measure.systems import Mode
 from lab.report.claims import Claim, Goal
 from lab.report.page import Part
 
@@ -31,6 +32,7 @@ SPANS = (
 )
 FREE = 30
 """What "costs nothing" may cost."""
+OFF_SETS = {"policy": (RAISED, LOWERED), "inherit": (BOOST, DEBOOST), "arm": (ARM,)}
 NO_COST = {
     "no level changes": ("batch", "timers-100-batch"),
     "no timer is pending": ("pause",),
@@ -68,6 +70,24 @@ def _goals_free(platform: str, stock: Measured, shielded: Measured) -> list[Goal
     return goals
 
 
+def _goals_off(platform: str, stock: Measured, off: Measured) -> list[Goal]:
+    goals = []
+    for action, measures in OFF_SETS.items():
+        more = {
+            f"{name} {measure.word}": difference
+            for name, _, _ in SETS[action] if compare.both(name, stock, off)
+            for measure in measures
+            if (difference := added(stock, off, name, measure)) is not None
+        }
+        if more:
+            worst = max(more, key=lambda case: more[case])
+            goals.append(Goal(
+                f"{platform}: switched off, {action}: at most {FREE} instructions over stock's, "
+                "whoever waits", f"{len(more)} cases, at most {more[worst]:+.0f}, in {worst}",
+                more[worst] <= FREE))
+    return goals
+
+
 def _words(stock: Measured, shielded: Measured,
            wanted: tuple[tuple[str, Measure, str], ...]) -> str:
     parts = []
@@ -95,8 +115,12 @@ class RankCost(base.Experiment):
 
     def goals(self, store: Store) -> list[Goal]:
         found = []
-        for platform, stock, shielded in compare.pairs(store):
-            found += _goals_free(platform, stock, shielded)
+        for platform, modes in compare.platforms(store).items():
+            stock = modes.get(Mode.STOCK)
+            if stock and Mode.SHIELDED in modes:
+                found += _goals_free(platform, stock, modes[Mode.SHIELDED])
+            if stock and Mode.OFF in modes:
+                found += _goals_off(platform, stock, modes[Mode.OFF])
         return found
 
     def claims(self, store: Store) -> list[Claim]:
