@@ -47,7 +47,8 @@ struct pid;
  * @tick:		The tick has run in this interrupt: timers that were held
  *			for a tick are due. Local to the CPU.
  * @hidden:		No timer that is masked expires before this time, hard
- *			and soft (CLOCK_MONOTONIC)
+ *			and soft (CLOCK_MONOTONIC), nor before the event that the
+ *			device is set for, whichever is first
  * @fell:		When @threshold fell and the device was set for it: until
  *			all that is due has expired, timers that expired before
  *			have been masked
@@ -134,29 +135,27 @@ static __always_inline bool timershield_prio_changed(struct task_struct *p, int 
 void __hrtimer_raise_level(struct hrtimer *timer, u8 level);
 
 /**
- * hrtimer_raise_level - a task waits for, or looks at, a timer
- * @timer: the timer; its level rises to @level and does not fall
- * @level: the level of that task
+ * hrtimer_raise_level - the current task waits for, or looks at, a timer
+ * @timer: the timer; its level rises to that of the task and does not fall
  *
  * A timer that is armed next starts at this level, too.
  *
  * Context: any. The caller keeps others from arming the timer.
  */
-static inline void hrtimer_raise_level(struct hrtimer *timer, u8 level)
+static inline void hrtimer_raise_level(struct hrtimer *timer)
 {
-	if (timershield_enabled() && level > READ_ONCE(timer->level))
-		__hrtimer_raise_level(timer, level);
+	if (timershield_enabled() && timershield_level(current) > READ_ONCE(timer->level))
+		__hrtimer_raise_level(timer, timershield_level(current));
 }
 
 /**
- * hrtimer_set_level - set the level of a timer that is about to be armed
+ * hrtimer_set_level - the current task is about to arm a timer for itself
  * @timer: the timer; must not be queued
- * @level: the level of the task that it is for
  */
-static inline void hrtimer_set_level(struct hrtimer *timer, u8 level)
+static inline void hrtimer_set_level(struct hrtimer *timer)
 {
 	if (timershield_enabled())
-		timer->level = level;
+		timer->level = timershield_level(current);
 }
 
 bool __hrtimer_claim_held(struct hrtimer *timer);

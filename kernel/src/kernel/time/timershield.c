@@ -23,6 +23,7 @@
 DEFINE_STATIC_KEY_FALSE(timershield_key);
 bool timershield_on;
 DEFINE_PER_CPU(struct timershield_cpu, timershield_cpus) = {
+	.next_level = TIMERSHIELD_CRITICAL,
 	.hidden = { KTIME_MAX, KTIME_MAX },
 };
 
@@ -159,15 +160,17 @@ static void timershield_follow(struct task_struct *p, u8 level)
 	raw_spin_unlock(&cpu_base->lock);
 }
 
-static noinline void timershield_set_threshold(struct timershield_cpu *sc,
-					       struct hrtimer_cpu_base *cpu_base, u8 level)
+static noinline void timershield_set_threshold(struct timershield_cpu *sc, u8 level, bool same)
 {
+	struct hrtimer_cpu_base *cpu_base = this_cpu_ptr(&hrtimer_bases);
+
 	trace_timershield_threshold(sc->threshold, level);
 	guard(raw_spinlock)(&cpu_base->lock);
-	if (level < sc->threshold)
+	if (level < sc->threshold && !same)
 		sc->fell = ktime_get();
 	sc->threshold = level;
-	hrtimer_update_mask(cpu_base);
+	if (!same)
+		hrtimer_update_mask(cpu_base);
 }
 
 /*
@@ -185,7 +188,7 @@ void __timershield_switch(u8 level)
 	if (same && !trace_timershield_threshold_enabled())
 		WRITE_ONCE(sc->threshold, level);
 	else
-		timershield_set_threshold(sc, cpu_base, level);
+		timershield_set_threshold(sc, level, same);
 }
 
 bool __timershield_prio_changed(struct task_struct *p, int running_on)
