@@ -182,7 +182,8 @@ void __timershield_switch(u8 level)
 	struct timershield_cpu *sc = this_cpu_ptr(&timershield_cpus);
 	struct hrtimer_cpu_base *cpu_base = this_cpu_ptr(&hrtimer_bases);
 	bool same = level < sc->threshold ?
-		    min(sc->hidden[0], sc->hidden[1]) >= cpu_base->expires_next :
+		    min(READ_ONCE(sc->hidden[0]), READ_ONCE(sc->hidden[1])) >=
+		    cpu_base->expires_next :
 		    sc->next_level >= level;
 
 	if (same && !trace_timershield_threshold_enabled())
@@ -193,15 +194,16 @@ void __timershield_switch(u8 level)
 
 bool __timershield_prio_changed(struct task_struct *p, int running_on)
 {
-	u8 level = timershield_level(p);
+	u8 level = timershield_level(p), threshold;
 	struct timershield_cpu *sc;
 
 	timershield_follow(p, level);
 	if (running_on < 0)
 		return false;
 	sc = per_cpu_ptr(&timershield_cpus, running_on);
-	if (level <= sc->threshold)
-		return level < sc->threshold;
+	threshold = READ_ONCE(sc->threshold);
+	if (level <= threshold)
+		return level < threshold;
 	if (running_on == smp_processor_id()) {
 		__timershield_switch(level);
 		return false;
