@@ -29,7 +29,7 @@ FLAVOURS = ("rt", "preempt", "lazy")
 MODULE_VARIANT = "module"
 """A kernel with kernel/module loaded: Debian's, or ours with all that ``debug`` checks."""
 VARIANTS = ("stock", "shielded", "debug", MODULE_VARIANT)
-FEATURES = ("network", "ptp")
+FEATURES = ("network", "ptp", "kcsan")
 """What a kernel may have on top, as the last word of its name: fragments of the same names."""
 WITH_DEFECTS = "defects"
 """Stands there for no fragment, but for the source: with the defects that tests have to notice."""

@@ -52,6 +52,8 @@ def test_lost_symbol_is_an_error_and_an_unknown_one_is_told(tmp_path: Path) -> N
     "[    1.0] UBSAN: shift-out-of-bounds in x.c:1:2",
     "[    1.0] sched: RT throttling activated",
     "[    1.0] BUG: unable to handle page fault for address: 0",
+    "[    1.0] BUG: KCSAN: data-race in rb_erase / timershield_queue_del+0x1/0x2",
+    "[    1.0] BUG: KCSAN: data-race in clear [timershield] / tick_sched_timer",
 ])
 def test_reports_are_found(line: str) -> None:
     assert console.reports(f"fine\n{line}\nfine\n") == [line]
@@ -66,6 +68,7 @@ def test_real_cut_here_line_is_found() -> None:
     "[    1.0] reboot: Restarting system",
     "[    0.0] rcu: Preemptible hierarchical RCU implementation.",
     "[    0.4] APIC timer disabled due to verification failure",
+    "[    1.0] BUG: KCSAN: data-race in tick_nohz_idle_stop_tick / tick_sched_timer",
 ])
 def test_harmless_lines_are_not(line: str) -> None:
     assert console.reports(line) == []
