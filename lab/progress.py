@@ -49,11 +49,6 @@ class Bar:
             of = f" of about {self._total}" if self._total else ""
             self._owner.step(f"{self._title}: {self._done}{of}")
 
-    def describe(self, text: str) -> None:
-        """Say what is being done at the moment."""
-        if self._task is not None and self._owner.rich is not None:
-            self._owner.rich.update(self._task, description=f"{self._title}: {text}")
-
     def close(self) -> None:
         """It is done, or given up."""
         seconds = time.monotonic() - self._start

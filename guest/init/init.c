@@ -346,7 +346,6 @@ int main(void)
 		system_restart();
 	}
 	say_hello();
-	say_taint(PORT_NO_COMMAND);
 	run_commands();
 	send_log();
 	port_send(PORT_END, PORT_NO_COMMAND, NULL, 0);

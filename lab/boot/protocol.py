@@ -97,7 +97,6 @@ class Transcript:
     def __init__(self) -> None:
         self.uname = ""
         self.outcomes: list[Outcome] = []
-        self.boot_taint = 0
         self.ended = False
         self.log = ""
         self._file: str | None = None
@@ -114,8 +113,6 @@ class Transcript:
             self.log += frame.payload.decode(errors="replace")
         elif frame.type is Type.BEGIN:
             self.outcomes.append(Outcome(frame.payload.decode(errors="replace")))
-        elif frame.type is Type.TAINT and frame.command == NO_COMMAND:
-            (self.boot_taint,) = struct.unpack("<Q", frame.payload)
         else:
             self._add_to(self.outcomes[frame.command], frame)
 

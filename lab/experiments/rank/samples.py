@@ -31,7 +31,6 @@ SETTLING = Measure("the 200 µs after raising", "job")
 BOOST = Measure("boost", "inherit", "job", 0)
 DEBOOST = Measure("deboost", "inherit", "job", -1)
 ARM = Measure("timerfd_settime()", "settime", "rise")
-JOB = Measure("kernel in the job", "job")
 
 
 def rows(system: Measured, scenario: str, span: str) -> results.Table:
