@@ -174,7 +174,7 @@ void check_timers(struct inspection *inspection)
 			    state ? "a module that is not loaded" : "off");
 	else if (state == -ENOENT)
 		finding_add(findings, FINDING_WARNING, "timers",
-			    "install a kernel with CONFIG_TIMERSHIELD, or the module ('make deb' in TimerShield's source builds the kernel)",
+			    "install a kernel with CONFIG_TIMERSHIELD, or the module ('make deb' in TimerShield's source builds the kernel, 'make module' the module)",
 			    "This kernel has no shield against timers: those of any task interrupt the task that matters.");
 	else
 		finding_unknown(findings, "timers", "Whether the shield against timers is on",

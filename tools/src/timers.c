@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -87,14 +88,22 @@ int timers_read(struct timers_cpu **cpus, size_t *count)
 
 	*cpus = NULL;
 	*count = 0;
-	while (!ret && (line = strsep(&rest, "\n"))) {
+	strsep(&rest, "\n");		/* the names of the columns */
+	while (!ret && (line = strsep(&rest, "\n")) && *line) {
 		struct timers_cpu cpu;
 
 		if (sscanf(line, "%u %u %llu %llu %llu %llu", &cpu.cpu, &cpu.threshold,
-			   &cpu.masked, &cpu.released, &cpu.avoided, &cpu.longest_hold) != 6)
-			continue;
+			   &cpu.masked, &cpu.released, &cpu.avoided, &cpu.longest_hold) != 6) {
+			ret = -EPROTO;
+			break;
+		}
 		*cpus = grow(*cpus, *count + 1, sizeof(**cpus));
 		(*cpus)[(*count)++] = cpu;
+	}
+	if (ret) {
+		free(*cpus);
+		*cpus = NULL;
+		*count = 0;
 	}
 	return ret;
 }

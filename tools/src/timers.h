@@ -30,7 +30,7 @@ const char *timers_kind(void);
 /* Loads the module if it takes that. 0, or -errno after a message. */
 int timers_set(bool on);
 
-/* The counters of all online CPUs; the caller frees *CPUS. 0 or -errno. */
+/* The counters of all online CPUs; the caller frees *CPUS. 0 or -errno, -EPROTO: an odd line. */
 int timers_read(struct timers_cpu **cpus, size_t *count);
 
 /* What a threshold stands for, such as "FIFO 50"; the caller frees it. */

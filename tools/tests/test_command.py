@@ -161,6 +161,12 @@ class MachineTest(unittest.TestCase):
         self.assertEqual(cpus[0]["masked"], 10)
         self.assertEqual(cpus[0]["longest_hold_ns"], 1500)
         self.assertIn("below FIFO 50", m.run("timers").stdout)
+        m.write("proc/timershield", "cpu\tmasked\treleased\tavoided\tlongest_hold_ns\n"
+                                    "0\t10\t9\t8\t1500")
+        for words in (("timers",), ("timers", "--json")):
+            done = m.run(*words)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), words)
+            self.assertIn("/proc/timershield: Protocol error", done.stderr, words)
         self.assertEqual(m.run("timers", "off").returncode, 0)
         self.assertEqual(m.read("proc/sys/kernel/timershield"), "0\n")
 

@@ -266,6 +266,9 @@ class KernelTest(StatusTest):
                                     "0\t52\t10\t9\t8\t1500")
         self.check("timers", "good", "10 timers masked")
         self.assertIn("built in", m.run("timers").stdout)
+        m.write("proc/timershield", "cpu\tmasked\treleased\tavoided\thold\n0\t10\t9\t8\t1500")
+        self.check("timers", "good", "/proc/timershield: Protocol error")
+        m.write("proc/timershield", "cpu")
         m.write("sys/module/timershield/initstate", "live")
         self.assertEqual(json.loads(m.run("timers", "--json").stdout)["kind"], "module")
 
