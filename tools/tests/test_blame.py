@@ -65,6 +65,18 @@ class UsageTest(unittest.TestCase):
             self.assertEqual(done.returncode, 2, words)
             self.assertIn(f"help {words[0]}'", done.stderr, words)
 
+    def test_no_such_cpu(self) -> None:
+        done = run("blame", "-c", "0,8191")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("there is no CPU 8191: this machine has ", done.stderr)
+
+    def test_files_that_cannot_be_written(self) -> None:
+        for option in ("--output", "--trace"):
+            done = run("blame", f"{option}=/nonexistent/x", "--", "touch", "/nonexistent/y")
+            self.assertEqual(done.returncode, 1, option)
+            self.assertEqual(done.stderr,
+                             "timershield: /nonexistent/x: No such file or directory\n")
+
     @unittest.skipUnless(os.geteuid() == 0, "becomes nobody")
     def test_as_nobody(self) -> None:
         with tempfile.TemporaryDirectory(dir="/tmp") as directory:
@@ -127,9 +139,6 @@ class BlameTest(unittest.TestCase):
             done = self.blame("--json", f"--output={file}", "--", "sh", "-c", "echo own; sleep .1")
             self.assertEqual((done.returncode, done.stdout), (0, "own\n"), done.stderr)
             self.assertIn("victims", json.loads(file.read_text()))
-        done = self.blame("--output=/nonexistent/x", "--", "true")
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("/nonexistent/x", done.stderr)
 
     @unittest.skipUnless(shutil.which("unshare"), "needs unshare")
     def test_container(self) -> None:
@@ -142,9 +151,12 @@ class BlameTest(unittest.TestCase):
     def test_statuses_of_a_command(self) -> None:
         for command, status in (("exit 7", 7), ("kill -TERM $$", 128 + signal.SIGTERM)):
             self.assertEqual(self.blame("--", "sh", "-c", command).returncode, status)
-        self.assertEqual(self.blame("--", "/nonexistent/x").returncode, 127)
-        self.assertEqual(self.blame("--", "/etc/passwd").returncode, 126)
-        self.assertEqual(self.blame("-p", "999999999").returncode, 1)
+        for command, status in (("/nonexistent/x", 127), ("/etc/passwd", 126)):
+            done = self.blame("--", command)
+            self.assertEqual((done.returncode, done.stdout), (status, ""), command)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        for option in ("-p", "-P"):
+            self.assertEqual(self.blame(option, "999999999").returncode, 1)
 
     def test_max(self) -> None:
         done = self.blame("--max", "0.001", "--", *LOOP)
@@ -167,9 +179,6 @@ class BlameTest(unittest.TestCase):
             self.assertLessEqual(event["ts"] + event["dur"],
                                  whole["ts"] + whole["dur"] + 0.01)
         self.assertEqual([e["ts"] for e in parts], sorted(e["ts"] for e in parts))
-        done = self.blame("--trace", "/nonexistent/trace", "--", "true")
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("/nonexistent/trace", done.stderr)
 
     def test_over_stops(self) -> None:
         began = time.monotonic()

@@ -83,13 +83,10 @@ static void write_event(FILE *file, const char *name, const char *kind, u64 star
 		(unsigned int)(length % 1000));
 }
 
-int timeline_write(const char *name, const struct episode *episode, unsigned int cpu)
+int timeline_write(FILE *file, const struct episode *episode, unsigned int cpu)
 {
-	FILE *file = fopen(name, "we");
 	u64 start, length;
 
-	if (!file)
-		return failed(-errno, "%s: %s", name, strerror(errno));
 	fprintf(file, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
 		"{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,"
 		"\"args\":{\"name\":\"timershield blame\"}},\n"
@@ -107,7 +104,5 @@ int timeline_write(const char *name, const struct episode *episode, unsigned int
 		write_event(file, text, cause_kind(segment->cause.kind), start, length, cpu);
 	}
 	fputs("\n]}\n", file);
-	if (fclose(file))
-		return failed(-errno, "%s: %s", name, strerror(errno));
-	return 0;
+	return fclose(file) ? failed(-errno, "--trace: %s", strerror(errno)) : 0;
 }

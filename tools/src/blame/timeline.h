@@ -5,10 +5,12 @@
 
 #include "blame_types.h"
 
+#include <stdio.h>
+
 void timeline_print(const struct episode *episode, unsigned int cpu);
 void timeline_print_json(const struct episode *episode, unsigned int cpu);
 
-/* In the Chrome trace-event format. 0, or -errno after a message. */
-int timeline_write(const char *file, const struct episode *episode, unsigned int cpu);
+/* In the Chrome trace-event format; closes FILE. 0, or -errno after a message. */
+int timeline_write(FILE *file, const struct episode *episode, unsigned int cpu);
 
 #endif

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,14 +30,15 @@ struct request {
 	bool cpus_given, realtime, stop, csv;
 	pid_t pid;
 	double seconds, over, max;	/* us but for seconds; 0: not given */
-	const char *trace, *source;
+	const char *source;
+	FILE *trace;
 	int file;			/* for what is printed; -1: standard output */
 	char **command;
 };
 
 struct child {
 	pid_t pid;			/* 0: none, or it has ended */
-	int go;				/* closed: it may begin */
+	int go;				/* a byte there: it may begin; closed: it has */
 	int status;			/* exit status as a shell has it */
 };
 
@@ -62,6 +64,11 @@ static int parse_pid(const char *text, pid_t *pid)
 	return -1;
 }
 
+static int no_file(void)
+{
+	return status_of(failed(-errno, "%s: %s", optarg, strerror(errno)));
+}
+
 /* -1 to go on, or the exit status. */
 static int take_option(struct request *request, int option)
 {
@@ -75,6 +82,7 @@ static int take_option(struct request *request, int option)
 		request->cpus_given = true;
 		return -1;
 	case 'p':
+	case 'P':
 		return parse_pid(optarg, &request->pid);
 	case 's':
 		return parse_number("--seconds", optarg, &request->seconds);
@@ -92,13 +100,11 @@ static int take_option(struct request *request, int option)
 		request->csv = true;
 		return -1;
 	case OPTION_TRACE:
-		request->trace = optarg;
-		return -1;
+		request->trace = fopen(optarg, "we");
+		return request->trace ? -1 : no_file();
 	case OPTION_OUTPUT:
 		request->file = open(optarg, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-		if (request->file < 0)
-			return status_of(failed(-errno, "%s: %s", optarg, strerror(errno)));
-		return -1;
+		return request->file < 0 ? no_file() : -1;
 	case OPTION_SOURCE:
 		if (strcmp(optarg, "bpf") && strcmp(optarg, "trace"))
 			return usage_error("blame", "'%s' is no source: bpf, trace", optarg);
@@ -114,37 +120,46 @@ static int start_child(struct child *child, char **command)
 {
 	int ends[2];
 
-	if (pipe(ends))
-		return failed(-errno, "pipe: %s", strerror(errno));
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return failed(-errno, "socketpair: %s", strerror(errno));
 	fflush(NULL);
 	child->pid = fork();
 	if (child->pid < 0)
 		return failed(-errno, "fork: %s", strerror(errno));
 	if (!child->pid) {
-		char c;
+		unsigned char c;
 
 		close(ends[1]);
 		signal(SIGINT, SIG_DFL);
 		if (read(ends[0], &c, 1) != 1)
 			_exit(STATUS_RUN_FAILED);
-		close(ends[0]);
 		execvp(command[0], command);
+		c = errno == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE;
 		failed(-errno, "%s: %s", command[0], strerror(errno));
-		_exit(errno == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE);
+		_exit(write(ends[0], &c, 1) == 1 ? c : STATUS_RUN_FAILED);
 	}
 	close(ends[0]);
 	child->go = ends[1];
 	return 0;
 }
 
-static void let_child_go(struct child *child)
+/* Whether there is something to watch: false if the command cannot be executed. */
+static bool let_child_go(struct child *child)
 {
+	unsigned char c;
+
 	if (child->go < 0)
-		return;
+		return true;
+	/* exec() closes the other end, and so ends read() */
 	if (write(child->go, "", 1) != 1)
 		child->status = STATUS_RUN_FAILED;
+	else if (read(child->go, &c, 1) == 1)
+		child->status = c;
 	close(child->go);
 	child->go = -1;
+	if (child->status)
+		child->pid = 0;
+	return !child->status;
 }
 
 static bool child_ended(struct child *child)
@@ -299,13 +314,13 @@ static int blame(const struct request *request)
 	if (ret)
 		goto out;
 	ret = choose_victims(request, &session, &child);
-	if (!ret) {
-		session_go(&session);
-		let_child_go(&child);
-		ret = watch(request, &session, &child);
-	}
 	if (!ret)
-		ret = print_result(request, &session, &too_long);
+		session_go(&session);
+	if (!ret && let_child_go(&child)) {
+		ret = watch(request, &session, &child);
+		if (!ret)
+			ret = print_result(request, &session, &too_long);
+	}
 	session_stop(&session);
 out:
 	if (child.go >= 0)
@@ -339,9 +354,10 @@ static int run(int argc, char **argv)
 		{ 0 }
 	};
 	struct request request = { .file = -1 };
-	int option, status;
+	struct machine machine;
+	int option, status, ret;
 
-	while ((option = getopt_long(argc, argv, "+c:p:rs:h", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "+c:p:P:rs:h", options, NULL)) != -1) {
 		status = take_option(&request, option);
 		if (status >= 0)
 			return status;
@@ -352,7 +368,10 @@ static int run(int argc, char **argv)
 		return usage_error("blame", "--stop needs --over: stop at which length?");
 	if (request.command && request.pid)
 		return usage_error("blame", "--pid and a command exclude each other");
-	return blame(&request);
+	ret = machine_read(&machine);
+	if (!ret)
+		ret = machine_check_online(&machine, &request.cpus);
+	return ret ? (int)status_of(ret) : blame(&request);
 }
 
 const struct verb verb_blame = {
@@ -364,7 +383,7 @@ const struct verb verb_blame = {
 "COMMAND, or with Ctrl-C.\n\n"
 "  -c, --cpus=CPULIST   from whatever user tasks run on these CPUs; with -p or COMMAND: from\n"
 "                       it while it is on these CPUs\n"
-"  -p, --pid=PID        from the threads of a process, or from one thread, and from what\n"
+"  -p, -P, --pid=PID    from the threads of a process, or from one thread, and from what\n"
 "                       they start\n"
 "  -r, --realtime       only while they are real-time tasks\n"
 "  -s, --seconds=N      for so long\n"
