@@ -149,6 +149,11 @@ int main(int argc, char **argv)
 			return usage_error("", "there is no '%s'", argv[1]);
 		argc--;
 		argv++;
+	} else {
+		for (int i = 2; i < argc; i++)
+			if (find_verb(argv[i]))
+				return usage_error("", "the verb comes first: timershield %s %s",
+						   argv[i], argv[1]);
 	}
 	argv[0] = own_name;
 	return close_output(verb->run(argc, argv));

@@ -12,7 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OPTION_ONLY = OPTION_OWN, OPTION_CONFIG, OPTION_SALVAGE };
+enum {
+	OPTION_PROCS = OPTION_OWN, OPTION_IRQS, OPTION_ONLY, OPTION_CONFIG, OPTION_SALVAGE
+};
 
 struct request {
 	struct config config;
@@ -21,8 +23,8 @@ struct request {
 };
 
 static const struct option options[] = {
-	{ "procs", no_argument, NULL, 'p' },
-	{ "irqs", no_argument, NULL, 'i' },
+	{ "procs", no_argument, NULL, OPTION_PROCS },
+	{ "irqs", no_argument, NULL, OPTION_IRQS },
 	{ "only", no_argument, NULL, OPTION_ONLY },
 	{ "dry-run", no_argument, NULL, 'n' },
 	{ "config", optional_argument, NULL, OPTION_CONFIG },
@@ -31,8 +33,8 @@ static const struct option options[] = {
 };
 
 static const struct option undo_options[] = {
-	{ "procs", no_argument, NULL, 'p' },
-	{ "irqs", no_argument, NULL, 'i' },
+	{ "procs", no_argument, NULL, OPTION_PROCS },
+	{ "irqs", no_argument, NULL, OPTION_IRQS },
 	{ "dry-run", no_argument, NULL, 'n' },
 	{ "salvage", no_argument, NULL, OPTION_SALVAGE },
 	COMMON_OPTIONS,
@@ -43,10 +45,10 @@ static const struct option undo_options[] = {
 static int take_option(struct request *request, const struct verb *verb, int option)
 {
 	switch (option) {
-	case 'p':
+	case OPTION_PROCS:
 		request->procs = true;
 		return -1;
-	case 'i':
+	case OPTION_IRQS:
 		request->irqs = true;
 		return -1;
 	case 'n':
@@ -91,7 +93,7 @@ static int take_options(struct request *request, const struct verb *verb, int ar
 	const struct option *known = verb == &verb_isolate ? options : undo_options;
 	int option, status = -1;
 
-	while (status < 0 && (option = getopt_long(argc, argv, "pinh", known, NULL)) != -1)
+	while (status < 0 && (option = getopt_long(argc, argv, "nh", known, NULL)) != -1)
 		status = take_option(request, verb, option);
 	return status;
 }
@@ -242,10 +244,10 @@ const struct verb verb_isolate = {
 "are isolated already. An isolated CPU runs only tasks that asked for isolated CPUs alone\n"
 "('timershield run'), and receives only interrupts that are directed to isolated CPUs\n"
 "alone. Everything else leaves at once; what cannot leave is listed with the reason.\n\n"
-"  -p, --procs          from tasks only\n"
-"  -i, --irqs           from interrupts only; works without a cpuset controller\n"
+"      --procs          from tasks only\n"
+"      --irqs           from interrupts only; works without a cpuset controller\n"
 "      --only           these CPUs and no others\n"
-"  -n, --dry-run        list the changes, and make none\n"
+"  -n, --dry-run        list the changes, and make none; needs root, too\n"
 "      --config[=FILE]  do what /etc/timershield.conf, or FILE, says\n"
 "      --json           for programs\n",
 	.run = run,
@@ -258,9 +260,9 @@ const struct verb verb_unisolate = {
 	.help =
 "Without CPULIST: on all of them. What 'timershield isolate' changed becomes what it was,\n"
 "even if that was interrupted half-way; what somebody else changed since stays.\n\n"
-"  -p, --procs          for tasks only\n"
-"  -i, --irqs           for interrupts only\n"
-"  -n, --dry-run        list the changes, and make none\n"
+"      --procs          for tasks only\n"
+"      --irqs           for interrupts only\n"
+"  -n, --dry-run        list the changes, and make none; needs root, too\n"
 "      --salvage        go on although the journal, /run/timershield/journal, is damaged\n"
 "                       or has gone\n"
 "      --json           for programs\n",

@@ -54,11 +54,17 @@ class CommandTest(unittest.TestCase):
                       ("isolate", "--nonsense", "1"), ("isolate", ""), ("unisolate", "x"),
                       ("timers", "maybe"), ("timers", "on", "off"), ("status", "x"),
                       ("status", "--nonsense"), ("help", "nonsense"), ("version", "x"),
-                      ("isolate", "--config=/x", "1")):
+                      ("isolate", "--config=/x", "1"), ("isolate", "-p", "1"),
+                      ("unisolate", "-i")):
             done = run(*words)
             self.assertEqual(done.returncode, 2, words)
             self.assertIn("timershield", done.stderr, words)
             self.assertEqual(done.stdout, "", words)
+
+    def test_options_before_the_verb(self) -> None:
+        done = run("--json", "status")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("the verb comes first: timershield status --json\n", done.stderr)
 
     def test_run_has_statuses_of_its_own(self) -> None:
         for words in ((), ("-c", "x", "true"), ("-p", "0", "true"), ("-p", "100", "true"),
