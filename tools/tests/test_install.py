@@ -33,9 +33,10 @@ class InstalledTest(unittest.TestCase):
 
     def test_manual_names_all_options(self) -> None:
         manual = (SOURCE / "man/timershield.8").read_text().replace("\\-", "-")
-        for verb in ("status", "isolate", "unisolate", "run", "timers"):
-            for option in options(verb):
-                self.assertIn(option, manual, verb)
+        for verb in ("status", "isolate", "unisolate", "run", "timers", "blame", "measure"):
+            section = manual.split(f'.SH "timershield {verb}"')[1].split(".SH ")[0]
+            for option in options(verb) - {"--json", "--help"}:
+                self.assertIn(option, section, verb)
 
     @unittest.skipUnless(shutil.which("groff"), "no groff")
     def test_manual_is_correct(self) -> None:
@@ -46,7 +47,7 @@ class InstalledTest(unittest.TestCase):
 
     def test_completion(self) -> None:
         self.assertLessEqual({"status", "isolate", "run"}, complete(""))
-        for verb in ("status", "isolate", "unisolate", "run"):
+        for verb in ("status", "isolate", "unisolate", "run", "blame", "measure"):
             offered = {word.rstrip("=") for word in complete(verb, "--")}
             self.assertLessEqual(options(verb) - {"--help"}, offered, verb)
         for former, verb in (("shield", "isolate"), ("unshield", "unisolate")):
