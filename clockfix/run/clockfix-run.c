@@ -27,7 +27,7 @@ static const char usage[] =
 	"\n"
 	"  -a, --all            in threads without real-time priority, too\n"
 	"  -p, --poll-share N   percent of the time that polling may take (1 to 100)\n"
-	"  -s, --stats          each process says at its exit, on stderr, how late it was\n"
+	"  -s, --stats          each process that waited says on stderr how late it was\n"
 	"  -h, --help\n"
 	"  -V, --version\n";
 

@@ -99,15 +99,16 @@ static void report(void)
 	pthread_mutex_lock(&mutex);
 	for (thread = threads; thread; thread = thread->next)
 		collect(thread);
-	dprintf(STDERR_FILENO,
-		"clockfix-run: %s[%d]: %llu waits, %llu slept, %llu passed on; "
-		"late by ns: p50 %lld, p99 %lld, p99.9 %lld, max %lld\n",
-		program_invocation_short_name, getpid(), (unsigned long long)lateness.count,
-		(unsigned long long)sleeps, (unsigned long long)passed_on,
-		(long long)clockfix_histogram_quantile(&lateness, 0.5),
-		(long long)clockfix_histogram_quantile(&lateness, 0.99),
-		(long long)clockfix_histogram_quantile(&lateness, 0.999),
-		(long long)lateness.max);
+	if (lateness.count || passed_on)
+		dprintf(STDERR_FILENO,
+			"clockfix-run: %s[%d]: %llu waits, %llu slept, %llu passed on; "
+			"late by ns: p50 %lld, p99 %lld, p99.9 %lld, max %lld\n",
+			program_invocation_short_name, getpid(), (unsigned long long)lateness.count,
+			(unsigned long long)sleeps, (unsigned long long)passed_on,
+			(long long)clockfix_histogram_quantile(&lateness, 0.5),
+			(long long)clockfix_histogram_quantile(&lateness, 0.99),
+			(long long)clockfix_histogram_quantile(&lateness, 0.999),
+			(long long)lateness.max);
 	pthread_mutex_unlock(&mutex);
 }
 

@@ -47,6 +47,7 @@ def main() -> int:
            r"sleeper\[\d+\]: 0 waits, 0 slept, [1-9]\d* passed on")
     expect([run, "--all", "--stats", "--poll-share", "50", "--", sleeper, "child", "exact"], 0,
            r"sleeper\[\d+\]: [1-9]\d* waits, [1-9]\d* slept, [1-9]\d* passed on; late")
+    expect([run, "--stats", "true"], 0, r"\A\Z")
     # what was preloaded already still is
     expect([run, "sh", "-c", "echo $LD_PRELOAD"], 0, r"libclockfix-run\.so:libc\.so\.6$",
            LD_PRELOAD="libc.so.6")
