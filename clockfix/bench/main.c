@@ -112,17 +112,20 @@ static int default_priority(void)
 	return 80;
 }
 
-static int last_cpu(void)
+static bool may_use(int cpu)
 {
 	cpu_set_t set;
 
-	if (sched_getaffinity(0, sizeof(set), &set))
-		return 0;
-	for (int cpu = CPU_SETSIZE - 1; cpu > 0; cpu--) {
-		if (CPU_ISSET(cpu, &set))
-			return cpu;
-	}
-	return 0;
+	return sched_getaffinity(0, sizeof(set), &set) || CPU_ISSET(cpu, &set);
+}
+
+static int last_cpu(void)
+{
+	int cpu = CPU_SETSIZE - 1;
+
+	while (cpu && !may_use(cpu))
+		cpu--;
+	return cpu;
 }
 
 static double number(const char *text, double least, double most, const char *option)
@@ -162,7 +165,7 @@ static void parse(struct bench_options *opt, int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt_long(argc, argv, "+i:r:n:s:R:c:p:j:qhV", long_options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "i:r:n:s:R:c:p:j:qhV", long_options, NULL)) != -1) {
 		switch (c) {
 		case 'i':
 			opt->intervals = optarg;
@@ -181,6 +184,11 @@ static void parse(struct bench_options *opt, int argc, char **argv)
 			break;
 		case 'c':
 			opt->cpu = number(optarg, 0, CPU_SETSIZE - 1, "--cpu");
+			if (!may_use(opt->cpu)) {
+				fprintf(stderr, "clockfix-bench: there is no CPU %d that this "
+					"process may use\n", opt->cpu);
+				exit(2);
+			}
 			break;
 		case 'p':
 			opt->priority = number(optarg, 0, 99, "--priority");

@@ -46,6 +46,9 @@ def check(build: str, examples: list[str], root: Path) -> None:
         print(output([str(program)], LD_LIBRARY_PATH=str(library)))
     bench = one(root, "clockfix-bench")
     output([str(bench), "--version"], LD_LIBRARY_PATH=f"{library}:{library}/clockfix")
+    if (root / "usr" / "lib" not in library.parents and
+            f":/{library.relative_to(root)}]" not in output(["readelf", "-d", str(bench)])):
+        raise SystemExit("clockfix-bench does not name the library's directory")
     manuals = one(root, "clockfix.7*").parent.parent
     for page in PAGES:
         if not list(manuals.glob(page + "*")):
