@@ -283,19 +283,22 @@ int clockfix_adjust(struct clockfix *timer, clockfix_job job, int64_t shift, int
 /*
  * clockfix_cancel - make sure that a job does not run (again)
  *
+ * A job may call it, also for itself.
+ *
  * 0: it will not run. -EINPROGRESS: it is running at this moment, or will within 5 us; a periodic
- * job runs for the last time. -ENOENT: it is over, or was cancelled before. A job may call it,
- * also for itself.
+ * job runs for the last time. -ENOENT: it is over, or was cancelled before.
  */
 int clockfix_cancel(struct clockfix *timer, clockfix_job job);
 
 /*
  * clockfix_cancel_wait - cancel a job, and wait for the end of a run in progress
  *
+ * Not a cancellation point.
+ *
  * 0: the job was cancelled before it ran (again); 1: it was running, and that run has ended;
  * -ENOENT: it is over, or was cancelled before. In each case the program may free what the job
  * uses, unless another thread cancelled it without waiting. -EDEADLK: called from one of the
- * timer's jobs. Not a cancellation point.
+ * timer's jobs.
  */
 int clockfix_cancel_wait(struct clockfix *timer, clockfix_job job);
 
@@ -325,10 +328,10 @@ void clockfix_sleeper_destroy(struct clockfix_sleeper *sleeper);
  *
  * Sets the calling thread's timer slack to 1 ns. Bookkeeping waits until the next call. If a
  * clock other than CLOCK_MONOTONIC is set during the sleep, the call is never early by the new
- * time, but it may be late.
+ * time, but it may be late. A cancellation point, as clock_nanosleep() is.
  *
  * -EINVAL: no such clock, or @instant is negative; -EINTR: a signal handler ran during the sleep
- * and the instant has not come. A cancellation point, as clock_nanosleep() is.
+ * and the instant has not come.
  */
 int clockfix_sleep_until(struct clockfix_sleeper *sleeper, clockid_t clock, int64_t instant);
 

@@ -5,7 +5,8 @@
 usage: from-header.py HEADER NAME > PAGE
 
 A page has the function's prototype, its comment, and the structures and enumerations that its
-parameters point to, as they stand in the header.
+parameters point to, as they stand in the header. What a comment says of return values after its
+sentences on the function, from "0: " or "-E...: " on, is a section.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import sys
 from pathlib import Path
 
 COMMENT = re.compile(r"/\*(?P<text>(?:(?!\*/).)*?)\*/\n(?P<code>(?:(?!/\*)[^\n]+\n)+)", re.S | re.M)
+PAPER = re.compile(r" \[[IV]+\.[a-z]\]")
+RETURNED = re.compile(r"(?:\A|(?<=\.)\s)(?=(?:0|-E\w+):\s)")
 NAMES = re.compile(r"\s*((?:clockfix_\w+(?:, )?)+) - ")
 
 
@@ -43,6 +46,7 @@ def definitions(header: str, code: str) -> list[str]:
 def escape(text: str) -> str:
     """Plain text for roff."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
+    text = re.sub(r"@(\w+)", r"\\fI\1\\fR", text)
     return re.sub(r"^([.'])", r"\\&\1", text, flags=re.M)
 
 
@@ -65,12 +69,19 @@ def page(header: str, name: str) -> str:
              ".SH NAME", f"{', '.join(names)} \\- {escape(summary)}",
              ".SH SYNOPSIS", ".nf", "#include <clockfix.h>", ".fi", ".PP", verbatim(code)]
     body = body.strip()
-    if body:
-        parts.append(".SH DESCRIPTION")
+    told: list[str] = []
+    returned: list[str] = []
     for paragraph in re.split(r"\n\n+", body) if body else []:
         # parameters stand one a line; a table or code is indented
         keep = paragraph.startswith(("@", "\t"))
-        parts += [verbatim(paragraph) if keep else escape(paragraph), ".PP"]
+        first, *rest = RETURNED.split(paragraph, 1)
+        if first:
+            told += [verbatim(first) if keep else escape(first), ".PP"]
+        returned += [escape(text if text.startswith("0") else f"0, or {text}") for text in rest]
+    if told:
+        parts += [".SH DESCRIPTION", *told]
+    if returned:
+        parts += [".SH RETURN VALUE", *returned]
     for text in definitions(header, code):
         parts += [".SH DEFINITION", verbatim(text)]
     return "\n".join([*parts, ".SH SEE ALSO", ".BR clockfix (7)"])
@@ -79,4 +90,4 @@ def page(header: str, name: str) -> str:
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         raise SystemExit(__doc__)
-    print(page(Path(sys.argv[1]).read_text(encoding="utf-8"), sys.argv[2]))
+    print(page(PAPER.sub("", Path(sys.argv[1]).read_text(encoding="utf-8")), sys.argv[2]))

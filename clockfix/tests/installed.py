@@ -8,6 +8,7 @@ usage: installed.py BUILD-DIRECTORY EXAMPLE.c...
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -53,6 +54,11 @@ def check(build: str, examples: list[str], root: Path) -> None:
     for page in PAGES:
         if not list(manuals.glob(page + "*")):
             raise SystemExit(f"not installed: {page}")
+    for path in manuals.glob("man3/*.3"):
+        if re.search(r"@\w|\[[IV]+\.", path.read_text()):
+            raise SystemExit(f"markup of the header in {path.name}")
+    if ".SH RETURN VALUE\n0, or \\-EDEADLK:" not in one(root, "clockfix_drain.3").read_text():
+        raise SystemExit("clockfix_drain(3) does not say what it returns")
 
 
 def main() -> int:
