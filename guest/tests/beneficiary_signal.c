@@ -2,8 +2,8 @@
 /*
  * Rule R4 for timers that send a signal: POSIX timers, interval timers, alarm
  * timers. They rank with the thread that is signalled, or with the process's
- * highest-ranking thread, when they are armed; what changes afterwards costs a tick at
- * most (R11).
+ * highest-ranking thread, when they are armed; what changes afterwards costs two
+ * ticks at most (R11).
  *
  * Tests of lateness pass on stock, tests of levels fail there. With a timer that ranks
  * with the task that armed it, and no tick that expires what is held, all of them fail.

@@ -2,7 +2,7 @@
 /*
  * Rule R4 for timerfds: they rank with the highest of the task that armed them and those that
  * have read or polled them since, by whatever call, and sink when they are armed again.
- * A task that waited before, or is raised while it waits, gets them a tick late at most (R11).
+ * A task that waited before, or is raised while it waits, gets them two ticks late at most (R11).
  *
  * Tests of lateness pass on stock, tests of levels fail there, where there are none. With
  * a timer that ranks with the task that armed it, for good, and no tick that expires what

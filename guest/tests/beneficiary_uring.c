@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Rule R4 for io_uring: its timeouts rank at least as high as a task that waits for the
- * ring.
+ * io_uring: its timeouts, which are never masked, end the wait of a task on time (rule R3).
  *
  * These pass on stock. Where a timeout keeps the level of the task that armed it, the
  * first three fail: 20 ms late; where the level of a process without other timers is

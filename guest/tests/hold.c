@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Rule R11, bounded hold: no timer is held for longer than the masking task runs, or than a
- * tick; a sleeper whose priority rises, and a timerfd that a higher task waits for, are not
+ * Rule R11, bounded hold: no timer is held for longer than the masking task runs, or than two
+ * ticks; a sleeper whose priority rises, and a timerfd that a higher task waits for, are not
  * held at all. FIFO 50 spins on CPU 0 for 600 ms; others can run on CPU 1.
  */
 #define _GNU_SOURCE

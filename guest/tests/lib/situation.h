@@ -19,7 +19,7 @@
 #define TOLERANCE (slowness() > 1 ? 30 * MSEC : 10 * USEC)
 /* An interrupt to another CPU and its turn, see let_other_cpus_run(), or a task's exit, more. */
 #define TOLERANCE_SMP (200 * USEC * slowness() * slowness())
-/* A level that was not followed costs a tick (rule R11). */
+/* A level that was not followed costs two ticks at most (rule R11). */
 #define TOLERANCE_HELD (HOLD + TOLERANCE)
 #define LEAD (20 * MSEC * slowness())	/* from now to the expiry */
 #define HOG (20 * MSEC * slowness())	/* how long the hog goes on after it */

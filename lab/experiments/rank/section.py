@@ -47,7 +47,7 @@ PERCENTILES = (5, 50, 95, 99, 100)
 HEAD = ["min", "p5", "p50", "p95", "p99", "max", "samples", "typical − stock's"]
 WHAT = (
     "In the paper a timer has the priority of the task that armed it, for good, on one CPU. Here "
-    "it ranks with those for whom it is (rule R4) and follows a sleeper's priority (R5). A plugin "
+    "it ranks with those for whom it is and follows a sleeper's priority. A plugin "
     "of the emulator counts what that takes, in instructions of the kernel, on stock and shielded "
     "kernels and on the shielded one with the shield off. A guest program does each thing again "
     "and again, and marks its beginning and end by system calls without effect; functions count "
