@@ -15,8 +15,7 @@ DEFINE_PER_CPU(struct shield, shields);
  * that other interrupts get in and the kernel does not take it for a hang; those that are
  * masked in the first tick when they have been held for the length of one. The kernel has its
  * ticks at multiples of their length (but for skew_tick=), so this takes no interrupt of its
- * own. Soft ones are not held for a tick only: the thread that expires them could not run
- * before the task that masks them sleeps.
+ * own.
  */
 static ktime_t first_expiry(struct shield *shield, enum shield_context context, ktime_t now,
 			    ktime_t gap)
@@ -38,12 +37,12 @@ static ktime_t first_expiry(struct shield *shield, enum shield_context context, 
 		if (!is_masked(shield, at))
 			first = min(first, expires > now ?
 				    max(expires, now + SHIELD_GAP) : now + gap);
-		else if (context == SHIELD_HARD)
-			held = min(held, max(expires, shield->held));
+		else
+			held = min(held, max(expires, READ_ONCE(shield->held)));
 	}
 	raw_spin_unlock(&bases->base.lock);
 	if (held < KTIME_MAX - 2 * TICK_NSEC)
-		first = min(first, roundup(held, TICK_NSEC) + TICK_NSEC);
+		first = min(first, max(roundup(held, TICK_NSEC) + TICK_NSEC, now + gap));
 	return max(first, 0);
 }
 
@@ -69,7 +68,7 @@ static void rearm(struct shield *shield, ktime_t now, ktime_t gap)
 		return;
 	for (context = 0; context < CONTEXTS; context++)
 		shield_arm(shield, context, first_expiry(shield, context, now, gap));
-	shield->empty = bitmap_empty(shield->bases->used, SHIELD_QUEUES);
+	shield->empty = data_race(bitmap_empty(shield->bases->used, SHIELD_QUEUES));
 }
 
 static void rearm_now(struct shield *shield)
@@ -99,16 +98,32 @@ void shield_switch(struct shield *shield, int level)
 		rearm_now(shield);
 }
 
-static void count(struct shield *shield, int level, ktime_t expired, ktime_t now)
-{
-	struct shield_counters *counters = &shield->counters;
+/* What serve() goes by. */
+struct service {
+	struct shield *shield;
+	ktime_t now;
+	ktime_t until;		/* when one has to have expired */
+	ktime_t above;		/* when the first timer of a higher level expires */
+	int budget;
+	bool released;		/* a timer whose level is not masked any more was among them */
+	unsigned long flags;
+};
 
-	if ((level >= shield->level && expired >= shield->fallen) || expired > now)
+/* Had a timer been masked that expires now? */
+static void count(struct service *service, int at, ktime_t expired)
+{
+	struct shield_counters *counters = &service->shield->counters;
+	bool held = is_masked(service->shield, at);
+
+	if ((!held && expired >= service->shield->fallen) || expired > service->now)
 		return;
+	if (!held) {
+		counters->released++;
+		counters->interrupts += !service->released;
+		service->released = true;
+	}
 	counters->masked++;
-	counters->released++;
-	counters->avoided++;
-	counters->longest_hold = max_t(u64, counters->longest_hold, now - expired);
+	counters->longest = max_t(u64, counters->longest, service->now - expired);
 }
 
 /* As the kernel's __run_hrtimer() does it, for readers without a lock. */
@@ -138,8 +153,6 @@ static void expire(struct hrtimer_clock_base *queue, struct hrtimer *timer, ktim
 		WRITE_ONCE(timer->timer_queued, 1);
 		queue_add(queue, timer);
 	}
-	/* Meanwhile the kernel, too, may have queued it here. */
-	queue_mark(queue);
 	raw_write_seqcount_barrier(&queue->seq);
 	queue->running = NULL;
 }
@@ -171,16 +184,6 @@ static void unlock_expiry(struct hrtimer_cpu_base *base) { }
 static void yield_expiry(struct hrtimer_cpu_base *base, unsigned long flags) { }
 #endif
 
-/* What serve() goes by. */
-struct service {
-	struct shield *shield;
-	ktime_t now;
-	ktime_t until;		/* when one has to have expired */
-	ktime_t above;		/* when the first timer of a higher level expires */
-	int budget;
-	unsigned long flags;
-};
-
 /* Whether to go on. */
 static bool serve_queue(struct service *service, int at)
 {
@@ -192,11 +195,15 @@ static bool serve_queue(struct service *service, int at)
 		ktime_t expires = queue_expiry(shield, queue, timer->node.expires);
 
 		if (queue_expiry(shield, queue, hrtimer_get_softexpires(timer)) > service->until) {
-			service->above = min(service->above, expires);
+			if (!is_masked(shield, at))
+				service->above = min(service->above, expires);
 			return true;
 		}
-		count(shield, at / HRTIMER_MAX_CLOCK_BASES, expires, service->now);
-		expire(queue, timer, service->now, service->flags);
+		count(service, at, expires);
+		expire(queue, timer, ktime_add(service->now, ktime_sub(timer->node.expires, expires)),
+		       service->flags);
+		/* The kernel, too, may have queued it here meanwhile. */
+		__set_bit(at, shield->bases->used);
 		if (context_of(at) == SHIELD_SOFT)
 			yield_expiry(queue->cpu_base, service->flags);
 		if (!--service->budget ||
@@ -209,8 +216,8 @@ static bool serve_queue(struct service *service, int at)
 
 /*
  * Expire at most @budget timers, those of the highest level first. Lower ones wait when one has
- * woken a task that should run, or a higher one expires. Masked ones wait for a tick; so no
- * timer is held for longer, but no more than @budget of them in a tick interrupt the task.
+ * woken a task that should run, or a higher one expires. Masked ones wait for a tick and no
+ * longer, whatever that woke, but no more than @budget of them in a tick interrupt the task.
  */
 static void serve(struct shield *shield, enum shield_context context, int budget)
 {
@@ -228,13 +235,13 @@ static void serve(struct shield *shield, enum shield_context context, int budget
 		service.until = service.now;
 		if (is_masked(shield, at)) {
 			service.until -= TICK_NSEC;
-			if (shield->held > service.until)
+			if (READ_ONCE(shield->held) > service.until)
 				break;
 			masked = true;
+		} else if (at / HRTIMER_MAX_CLOCK_BASES < level && service.budget < budget &&
+			   need_resched()) {
+			continue;
 		}
-		if (at / HRTIMER_MAX_CLOCK_BASES < level && service.budget < budget &&
-		    need_resched())
-			break;
 		level = at / HRTIMER_MAX_CLOCK_BASES;
 		if (!serve_queue(&service, at))
 			break;
@@ -252,7 +259,7 @@ static enum hrtimer_restart hard_proxy(struct hrtimer *proxy)
 	/* it may have changed its priority */
 	set_level(shield, shield_masks(current));
 	serve(shield, SHIELD_HARD, SHIELD_BATCH);
-	shield->empty = bitmap_empty(shield->bases->used, SHIELD_QUEUES);
+	shield->empty = data_race(bitmap_empty(shield->bases->used, SHIELD_QUEUES));
 	if (shield->empty)
 		return HRTIMER_NORESTART;
 	/*
@@ -289,9 +296,7 @@ static void kicked(void *info)
 {
 	struct shield *shield = info;
 
-	if (!shield->on)
-		return;
-	shield_switch(shield, shield_masks(current));
+	set_level(shield, shield_masks(current));
 	rearm_now(shield);
 }
 
@@ -302,11 +307,14 @@ void shield_kick(int cpu)
 	unsigned long flags;
 
 	local_irq_save(flags);
-	if (cpu == smp_processor_id())
+	if (cpu == smp_processor_id()) {
 		rearm_now(shield);
-	else
-		/* -EBUSY: it is on its way already */
+	} else {
+		/* Several CPUs may do so at once. -EBUSY: it is on its way already */
+		raw_spin_lock(&shield->bases->base.lock);
 		smp_call_function_single_async(cpu, &shield->kick);
+		raw_spin_unlock(&shield->bases->base.lock);
+	}
 	local_irq_restore(flags);
 }
 

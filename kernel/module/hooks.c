@@ -35,7 +35,7 @@ enum { SLEEPER, TIMERFD, POSIX_TIMER, ITIMER };
 
 static void *callback_of(struct hrtimer *timer)
 {
-	return ACCESS_PRIVATE(timer, function);
+	return READ_ONCE_NOCHECK(ACCESS_PRIVATE(timer, function));
 }
 
 /* In doubt lower: then its timers wait for a tick at most. */
@@ -71,13 +71,16 @@ static int signalled_rank(struct hrtimer *timer)
 	return rank;
 }
 
-/* A timerfd's level only rises, until it is set again. */
-static int timerfd_rank(struct hrtimer *timer)
+/* A timerfd's level only rises, until it is set again. True if it has. */
+static bool raise(struct hrtimer *timer, int rank)
 {
-	u8 *raised = shield_raised(timer);
+	u8 *raised = shield_raised(timer), old = READ_ONCE(*raised);
 
-	*raised = max_t(int, *raised, shield_rank(current) + 1);
-	return *raised - 1;
+	do {
+		if (old > rank)
+			return false;
+	} while (!try_cmpxchg(raised, &old, (u8)(rank + 1)));
+	return true;
 }
 
 /* For what level a timer is being armed; SHIELD_LEVELS: not for a task that can be masked. */
@@ -90,8 +93,10 @@ static int rank_of(struct hrtimer *timer)
 	if (callback == callbacks[SLEEPER].address &&
 	    container_of(timer, struct hrtimer_sleeper, timer)->task == current)
 		return shield_rank(current);
-	if (callback == callbacks[TIMERFD].address)
-		return timerfd_rank(timer);
+	if (callback == callbacks[TIMERFD].address) {
+		raise(timer, shield_rank(current));
+		return READ_ONCE(*shield_raised(timer)) - 1;
+	}
 	if (callback == callbacks[POSIX_TIMER].address)
 		return signalled_rank(timer);
 	if (callback == callbacks[ITIMER].address)
@@ -211,12 +216,10 @@ static void saw_timerfd(const struct file *file)
 {
 	/* struct timerfd_ctx begins with its timer, as the callback proves */
 	struct hrtimer *timer = file->private_data;
+	int rank = shield_rank(current);
 
-	if (callback_of(timer) != callbacks[TIMERFD].address ||
-	    *shield_raised(timer) > shield_rank(current))
-		return;
-	*shield_raised(timer) = shield_rank(current) + 1;
-	shield_move(timer, shield_rank(current));
+	if (callback_of(timer) == callbacks[TIMERFD].address && raise(timer, rank))
+		shield_move(timer, rank);
 }
 
 static void notrace on_poll(unsigned long ip, unsigned long caller, struct ftrace_ops *ops,
@@ -246,7 +249,6 @@ static bool start_user_timer(struct hrtimer *timer, ktime_t time, u64 slack,
 static struct hook {
 	const char *functions[4];
 	struct ftrace_ops ops;
-	bool added;
 } hooks[] = {
 	{ { "switched_to_rt", "switched_to_dl", "switched_to_fair", "prio_changed_rt" },
 	  { .func = on_priority } },
@@ -391,40 +393,41 @@ static int add(struct hook *hook)
 	else if (err)
 		pr_err("ftrace does not follow %s(): %d; see sysctl kernel.ftrace_enabled\n",
 		       hook->functions[0], err);
-	hook->added = !err;
 	return err;
 }
 
+/* If it fails, hooks_remove() removes those that were added before. */
 int hooks_add(void)
 {
-	int i, err;
+	int i, err = 0;
 
-	err = tracepoint_probe_register(SCHED_SWITCH, on_switch, NULL);
-	if (err) {
-		pr_err("the tracepoint sched_switch refuses: %d\n", err);
-		return err;
-	}
-	for (i = 0; i < ARRAY_SIZE(hooks); i++) {
+	for (i = 0; i < ARRAY_SIZE(hooks) && !err; i++)
 		err = add(&hooks[i]);
-		if (err) {
-			hooks_remove();
-			return err;
-		}
-	}
-	return 0;
+	return err;
 }
 
 void hooks_remove(void)
 {
 	int i;
 
-	for (i = ARRAY_SIZE(hooks) - 1; i >= 0; i--) {
-		if (hooks[i].added)
+	for (i = ARRAY_SIZE(hooks) - 1; i >= 0; i--)
+		if (hooks[i].ops.flags & FTRACE_OPS_FL_ENABLED)
 			unregister_ftrace_function(&hooks[i].ops);
-		hooks[i].added = false;
-	}
-	tracepoint_probe_unregister(SCHED_SWITCH, on_switch, NULL);
-	tracepoint_synchronize_unregister();
 	/* A task may have been preempted in here; it leaves before it sleeps. */
 	synchronize_rcu_tasks();
+}
+
+int switch_probe_add(void)
+{
+	int err = tracepoint_probe_register(SCHED_SWITCH, on_switch, NULL);
+
+	if (err)
+		pr_err("the tracepoint sched_switch refuses: %d\n", err);
+	return err;
+}
+
+void switch_probe_remove(void)
+{
+	tracepoint_probe_unregister(SCHED_SWITCH, on_switch, NULL);
+	tracepoint_synchronize_unregister();
 }

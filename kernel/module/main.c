@@ -22,27 +22,33 @@ static int is_on;
 static enum cpuhp_state cpu_state;
 static struct ctl_table_header *sysctl;
 
-static int turn_on(void)
-{
-	int err;
-
-	err = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "timershield:online", shield_up, shield_down);
-	if (err < 0)
-		return err;
-	cpu_state = err;
-	err = hooks_add();
-	if (err)
-		cpuhp_remove_state(cpu_state);
-	else
-		is_on = 1;
-	return err;
-}
-
+/* As long as there are timers in a CPU's queues, it has to hear of each switch. */
 static void turn_off(void)
 {
 	hooks_remove();
 	cpuhp_remove_state(cpu_state);
+	switch_probe_remove();
 	is_on = 0;
+}
+
+static int turn_on(void)
+{
+	int err;
+
+	err = switch_probe_add();
+	if (err)
+		return err;
+	err = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "timershield:online", shield_up, shield_down);
+	if (err < 0) {
+		switch_probe_remove();
+		return err;
+	}
+	cpu_state = err;
+	is_on = 1;
+	err = hooks_add();
+	if (err)
+		turn_off();
+	return err;
 }
 
 #if KERNEL_IS(6, 1)
@@ -91,12 +97,17 @@ static int show(struct seq_file *file, void *unused)
 {
 	int cpu;
 
-	seq_puts(file, "cpu\tmasked\treleased\tavoided\tlongest_hold_ns\n");
+	/* The same as the kernel part's, to which ordinary tasks have level 1. */
+	seq_puts(file, "cpu\tthreshold\tmasked\treleased\tavoided\tlongest_hold_ns\n");
 	for_each_online_cpu(cpu) {
-		struct shield_counters *counters = &per_cpu(shields, cpu).counters;
+		const struct shield *shield = per_cpu_ptr(&shields, cpu);
+		u64 masked = READ_ONCE(shield->counters.masked);
 
-		seq_printf(file, "%d\t%llu\t%llu\t%llu\t%llu\n", cpu, counters->masked,
-			   counters->released, counters->avoided, counters->longest_hold);
+		seq_printf(file, "%d\t%d\t%llu\t%llu\t%llu\t%llu\n", cpu,
+			   READ_ONCE(shield->level) + 1, masked,
+			   READ_ONCE(shield->counters.released),
+			   masked - min(masked, READ_ONCE(shield->counters.interrupts)),
+			   READ_ONCE(shield->counters.longest));
 	}
 	return 0;
 }
@@ -143,6 +154,9 @@ static int __init shield_init(void)
 	if (!err)
 		return 0;
 	unregister_sysctl_table(sysctl);
+	/* by the sysctl, meanwhile */
+	if (is_on)
+		turn_off();
 no_sysctl:
 	remove_proc_entry("timershield", NULL);
 no_proc:

@@ -11,14 +11,6 @@
 /* The kernel's is not exported; it knows, too, how to mend what is wrong. */
 static const struct debug_obj_descr hrtimer_descr = { .name = "hrtimer" };
 
-/* Note that this queue of ours is not empty. */
-void queue_mark(struct hrtimer_clock_base *queue)
-{
-	struct shield_bases *bases = container_of(queue->cpu_base, struct shield_bases, base);
-
-	__set_bit(queue - bases->queue, bases->used);
-}
-
 /* Into the kernel's queues, too. */
 static void insert(struct hrtimer_clock_base *queue, struct hrtimer *timer)
 {
@@ -30,8 +22,10 @@ static void insert(struct hrtimer_clock_base *queue, struct hrtimer *timer)
 
 void queue_add(struct hrtimer_clock_base *queue, struct hrtimer *timer)
 {
+	struct shield_bases *bases = container_of(queue->cpu_base, struct shield_bases, base);
+
 	insert(queue, timer);
-	queue_mark(queue);
+	__set_bit(queue - bases->queue, bases->used);
 }
 
 void queue_del(struct hrtimer_clock_base *queue, struct hrtimer *timer)
@@ -64,13 +58,14 @@ bool shield_start(struct shield *shield, struct hrtimer *timer, int level, ktime
 		return false;
 #endif
 	queue = &shield->bases->queue[level * HRTIMER_MAX_CLOCK_BASES + old->index];
+	if (hrtimer_try_to_cancel(timer) < 0)
+		return false;
+	/*
+	 * Nobody else arms this timer meanwhile, for that is its owner's business, so it stays
+	 * inactive and where it is; the lock makes those wait that try to cancel it.
+	 */
+	old = READ_ONCE(timer->base);
 	if (old != queue) {
-		if (hrtimer_try_to_cancel(timer) < 0)
-			return false;
-		/*
-		 * Nobody else arms this timer meanwhile, for that is its owner's business, so
-		 * it stays inactive; the lock makes those wait that try to cancel it.
-		 */
 		raw_spin_lock(&old->cpu_base->lock);
 		WRITE_ONCE(timer->base, queue);
 		raw_spin_unlock(&old->cpu_base->lock);
@@ -79,12 +74,6 @@ bool shield_start(struct shield *shield, struct hrtimer *timer, int level, ktime
 	/* Before the lock, within which the clock's offset is read: see on_clock(). */
 	shield->empty = false;
 	raw_spin_lock(&queue->cpu_base->lock);
-	if (queue->running == timer) {
-		raw_spin_unlock(&queue->cpu_base->lock);
-		return false;
-	}
-	if (timer->timer_queued)
-		queue_del(queue, timer);
 	hrtimer_set_expires_range_ns(timer, time, slack);
 	WRITE_ONCE(timer->timer_queued, 1);
 	queue_add(queue, timer);
@@ -137,7 +126,7 @@ static bool is_in(const struct hrtimer_clock_base *queue, const struct hrtimer *
 /*
  * What may be a timer, in memory that can be read, has another level now, if it is one and in
  * one of our queues. It stays among these, and points to one of them all the time, for its
- * readers.
+ * readers. Those that raise a timerfd's level may come here in another order than they did.
  */
 void shield_move(struct hrtimer *timer, int level)
 {
@@ -151,13 +140,15 @@ void shield_move(struct hrtimer *timer, int level)
 		return;
 	base = from->cpu_base;
 	bases = container_of(base, struct shield_bases, base);
-	to = &bases->queue[min(level, SHIELD_LEVELS - 1) * HRTIMER_MAX_CLOCK_BASES + from->index];
 	raw_spin_lock_irqsave(&base->lock, flags);
-	if (to != from && READ_ONCE_NOCHECK(timer->base) == from && is_in(from, timer)) {
+	if (READ_ONCE_NOCHECK(timer->base) == from && is_in(from, timer)) {
+		level = max(level, READ_ONCE(*shield_raised(timer)) - 1);
+		level = min(level, SHIELD_LEVELS - 1);
+		to = &bases->queue[level * HRTIMER_MAX_CLOCK_BASES + from->index];
 		queue_del(from, timer);
 		WRITE_ONCE(timer->base, to);
 		queue_add(to, timer);
-		moved = true;
+		moved = to != from;
 	}
 	raw_spin_unlock_irqrestore(&base->lock, flags);
 	if (moved)

@@ -25,7 +25,6 @@ static inline bool is_masked(const struct shield *shield, int position)
 }
 
 /* With the lock held. */
-void queue_mark(struct hrtimer_clock_base *queue);
 void queue_add(struct hrtimer_clock_base *queue, struct hrtimer *timer);
 void queue_del(struct hrtimer_clock_base *queue, struct hrtimer *timer);
 void queues_drain(struct shield *shield);

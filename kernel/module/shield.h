@@ -18,11 +18,12 @@
 /* Where a timer expires; the kernel's order: four clocks of each. */
 enum shield_context { SHIELD_HARD, SHIELD_SOFT, SHIELD_CONTEXTS };
 
+/* As in the kernel part's struct timershield_cpu. */
 struct shield_counters {
-	u64 masked;	/* timers that expired while masked */
-	u64 released;	/* of these, those that were expired afterwards */
-	u64 avoided;	/* interrupts that they did not cause */
-	u64 longest_hold;
+	u64 masked;
+	u64 released;
+	u64 interrupts;
+	u64 longest;
 };
 
 /*
@@ -51,7 +52,7 @@ DECLARE_PER_CPU(struct shield, shields);
 /* A task's level: SHIELD_LEVELS for a deadline task. One that inherits a priority has it. */
 static inline int shield_rank(const struct task_struct *task)
 {
-	int prio = task->prio;
+	int prio = READ_ONCE(task->prio);
 
 	if (prio >= MAX_RT_PRIO)
 		return 0;
@@ -99,5 +100,7 @@ int hooks_resolve(void);
 void hooks_release(void);
 int hooks_add(void);
 void hooks_remove(void);
+int switch_probe_add(void);
+void switch_probe_remove(void);
 
 #endif
