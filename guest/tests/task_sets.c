@@ -3,7 +3,7 @@
  * Random task sets, the same on every kernel for the same seed: tasks of random
  * policies that wait periodically with random system calls and then work, while
  * the priorities of some are changed. Not a test by itself: it writes tasks.csv,
- * and `lab run task-sets` compares two kernels.
+ * and `lab/lab run task-sets` compares two kernels.
  *
  *	task_sets [--sets N] [--first N] [--seed N] [--length MS] [--hard]
  *

@@ -92,7 +92,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if failed:
         print(f"lab: failed: {', '.join(failed)}", file=sys.stderr)
         return 1
-    print(f"raw samples are in {arguments.results}; 'lab report' draws them")
+    print(f"raw samples are in {arguments.results}; 'lab/lab report' draws them")
     return 0
 
 
@@ -122,14 +122,14 @@ def _check(arguments: argparse.Namespace) -> int:
 def _goals(experiment: "Experiment", store: "Store") -> "list[Goal]":
     """What the results of ``store`` show, or why they do not show anything."""
     if not experiment.has_goals():
-        raise LabError(f"{experiment.name} has no goals: 'lab report' shows what it measures")
+        raise LabError(f"{experiment.name} has no goals: 'lab/lab report' shows what it measures")
     if not store.systems():
         raise LabError(f"{experiment.name}: no results in {store.path.parent}; "
-                       f"first: lab run {experiment.name}")
+                       f"first: lab/lab run {experiment.name}")
     goals = experiment.goals(store)
     if not goals:
         raise LabError(f"{experiment.name}: none of its goals can be judged by the results of "
-                       f"{', '.join(store.systems())} alone; 'lab report' shows them")
+                       f"{', '.join(store.systems())} alone; 'lab/lab report' shows them")
     return goals
 
 
@@ -155,7 +155,7 @@ def _list(arguments: argparse.Namespace) -> int:
             print(f"  {name:21} {title}")
     if chosen:
         return 0
-    print("Experiments ('lab list EXPERIMENT' names the scenarios of one):")
+    print("Experiments ('lab/lab list EXPERIMENT' names the scenarios of one):")
     for experiment in registry.EXPERIMENTS:
         print(f"  {experiment.name:18} {experiment.title}")
     print("Kernels:")
@@ -289,7 +289,7 @@ def _add_run(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
                      help="stock, off (kernel.timershield=0), shielded, module (all that a "
                           "kernel has)")
     run.add_argument("--scenarios", type=_csv, default=[], metavar="LIST",
-                     help="some scenarios only; 'lab list EXPERIMENT' names them")
+                     help="some scenarios only; 'lab/lab list EXPERIMENT' names them")
     run.add_argument("--jobs", type=_positive, help="jobs, that is samples, a scenario (1000)")
     run.add_argument("--cpu", type=int, default=0, help="which CPU to measure on (0)")
     _add_measured(run)

@@ -41,8 +41,8 @@ def run(
         except KeyboardInterrupt:
             left = " ".join(e.name for e in chosen[number:])
             print(f"interrupted in {experiment.name}. What was measured before stays: "
-                  f"'lab evaluate --draw-only' draws it; 'lab evaluate {left}' measures the rest, "
-                  "given the same options")
+                  f"'lab/lab evaluate --draw-only' draws it; 'lab/lab evaluate {left}' measures "
+                  "the rest, given the same options")
             raise
         if error:
             say(f"{experiment.name}: {error}")

@@ -66,7 +66,7 @@ def write(
     if not sections and damaged:
         raise LabError("\n".join(damaged.values()))
     if not sections:
-        raise LabError(f"there are no results in {results}; first: lab run response-time")
+        raise LabError(f"there are no results in {results}; first: lab/lab run response-time")
     text = page(title, introduction or INTRODUCTION, sections, failed, damaged)
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(target.name + ".new")

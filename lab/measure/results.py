@@ -114,7 +114,7 @@ class Measured:
     def _damaged(self, path: Path, why: Exception | str) -> DamagedError:
         """What to raise of a file, and how to come by a whole one."""
         what = why.strerror if isinstance(why, OSError) else str(why)
-        words = ["lab run", self.path.parent.name]
+        words = ["lab/lab run", self.path.parent.name]
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             meta = json.loads((self.path / "meta.json").read_text())
             words.append(System.from_description(meta["system"]).option)

@@ -79,7 +79,7 @@ class System:
 
     @property
     def option(self) -> str:
-        """How the user has ``lab run`` measure it."""
+        """How the user has ``lab/lab run`` measure it."""
         return f"--kernels {self.platform.name}" if self.platform else "--target host"
 
     def described(self) -> dict[str, Any]:

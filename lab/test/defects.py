@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether the tests notice defects: ``lab defects``.
+"""Whether the tests notice defects: ``lab/lab defects``.
 
 A scratch copy of the patched kernel has all defects in it, one of which the boot parameter
 ``timershield_defect=`` enables. The table ``defects.toml`` names the tests that must notice it.

@@ -122,7 +122,7 @@ def _queue_defects() -> Verdict:
 
 
 def _defects() -> Verdict:
-    """``lab defects`` takes too long to run here; at least its patch must not go stale."""
+    """``lab/lab defects`` takes too long to run here; at least its patch must not go stale."""
     patchset.compute(stock_tree(Progress()), patchset.Patchset(on_top=(DEFECTS,)))
     return Verdict("planted defects fit the kernel", passed=1)
 

@@ -2,7 +2,7 @@
 """Which kernels ``make test`` builds and boots.
 
 A first build of a kernel takes two processors about five minutes, a debug kernel's ten; what
-does not fit is run by ``lab test --kernels`` before a release.
+does not fit is run by ``lab/lab test --kernels`` before a release.
 """
 
 KERNELS: tuple[str, ...] = (

@@ -121,9 +121,9 @@ def test_check_tells_no_goals_from_no_results(
     overhead, response = (registry.find(n) for n in ("timer-overhead", "response-time"))
     fabricated.write(tmp_path, overhead, "x86_64-rt-shielded", ["none"])
     assert check("timer-overhead") == (
-        "", "lab: timer-overhead has no goals: 'lab report' shows what it measures\n")
+        "", "lab: timer-overhead has no goals: 'lab/lab report' shows what it measures\n")
     assert check("response-time") == (
-        "", f"lab: response-time: no results in {tmp_path}; first: lab run response-time\n")
+        "", f"lab: response-time: no results in {tmp_path}; first: lab/lab run response-time\n")
     fabricated.write(tmp_path, response, "host-stock", ["none", "sync-100"])
     assert "can be judged by the results of host-stock alone" in check("response-time")[1]
     fabricated.write(tmp_path, response, "x86_64-rt-shielded", ["none"])

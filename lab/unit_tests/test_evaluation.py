@@ -112,7 +112,7 @@ def test_who_interrupts_is_told_how_to_go_on(
     monkeypatch.setattr(Bad, "error", KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
         evaluation.run(context(tmp_path), print, directory=tmp_path)
-    assert "'lab evaluate bad' measures the rest" in capsys.readouterr().out
+    assert "'lab/lab evaluate bad' measures the rest" in capsys.readouterr().out
     assert Store(tmp_path, "good").systems() == ["x-stock"]
 
 

@@ -199,7 +199,7 @@ def test_a_damaged_file_is_named_and_costs_no_other_experiment(
     assert said.startswith(f"lab: {path}: damaged: ")
     assert what in said
     option = f" --kernels {PLATFORM}" if file != "meta.json" or content == TITLELESS else ""
-    assert said.endswith(f"; measure it again with 'lab run response-time{option}'\n")
+    assert said.endswith(f"; measure it again with 'lab/lab run response-time{option}'\n")
     text = page.read_text()
     assert "<b>response-time</b>: " in text
     assert str(path) in text

@@ -55,7 +55,7 @@ def test_turns_of_the_other_cpu_are_not_lateness(tmp_path: Path) -> None:
     goal, = EXPERIMENT.goals(store)
     assert goal.met
     claim, = EXPERIMENT.claims(store)
-    assert "two CPUs, + shielded CPU: start p50 0.50, max 0.6" in claim.ours
+    assert "two CPUs, + isolated CPU: start p50 0.50, max 0.6" in claim.ours
 
 
 def test_the_shielded_cpu_is_in_the_picture(tmp_path: Path) -> None:

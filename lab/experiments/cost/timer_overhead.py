@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What arming and removing a timer costs inside the kernel, and in the queue alone.
+"""What arming and cancelling a timer costs inside the kernel, and in the queue alone.
 
 The paper's Figs 2 and 3.
 """
@@ -46,7 +46,7 @@ class TimerOverhead(base.Experiment):
     """See the module."""
 
     name = "timer-overhead"
-    title = "What arming and removing a timer costs"
+    title = "What arming and cancelling a timer costs"
 
     def scenarios(self) -> dict[str, str]:
         return {queue_bench.SCENARIO: queue_bench.TITLE,
@@ -77,7 +77,7 @@ class TimerOverhead(base.Experiment):
             return ("95th percentile, instructions: " + "; ".join(parts), None) if parts else None
 
         return compare.claim(
-            store, "Arming and removing a timer costs little more",
+            store, "Arming and cancelling a timer costs little more",
             "Figs 2, 3: 95th percentile, no load, enqueue +20 ns (Intel), +180 ns (ARM); loaded, "
             "removal +30 ns and +68 ns", judge,
             "no goal; see the candlesticks. One instruction is 0.1 to 1 ns on real machines", "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Response to a 2,048 Hz interrupt on a CPU that is shielded from a heavy load, and on one that
+"""Response to a 2,048 Hz interrupt on a CPU that is isolated from a heavy load, and on one that
 is not.
 
 Figure 1 of S. Brosky, "Shielded CPUs: Real-Time Performance in Standard Linux" (Linux Journal,
@@ -17,14 +17,14 @@ from lab.report.page import Part
 PROGRAM = "shielded"
 SAMPLES = 4096
 RATIO = 5
-"""The unshielded worst case must be at least so many times the shielded one."""
+"""The worst case without isolation must be at least so many times that with it."""
 TURN = 5
 """µs that one virtual CPU executes at most before the other has its turn."""
 SCENARIOS = (
-    ("none", "no load, not shielded", ("--load=none",)),
-    ("spin", "tasks that only compute, not shielded", ("--load=spin",)),
-    ("kernel", "the article's load, not shielded", ("--load=kernel",)),
-    ("kernel-shield", "the article's load, CPU 0 shielded", ("--load=kernel", "--shield")),
+    ("none", "no load, not isolated", ("--load=none",)),
+    ("spin", "tasks that only compute, not isolated", ("--load=spin",)),
+    ("kernel", "the article's load, not isolated", ("--load=kernel",)),
+    ("kernel-shield", "the article's load, CPU 0 isolated", ("--load=kernel", "--shield")),
 )
 
 
@@ -46,16 +46,16 @@ def _goals(system: System, found: Found) -> list[Goal]:
     platform = system.place
     if system.platform is None or system.platform.flavour != "rt":
         goals.append(Goal(
-            f"{platform}: the shielded worst case is at most a fifth of the unshielded one",
-            f"{found.shielded.maximum / 1000:.1f} µs, unshielded "
+            f"{platform}: the worst case with isolation is at most a fifth of that without",
+            f"{found.shielded.maximum / 1000:.1f} µs, without "
             f"{found.unshielded.maximum / 1000:.1f} µs: {ratio:.1f} times",
             ratio >= RATIO,
         ))
     goals.append(Goal(
-        f"{platform}: no foreign task and no interrupt of a device on the shielded CPU after "
+        f"{platform}: no foreign task and no interrupt of a device on the isolated CPU after "
         "the first millisecond",
         f"{found.foreign_tasks} switches to foreign tasks, {found.interrupts} interrupts "
-        f"(unshielded: {found.unshielded_foreign:,} switches), {found.lost} events lost",
+        f"(without isolation: {found.unshielded_foreign:,} switches), {found.lost} events lost",
         found.foreign_tasks == found.interrupts == found.lost == 0,
     ))
     return goals
@@ -65,14 +65,14 @@ class ShieldedCpu(base.Experiment):
     """See the module."""
 
     name = "shielded-cpu"
-    title = "Response to an interrupt on a shielded CPU"
+    title = "Response to an interrupt on an isolated CPU"
     guests_only = "its load would take this machine"
 
     def scenarios(self) -> dict[str, str]:
         return {name: title for name, title, _ in SCENARIOS}
 
     def run(self, context: Context) -> None:
-        # Timers are not shielded: what CPUs gain is to be seen alone
+        # Timers are not shielded: what isolation gains is to be seen alone
         systems = [System(p, Mode.OFF, 2) for p in context.platforms]
         base.run_guest(context, self.name, systems, PROGRAM, scenarios(context), turn=TURN)
 
@@ -93,7 +93,7 @@ class ShieldedCpu(base.Experiment):
             ratio = found.unshielded.maximum / found.shielded.maximum
             rows.append(Claim(
                 f"{system.system.place}: worst response to an interrupt under load, "
-                "unshielded against shielded CPU",
+                "without isolation and with it",
                 FIGURE_1,
                 f"{found.unshielded.maximum / 1000:.0f} µs against "
                 f"{found.shielded.maximum / 1000:.1f} µs",

@@ -21,7 +21,7 @@ START_SHARE = 0.1
 """Of the stock kernel's median: how late the job may start with all layers."""
 END_US = 5.0
 """How much later than undisturbed the last job may end with all layers."""
-"""Platforms with two CPUs, of which one can be shielded, end in it."""
+"""Platforms with two CPUs, of which one can be isolated, end in it."""
 FIRST_PLATFORM = "x86_64-preempt"
 PERCENTS = (50, 95, 99, 99.9, 100)
 
@@ -31,13 +31,13 @@ HOW = (
     "FIFO-70 sleepers that are released together with the job, and two unprivileged processes that "
     "take the rest of the CPU, most of it inside the kernel. The job first waits by "
     "clock_nanosleep on a stock kernel; then by ClockFix; then on a kernel with TimerShield. With "
-    "a second CPU, which the loads may use like the first, the job's CPU is shielded at last: "
+    "a second CPU, which the loads may use like the first, the job's CPU is isolated at last: "
     "whatever is not bound to it has to leave."
 )
 READ = (
     "ClockFix alone starts the job on time where nothing interferes, and cannot help where timers "
     "of others interrupt it while it waits and works. TimerShield keeps them away: then the end is "
-    "as exact as the start, and ClockFix makes the start exact. A shielded CPU keeps the loads "
+    "as exact as the start, and ClockFix makes the start exact. An isolated CPU keeps the loads "
     "themselves away, with all that the kernel does for them with interrupts disabled: it is for "
     "the last of the starts and ends, not for the typical one."
 )
@@ -76,7 +76,7 @@ LAYERS = (
 )
 PAIR_LAYERS = (
     *LAYERS[:3],
-    Layer("+ shielded CPU", "shielded", "clockfix-shield"),
+    Layer("+ isolated CPU", "shielded", "clockfix-shield"),
     Layer("for comparison:\nall layers, others only compute", "shielded", "compute-shield"),
 )
 ROWS = (
@@ -86,9 +86,9 @@ ROWS = (
     Layer("ClockFix", "stock", "clockfix"),
     Layer("clock_nanosleep, TimerShield", "shielded", "nanosleep"),
     Layer("ClockFix, TimerShield", "shielded", "clockfix"),
-    Layer("clock_nanosleep, TimerShield, shielded CPU", "shielded", "nanosleep-shield"),
-    Layer("ClockFix, TimerShield, shielded CPU", "shielded", "clockfix-shield"),
-    Layer("ClockFix, TimerShield, shielded CPU, others only compute", "shielded",
+    Layer("clock_nanosleep, TimerShield, isolated CPU", "shielded", "nanosleep-shield"),
+    Layer("ClockFix, TimerShield, isolated CPU", "shielded", "clockfix-shield"),
+    Layer("ClockFix, TimerShield, isolated CPU, others only compute", "shielded",
           "compute-shield"),
 )
 

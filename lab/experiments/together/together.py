@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What each layer gives to a 1 kHz job: ClockFix, TimerShield, a shielded CPU."""
+"""What each layer gives to a 1 kHz job: ClockFix, TimerShield, an isolated CPU."""
 
 import functools
 from dataclasses import dataclass
@@ -44,11 +44,11 @@ WORK_SHARE = 2
 """The job has half the work beside another CPU, which has half the time: it is to end before the
 scheduler's tick, too."""
 SHIELD_STEPS = (
-    Step("nanosleep-shield", "clock_nanosleep, CPU 0 shielded, hostile loads",
+    Step("nanosleep-shield", "clock_nanosleep, CPU 0 isolated, hostile loads",
          ("--shield", *LOADS)),
-    Step("clockfix-shield", "ClockFix, CPU 0 shielded, hostile loads",
+    Step("clockfix-shield", "ClockFix, CPU 0 isolated, hostile loads",
          (*CLOCKFIX, "--shield", *LOADS)),
-    Step("compute-shield", "ClockFix, CPU 0 shielded, tasks that only compute",
+    Step("compute-shield", "ClockFix, CPU 0 isolated, tasks that only compute",
          (*CLOCKFIX, "--shield", "--spinners=4")),
 )
 TOOLS = ("timershield",)
