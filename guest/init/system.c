@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -90,8 +91,20 @@ static void keep_serial_ports_awake(void)
 	globfree(&found);
 }
 
+/* One without a clock of its own begins at zero, which the clock cannot be set before. */
+static void leave_zero(void)
+{
+	const struct timespec day = { .tv_sec = 24 * 3600 };
+	struct timespec time;
+
+	clock_gettime(CLOCK_REALTIME, &time);
+	if (time.tv_sec < day.tv_sec)
+		clock_settime(CLOCK_REALTIME, &day);
+}
+
 void system_prepare(void)
 {
+	leave_zero();
 	keep_serial_ports_awake();
 	loopback_up();
 	lift(RLIMIT_NOFILE, 65536);

@@ -220,7 +220,6 @@ static void churn_timers(void)
 
 	become(FIFO(99));
 	churn->cpus = online_cpus();
-	clock_leave_zero();
 	start_workers();
 	count = start_disturbers(disturbers);
 	churn_for(options.seconds * SEC);

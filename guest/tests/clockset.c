@@ -23,13 +23,6 @@
 #define TFD_TIMER_CANCEL_ON_SET 2
 #endif
 
-static void move_clock(s64 by)
-{
-	struct timespec time = to_timespec(clock_now(CLOCK_REALTIME) + by);
-
-	require(!clock_settime(CLOCK_REALTIME, &time), "clock_settime: %s", strerror(errno));
-}
-
 /* A task that sleeps until a given CLOCK_REALTIME. */
 struct sleeper {
 	u64 expiry;

@@ -259,23 +259,10 @@ static const struct test tests[] = {
 	TEST(refused_without_privilege),
 };
 
-/* As the command that "timershield run" starts. */
-static int tell(void)
-{
-	struct sched_param param;
-	char slack[32];
-
-	sched_getparam(0, &param);
-	file_read("/proc/self/timerslack_ns", slack, sizeof(slack));
-	printf("cpus %llx policy %d priority %d slack %s", affinity(0), sched_getscheduler(0),
-	       param.sched_priority, slack);
-	return 0;
-}
-
 int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "--tell"))
-		return tell();
+		return tell_policy();
 	if (argc == 2 && !strncmp(argv[1], "--exit=", 7))
 		return atoi(argv[1] + 7);
 	if (argc == 2 && !strncmp(argv[1], "--kill=", 7))

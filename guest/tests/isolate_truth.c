@@ -173,14 +173,14 @@ static void run_needs_no_isolated_cpu(void)
 
 	prepare();
 	check_status(timershield("unisolate"), 0);
-	result = timershield("run -c 1 -p 50 -- /bin/isolate_rules --tell");
+	result = timershield("run -c 1 -p 50 -- /bin/isolate_truth --tell");
 	check(!strncmp(result->out, "cpus 2 policy 1 priority 50 ", 28), "it is: %s", result->out);
 	check(strstr(result->err, "CPU 1 is not isolated"), "it said: %s", result->err);
-	result = timershield_as_nobody("run -c 1 -- /bin/isolate_rules --tell");
+	result = timershield_as_nobody("run -c 1 -- /bin/isolate_truth --tell");
 	check(!strncmp(result->out, "cpus 2 policy 0 ", 16), "it is: %s%s", result->out,
 	      result->err);
 	isolate("2");
-	result = timershield("run -- timershield run -c 1 -- /bin/isolate_rules --tell");
+	result = timershield("run -- timershield run -c 1 -- /bin/isolate_truth --tell");
 	check(!strncmp(result->out, "cpus 2 ", 7), "out of the partition: %s%s", result->out,
 	      result->err);
 	unisolate("");
@@ -224,12 +224,12 @@ static void isolated_at_boot(void)
 	isolate("2");
 	expect("good", "isolation", "from tasks and interrupts", "isolated");
 	check(access(PARTITION, F_OK), "there is a partition");
-	result = timershield("run -- /bin/isolate_rules --tell");
+	result = timershield("run -- /bin/isolate_truth --tell");
 	check(!strncmp(result->out, "cpus 4 ", 7), "it is: %s%s", result->out, result->err);
 	isolate("1");
-	result = timershield("run -c 1 -- /bin/isolate_rules --tell");
+	result = timershield("run -c 1 -- /bin/isolate_truth --tell");
 	check(!strncmp(result->out, "cpus 2 ", 7), "it is: %s%s", result->out, result->err);
-	check_status(timershield("run -c 1-2 -- /bin/isolate_rules --tell"), 125);
+	check_status(timershield("run -c 1-2 -- /bin/isolate_truth --tell"), 125);
 	unisolate("");
 	snapshot_check(&before, "after unisolate");
 }
@@ -247,5 +247,7 @@ static const struct test tests[] = {
 
 int main(int argc, char **argv)
 {
+	if (argc == 2 && !strcmp(argv[1], "--tell"))
+		return tell_policy();
 	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
 }

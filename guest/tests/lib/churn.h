@@ -99,8 +99,6 @@ struct disturber {
 void disturb_by_load(void *disturber);
 void disturb_policies(void *disturber);
 void disturb_switch(void *disturber);
-/* A machine without a clock of its own begins at zero, which the clock cannot be set before. */
-void clock_leave_zero(void);
 void disturb_clock(void *disturber);
 void disturb_cpus(void *disturber);
 

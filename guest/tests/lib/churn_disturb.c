@@ -176,19 +176,6 @@ void disturb_switch(void *argument)
 	}
 }
 
-static void move_clock(s64 by)
-{
-	struct timespec time = to_timespec(clock_now(CLOCK_REALTIME) + by);
-
-	require(!clock_settime(CLOCK_REALTIME, &time), "clock_settime: %s", strerror(errno));
-}
-
-void clock_leave_zero(void)
-{
-	if (clock_now(CLOCK_REALTIME) < clock_now(CLOCK_MONOTONIC) + SEC)
-		move_clock(24 * 3600 * SEC);
-}
-
 /* Forward or back by up to 40 ms, for some milliseconds, and back again. */
 void disturb_clock(void *argument)
 {

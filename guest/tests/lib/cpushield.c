@@ -113,6 +113,18 @@ static void wait_for_ever(void *unused)
 		pause();
 }
 
+int tell_policy(void)
+{
+	struct sched_param param;
+	char slack[32];
+
+	sched_getparam(0, &param);
+	file_read("/proc/self/timerslack_ns", slack, sizeof(slack));
+	printf("cpus %llx policy %d priority %d slack %s", affinity(0), sched_getscheduler(0),
+	       param.sched_priority, slack);
+	return 0;
+}
+
 pid_t start_waiter(void)
 {
 	return start(wait_for_ever, NULL);

@@ -32,6 +32,9 @@ cpus_t affinity(pid_t pid);
 /* The test fails unless the task has exactly this mask. */
 void expect_affinity(pid_t pid, cpus_t cpus, const char *when);
 
+/* Prints the caller's, its policy and its slack: as what "timershield run" starts. Returns 0. */
+int tell_policy(void);
+
 /* A process or thread that waits for its end; it inherits the caller's mask. */
 pid_t start_waiter(void);
 

@@ -203,6 +203,13 @@ u64 clock_now(clockid_t clock)
 	return time.tv_sec * SEC + time.tv_nsec;
 }
 
+void move_clock(s64 by)
+{
+	struct timespec time = to_timespec(clock_now(CLOCK_REALTIME) + by);
+
+	require(!clock_settime(CLOCK_REALTIME, &time), "clock_settime: %s", strerror(errno));
+}
+
 u64 now(void)
 {
 	return clock_now(CLOCK_MONOTONIC);

@@ -81,6 +81,8 @@ void await_sleep(pid_t pid);
 /* CLOCK_MONOTONIC, ns. */
 u64 now(void);
 u64 clock_now(clockid_t clock);
+/* Sets CLOCK_REALTIME forward or back. */
+void move_clock(s64 by);
 
 /* Sleeps until that time on CLOCK_MONOTONIC. */
 void sleep_until(u64 expiry);
