@@ -142,11 +142,11 @@ static void expire(struct hrtimer_clock_base *queue, struct hrtimer *timer, ktim
 	function = ACCESS_PRIVATE(timer, function);
 	raw_spin_unlock_irqrestore(&base->lock, flags);
 
-	trace_expiry(TRACE_EXPIRE_ENTRY, timer, now);
+	trace_timer(TRACE_EXPIRE_ENTRY, timer, now);
 	hard = lockdep_hrtimer_enter(timer);
 	restart = function(timer);
 	lockdep_hrtimer_exit(hard);
-	trace_expiry(TRACE_EXPIRE_EXIT, timer, now);
+	trace_timer(TRACE_EXPIRE_EXIT, timer, 0);
 
 	raw_spin_lock_irq(&base->lock);
 	if (restart != HRTIMER_NORESTART && !timer->timer_queued) {
@@ -240,6 +240,8 @@ static void serve(struct shield *shield, enum shield_context context, int budget
 			masked = true;
 		} else if (at / HRTIMER_MAX_CLOCK_BASES < level && service.budget < budget &&
 			   need_resched()) {
+			/* On to those that are masked. */
+			at = shield->level * HRTIMER_MAX_CLOCK_BASES;
 			continue;
 		}
 		level = at / HRTIMER_MAX_CLOCK_BASES;

@@ -268,6 +268,7 @@ static struct {
 	const char *name;
 	struct tracepoint *tracepoint;
 } events[] = {
+	[TRACE_START] = { "hrtimer_start" },
 	[TRACE_EXPIRE_ENTRY] = { "hrtimer_expire_entry" },
 	[TRACE_EXPIRE_EXIT] = { "hrtimer_expire_exit" },
 	{ "sched_switch" },
@@ -276,17 +277,25 @@ static struct {
 #define SCHED_SWITCH	(events[ARRAY_SIZE(events) - 1].tracepoint)
 
 /* Its tracepoints are not exported; so call what is attached to them, as they do. */
-void trace_expiry(int event, struct hrtimer *timer, ktime_t now)
+void trace_timer(int event, struct hrtimer *timer, s64 value)
 {
 	struct tracepoint *tracepoint = events[event].tracepoint;
 
 	if (!static_key_enabled(&tracepoint->key))
 		return;
 	ts_trace_begin();
-	if (event == TRACE_EXPIRE_EXIT)
+	switch (event) {
+	case TRACE_START:
+		/* Whether it was armed: older kernels do not ask. */
+		((int (*)(void *, struct hrtimer *, enum hrtimer_mode, bool))tracepoint->iterator)
+			(NULL, timer, value, false);
+		break;
+	case TRACE_EXPIRE_ENTRY:
+		((ts_expire_entry_t)tracepoint->iterator)(NULL, timer, ts_expire_now(value));
+		break;
+	case TRACE_EXPIRE_EXIT:
 		((int (*)(void *, struct hrtimer *))tracepoint->iterator)(NULL, timer);
-	else
-		((ts_expire_entry_t)tracepoint->iterator)(NULL, timer, ts_expire_now(now));
+	}
 	ts_trace_end();
 }
 

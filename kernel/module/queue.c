@@ -76,6 +76,7 @@ bool shield_start(struct shield *shield, struct hrtimer *timer, int level, ktime
 	raw_spin_lock(&queue->cpu_base->lock);
 	hrtimer_set_expires_range_ns(timer, time, slack);
 	WRITE_ONCE(timer->timer_queued, 1);
+	trace_timer(TRACE_START, timer, mode);
 	queue_add(queue, timer);
 	first = first_timer(queue) == timer;
 	expires = max(queue_expiry(shield, queue, timer->node.expires), 0);

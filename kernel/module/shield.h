@@ -93,9 +93,9 @@ void shield_kick(int cpu);
 int shield_up(unsigned int cpu);
 int shield_down(unsigned int cpu);
 
-/* hooks.c: the kernel's own events of a timer that expires */
-enum { TRACE_EXPIRE_ENTRY, TRACE_EXPIRE_EXIT };
-void trace_expiry(int event, struct hrtimer *timer, ktime_t now);
+/* hooks.c: the kernel's own events of a timer; @value: its mode, or the time of its clock */
+enum { TRACE_START, TRACE_EXPIRE_ENTRY, TRACE_EXPIRE_EXIT };
+void trace_timer(int event, struct hrtimer *timer, s64 value);
 int hooks_resolve(void);
 void hooks_release(void);
 int hooks_add(void);
