@@ -172,9 +172,11 @@ static void a_timer_that_never_expires(void)
 	check(read(fd, &expirations, sizeof(expirations)) < 0, "it has expired");
 }
 
+/* Before its timer expires, or while that is held. */
 static void a_sleeper_that_is_raised(void)
 {
 	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
+	bool held = test_argument();
 	pid_t pid;
 
 	not_in_a_thread();
@@ -182,31 +184,13 @@ static void a_sleeper_that_is_raised(void)
 	pid = spawn(OTHER, 0, nap, sleeper);
 	await_sleep(pid);
 	spawn(FIFO(50), 0, spin, NULL);
-	sleep_for(20 * MSEC);
-	require(!set_policy(pid, FIFO(90)), "sched_setscheduler: %m");
-	sleep_for(HOG);
-	check_late(sleeper, PROMPT);
-}
-
-/* Its timer has expired and is held when that happens. */
-static void a_held_sleeper_that_is_raised(void)
-{
-	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
-	u64 raised;
-	pid_t pid;
-
-	not_in_a_thread();
-	two_cpus();
-	pid = spawn(OTHER, 0, nap, sleeper);
-	await_sleep(pid);
-	spawn(FIFO(50), 0, spin, NULL);
-	sleep_until(sleeper->due + 100 * USEC);
+	sleep_until(held ? sleeper->due + 100 * USEC : sleeper->due - SLEEP / 2);
 	if (sleeper->woke)
 		skip("it is not held");
-	raised = now();
+	if (held)
+		sleeper->due = now();
 	require(!set_policy(pid, FIFO(90)), "sched_setscheduler: %m");
 	sleep_for(HOG);
-	sleeper->due = raised;
 	check_late(sleeper, PROMPT);
 }
 
@@ -236,8 +220,8 @@ int main(int argc, char **argv)
 		TEST(a_sleeper_among_many),
 		TEST(a_timerfd_beside_sleepers_on_the_tick),
 		TEST(a_timer_that_never_expires),
-		TEST(a_sleeper_that_is_raised),
-		TEST(a_held_sleeper_that_is_raised),
+		{ "a_sleeper_that_is_raised", a_sleeper_that_is_raised, false },
+		{ "a_held_sleeper_that_is_raised", a_sleeper_that_is_raised, true },
 		TEST(a_timerfd_of_another_task),
 	};
 
