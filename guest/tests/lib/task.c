@@ -67,7 +67,7 @@ void become(struct policy policy)
 		policy.priority, strerror(-ret));
 }
 
-static void set_thread(const char *name, struct policy policy)
+static bool set_thread(const char *name, struct policy policy)
 {
 	char path[64], comm[64];
 
@@ -82,15 +82,17 @@ static void set_thread(const char *name, struct policy policy)
 			continue;
 		ret = set_policy(pid, policy);
 		require(!ret, "%s: sched_setattr: %s", name, strerror(-ret));
-		return;
+		return true;
 	}
-	fail("no kernel thread %s", name);
+	return false;
 }
 
 void set_softirq_threads(struct policy policy)
 {
-	set_thread("ksoftirqd/0", policy);
-	set_thread("rcuc/0", policy);
+	require(set_thread("ksoftirqd/0", policy), "there is no ksoftirqd/0");
+	require(set_thread("rcuc/0", policy), "there is no rcuc/0");
+	/* Not on 6.12. It is FIFO 1, not ordinary. */
+	set_thread("ktimers/0", policy.policy == SCHED_OTHER ? FIFO(1) : policy);
 }
 
 void pin(int cpu)
