@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "lib/blame.h"
+#include "lib/command.h"
 #include "lib/shield.h"
 #include "lib/timers.h"
 #include "lib/uring.h"
@@ -233,6 +234,19 @@ static void trace_explains_waits(void)
 }
 
 /* The tick, which interrupts anyway, expires what was held for a tick (rule R11). */
+/* By the command, which has to understand the kernel's table, or the module's. */
+static void shield_tells_what_it_masked(void)
+{
+	const struct command_result *result;
+
+	if (!shield_present())
+		skip("this kernel has no shield");
+	result = timershield("timers --json");
+	check_status(result, 0);
+	check(strstr(result->out, "\"threshold\":") && !strstr(result->out, "\"masked\": 0,"),
+	      "it said: %s", result->out);
+}
+
 static void shield_leaves_ticks(void)
 {
 	unsigned int interruptions = BLAME_SPIN / TICK + PREEMPTIONS;
@@ -290,6 +304,7 @@ int main(int argc, char **argv)
 	};
 	static const struct test tests[] = {
 		TEST(bpf_names_all), TEST(trace_names_all), TEST(shield_leaves_ticks),
+		TEST(shield_tells_what_it_masked),
 		TEST(bpf_explains_waits), TEST(trace_explains_waits), TEST(bpf_names_apis),
 		TEST(trace_names_apis),
 	};
