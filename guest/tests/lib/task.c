@@ -89,6 +89,8 @@ static bool set_thread(const char *name, struct policy policy)
 
 void set_softirq_threads(struct policy policy)
 {
+	if (!kernel_is_rt())
+		return;
 	require(set_thread("ksoftirqd/0", policy), "there is no ksoftirqd/0");
 	require(set_thread("rcuc/0", policy), "there is no rcuc/0");
 	/* Not on 6.12. It is FIFO 1, not ordinary. */

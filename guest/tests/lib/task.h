@@ -42,6 +42,7 @@ void become(struct policy policy);
  * Sets the policy of those threads of the kernel that run CPU 0's soft
  * interrupts on PREEMPT_RT: as the ordinary tasks that they are, they take turns
  * with a SCHED_IDLE one and may wait for it until the next tick. OTHER: as they were.
+ * Without PREEMPT_RT, where there is no such thread, nothing.
  */
 void set_softirq_threads(struct policy policy);
 
