@@ -18,6 +18,7 @@
 #define PROMPT (200 * USEC)
 #define SLEEP (100 * MSEC)
 #define HOG (600 * MSEC)
+#define HOUR (3600 * SEC)
 
 struct sleeper {
 	bool other_cpu;		/* where it may run once it has armed its timer on CPU 0 */
@@ -213,6 +214,43 @@ static void a_timerfd_of_another_task(void)
 	check_late(sleeper, PROMPT);
 }
 
+/* Arms a timer of CLOCK at EXPIRY, sets the clock forward by STEP, and waits for it. */
+static void expire_at_once(clockid_t clock, u64 expiry, u64 step)
+{
+	int fd = timerfd_create(clock, TFD_CLOEXEC);
+	u64 expirations;
+
+	timerfd_arm(fd, expiry, 0);
+	if (step)
+		move_clock((s64)step);
+	require(read(fd, &expirations, sizeof(expirations)) > 0, "read: %m");
+	if (step)
+		move_clock(-(s64)step);
+	close(fd);
+}
+
+/*
+ * A timer whose expiry is long past when it is armed, or when a clock is set, was not held since
+ * then. The FIFO task comes and goes before, while a timer is pending.
+ */
+static void longest_hold_is_a_hold(void)
+{
+	struct shield_cpu state;
+
+	if (shield_read(0, &state))
+		skip("this kernel does not count");
+	pin(0);
+	timerfd_arm(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC), now() + HOUR, 0);
+	become(FIFO(50));
+	sleep_for(1 * MSEC);
+	become(OTHER);
+	sleep_for(1 * MSEC);
+	expire_at_once(CLOCK_MONOTONIC, 1, 0);
+	expire_at_once(CLOCK_REALTIME, clock_now(CLOCK_REALTIME) + HOUR, HOUR + SEC);
+	require(!shield_read(0, &state), SHIELD_STATE ": no line of CPU 0");
+	check(state.longest_hold < SEC, "a hold of %llu ns is counted", state.longest_hold);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
@@ -223,6 +261,7 @@ int main(int argc, char **argv)
 		{ "a_sleeper_that_is_raised", a_sleeper_that_is_raised, false },
 		{ "a_held_sleeper_that_is_raised", a_sleeper_that_is_raised, true },
 		TEST(a_timerfd_of_another_task),
+		TEST(longest_hold_is_a_hold),
 	};
 
 	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);

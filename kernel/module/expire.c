@@ -115,6 +115,7 @@ static void count(struct service *service, int at, ktime_t expired)
 	struct shield_counters *counters = &service->shield->counters;
 	bool held = is_masked(service->shield, at);
 
+	expired = max(expired, READ_ONCE(service->shield->clock_set));
 	if ((!held && expired >= service->shield->fallen) || expired > service->now)
 		return;
 	if (!held) {

@@ -11,6 +11,7 @@
 #include <linux/pid.h>
 #include <linux/posix-timers.h>
 #include <linux/rcupdate.h>
+#include <linux/sched/isolation.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task_stack.h>
 #include <linux/tracepoint.h>
@@ -115,7 +116,8 @@ static bool start(struct hrtimer *timer, ktime_t time, u64 slack, enum hrtimer_m
 
 	local_irq_save(flags);
 	shield = this_cpu_ptr(&shields);
-	if (level >= SHIELD_LEVELS ||
+	/* Where ticks are to stop, the kernel has timers expire on other CPUs. */
+	if (level >= SHIELD_LEVELS || !housekeeping_cpu(smp_processor_id(), HK_TYPE_TIMER) ||
 	    !shield_start(shield, timer, level, time, slack, mode)) {
 		shield->bypass = true;
 		queued = otherwise(timer, time, slack, mode);
@@ -200,13 +202,15 @@ static void notrace on_priority(unsigned long ip, unsigned long caller, struct f
 static void notrace on_clock(unsigned long ip, unsigned long caller, struct ftrace_ops *ops,
 			     struct ftrace_regs *regs)
 {
+	ktime_t now = ktime_get();
 	int cpu;
 
 	preempt_disable();
 	for_each_online_cpu(cpu) {
+		WRITE_ONCE(per_cpu(shields, cpu).clock_set, now);
 		if (READ_ONCE(per_cpu(shields, cpu).empty))
 			continue;
-		WRITE_ONCE(per_cpu(shields, cpu).held, ktime_get());
+		WRITE_ONCE(per_cpu(shields, cpu).held, now);
 		shield_kick(cpu);
 	}
 	preempt_enable();

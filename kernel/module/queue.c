@@ -52,11 +52,9 @@ bool shield_start(struct shield *shield, struct hrtimer *timer, int level, ktime
 		return false;
 	if (mode & HRTIMER_MODE_REL)
 		time = ktime_add_safe(time, hrtimer_cb_get_time(timer));
-#ifdef TIMERSHIELD_USER_START
-	/* The kernel refuses user timers that have expired already. */
+	/* What has expired already was never masked; 7.3 refuses such a timer. */
 	if (queue_expiry(shield, old, time) <= ktime_get())
 		return false;
-#endif
 	queue = &shield->bases->queue[level * HRTIMER_MAX_CLOCK_BASES + old->index];
 	if (hrtimer_try_to_cancel(timer) < 0)
 		return false;
@@ -85,6 +83,10 @@ bool shield_start(struct shield *shield, struct hrtimer *timer, int level, ktime
 	context = context_of(queue->index);
 	if (first && level >= shield->level && expires < shield->armed[context])
 		shield_arm(shield, context, expires);
+	/* Somebody polled it before it was here: pairs with the cmpxchg in raise(). */
+	smp_mb();
+	if (READ_ONCE(*shield_raised(timer)) - 1 > level)
+		shield_move(timer, level);
 	return true;
 }
 
@@ -142,7 +144,8 @@ void shield_move(struct hrtimer *timer, int level)
 	base = from->cpu_base;
 	bases = container_of(base, struct shield_bases, base);
 	raw_spin_lock_irqsave(&base->lock, flags);
-	if (READ_ONCE_NOCHECK(timer->base) == from && is_in(from, timer)) {
+	if (READ_ONCE_NOCHECK(timer->base) == from && from->running != timer &&
+	    is_in(from, timer)) {
 		level = max(level, READ_ONCE(*shield_raised(timer)) - 1);
 		level = min(level, SHIELD_LEVELS - 1);
 		to = &bases->queue[level * HRTIMER_MAX_CLOCK_BASES + from->index];

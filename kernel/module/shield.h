@@ -43,6 +43,7 @@ struct shield {
 	int level;		/* of the task that runs: what is below is masked */
 	ktime_t fallen;		/* when that level fell last */
 	ktime_t held;		/* when a masked timer was expired last, or the first was masked */
+	ktime_t clock_set;	/* when a clock was set last, so that timers expired by that */
 	call_single_data_t kick;
 	struct shield_counters counters;
 };
