@@ -11,39 +11,45 @@ DEFINE_PER_CPU(struct shield, shields);
 #define CONTEXTS	(IS_ENABLED(CONFIG_PREEMPT_RT) ? SHIELD_CONTEXTS : 1)
 
 /*
- * When the next timer may expire: those that have expired at @now already only after @gap, so
- * that other interrupts get in and the kernel does not take it for a hang; those that are
- * masked in the first tick when they have been held for the length of one. The kernel has its
- * ticks at multiples of their length (but for skew_tick=), so this takes no interrupt of its
- * own.
+ * When the next timer may expire in each context: those that have expired at @now already only
+ * after @gap, so that other interrupts get in and the kernel does not take it for a hang; those
+ * that are masked in the first tick when they have been held for the length of one. The kernel
+ * has its ticks at multiples of their length (but for skew_tick=), so this takes no interrupt of
+ * its own.
  */
-static ktime_t first_expiry(struct shield *shield, enum shield_context context, ktime_t now,
-			    ktime_t gap)
+static void first_expiries(struct shield *shield, ktime_t now, ktime_t gap, ktime_t *first)
 {
 	struct shield_bases *bases = shield->bases;
-	ktime_t first = KTIME_MAX, held = KTIME_MAX;
-	int at;
+	ktime_t held[SHIELD_CONTEXTS] = { KTIME_MAX, KTIME_MAX };
+	int at, context;
 
 	raw_spin_lock(&bases->base.lock);
 	for_each_set_bit(at, bases->used, SHIELD_QUEUES) {
 		struct hrtimer *timer = first_timer(&bases->queue[at]);
 		ktime_t expires;
 
-		if (!timer)
+		if (!timer) {
 			__clear_bit(at, bases->used);
-		if (!timer || context_of(at) != context)
 			continue;
+		}
+		context = context_of(at);
 		expires = queue_expiry(shield, &bases->queue[at], timer->node.expires);
-		if (!is_masked(shield, at))
-			first = min(first, expires > now ?
-				    max(expires, now + SHIELD_GAP) : now + gap);
+		if (is_masked(shield, at))
+			held[context] = min(held[context], expires);
 		else
-			held = min(held, max(expires, READ_ONCE(shield->held)));
+			first[context] = min(first[context], expires > now ?
+					     max(expires, now + SHIELD_GAP) : now + gap);
 	}
 	raw_spin_unlock(&bases->base.lock);
-	if (held < KTIME_MAX - 2 * TICK_NSEC)
-		first = min(first, max(roundup(held, TICK_NSEC) + TICK_NSEC, now + gap));
-	return max(first, 0);
+
+	for (context = 0; context < CONTEXTS; context++) {
+		held[context] = max(held[context], READ_ONCE(shield->held));
+		if (held[context] < KTIME_MAX - 2 * TICK_NSEC)
+			first[context] = min(first[context],
+					     max(roundup(held[context], TICK_NSEC) + TICK_NSEC,
+						 now + gap));
+		first[context] = max(first[context], 0);
+	}
 }
 
 void shield_arm(struct shield *shield, enum shield_context context, ktime_t expires)
@@ -62,12 +68,14 @@ void shield_arm(struct shield *shield, enum shield_context context, ktime_t expi
 
 static void rearm(struct shield *shield, ktime_t now, ktime_t gap)
 {
+	ktime_t first[SHIELD_CONTEXTS] = { KTIME_MAX, KTIME_MAX };
 	int context;
 
 	if (!shield->on)
 		return;
+	first_expiries(shield, now, gap, first);
 	for (context = 0; context < CONTEXTS; context++)
-		shield_arm(shield, context, first_expiry(shield, context, now, gap));
+		shield_arm(shield, context, first[context]);
 	shield->empty = data_race(bitmap_empty(shield->bases->used, SHIELD_QUEUES));
 }
 
