@@ -19,8 +19,8 @@
 #if !KERNEL_IS(6, 1) && !KERNEL_IS(6, 12) && !KERNEL_IS(7, 3)
 #error "timershield knows Linux 6.1, 6.12 and 7.3; this is another version"
 #endif
-#ifndef CONFIG_X86_64
-#error "timershield's module knows x86-64 only"
+#if !defined(CONFIG_X86_64) && !defined(CONFIG_ARM64)
+#error "timershield's module knows x86-64 and arm64 only"
 #endif
 #if !defined(CONFIG_DYNAMIC_FTRACE_WITH_ARGS) || !defined(CONFIG_HIGH_RES_TIMERS)
 #error "timershield needs CONFIG_DYNAMIC_FTRACE_WITH_ARGS and CONFIG_HIGH_RES_TIMERS"
@@ -99,6 +99,13 @@ typedef int (*ts_expire_entry_t)(void *, struct hrtimer *, ktime_t *);
 #else
 #define TS_TIMERFD_READ		"timerfd_read_iter"
 #define ts_redirect(fregs, to)	ftrace_regs_set_instruction_pointer(fregs, (unsigned long)(to))
+#endif
+
+/* The end of the stack of a task that sleeps. */
+#ifdef CONFIG_X86_64
+#define ts_saved_sp(task)	((task)->thread.sp)
+#else
+#define ts_saved_sp(task)	thread_saved_sp(task)
 #endif
 
 /* The first or the second one of the function that is being called. */

@@ -157,7 +157,7 @@ static void notrace on_start(unsigned long ip, unsigned long caller, struct ftra
  */
 static __no_kasan_or_inline void move_sleeper(struct task_struct *task)
 {
-	unsigned long *word = (unsigned long *)task->thread.sp;
+	unsigned long *word = (unsigned long *)ts_saved_sp(task);
 	unsigned long *end = (unsigned long *)task_pt_regs(task);
 
 	for (; word < end; word++) {

@@ -125,9 +125,11 @@ def _result_port(kernel: Kernel, path: Path) -> list[str]:
     words = ["-chardev", f"file,id=results,path={path}"]
     if kernel.arch == "x86_64":
         return [*words, "-serial", "chardev:results"]
+    # Debian's has the driver of the other bus as a module
+    bus = "pci" if kernel.debian else "device"
     return [
         *words,
-        "-device", "virtio-serial-device",
+        "-device", f"virtio-serial-{bus}",
         "-device", "virtserialport,chardev=results,name=lab",
     ]
 

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 from lab.build import debian
-from lab.build.arch import ARCHES
+from lab.build.arch import ARCHES, own
 from lab.build.toolchain import missing
 from lab.errors import LabError
 from lab.progress import Progress
@@ -70,15 +70,18 @@ def _headers(directory: Path, number: str, arch: str, progress: Progress) -> Pat
         return headers
     release = debian.Release(number, ARCHES[arch].debian)
     release.update(progress)
+    # programs that run here
+    tools = debian.Release(number, own().debian)
+    tools.update(progress)
     needs = release.depends(package, r"linux-(?:headers|kbuild)-\S+")
     for name in (package, *needs):
-        release.fetch(name, root / name, progress)
+        (tools if "-kbuild-" in name else release).fetch(name, root / name, progress)
         shutil.copytree(root / name / "usr", root / "usr", symlinks=True, dirs_exist_ok=True)
         shutil.rmtree(root / name)
     for file in (headers / "Makefile", *(root / "usr/src").glob("*-common*/Makefile")):
         file.write_text(re.sub(r"(?<![\w/])/usr/(src|lib)/linux-", rf"{root}/usr/\1/linux-",
                                file.read_text()))
-    _make_runnable(release, root, progress)
+    _make_runnable(tools, root, progress)
     (root / "ready").touch()
     return headers
 
@@ -105,14 +108,14 @@ def _runs(program: Path) -> bool:
     return "GLIBC_" not in done.stderr
 
 
-def _compiler(directory: Path, headers: Path) -> list[str]:
+def _compiler(directory: Path, headers: Path, cross: str) -> list[str]:
     """The words that make make use this machine's compiler, if Debian's is not here."""
     text = (headers / ".kernelvariables").read_text()
     wanted = re.search(r"gcc-\d+", text)
-    if wanted is None or not missing(wanted[0]):
+    if wanted is None or not missing(cross + wanted[0]):
         return []
     script = directory / "gcc"
-    script.write_text(FILTER % "gcc")
+    script.write_text(FILTER % f"{cross}gcc")
     script.chmod(0o755)
     return [f"CC={script}"]
 
@@ -120,4 +123,4 @@ def _compiler(directory: Path, headers: Path) -> list[str]:
 def make_command(directory: Path, number: str, arch: str, progress: Progress) -> list[str]:
     """The beginning of a call of make that builds modules for the kernel at ``directory``."""
     headers = _headers(directory, number, arch, progress)
-    return ["make", "-C", str(headers), *_compiler(directory, headers)]
+    return ["make", "-C", str(headers), *_compiler(directory, headers, ARCHES[arch].cross)]

@@ -83,23 +83,25 @@ class Kernel:
 
     @classmethod
     def _parse_debian(cls, number: str, words: str) -> "Kernel":
-        """``debian13/7.3``, ``debian13/7.3-rt`` and ``debian13/7.3-rt-module``."""
-        match = re.fullmatch(r"(\d+\.\d+)(-rt)?(-module)?", words)
+        """``debian13/7.3``, ``debian13/7.3-rt``, ``debian13/7.3-arm64``, ``…-module``."""
+        match = re.fullmatch(r"(\d+\.\d+)(-rt)?(-arm64)?(-module)?", words)
         if number not in debian.RELEASES or match is None:
             raise LabError(
                 f"kernel 'debian{number}/{words}': a kernel of Debian's is called RELEASE/VERSION "
-                f"or RELEASE/VERSION-rt, such as debian13/7.3-rt, with -module behind it to load "
-                f"the module; there are "
+                f"or RELEASE/VERSION-rt, such as debian13/7.3-rt, with -arm64 behind it for that "
+                f"architecture, and -module to load the module; there are "
                 f"{', '.join('debian' + n for n in debian.RELEASES)}")
         flavour = "rt" if match[2] else "preempt"
-        variant = MODULE_VARIANT if match[3] else "stock"
-        return cls("x86_64", flavour, variant, linux=match[1], debian=number)
+        arch = "arm64" if match[3] else "x86_64"
+        variant = MODULE_VARIANT if match[4] else "stock"
+        return cls(arch, flavour, variant, linux=match[1], debian=number)
 
     @property
     def name(self) -> str:
         """What :meth:`parse` takes; the version stands in it if it is not the usual one."""
         if self.debian:
             words = [self.linux, *(["rt"] if self.flavour == "rt" else []),
+                     *([self.arch] if self.arch != "x86_64" else []),
                      *([self.variant] if self.variant != "stock" else [])]
             return f"debian{self.debian}/{'-'.join(words)}"
         return self.words if self.linux == DEFAULT_LINUX else f"{self.linux}/{self.words}"
@@ -450,7 +452,8 @@ def modules(kernel: Kernel, progress: Progress, sources: Path = MODULE) -> list[
             tree = source_tree(kernel, progress)
             command = make_command(kernel, tree, output_directory(kernel, tree))
             _must([*command, "modules"], f"{kernel.name}: make modules")
-        return outside.modules(sources, kernel.build / sources.name, command)
+        return outside.modules(sources, kernel.build / sources.name, command,
+                               f"{ARCHES[kernel.arch].cross}strip")
 
 
 def require_build_tools(arch: str) -> None:

@@ -9,14 +9,14 @@ from lab.build.toolchain import require
 from lab.errors import LabError
 
 
-def modules(sources: Path, work: Path, make: list[str]) -> list[Path]:
+def modules(sources: Path, work: Path, make: list[str], strip: str) -> list[Path]:
     """Build the modules in ``sources`` below ``work``; return them in loading order.
 
-    ``make``: the beginning of a call of the kernel's make.
+    ``make``: the beginning of a call of the kernel's make. ``strip``: that of its architecture.
     """
     if not (sources / "Kbuild").exists():
         raise LabError(f"{sources} has no module to load")
-    require("make", "gcc", "strip")
+    require("make", "gcc", strip)
     work.mkdir(exist_ok=True)
     for source in sources.iterdir():
         target = work / source.name
@@ -32,6 +32,6 @@ def modules(sources: Path, work: Path, make: list[str]) -> list[Path]:
     for name in (p.with_suffix(".ko").name for p in built):
         stripped = work / "stripped" / name
         stripped.parent.mkdir(exist_ok=True)
-        subprocess.run(["strip", "-g", "-o", str(stripped), str(work / name)], check=True)
+        subprocess.run([strip, "-g", "-o", str(stripped), str(work / name)], check=True)
         found.append(stripped)
     return found

@@ -102,7 +102,8 @@ def test_kernel_names_round_trip() -> None:
 
 
 def test_debian_kernels() -> None:
-    for name in ("debian12/6.1", "debian13/7.3-rt", "debian12/6.12-rt-module"):
+    for name in ("debian12/6.1", "debian13/7.3-rt", "debian12/6.12-rt-module",
+                 "debian13/7.3-arm64", "debian12/6.12-rt-arm64-module"):
         assert Kernel.parse(name).name == name
     kernel = Kernel.parse("debian13/7.3-rt-module")
     assert (kernel.words, kernel.linux) == ("x86_64-rt-module", "7.3")
