@@ -3,7 +3,7 @@
  * Timer churn of all kinds, with changing priorities, switch, clock and CPUs,
  * for a given time; every timer is accounted for.
  *
- *	churn [--seconds S] [--seed N] [--workers N] [--progress S]
+ *	churn [--seconds S] [--seed N] [--workers N] [--progress S] [--steady]
  *
  * A debug kernel gets fewer workers, which arm timers less often: what is checked
  * is the same, but it has to keep up.
@@ -38,6 +38,7 @@ static struct {
 	unsigned int seconds;
 	unsigned int workers;
 	unsigned int progress;
+	bool steady;
 	u64 seed;
 } options = { .seconds = 5, .progress = 10, .seed = 1 };
 
@@ -220,6 +221,7 @@ static void churn_timers(void)
 
 	become(FIFO(99));
 	churn->cpus = online_cpus();
+	churn->steady = options.steady;
 	start_workers();
 	count = start_disturbers(disturbers);
 	churn_for(options.seconds * SEC);
@@ -272,10 +274,12 @@ static void usage(FILE *out)
 {
 	fprintf(out,
 		"usage: churn [--seconds S] [--seed N] [--workers N] [--progress S]\n"
+		"             [--steady]\n"
 		"  --seconds S   churn for S seconds (5)\n"
 		"  --seed N      of all that is random (1)\n"
 		"  --workers N   1 to %d (30; 16 on a debug kernel, 8 with PREEMPT_RT)\n"
-		"  --progress S  say every S seconds how far it is (10; 0: never)\n",
+		"  --progress S  say every S seconds how far it is (10; 0: never)\n"
+		"  --steady      leave the switch and the module alone\n",
 		MAX_WORKERS);
 }
 
@@ -295,6 +299,7 @@ int main(int argc, char **argv)
 		{ 'r', "seed", OPT_WIDE((int64_t *)&options.seed, 0, INT64_MAX / 1000 - 1) },
 		{ 'w', "workers", OPT_NUMBER((int *)&options.workers, 1, MAX_WORKERS) },
 		{ 'p', "progress", OPT_NUMBER((int *)&options.progress, 0, 1000000) },
+		{ 'y', "steady", OPT_FLAG(&options.steady) },
 		{ }
 	};
 

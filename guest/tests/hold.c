@@ -237,8 +237,8 @@ static void longest_hold_is_a_hold(void)
 {
 	struct shield_cpu state;
 
-	if (shield_read(0, &state))
-		skip("this kernel does not count");
+	if (!shield_is_module())
+		skip("this is about the module's counters");
 	pin(0);
 	timerfd_arm(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC), now() + HOUR, 0);
 	become(FIFO(50));
@@ -246,6 +246,7 @@ static void longest_hold_is_a_hold(void)
 	become(OTHER);
 	sleep_for(1 * MSEC);
 	expire_at_once(CLOCK_MONOTONIC, 1, 0);
+	expire_at_once(CLOCK_REALTIME, 1, 0);
 	expire_at_once(CLOCK_REALTIME, clock_now(CLOCK_REALTIME) + HOUR, HOUR + SEC);
 	require(!shield_read(0, &state), SHIELD_STATE ": no line of CPU 0");
 	check(state.longest_hold < SEC, "a hold of %llu ns is counted", state.longest_hold);

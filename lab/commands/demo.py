@@ -52,6 +52,8 @@ def run(progress: Progress, linux: str, module: bool) -> int:
     report.write(root, page, "TimerShield: the shield off and on")
     print(f"\nThe picture, and all figures: {page}")
     goals = experiment.goals(store)
+    if module:
+        print("What the shield aims at where it is built into the kernel:")
     for goal in goals:
         print(f"{'met   ' if goal.met else 'MISSED'}  {goal.claim}: {goal.found}")
     # a narrowly missed goal is printed; an interrupted job is a failure

@@ -165,7 +165,7 @@ void disturb_switch(void *argument)
 	struct churn *churn = disturber->churn;
 	bool module = shield_is_module();
 
-	if (!module && !shield_present())
+	if (churn->steady || (!module && !shield_present()))
 		pause();
 	for (;;) {
 		rest(disturber, pick_between(&disturber->random, 100 * USEC, 20 * MSEC));
