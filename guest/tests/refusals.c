@@ -168,7 +168,8 @@ static void refused_by_another_kernel(void)
 	if (falsify_checksum("hrtimer_start_range_ns")) {
 		check_refused(load_image(), "disagrees about version of symbol");
 	} else {
-		require(replace("vermagic=7.", "vermagic=8.") || replace("vermagic=6.", "vermagic=8."),
+		require(replace("vermagic=7.", "vermagic=8.") ||
+			replace("vermagic=6.", "vermagic=8."),
 			SHIELD_MODULE " has no version");
 		check_refused(load_image(), "version magic");
 	}

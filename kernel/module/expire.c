@@ -209,7 +209,7 @@ static bool serve_queue(struct service *service, int at)
 			return true;
 		}
 		count(service, at, expires);
-		expire(queue, timer, ktime_add(service->now, ktime_sub(timer->node.expires, expires)),
+		expire(queue, timer, service->now + ktime_sub(timer->node.expires, expires),
 		       service->flags);
 		/* The kernel, too, may have queued it here meanwhile. */
 		__set_bit(at, shield->bases->used);
