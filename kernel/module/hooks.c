@@ -11,7 +11,6 @@
 #include <linux/pid.h>
 #include <linux/posix-timers.h>
 #include <linux/rcupdate.h>
-#include <linux/sched/isolation.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task_stack.h>
 #include <linux/tracepoint.h>
@@ -116,8 +115,7 @@ static bool start(struct hrtimer *timer, ktime_t time, u64 slack, enum hrtimer_m
 
 	local_irq_save(flags);
 	shield = this_cpu_ptr(&shields);
-	/* Where ticks are to stop, the kernel has timers expire on other CPUs. */
-	if (level >= SHIELD_LEVELS || !housekeeping_cpu(smp_processor_id(), HK_TYPE_TIMER) ||
+	if (level >= SHIELD_LEVELS ||
 	    !shield_start(shield, timer, level, time, slack, mode)) {
 		shield->bypass = true;
 		queued = otherwise(timer, time, slack, mode);
