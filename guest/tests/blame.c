@@ -233,7 +233,6 @@ static void trace_explains_waits(void)
 	explains_waits("trace");
 }
 
-/* The tick, which interrupts anyway, expires what was held for a tick (rule R11). */
 /* By the command, which has to understand the kernel's table, or the module's. */
 static void shield_tells_what_it_masked(void)
 {
@@ -247,6 +246,7 @@ static void shield_tells_what_it_masked(void)
 	      "it said: %s", result->out);
 }
 
+/* The tick, which interrupts anyway, expires what was held for a tick (rule R11). */
 static void shield_leaves_ticks(void)
 {
 	unsigned int interruptions = BLAME_SPIN / TICK + PREEMPTIONS;

@@ -46,8 +46,8 @@ struct churn {
 	unsigned int pause;		/* disturbers: let everything come to rest */
 	unsigned int clock_sets;	/* odd while the clock is being set */
 	unsigned int loads;		/* of the module */
-	bool steady;		/* nobody loads the module or switches the shield */
 	unsigned int switching;		/* it is being loaded, or the shield switched */
+	bool steady;			/* neither ever is */
 	int cpus;
 	unsigned int count;		/* of workers; disturbers have none of them */
 	struct worker workers[MAX_WORKERS];
