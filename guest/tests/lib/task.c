@@ -174,24 +174,34 @@ void end_process(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
+char process_state(pid_t pid)
+{
+	char path[32], text[512], *state;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (file_read(path, text, sizeof(text)) < 0)
+		return 0;
+	state = strrchr(text, ')');
+	return state ? state[2] : 0;
+}
+
 void await_sleep(pid_t pid)
 {
 	u64 limit = now() + 2 * SEC * slowness();
 	/* On slow kernels tasks also sleep on their way, for a lock or a grace period. */
 	unsigned int seen = 0, enough = slowness() > 1 ? 20 : 1;
-	char path[32], text[512], *state = NULL;
+	char state = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 	while (now() < limit) {
-		if (file_read(path, text, sizeof(text)) < 0)
+		state = process_state(pid);
+		if (!state)
 			fail("process %d ended instead of going to sleep", pid);
-		state = strrchr(text, ')');
-		seen = state && (state[2] == 'S' || state[2] == 'T') ? seen + 1 : 0;
+		seen = state == 'S' || state == 'T' ? seen + 1 : 0;
 		if (seen == enough)
 			return;
 		sleep_for(200 * USEC);
 	}
-	fail("process %d does not go to sleep: %.30s", pid, state ? state + 2 : "");
+	fail("process %d does not go to sleep: its state is %c", pid, state);
 }
 
 struct timespec to_timespec(u64 ns)

@@ -76,6 +76,9 @@ pid_t spawn(struct policy policy, int cpu, void (*function)(void *), void *argum
 /* Kills it, and waits until it has ended. */
 void end_process(pid_t pid);
 
+/* A letter, see proc_pid_stat(5); 0: there is no such process. */
+char process_state(pid_t pid);
+
 /* Waits until the process sleeps in the kernel. */
 void await_sleep(pid_t pid);
 
