@@ -193,7 +193,8 @@ static void monotonic_timers_do_not_notice(void)
 	off = monotonic_lateness();
 	shield_set(true);
 	on = monotonic_lateness();
-	check(on <= off + bound, "%llu ns late at worst, %llu with the shield off", on, off);
+	note("%llu ns late at worst, %llu with the shield off; %llu more are allowed", on, off, bound);
+	check(on <= off + bound, "too late");
 }
 
 /* A timerfd with TFD_TIMER_CANCEL_ON_SET: its read returns, masked or not. */

@@ -21,24 +21,28 @@ static void first_expiries(struct shield *shield, ktime_t now, ktime_t gap, ktim
 {
 	struct shield_bases *bases = shield->bases;
 	ktime_t held[SHIELD_CONTEXTS] = { KTIME_MAX, KTIME_MAX };
-	int at, context;
+	unsigned int word, context;
+	unsigned long bits;
 
 	raw_spin_lock(&bases->base.lock);
-	for_each_set_bit(at, bases->used, SHIELD_QUEUES) {
-		struct hrtimer *timer = first_timer(&bases->queue[at]);
-		ktime_t expires;
+	for (word = 0; word < ARRAY_SIZE(bases->used); word++) {
+		for (bits = bases->used[word]; bits; bits &= bits - 1) {
+			unsigned int at = word * BITS_PER_LONG + __ffs(bits);
+			struct hrtimer *timer = first_timer(&bases->queue[at]);
+			ktime_t expires;
 
-		if (!timer) {
-			__clear_bit(at, bases->used);
-			continue;
+			if (!timer) {
+				__clear_bit(at, bases->used);
+				continue;
+			}
+			context = context_of(at);
+			expires = queue_expiry(shield, &bases->queue[at], timer->node.expires);
+			if (is_masked(shield, at))
+				held[context] = min(held[context], expires);
+			else
+				first[context] = min(first[context], expires > now ?
+						     max(expires, now + SHIELD_GAP) : now + gap);
 		}
-		context = context_of(at);
-		expires = queue_expiry(shield, &bases->queue[at], timer->node.expires);
-		if (is_masked(shield, at))
-			held[context] = min(held[context], expires);
-		else
-			first[context] = min(first[context], expires > now ?
-					     max(expires, now + SHIELD_GAP) : now + gap);
 	}
 	raw_spin_unlock(&bases->base.lock);
 

@@ -13,13 +13,13 @@ static inline ktime_t queue_expiry(const struct shield *shield,
 }
 
 /* Where a timer of the queue at this position expires. */
-static inline enum shield_context context_of(int position)
+static inline enum shield_context context_of(unsigned int position)
 {
 	return position % HRTIMER_MAX_CLOCK_BASES < HRTIMER_MAX_CLOCK_BASES / 2 ?
 	       SHIELD_HARD : SHIELD_SOFT;
 }
 
-static inline bool is_masked(const struct shield *shield, int position)
+static inline bool is_masked(const struct shield *shield, unsigned int position)
 {
 	return position < shield->level * HRTIMER_MAX_CLOCK_BASES;
 }
