@@ -10,8 +10,9 @@
  *
  * TIMEOUT in seconds, words separated by single spaces, no quoting. The first
  * word is a program, "@write", which writes its second argument to the file named
- * by its first, "@read", which sends the contents of a file as output, "@load",
- * which loads a kernel module, or "@sleep", which lets so many seconds pass.
+ * by its first, "@read", which sends the contents of a file as output, "@load" and
+ * "@unload", which do that with a kernel module, or "@sleep", which lets so many
+ * seconds pass.
  */
 #define _GNU_SOURCE
 #include "port.h"
@@ -240,20 +241,30 @@ static void run_read(const struct command *command)
 	say_exit(command->number, n < 0 ? 1 << 8 : 0, 0);
 }
 
+static void say_result(const struct command *command, long ret)
+{
+	const char *reason = strerror(errno);
+
+	if (ret)
+		port_send(PORT_OUTPUT, command->number, reason, strlen(reason));
+	say_exit(command->number, ret ? 1 << 8 : 0, 0);
+}
+
 static void run_load(const struct command *command)
 {
 	const char *path = command->words[1] ? command->words[1] : "";
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	long ret = fd < 0 ? -1 : syscall(SYS_finit_module, fd, "", 0);
 
-	if (ret) {
-		const char *reason = strerror(errno);
-
-		port_send(PORT_OUTPUT, command->number, reason, strlen(reason));
-	}
+	say_result(command, fd < 0 ? -1 : syscall(SYS_finit_module, fd, "", 0));
 	if (fd >= 0)
 		close(fd);
-	say_exit(command->number, ret ? 1 << 8 : 0, 0);
+}
+
+static void run_unload(const struct command *command)
+{
+	const char *name = command->words[1] ? command->words[1] : "";
+
+	say_result(command, syscall(SYS_delete_module, name, 0));
 }
 
 static void run_sleep(const struct command *command)
@@ -282,6 +293,8 @@ static void run_line(unsigned int number, char *line)
 		run_read(&command);
 	else if (!strcmp(command.words[0], "@load"))
 		run_load(&command);
+	else if (!strcmp(command.words[0], "@unload"))
+		run_unload(&command);
 	else if (!strcmp(command.words[0], "@sleep"))
 		run_sleep(&command);
 	else

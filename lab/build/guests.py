@@ -35,6 +35,11 @@ def loading(modules: Sequence[Path]) -> list[Command]:
     return [Command(("@load", f"/{MODULES}/{m.name}")) for m in modules]
 
 
+def unloading(module: Path) -> Command:
+    """What unloads it again."""
+    return Command(("@unload", module.stem))
+
+
 def output(arch: str) -> Path:
     """Where the programs for ``arch`` are."""
     return GUEST_BUILDS / arch

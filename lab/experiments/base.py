@@ -243,6 +243,21 @@ def _in_parallel(width: int, calls: Sequence[Any]) -> list[str]:
     return [str(e) for e in errors]
 
 
+def _before(system: System, modules: Sequence[Path], cpus: int) -> list[guests.Command]:
+    """What a guest does before it measures."""
+    commands = guests.loading(modules)
+    if system.kernel.debian:
+        commands.append(guests.Command(("@sleep", SETTLING)))
+    if system.kernel.linux not in WITHOUT_FAIR_SERVER:
+        commands += [guests.Command(("@write", FAIR_SERVER.format(cpu), "0"))
+                     for cpu in range(cpus)]
+    if system.unloads:
+        commands.append(guests.unloading(modules[-1]))
+    if system.switch is not None:
+        commands.append(guests.Command(("@write", str(SWITCH), system.switch)))
+    return commands
+
+
 def _run_system(
     store: results.Store,
     system: System,
@@ -257,18 +272,11 @@ def _run_system(
         raise LabError(f"{system.kernel.name}: what a kernel executes can be counted in the lab's "
                        "own only, whose symbols are known")
     modules = kernels.modules(system.kernel, progress)
-    commands = guests.loading(modules)
-    if system.kernel.debian:
-        commands.append(guests.Command(("@sleep", SETTLING)))
-    if system.kernel.linux not in WITHOUT_FAIR_SERVER:
-        commands += [guests.Command(("@write", FAIR_SERVER.format(cpu), "0"))
-                     for cpu in range(machine.cpus)]
-    if system.switch is not None:
-        commands.append(guests.Command(("@write", str(SWITCH), system.switch)))
     programs = _programs(program, scenarios)
-    commands += [
-        guests.Command((f"/bin/{Path(s.program or program).name}", *s.words), s.timeout)
-        for s in scenarios
+    commands = [
+        *_before(system, modules, machine.cpus),
+        *(guests.Command((f"/bin/{Path(s.program or program).name}", *s.words), s.timeout)
+          for s in scenarios),
     ]
     initrd = guests.image(guests.output(system.kernel.arch), programs, commands, modules)
     timeout = max(c.timeout for c in commands)

@@ -21,7 +21,7 @@ class Mode(StrEnum):
 
     STOCK = "stock"
     OFF = "off"
-    """A shielded kernel with kernel.timershield=0."""
+    """A shielded kernel with kernel.timershield=0, or Debian's after it has unloaded the module."""
     SHIELDED = "shielded"
     MODULE = "module"
     """An unmodified kernel of Debian's with kernel/module loaded."""
@@ -49,13 +49,14 @@ class Platform:
 
     def kernel(self, mode: Mode) -> Kernel:
         """What to boot."""
-        variant = "shielded" if mode is Mode.OFF else mode.value
+        variant = mode.value
+        if mode is Mode.OFF:
+            variant = "module" if self.debian else "shielded"
         return Kernel(self.arch, self.flavour, variant, linux=self.linux, debian=self.debian)
 
     def modes(self, wanted: Sequence[Mode]) -> list[Mode]:
         """Those of ``wanted`` that it has."""
-        own = (Mode.STOCK, Mode.MODULE) if self.debian else (Mode.STOCK, Mode.OFF, Mode.SHIELDED)
-        return [m for m in wanted if m in own]
+        return [m for m in wanted if m is not (Mode.SHIELDED if self.debian else Mode.MODULE)]
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,14 @@ class System:
     @property
     def switch(self) -> str | None:
         """What to write to kernel.timershield first."""
+        if self.unloads:
+            return None
         return {Mode.OFF: "0", Mode.SHIELDED: "1"}.get(self.mode)
+
+    @property
+    def unloads(self) -> bool:
+        """Whether the module is loaded and unloaded first."""
+        return self.mode is Mode.OFF and self.platform is not None and bool(self.platform.debian)
 
 
 def platforms(patterns: Sequence[str] | None, linux: str = DEFAULT_LINUX) -> list[Platform]:
