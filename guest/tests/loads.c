@@ -4,6 +4,9 @@
  * Once takes about a second, for the kernel waits for all tasks. The suite churn does more
  * meanwhile, and so loads it less often.
  *
+ * Where the timers of ordinary tasks stay in the module's queues when it goes, those that take
+ * long are lost: fails.
+ *
  *	loads [--seconds S]
  */
 #define _GNU_SOURCE
@@ -15,6 +18,9 @@
 #include <unistd.h>
 
 #define NAPPERS 24
+#define LONG (1 * SEC)	/* as unloading takes: still pending when the queues go */
+#define LONGEST (3 * SEC)
+#define STAYS 8		/* of so many loads one is until the long timers are in the queues */
 #define PROGRESS 10	/* seconds */
 #define OVERDUE (20 * MSEC)
 
@@ -65,7 +71,7 @@ static void load_and_unload(u64 start)
 		shield_load(false);
 		sleep_for(loads % 7 * 300 * USEC);
 		shield_load(true);
-		sleep_for(loads % 5 * 700 * USEC);
+		sleep_for(loads % STAYS ? loads % 5 * 700 * USEC : LONGEST);
 		loads++;
 		passed = (int)((now() - start) / SEC);
 		if (passed >= told + PROGRESS && passed < seconds) {
@@ -87,13 +93,16 @@ static void nothing_is_lost(void)
 	become(FIFO(60));
 	for (unsigned int i = 0; i < NAPPERS; i++) {
 		nappers[i].timerfd = i % 2;
-		nappers[i].length = 20 * MSEC + i * 1300 * USEC;
+		nappers[i].length = i % 4 ? 20 * MSEC + i * 1300 * USEC :
+			LONG + i * (LONGEST - LONG) / NAPPERS;
 		spawn(i % 3 ? OTHER : FIFO(1 + i), 0, nap_for_ever, &nappers[i]);
 	}
 	masker = spawn(FIFO(50), 0, mask_them, NULL);
 	load_and_unload(now());
+	sleep_for(LONGEST);
+	shield_load(false);
 	end_process(masker);
-	sleep_for(2 * OVERDUE);
+	sleep_for(LONGEST + 2 * OVERDUE);
 	for (unsigned int i = 0; i < NAPPERS; i++) {
 		u64 due = __atomic_load_n(&nappers[i].due, __ATOMIC_ACQUIRE);
 
@@ -101,6 +110,7 @@ static void nothing_is_lost(void)
 		check(!nappers[i].early, "napper %u woke early %llu times", i, nappers[i].early);
 		naps += nappers[i].naps;
 	}
+	shield_load(true);
 	note("%llu naps", naps);
 	check(naps > 100ULL * seconds, "only %llu naps: this tests nothing", naps);
 }
