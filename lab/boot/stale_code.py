@@ -5,7 +5,9 @@ To patch an instruction while other CPUs execute it, Linux on x86 puts an ``int3
 moment. Before QEMU 8.1 a virtual CPU with a thread of its own could translate a page while
 another one wrote to it, and keep the ``int3`` for good. The next trap comes when the patching is
 long over, nobody claims it, and the kernel dies of "Oops: int3". It happens where many static
-keys change while other CPUs are busy, about once in a hundred boots. QEMU 8.1 locks the page.
+keys change while other CPUs are busy, about once in a hundred boots. QEMU 8.1 locks the page
+while it translates, but drops the old translation before it stores the new byte (notdirty_write()
+in accel/tcg/cputlb.c), so it is rarer there, and not impossible.
 """
 
 import re

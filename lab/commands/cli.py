@@ -286,8 +286,8 @@ def _add_run(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
     run.add_argument("--target", choices=("guest", "host"), default="guest",
                      help="lab kernels in QEMU, or this machine and its kernel")
     run.add_argument("--modes", type=_csv, default=[], metavar="LIST",
-                     help="stock, off (kernel.timershield=0), shielded, module (all that a "
-                          "kernel has)")
+                     help="stock, off (kernel.timershield=0, or the module unloaded again), "
+                          "shielded, module (all that a kernel has)")
     run.add_argument("--scenarios", type=_csv, default=[], metavar="LIST",
                      help="some scenarios only; 'lab/lab list EXPERIMENT' names them")
     run.add_argument("--jobs", type=_positive, help="jobs, that is samples, a scenario (1000)")
