@@ -12,6 +12,7 @@
 #include "lib/shield.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -143,11 +144,14 @@ static void move_clock_about(void *argument)
 	}
 }
 
-/* Worst lateness of monotonic timers of 30 levels, STEP apart, while the clock jumps about, ns. */
-static u64 lateness_of_each(u64 step)
+#define OWNERS 30
+#define STEPS 20
+#define TIMERS (OWNERS * STEPS)
+
+/* Lateness of monotonic timers of 30 levels, STEP apart, while the clock jumps about, ns. */
+static void lateness_of_each(u64 step, u64 *late)
 {
-	struct scene *scene = scene_new(30);
-	u64 worst = 0;
+	struct scene *scene = scene_new(OWNERS);
 
 	scene->has_runner = false;
 	scene->length = 20 * MSEC;
@@ -163,24 +167,29 @@ static u64 lateness_of_each(u64 step)
 	for (unsigned int i = 0; i < scene->owners; i++) {
 		const struct owner *owner = &scene->owner[i];
 
-		if (owner->woke && owner->woke - owner->due > worst)
-			worst = owner->woke - owner->due;
+		late[i] = owner->woke > owner->due ? owner->woke - owner->due : 0;
 	}
-	return worst;
 }
 
-/* Whether a timer expires while the clock is being set is a matter of chance: 600 timers. */
+static int by_size(const void *a, const void *b)
+{
+	u64 first = *(const u64 *)a, second = *(const u64 *)b;
+
+	return first < second ? -1 : first > second;
+}
+
+/*
+ * What 1 of 50 timers exceeds, ns. About 40 of the 600 expire while the clock is being set. Whether
+ * a tick or another interrupt delays one of these as well is a matter of chance.
+ */
 static u64 monotonic_lateness(void)
 {
-	u64 worst = 0;
+	u64 late[TIMERS];
 
-	for (u64 step = 480 * USEC; step < 520 * USEC; step += 2 * USEC) {
-		u64 late = lateness_of_each(step);
-
-		if (late > worst)
-			worst = late;
-	}
-	return worst;
+	for (unsigned int i = 0; i < STEPS; i++)
+		lateness_of_each(480 * USEC + i * 2 * USEC, &late[i * OWNERS]);
+	qsort(late, TIMERS, sizeof(*late), by_size);
+	return late[TIMERS - TIMERS / 50];
 }
 
 /* Passes on stock. Setting the clock takes its time, with the shield and without. */
@@ -193,8 +202,10 @@ static void monotonic_timers_do_not_notice(void)
 	off = monotonic_lateness();
 	shield_set(true);
 	on = monotonic_lateness();
-	note("%llu ns late at worst, %llu with the shield off; %llu more are allowed", on, off, bound);
-	check(on <= off + bound, "too late");
+	check(on <= off + bound, "1 of 50 is more than %llu ns late, %llu with the shield off", on,
+	      off);
+	note("1 of 50 is more than %llu ns late, %llu with the shield off; %llu more are allowed",
+	     on, off, bound);
 }
 
 /* A timerfd with TFD_TIMER_CANCEL_ON_SET: its read returns, masked or not. */

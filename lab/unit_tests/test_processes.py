@@ -32,6 +32,7 @@ def hang(_):
         Path(sys.argv[1], "put-back").touch()
 
 signal.signal(signal.SIGINT, signal.default_int_handler)    # a shell's & has it ignored
+signal.signal(signal.SIGHUP, signal.SIG_DFL)                # and nohup that
 cli._list = hang
 sys.exit(cli.main(["list"]))
 """
