@@ -31,6 +31,7 @@
 #define EPOCH (2 * SEC)
 #define REST (300 * MSEC * slowness())	/* after which nothing may be overdue by ... */
 #define OVERDUE (150 * MSEC * slowness())	/* ... more than this */
+#define SLEEPS_AGAIN (20 * MSEC * slowness())
 #define ENOUGH_IDLE (REST / 20)	/* of every CPU, for a rest to be one with PREEMPT_RT */
 #define FINISH (20 * SEC * slowness())
 
@@ -116,23 +117,36 @@ static u64 total(size_t offset)
 }
 
 /*
- * Nothing has disturbed for a while: what should have fired has fired. A worker that does not
- * sleep got its timer, and waits for a CPU: the others may keep them busy.
+ * A worker that never sleeps got its timer, and waits for a CPU: the others may keep them busy.
+ * One whose timer was lost may do other things meanwhile, but sleeps again soon.
  */
+static void judge_overdue(struct worker *worker, u64 due)
+{
+	u64 late = now() - due;
+
+	for (u64 end = now() + SLEEPS_AGAIN; now() < end; sleep_for(SLEEPS_AGAIN / 50)) {
+		bool asleep = process_state(worker->pid) == 'S';
+
+		if (__atomic_load_n(&worker->due, __ATOMIC_ACQUIRE) != due)
+			break;
+		if (asleep) {
+			blame(worker, LOST, "overdue by %llu ns with nothing to hold it back",
+			      late);
+			return;
+		}
+	}
+	starved++;
+}
+
+/* Nothing has disturbed for a while: what should have fired has fired. */
 static void look_for_overdue(void)
 {
 	for (unsigned int i = 0; i < churn->count; i++) {
 		struct worker *worker = &churn->workers[i];
 		u64 due = __atomic_load_n(&worker->due, __ATOMIC_ACQUIRE);
-		u64 time = now();
 
-		if (!due || worker->finished || due + OVERDUE >= time)
-			continue;
-		if (process_state(worker->pid) != 'S')
-			starved++;
-		else if (due == __atomic_load_n(&worker->due, __ATOMIC_ACQUIRE))
-			blame(worker, LOST, "overdue by %llu ns with nothing to hold it back",
-			      time - due);
+		if (due && !worker->finished && due + OVERDUE < now())
+			judge_overdue(worker, due);
 	}
 }
 
@@ -248,6 +262,8 @@ static void churn_timers(void)
 		note("the module was unloaded and loaded %u times", churn->loads);
 	note("%u rests, %u of them left ordinary tasks no time; %u times a worker waited for a CPU",
 	     rests, sleepless, starved);
+	require(starved <= rests, "workers hardly ever got a CPU: %u times in %u rests they did not",
+		starved, rests);
 	require(2 * sleepless <= rests, "there was hardly ever a rest: %u of %u", sleepless, rests);
 	require(total(offsetof(struct worker, fired)) > 100 * options.seconds / slowness(),
 		"only %llu timers fired: this is no churn", total(offsetof(struct worker, fired)));

@@ -193,6 +193,7 @@ static void of_arming_expiring_and_switching(void)
 		for (size_t i = 0; i < ARRAY_SIZE(costs); i++)
 			took[i][state] = costs[i].measure();
 	}
+	set_state(ON);
 	for (size_t i = 0; i < ARRAY_SIZE(costs); i++) {
 		const u64 *t = took[i];
 

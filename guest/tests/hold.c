@@ -239,6 +239,8 @@ static void longest_hold_is_a_hold(void)
 
 	if (!shield_present())
 		skip("no shield, and so nothing that counts");
+	if (kernel_is_rt() && !shield_is_module())
+		skip("a timer that expires in a thread is pending: the level's fall still counts");
 	pin(0);
 	timerfd_arm(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC), now() + HOUR, 0);
 	become(FIFO(50));

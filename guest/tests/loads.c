@@ -92,7 +92,7 @@ static void nothing_is_lost(void)
 
 	become(FIFO(60));
 	for (unsigned int i = 0; i < NAPPERS; i++) {
-		nappers[i].timerfd = i % 2;
+		nappers[i].timerfd = (i / 4 + i) % 2;
 		nappers[i].length = i % 4 ? 20 * MSEC + i * 1300 * USEC :
 			LONG + i * (LONGEST - LONG) / NAPPERS;
 		spawn(i % 3 ? OTHER : FIFO(1 + i), 0, nap_for_ever, &nappers[i]);

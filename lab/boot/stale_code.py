@@ -7,7 +7,7 @@ another one wrote to it, and keep the ``int3`` for good. The next trap comes whe
 long over, nobody claims it, and the kernel dies of "Oops: int3". It happens where many static
 keys change while other CPUs are busy, about once in a hundred boots. QEMU 8.1 locks the page
 while it translates, but drops the old translation before it stores the new byte (notdirty_write()
-in accel/tcg/cputlb.c), so it is rarer there, and not impossible.
+in accel/tcg/cputlb.c), so it is rarer there, and not impossible. Such a guest counts as a failure.
 """
 
 import re

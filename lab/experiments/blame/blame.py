@@ -148,7 +148,8 @@ class Blame(base.Experiment):
         # the lab's own kernels have no BTF
         for sources, debian in ((("bpf", "trace"), True), (("trace",), False)):
             systems = [System(p, m) for p in context.platforms if bool(p.debian) == debian
-                       and p.arch == "x86_64" for m in p.modes(context.modes)]
+                       and p.arch == "x86_64" for m in p.modes(context.modes)
+                       if not System(p, m).unloads]
             if systems:
                 base.run_guest(context, self.name, systems, "response",
                                scenarios(context, sources))

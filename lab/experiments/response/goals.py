@@ -92,7 +92,7 @@ def _cost(platform: str, modes: compare.Modes) -> Iterator[Goal]:
             abs(a / b - 1) <= IDLE_SHARE,
         )
     off = modes.get("off")
-    if off is None:
+    if off is None or off.system.unloads:
         return
     shares = {}
     for scenario in timed(off):

@@ -21,11 +21,15 @@ NOT_SHOWN = (
 MODE_TITLES = {"stock": "stock", "off": "shield off", "shielded": "shielded", "module": "module"}
 
 
+def _title(system: Measured, mode: str) -> str:
+    return "unloaded" if system.system.unloads else MODE_TITLES[mode]
+
+
 def row(system: Measured, mode: str, scenario: str) -> list[str]:
     """The table's row for one scenario on one system."""
     jobs = system.table(scenario, "jobs")
     s = summarize(jobs["response_ns"])
-    cells = [MODE_TITLES[mode]]
+    cells = [_title(system, mode)]
     cells += [f"{v / 1000:.2f}" for v in (s.p50, s.p95, s.p99, s.p999, s.maximum)]
     cells.append(f"{jobs['interruptions'].mean():.3f}".rstrip("0").rstrip("."))
     cells.append(f"{jobs['stolen_ns'].mean() / 1000:.2f}")
@@ -88,7 +92,7 @@ def figures(
         for load, scenario in enumerate(scenarios):
             for mode, system in compare.having(modes, scenario, shown):
                 samples = system.table(scenario, "jobs")["response_ns"] / 1000
-                label = f"{system.titles[scenario]}, {MODE_TITLES[mode]}"
+                label = f"{system.titles[scenario]}, {_title(system, mode)}"
                 curves.append(plots.Curve(label, mode, load, samples))
         if len({c.load for c in curves}) > 1:
             svg = plots.distribution(curves, "response time in µs", f"{prefix}-{platform}-{number}")
@@ -108,7 +112,7 @@ def _others(modes: compare.Modes) -> list[Table]:
                 continue
             tasks = system.table(scenario, "tasks")
             releases = system.table(scenario, "releases")["response_ns"]
-            cells = [system.titles[scenario], MODE_TITLES[system_mode]]
+            cells = [system.titles[scenario], _title(system, system_mode)]
             if len(releases):
                 s = summarize(releases)
                 cells += [f"{v / 1000:.2f}" for v in (s.p50, s.p99, s.maximum)]

@@ -73,7 +73,7 @@ class ShieldedCpu(base.Experiment):
 
     def run(self, context: Context) -> None:
         # Timers are not shielded: what isolation gains is to be seen alone
-        systems = [System(p, Mode.OFF, 2) for p in context.platforms]
+        systems = [System(p, Mode.STOCK if p.debian else Mode.OFF, 2) for p in context.platforms]
         base.run_guest(context, self.name, systems, PROGRAM, scenarios(context), turn=TURN)
 
     def goals(self, store: Store) -> list[Goal]:
