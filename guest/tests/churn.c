@@ -192,7 +192,7 @@ static bool take_a_rest(void)
 static void pause_churn(void)
 {
 	__atomic_store_n(&churn->pause, 1, __ATOMIC_SEQ_CST);
-	while (__atomic_load_n(&churn->switching, __ATOMIC_SEQ_CST))
+	while (__atomic_load_n(&churn->busy, __ATOMIC_SEQ_CST))
 		sleep_for(1 * MSEC);
 }
 

@@ -46,7 +46,7 @@ struct churn {
 	unsigned int pause;		/* disturbers: let everything come to rest */
 	unsigned int clock_sets;	/* odd while the clock is being set */
 	unsigned int loads;		/* of the module */
-	unsigned int switching;		/* it is being loaded, or the shield switched */
+	unsigned int busy;		/* disturbers whose end a pause waits for */
 	bool steady;			/* neither ever is */
 	int cpus;
 	unsigned int count;		/* of workers; disturbers have none of them */

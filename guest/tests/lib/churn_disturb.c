@@ -147,9 +147,21 @@ void disturb_policies(void *argument)
 	}
 }
 
-static void switch_or_load(struct disturber *disturber, bool module)
+/* What may take longer than a rest, which therefore waits for its end. */
+static void unless_pausing(struct disturber *disturber, void (*disturb)(struct disturber *))
 {
-	if (module && pick(&disturber->random, 3)) {
+	struct churn *churn = disturber->churn;
+
+	__atomic_fetch_add(&churn->busy, 1, __ATOMIC_SEQ_CST);
+	if (!__atomic_load_n(&churn->pause, __ATOMIC_SEQ_CST))
+		disturb(disturber);
+	__atomic_fetch_sub(&churn->busy, 1, __ATOMIC_SEQ_CST);
+}
+
+/* Both patch the kernel. */
+static void switch_or_load(struct disturber *disturber)
+{
+	if (shield_is_module() && pick(&disturber->random, 3)) {
 		shield_load(false);
 		shield_load(true);
 		disturber->churn->loads++;
@@ -158,21 +170,15 @@ static void switch_or_load(struct disturber *disturber, bool module)
 	}
 }
 
-/* It may take longer than a rest, for it patches the kernel; so a rest waits for its end. */
 void disturb_switch(void *argument)
 {
 	struct disturber *disturber = argument;
-	struct churn *churn = disturber->churn;
-	bool module = shield_is_module();
 
-	if (churn->steady || (!module && !shield_present()))
+	if (disturber->churn->steady || (!shield_is_module() && !shield_present()))
 		pause();
 	for (;;) {
 		rest(disturber, pick_between(&disturber->random, 100 * USEC, 20 * MSEC));
-		__atomic_store_n(&churn->switching, 1, __ATOMIC_SEQ_CST);
-		if (!__atomic_load_n(&churn->pause, __ATOMIC_SEQ_CST))
-			switch_or_load(disturber, module);
-		__atomic_store_n(&churn->switching, 0, __ATOMIC_SEQ_CST);
+		unless_pausing(disturber, switch_or_load);
 	}
 }
 
@@ -208,17 +214,21 @@ static void set_online(int cpu, bool online)
 		fault("%s: %s", path, strerror(-ret));
 }
 
+static void take_a_cpu_away(struct disturber *disturber)
+{
+	int cpu = pick_between(&disturber->random, 1, disturber->churn->cpus - 1);
+
+	set_online(cpu, false);
+	sleep_for(pick_between(&disturber->random, 1 * MSEC, 50 * MSEC));
+	set_online(cpu, true);
+}
+
 void disturb_cpus(void *argument)
 {
 	struct disturber *disturber = argument;
-	u64 *random = &disturber->random;
 
 	for (;;) {
-		int cpu = pick_between(random, 1, disturber->churn->cpus - 1);
-
-		set_online(cpu, false);
-		sleep_for(pick_between(random, 1 * MSEC, 50 * MSEC));
-		set_online(cpu, true);
-		rest(disturber, pick_between(random, 10 * MSEC, 100 * MSEC));
+		unless_pausing(disturber, take_a_cpu_away);
+		rest(disturber, pick_between(&disturber->random, 10 * MSEC, 100 * MSEC));
 	}
 }
