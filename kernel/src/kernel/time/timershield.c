@@ -25,7 +25,6 @@ bool timershield_on;
 DEFINE_PER_CPU(struct timershield_cpu, timershield_cpus) = {
 	.next_level = TIMERSHIELD_CRITICAL,
 	.hidden = { KTIME_MAX, KTIME_MAX },
-	.fell = KTIME_MIN,
 };
 
 static_assert(TIMERSHIELD_QUEUES == HRTIMER_MAX_CLOCK_BASES);

@@ -110,7 +110,7 @@ struct hrtimer *timershield_next(struct hrtimer_cpu_base *cpu_base, struct timer
 		sc->tick = false;
 		/* All that was released has expired, but for soft timers. */
 		if (run->nr < TIMERSHIELD_BATCH && !(sc->active & timershield_queues(true)))
-			sc->fell = KTIME_MIN;
+			sc->fell = 0;
 		return NULL;
 	}
 	run->nr++;
