@@ -208,31 +208,34 @@ static void run_program(const struct command *command)
 	say_exit(command->number, status, now_ns() - start);
 }
 
+/* ERROR: of errno, or 0. */
+static void say_result(const struct command *command, int error)
+{
+	const char *reason = strerror(error);
+
+	if (error)
+		port_send(PORT_OUTPUT, command->number, reason, strlen(reason));
+	say_exit(command->number, error ? 1 << 8 : 0, 0);
+}
+
 static void run_write(const struct command *command)
 {
 	int ret = -EINVAL;
 
 	if (command->words[1] && command->words[2])
 		ret = system_write(command->words[1], command->words[2]);
-	if (ret) {
-		const char *reason = strerror(-ret);
-
-		port_send(PORT_OUTPUT, command->number, reason, strlen(reason));
-	}
-	say_exit(command->number, ret ? 1 << 8 : 0, 0);
+	say_result(command, -ret);
 }
 
 static void run_read(const struct command *command)
 {
 	const char *path = command->words[1] ? command->words[1] : "";
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	const char *reason = strerror(errno);
 	char buffer[PORT_MAX];
 	ssize_t n;
 
 	if (fd < 0) {
-		port_send(PORT_OUTPUT, command->number, reason, strlen(reason));
-		say_exit(command->number, 1 << 8, 0);
+		say_result(command, errno);
 		return;
 	}
 	while ((n = read(fd, buffer, sizeof(buffer))) > 0)
@@ -241,21 +244,12 @@ static void run_read(const struct command *command)
 	say_exit(command->number, n < 0 ? 1 << 8 : 0, 0);
 }
 
-static void say_result(const struct command *command, long ret)
-{
-	const char *reason = strerror(errno);
-
-	if (ret)
-		port_send(PORT_OUTPUT, command->number, reason, strlen(reason));
-	say_exit(command->number, ret ? 1 << 8 : 0, 0);
-}
-
 static void run_load(const struct command *command)
 {
 	const char *path = command->words[1] ? command->words[1] : "";
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	say_result(command, fd < 0 ? -1 : syscall(SYS_finit_module, fd, "", 0));
+	say_result(command, fd < 0 || syscall(SYS_finit_module, fd, "", 0) ? errno : 0);
 	if (fd >= 0)
 		close(fd);
 }
@@ -264,7 +258,7 @@ static void run_unload(const struct command *command)
 {
 	const char *name = command->words[1] ? command->words[1] : "";
 
-	say_result(command, syscall(SYS_delete_module, name, 0));
+	say_result(command, syscall(SYS_delete_module, name, 0) ? errno : 0);
 }
 
 static void run_sleep(const struct command *command)

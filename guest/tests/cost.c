@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -28,20 +27,13 @@ enum state { UNLOADED, LOADED_OFF, ON, UNLOADED_AGAIN, STATES };
 
 static int timer;
 
-static int by_size(const void *a, const void *b)
-{
-	u64 first = *(const u64 *)a, second = *(const u64 *)b;
-
-	return first < second ? -1 : first > second;
-}
-
 static u64 median(u64 (*measure)(void))
 {
 	static u64 samples[ROUNDS];
 
 	for (int i = 0; i < ROUNDS; i++)
 		samples[i] = measure();
-	qsort(samples, ROUNDS, sizeof(*samples), by_size);
+	sort(samples, ROUNDS);
 	return samples[ROUNDS / 2];
 }
 

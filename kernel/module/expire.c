@@ -25,6 +25,7 @@ static void first_expiries(struct shield *shield, ktime_t now, ktime_t gap, ktim
 	unsigned long bits;
 
 	raw_spin_lock(&bases->base.lock);
+	/* for_each_set_bit() calls a function for each bit, at each switch between levels. */
 	for (word = 0; word < ARRAY_SIZE(bases->used); word++) {
 		for (bits = bases->used[word]; bits; bits &= bits - 1) {
 			unsigned int at = word * BITS_PER_LONG + __ffs(bits);

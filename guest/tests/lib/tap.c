@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -70,6 +71,18 @@ void fail(const char *format, ...)
 	append("failed: ", format, args);
 	va_end(args);
 	_exit(FAILED);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	u64 first = *(const u64 *)a, second = *(const u64 *)b;
+
+	return first < second ? -1 : first > second;
+}
+
+void sort(u64 *samples, size_t count)
+{
+	qsort(samples, count, sizeof(*samples), by_size);
 }
 
 void skip(const char *format, ...)

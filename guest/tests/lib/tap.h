@@ -60,6 +60,9 @@ void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void skip(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
+/* What a test has measured, the smallest first. */
+void sort(u64 *samples, size_t count);
+
 /* The test failed, but goes on. */
 void fault(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
