@@ -243,7 +243,7 @@ def _in_parallel(width: int, calls: Sequence[Any]) -> list[str]:
     return [str(e) for e in errors]
 
 
-def _before(system: System, modules: Sequence[Path], cpus: int) -> list[guests.Command]:
+def before(system: System, modules: Sequence[Path], cpus: int) -> list[guests.Command]:
     """What a guest does before it measures."""
     commands = guests.loading(modules)
     if system.kernel.debian:
@@ -274,7 +274,7 @@ def _run_system(
     modules = kernels.modules(system.kernel, progress)
     programs = _programs(program, scenarios)
     commands = [
-        *_before(system, modules, machine.cpus),
+        *before(system, modules, machine.cpus),
         *(guests.Command((f"/bin/{Path(s.program or program).name}", *s.words), s.timeout)
           for s in scenarios),
     ]

@@ -4,11 +4,12 @@
 from pathlib import Path
 
 from lab.build import object_sizes
-from lab.experiments import compare
+from lab.experiments import base, compare
 from lab.experiments.cost import code_size, context_switch, switch_section
 from lab.experiments.response import claims as response_claims
 from lab.experiments.response import hostile, low_priority
 from lab.measure.results import Store, write_meta
+from lab.measure.systems import Mode, Platform, System
 from lab.unit_tests.described import described
 
 STOCK, SHIELDED = "x86_64-rt-stock", "x86_64-rt-shielded"
@@ -29,6 +30,15 @@ def write(root: Path, experiment: str, system: str, scenarios: dict[str, dict[st
 
 def column(name: str, values: list[int]) -> str:
     return f"{name}\n" + "".join(f"{v}\n" for v in values)
+
+
+def test_a_module_that_is_off_was_loaded_and_is_unloaded() -> None:
+    def first(mode: Mode) -> list[tuple[str, ...]]:
+        system = System(Platform("x86_64", "preempt", debian="12"), mode)
+        modules = [Path("timershield-bases.ko"), Path("timershield.ko")]
+        return [c.words for c in base.before(system, modules, cpus=1)]
+
+    assert first(Mode.OFF) == [*first(Mode.MODULE), ("@unload", "timershield")]
 
 
 def test_sections_are_told_apart() -> None:
