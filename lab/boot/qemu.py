@@ -153,7 +153,7 @@ class Run:
     end: End = End.DONE
     host_seconds: float = 0.0
     boots: int = 1
-    """More than one: the emulator was at fault before, see :mod:`lab.stale_code`."""
+    """More than one: the emulator was at fault before, see :mod:`lab.boot.stale_code`."""
     stopped: bool = False
     """It would have gone on: the user has had enough."""
     reports: list[str] = field(default_factory=list)
