@@ -113,7 +113,7 @@ static void cpu_goes_with_pending_timers(void)
 
 	prepare();
 	become(FIFO(95));
-	start = now() + 200 * MSEC * slowness();
+	start = now() + 500 * MSEC * slowness();
 	for (unsigned int i = 0; i < api_count; i++) {
 		sleepers[i].api = &apis[i];
 		sleepers[i].expiry = start + i * 100 * USEC;
