@@ -8,6 +8,8 @@ long over, nobody claims it, and the kernel dies of "Oops: int3". It happens whe
 keys change while other CPUs are busy, about once in a hundred boots. QEMU 8.1 locks the page
 while it translates, but drops the old translation before it stores the new byte (notdirty_write()
 in accel/tcg/cputlb.c), so it is rarer there, and not impossible. Such a guest counts as a failure.
+A QEMU 10.0.2 that drops it after that, too, loaded and unloaded the module for 15 minutes
+(docs/module.md).
 """
 
 import re
