@@ -121,7 +121,7 @@ static void cpu_goes_with_pending_timers(void)
 	}
 	sleep_for(50 * MSEC * slowness());
 	set_online(false);
-	require(now() < start, "offlining took too long");
+	require(now() < start, "starting the sleepers and offlining took too long");
 	sleep_until(start + 100 * MSEC * slowness());
 	check(!late_or_lost(sleepers, api_count, start + 20 * MSEC * slowness()),
 	      "some were late");
