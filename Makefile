@@ -90,8 +90,8 @@ install:
 #: make clean       remove what was built, except the kernel trees
 clean:
 	rm -rf build/guest build/demo build/test build/logs build/queue-tests
-	rm -rf build/clockfix build/clockfix-test build/tools build/tools-test build/install
-	rm -rf build/packages build/packages-test build/yocto
+	rm -rf build/clockfix build/clockfix-test build/command build/command-test build/install
+	rm -rf build/packages build/packages-test
 
 #: make distclean   remove everything that was built
 distclean:

@@ -7,9 +7,9 @@ from pathlib import Path
 REPO = Path(__file__).resolve().parent.parent
 MODULE = REPO / "kernel" / "module"
 CONFIGS = REPO / "kernel" / "configs"
-GUEST = REPO / "guest"
-LIVEPATCH = GUEST / "tests" / "livepatch"
-DEFECTS = GUEST / "tests" / "defects.patch"
+TESTS = REPO / "tests"
+LIVEPATCH = TESTS / "livepatch"
+DEFECTS = TESTS / "defects.patch"
 
 BUILD = Path(os.environ.get("BUILD", REPO / "build")).resolve()
 KERNEL_BUILDS = BUILD / "kernel"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a guest sends by its result port; guest/init/port.h defines the frames."""
+"""What a guest sends by its result port; lab/init/port.h defines the frames."""
 
 import struct
 import zlib

@@ -18,10 +18,10 @@ from pathlib import Path
 from lab.boot import console as console_text
 from lab.boot import stale_code
 from lab.boot.protocol import Decoder, Outcome, ProtocolError, Transcript, Type
-from lab.build.arch import ARCHES
-from lab.build.kernels import Kernel
-from lab.build.toolchain import require
 from lab.errors import LabError
+from lab.kernels.arch import ARCHES
+from lab.kernels.kernels import Kernel
+from lab.kernels.toolchain import require
 from lab.processes import running
 
 POLL = 0.1

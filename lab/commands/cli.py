@@ -12,12 +12,12 @@ from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
 from kernel.tools import patchset
-from lab.build import toolchain
 from lab.errors import LabError
+from lab.kernels import toolchain
 from lab.paths import BUILD, RESULTS
 
 if TYPE_CHECKING:
-    from lab.experiments.base import Experiment
+    from experiments.base import Experiment
     from lab.measure.results import Store
     from lab.report.claims import Goal
 
@@ -25,7 +25,7 @@ DESCRIPTION = __doc__
 
 
 def _kernel(arguments: argparse.Namespace) -> int:
-    from lab.build import kernels
+    from lab.kernels import kernels
     from lab.progress import Progress
 
     names = [kernels.Kernel.parse(n, arguments.linux) for n in arguments.name]
@@ -37,7 +37,7 @@ def _kernel(arguments: argparse.Namespace) -> int:
 
 def _boot(arguments: argparse.Namespace) -> int:
     from lab.boot import qemu
-    from lab.build import kernels
+    from lab.kernels import kernels
     from lab.progress import Progress
 
     kernel = kernels.Kernel.parse(arguments.kernel, arguments.linux)
@@ -57,8 +57,8 @@ def _boot(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from lab.experiments import registry
-    from lab.experiments.base import Context, check_scenarios, check_target
+    from experiments import registry
+    from experiments.base import Context, check_scenarios, check_target
     from lab.measure import systems
     from lab.progress import Progress
 
@@ -97,7 +97,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from lab.experiments import registry
+    from experiments import registry
     from lab.measure.results import Store
 
     missed = judged = 0
@@ -145,8 +145,8 @@ def _report(arguments: argparse.Namespace) -> int:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    from lab.build import kernels
-    from lab.experiments import registry
+    from experiments import registry
+    from lab.kernels import kernels
 
     chosen = [registry.find(n) for n in arguments.experiment]
     for experiment in chosen:
@@ -174,7 +174,7 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 def _test(arguments: argparse.Namespace) -> int:
     from lab.progress import Progress
-    from lab.test import testing
+    from lab.runner import testing
 
     with Progress() as progress:
         return testing.run(progress, testing.Selection(
@@ -186,14 +186,14 @@ def _test(arguments: argparse.Namespace) -> int:
 
 def _defects(arguments: argparse.Namespace) -> int:
     from lab.progress import Progress
-    from lab.test import defects
+    from lab.runner import defects
 
     with Progress() as progress:
         return defects.run(progress, arguments.only, arguments.queue)
 
 
 def _deb(arguments: argparse.Namespace) -> int:
-    from lab.build import deb
+    from lab.kernels import deb
     from lab.progress import Progress
 
     with Progress() as progress:
@@ -205,8 +205,8 @@ def _deb(arguments: argparse.Namespace) -> int:
 
 
 def _evaluate(arguments: argparse.Namespace) -> int:
+    from experiments.base import Context
     from lab.commands import evaluation
-    from lab.experiments.base import Context
     from lab.measure import systems
     from lab.progress import Progress
 
@@ -223,10 +223,10 @@ def _evaluate(arguments: argparse.Namespace) -> int:
 
 
 def _patches(arguments: argparse.Namespace) -> int:
-    from lab.build import kernels
+    from lab.kernels import kernels
     from lab.measure import systems
     from lab.progress import Progress
-    from lab.test import patch_check, testing
+    from lab.runner import patch_check, testing
 
     [platform] = systems.platforms([arguments.platform], arguments.linux)
     with Progress() as progress:
@@ -375,7 +375,7 @@ def parser() -> argparse.ArgumentParser:
     demo.set_defaults(run=_demo)
     test = verbs.add_parser("test", help="the test suite")
     test.add_argument("--kernels", type=_csv, metavar="LIST",
-                      help="these kernels instead of those in lab/test/matrix.py")
+                      help="these kernels instead of those in lab/runner/matrix.py")
     test.add_argument("--suites", type=_csv, default=[], metavar="LIST",
                       help="guest suites whose names match these shell patterns only")
     only = test.add_mutually_exclusive_group()

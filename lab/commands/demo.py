@@ -11,10 +11,10 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from lab.build import debian
+from experiments.base import Context
+from experiments.response import response_time, section
 from lab.commands import report
-from lab.experiments.base import Context
-from lab.experiments.response import response_time, section
+from lab.kernels import debian
 from lab.measure.results import Store
 from lab.measure.systems import Mode, Platform, System
 from lab.paths import BUILD

@@ -8,9 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from experiments import registry
+from experiments.base import Context, Experiment
 from lab.commands import report
-from lab.experiments import registry
-from lab.experiments.base import Context, Experiment
 from lab.measure.results import Store
 from lab.paths import BUILD
 

@@ -7,9 +7,9 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
+from experiments import registry
+from experiments.base import Experiment
 from lab.errors import LabError
-from lab.experiments import registry
-from lab.experiments.base import Experiment
 from lab.measure.results import Store
 from lab.report.page import Section, page
 

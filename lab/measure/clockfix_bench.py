@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from lab import processes
-from lab.build.kernels import locked
-from lab.build.toolchain import meson_ready, require
 from lab.errors import LabError
+from lab.kernels.kernels import locked
+from lab.kernels.toolchain import meson_ready, require
 from lab.measure.systems import SWITCH, Mode, System
 from lab.paths import BUILD, REPO
 

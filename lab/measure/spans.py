@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from lab.boot import qemu
-from lab.build.arch import ARCHES
-from lab.build.kernels import Kernel
-from lab.build.toolchain import require
 from lab.errors import LabError
+from lab.kernels.arch import ARCHES
+from lab.kernels.kernels import Kernel
+from lab.kernels.toolchain import require
 from lab.measure.results import Table
 from lab.paths import BUILD, REPO
 

@@ -9,9 +9,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from lab.build.arch import ARCHES
-from lab.build.kernels import DEFAULT_LINUX, LINUXES, Kernel, flavours
 from lab.errors import LabError
+from lab.kernels.arch import ARCHES
+from lab.kernels.kernels import DEFAULT_LINUX, LINUXES, Kernel, flavours
 
 SWITCH = Path("/proc/sys/kernel/timershield")
 

@@ -4,11 +4,11 @@
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from lab.build.object_sizes import KINDS
-from lab.experiments import registry
-from lab.experiments.base import Experiment
-from lab.experiments.clockfix.learning_cost import FUNCTIONS
-from lab.experiments.clockfix.oversleep import RIVALS
+from experiments import registry
+from experiments.base import Experiment
+from experiments.clockfix.learning_cost import FUNCTIONS
+from experiments.clockfix.oversleep import RIVALS
+from lab.kernels.object_sizes import KINDS
 from lab.measure.results import write_meta
 from lab.unit_tests import test_aoi
 from lab.unit_tests.described import described
@@ -35,7 +35,7 @@ def spans(*names: str) -> str:
 
 
 def _response(experiment: str, scenario: str) -> Files:
-    """What guest/workloads/response leaves; products where it multiplies matrices."""
+    """What experiments/response leaves; products where it multiplies matrices."""
     tasks = [] if scenario.endswith("none") else [0, 1]
     return {
         "jobs.csv": csv("due_ns,latency_ns,response_ns,interruptions,stolen_ns,products", (
@@ -68,7 +68,7 @@ def _caches(*_: str) -> Files:
 
 
 def _blame(_: str, scenario: str) -> Files:
-    """What guest/workloads/{response,switch} and timershield blame leave."""
+    """What experiments/{response,switch} and timershield blame leave."""
     turns = scenario.startswith("turns")
     culprits = csv("victim_rank,culprit,tid,rank,how,function,masked,count,total_ns", (
         ("FIFO 99", "hostile[7]", 7, "SCHED_OTHER", "timerfd", "timerfd_tmrproc", "yes", 5, 9_000),

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments.aoi import age_of_information, clocks, packets
+from experiments.aoi import section as aoi_section
+from experiments.aoi.clocks import Correction, Numbers
 from lab.errors import LabError
-from lab.experiments.aoi import age_of_information, clocks, packets
-from lab.experiments.aoi import section as aoi_section
-from lab.experiments.aoi.clocks import Correction, Numbers
 from lab.measure.results import Store, Table, write_meta
 from lab.report.page import page
 from lab.unit_tests.described import described

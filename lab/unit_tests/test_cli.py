@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from lab.build import toolchain as tools
+from experiments import base, registry
 from lab.commands import cli
 from lab.errors import LabError
-from lab.experiments import base, registry
+from lab.kernels import toolchain as tools
 from lab.paths import REPO
 from lab.unit_tests import fabricated
 

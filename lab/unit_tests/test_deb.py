@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.build import deb
 from lab.errors import LabError
+from lab.kernels import deb
 
 CONFIG = b"CONFIG_SMP=y\n"
 

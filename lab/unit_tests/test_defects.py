@@ -12,10 +12,10 @@ from kernel.tools import patchset
 from kernel.tools.patchset import Patchset
 from lab.boot.qemu import End
 from lab.errors import LabError
-from lab.paths import DEFECTS, GUEST
-from lab.test import defects
-from lab.test.defects import Defect, Result, Seen
-from lab.test.suites import Suite
+from lab.paths import DEFECTS, TESTS
+from lab.runner import defects
+from lab.runner.defects import Defect, Result, Seen
+from lab.runner.suites import Suite
 from lab.unit_tests.linux_tree import make_patchset, make_tree
 
 RELEASE = Defect(1, "late", (("release", ("to_idle",)),))
@@ -54,7 +54,7 @@ def test_patch_and_table_name_the_same_defects() -> None:
 
 
 def test_the_named_tests_exist() -> None:
-    sources = "".join(p.read_text() for p in (GUEST / "tests").rglob("*.c"))
+    sources = "".join(p.read_text() for p in TESTS.rglob("*.c"))
     for defect in defects.load():
         for _, names in defect.suites:
             assert [n for n in names if not re.search(rf"\b{n}\b", sources)] == []

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from lab.build import guests, kernels
+from experiments import base, registry
+from experiments.base import Context, Experiment
 from lab.commands import evaluation
 from lab.errors import LabError
-from lab.experiments import base, registry
-from lab.experiments.base import Context, Experiment
+from lab.kernels import guests, kernels
 from lab.measure.results import Store, write_meta
 from lab.measure.systems import Mode, Platform, System
 from lab.progress import Progress

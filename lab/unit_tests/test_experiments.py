@@ -3,11 +3,11 @@
 
 from pathlib import Path
 
-from lab.build import object_sizes
-from lab.experiments import base, compare
-from lab.experiments.cost import code_size, context_switch, switch_section
-from lab.experiments.response import claims as response_claims
-from lab.experiments.response import hostile, low_priority
+from experiments import base, compare
+from experiments.cost import code_size, context_switch, switch_section
+from experiments.response import claims as response_claims
+from experiments.response import hostile, low_priority
+from lab.kernels import object_sizes
 from lab.measure.results import Store, write_meta
 from lab.measure.systems import Mode, Platform, System
 from lab.unit_tests.described import described

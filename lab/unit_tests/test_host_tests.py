@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from lab.experiments.clockfix import clock_precision, oversleep
+from experiments.clockfix import clock_precision, oversleep
 from lab.measure import clockfix_bench
 from lab.paths import BUILD, REPO
-from lab.test import host_tests
-from lab.test.verdict import Verdict
+from lab.runner import host_tests
+from lab.runner.verdict import Verdict
 
 
 def test_what_the_user_installs_is_not_the_labs(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [p.read_text() for p in (REPO / "README.md", *(REPO / "docs").glob("*.md"))]
     users = {BUILD / name for text in texts
              for name in re.findall(r"meson setup (?:-\S+ \S+ )?build/(\S+)", text)}
-    assert {BUILD / "tools", BUILD / "clockfix"} <= users
+    assert {BUILD / "command", BUILD / "clockfix"} <= users
     labs = {clockfix_bench.DIRECTORY}
 
     def meson(name: str, _source: Path, build: Path, *_options: str) -> Verdict:
@@ -25,7 +25,7 @@ def test_what_the_user_installs_is_not_the_labs(monkeypatch: pytest.MonkeyPatch)
         return Verdict(name)
 
     monkeypatch.setattr(host_tests, "_meson", meson)
-    host_tests._tools()
+    host_tests._command()
     host_tests._clockfix()
     assert len(labs) == 2
     assert not labs & users

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.build import kernels
 from lab.errors import LabError
+from lab.kernels import kernels
 from lab.progress import Progress
 from lab.unit_tests.linux_tree import make_tree, snapshot
 

@@ -15,7 +15,7 @@ import pytest
 
 from lab import processes
 from lab.paths import REPO
-from lab.test import host_tests
+from lab.runner import host_tests
 
 CHILDREN = "sleep 100 & echo $! > child; echo $$ > leader; wait"
 LAB = f"""

@@ -3,9 +3,9 @@
 
 from pathlib import Path
 
-from lab.experiments.rank import rank_cost
-from lab.experiments.rank import samples as rank
-from lab.experiments.rank import section as rank_section
+from experiments.rank import rank_cost
+from experiments.rank import samples as rank
+from experiments.rank import section as rank_section
 from lab.measure.results import Store
 from lab.report.claims import Goal
 from lab.report.page import Section

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments import registry
+from experiments.response import goals as response_goals
 from lab.commands import cli, evaluation, report
 from lab.errors import LabError
-from lab.experiments import registry
-from lab.experiments.response import goals as response_goals
 from lab.measure.results import Store, write_meta
 from lab.unit_tests import fabricated
 from lab.unit_tests.described import described

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments.base import Context
 from lab.boot import console
-from lab.build import debian, distribution, kconfig
-from lab.build.initramfs import Initramfs
-from lab.build.kernels import Kernel, all_kernels
-from lab.build.toolchain import meson_ready
 from lab.errors import LabError
-from lab.experiments.base import Context
+from lab.kernels import debian, distribution, kconfig
+from lab.kernels.initramfs import Initramfs
+from lab.kernels.kernels import Kernel, all_kernels
+from lab.kernels.toolchain import meson_ready
 from lab.measure import systems
 from lab.measure.systems import MODES, Mode, host_modes, platforms
 from lab.progress import Progress

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 from lab.progress import Progress
-from lab.test.soak import HowFar, totals
+from lab.runner.soak import HowFar, totals
 
 
 def hear(*pieces: bytes) -> HowFar:

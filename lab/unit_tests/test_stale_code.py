@@ -7,7 +7,7 @@ import pytest
 
 from lab.boot import qemu, stale_code
 from lab.boot.protocol import Outcome, Transcript
-from lab.build.kernels import Kernel
+from lab.kernels.kernels import Kernel
 
 KERNEL = Kernel.parse("x86_64-preempt-stock")
 OOPS = "[   13.189791] Oops: int3: 0000 [#1] PREEMPT SMP"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
-from lab.experiments import registry
-from lab.experiments.base import Experiment
+from experiments import registry
+from experiments.base import Experiment
 from lab.measure.results import Store, write_meta
 from lab.report.page import page
 from lab.unit_tests import fabricated

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from lab.boot import qemu
-from lab.build.kernels import Kernel
 from lab.errors import LabError
-from lab.test import suites, testing
+from lab.kernels.kernels import Kernel
+from lab.runner import suites, testing
 
 
 def load(tmp_path: Path, text: str) -> suites.Suites:

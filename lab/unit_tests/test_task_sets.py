@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from experiments.response import task_sets
 from lab.errors import LabError
-from lab.experiments.response import task_sets
 from lab.measure.results import Store, write_meta
 from lab.unit_tests.described import described
 

@@ -6,12 +6,12 @@ from typing import NoReturn
 
 import pytest
 
-from lab.build import guests, kernels
 from lab.errors import LabError
+from lab.kernels import guests, kernels
 from lab.progress import Progress
-from lab.test import host_tests, self_test, testing
-from lab.test.host_tests import HostTest
-from lab.test.verdict import Verdict
+from lab.runner import host_tests, self_test, testing
+from lab.runner.host_tests import HostTest
+from lab.runner.verdict import Verdict
 
 KERNEL = "x86_64-preempt-shielded"
 

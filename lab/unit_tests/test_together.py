@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from experiments.together import section as together_section
+from experiments.together.together import CPUS, EXPERIMENT
 from lab.errors import LabError
-from lab.experiments.together import section as together_section
-from lab.experiments.together.together import CPUS, EXPERIMENT
 from lab.measure.results import Store, write_meta
 from lab.measure.systems import Mode, Platform, System
 from lab.unit_tests.described import described

@@ -2,10 +2,10 @@
 import pytest
 
 from lab.boot.protocol import Outcome
-from lab.build.kernels import Kernel
-from lab.test import tap
-from lab.test.suites import Suite
-from lab.test.verdict import judge
+from lab.kernels.kernels import Kernel
+from lab.runner import tap
+from lab.runner.suites import Suite
+from lab.runner.verdict import judge
 
 SHIELDED = Kernel.parse("x86_64-rt-shielded")
 STOCK = Kernel.parse("x86_64-rt-stock")

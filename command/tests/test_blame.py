@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""blame and measure on the machine itself: their options, their output, and how they end.
+
+Whether the figures are right is tested in guests (tests/blame*.c).
+"""
+
+import contextlib
+import csv
+import io
+import json
+import os
+import pty
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+from typing import Any
+
+COMMAND = ""
+INSTANCES = Path("/sys/kernel/tracing/instances")
+SAVED = Path("/var/lib/timershield/measure.json")
+LOOP = ("sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done")
+NOT_SUPPORTED = (3, 4)
+
+
+def run(*words: str, seconds: float = 60) -> "subprocess.CompletedProcess[str]":
+    """Run the command and wait for its end."""
+    return subprocess.run([COMMAND, *words], capture_output=True, text=True, check=False,
+                          timeout=seconds)
+
+
+def start(*words: str, out: int = subprocess.PIPE) -> "subprocess.Popen[str]":
+    """Start the command."""
+    return subprocess.Popen([COMMAND, *words], stdout=out, stderr=subprocess.PIPE, text=True)
+
+
+def instance(process: "subprocess.Popen[str]") -> Path:
+    """The tracefs instance of a process, once it is there."""
+    path = INSTANCES / f"timershield-{process.pid}"
+    deadline = time.monotonic() + 30
+    while not path.exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return path
+
+
+def as_nobody() -> None:
+    os.setgroups([])
+    os.setuid(65534)
+
+
+class UsageTest(unittest.TestCase):
+    """What is refused, by any user."""
+
+    def test_bad_arguments(self) -> None:
+        for words in (("blame", "-c", "x"), ("blame", "-p", "0"), ("blame", "-s", "0"),
+                      ("blame", "--over", "-1"), ("blame", "--max", "x"), ("blame", "--stop"),
+                      ("blame", "--source", "x"), ("blame", "-p", "1", "--", "true"),
+                      ("measure", "-p", "100"), ("measure", "--interval", "1"),
+                      ("measure", "-s", "x"), ("measure", "x")):
+            done = run(*words)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn(f"help {words[0]}'", done.stderr, words)
+
+    def test_no_such_cpu(self) -> None:
+        done = run("blame", "-c", "0,8191")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("there is no CPU 8191: this machine has ", done.stderr)
+
+    def test_files_that_cannot_be_written(self) -> None:
+        for option in ("--output", "--trace"):
+            done = run("blame", f"{option}=/nonexistent/x", "--", "touch", "/nonexistent/y")
+            self.assertEqual(done.returncode, 1, option)
+            self.assertEqual(done.stderr,
+                             "timershield: /nonexistent/x: No such file or directory\n")
+
+    @unittest.skipUnless(os.geteuid() == 0, "becomes nobody")
+    def test_as_nobody(self) -> None:
+        with tempfile.TemporaryDirectory(dir="/tmp") as directory:
+            copy = Path(directory) / "timershield"
+            copy.write_bytes(Path(COMMAND).read_bytes())
+            copy.chmod(0o755)
+            Path(directory).chmod(0o755)
+            for words in (("blame",), ("blame", "--source=trace"), ("measure", "-s", "1")):
+                done = subprocess.run([copy, *words], capture_output=True, text=True, check=False,
+                                      timeout=60, preexec_fn=as_nobody)
+                self.assertEqual(done.returncode, 3, done.stderr)
+                self.assertIn("root", done.stderr, words)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "blame is for root")
+class BlameTest(unittest.TestCase):
+    """One source; the other one is a subclass."""
+
+    source = "bpf"
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        done = run("blame", "-s", "0.1", f"--source={cls.source}")
+        if done.returncode in NOT_SUPPORTED:
+            raise unittest.SkipTest(done.stderr)
+
+    def blame(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        return run("blame", f"--source={self.source}", *words)
+
+    def json(self, *words: str) -> Any:
+        done = self.blame("--json", *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_rows_sum_to_what_was_taken(self) -> None:
+        found = self.json("--", *LOOP)
+        self.assertEqual(found["source"], self.source)
+        self.assertTrue(found["victims"])
+        for victim in found["victims"]:
+            self.assertEqual(sum(c["total_ns"] for c in victim["culprits"]), victim["taken_ns"])
+            self.assertIn("unexplained", [c["kind"] for c in victim["culprits"]])
+
+    def test_realtime(self) -> None:
+        command = ("sh", "-c", f"{LOOP[2]}; chrt -f 5 sh -c 'sleep .1; {LOOP[2]}'; true")
+        self.assertIn("OTHER", {v["rank"] for v in self.json("--", *command)["victims"]})
+        found = self.json("--realtime", "--", *command)["victims"]
+        self.assertEqual({v["rank"] for v in found}, {"FIFO 5"})
+
+    def test_csv(self) -> None:
+        done = self.blame("--csv", "--", *LOOP)
+        rows = list(csv.DictReader(io.StringIO(done.stdout)))
+        self.assertTrue(rows, done.stderr)
+        for row in rows:
+            self.assertGreaterEqual(int(row["total_ns"]), int(row["longest_ns"]))
+            self.assertIn(row["masked"], ("yes", "no", "?"))
+
+    def test_output(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            file = Path(directory) / "blame.json"
+            done = self.blame("--json", f"--output={file}", "--", "sh", "-c", "echo own; sleep .1")
+            self.assertEqual((done.returncode, done.stdout), (0, "own\n"), done.stderr)
+            self.assertIn("victims", json.loads(file.read_text()))
+
+    @unittest.skipUnless(shutil.which("unshare"), "needs unshare")
+    def test_container(self) -> None:
+        done = subprocess.run(
+            ["unshare", "--pid", "--fork", "--mount-proc", COMMAND, "blame", "-s", "1",
+             f"--source={self.source}"], capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("--pid=host", done.stderr)
+
+    def test_statuses_of_a_command(self) -> None:
+        for command, status in (("exit 7", 7), ("kill -TERM $$", 128 + signal.SIGTERM)):
+            self.assertEqual(self.blame("--", "sh", "-c", command).returncode, status)
+        for command, status in (("/nonexistent/x", 127), ("/etc/passwd", 126)):
+            done = self.blame("--", command)
+            self.assertEqual((done.returncode, done.stdout), (status, ""), command)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        for option in ("-p", "-P"):
+            self.assertEqual(self.blame(option, "999999999").returncode, 1)
+
+    def test_max(self) -> None:
+        done = self.blame("--max", "0.001", "--", *LOOP)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("Longer than --max", done.stdout)
+        self.assertEqual(self.blame("--max", "1e9", "--", *LOOP).returncode, 0)
+
+    def test_over_and_trace(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            file = Path(directory) / "trace.json"
+            done = self.blame("--over", "0.1", "--trace", str(file), "--", *LOOP)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("The worst episode:", done.stdout)
+            events = json.loads(file.read_text())["traceEvents"]
+        [whole] = [e for e in events if e.get("cat") == "episode"]
+        parts = [e for e in events if e["ph"] == "X" and e is not whole]
+        self.assertTrue(parts)
+        for event in parts:
+            self.assertGreaterEqual(event["ts"] + 0.001, whole["ts"])
+            self.assertLessEqual(event["ts"] + event["dur"],
+                                 whole["ts"] + whole["dur"] + 0.01)
+        self.assertEqual([e["ts"] for e in parts], sorted(e["ts"] for e in parts))
+
+    def test_over_stops(self) -> None:
+        began = time.monotonic()
+        done = self.blame("-c", "0", "--over", "0.1", "--stop", "-s", "50")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertLess(time.monotonic() - began, 40)
+        self.assertIn("No episode was longer", self.blame("-c", "0", "-s", "0.2", "--over", "1e9")
+                      .stdout)
+
+    def test_signals_end_it_with_the_summary(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            process = start("blame", f"--source={self.source}", "-c", "0", "--json")
+            path = instance(process) if self.source == "trace" else None
+            time.sleep(3)
+            process.send_signal(number)
+            out, err = process.communicate(timeout=30)
+            self.assertEqual(process.returncode, 0, err)
+            self.assertIn("victims", json.loads(out))
+            self.assertFalse(path and path.exists(), number)
+
+    def test_reader_that_goes(self) -> None:
+        process = start("blame", f"--source={self.source}", "-c", "0", "-s", "2")
+        path = instance(process) if self.source == "trace" else None
+        assert process.stdout is not None
+        process.stdout.close()
+        self.assertEqual(process.wait(timeout=60), 1)
+        self.assertFalse(path and path.exists())
+
+    def test_terminal(self) -> None:
+        master, slave = pty.openpty()
+        with start("blame", f"--source={self.source}", "-c", "0", "-s", "3", out=slave) as process:
+            os.close(slave)
+            text = b""
+            with contextlib.suppress(OSError):      # its end closes the terminal
+                while part := os.read(master, 65536):
+                    text += part
+        os.close(master)
+        self.assertEqual(process.returncode, 0)
+        self.assertIn(b"Ctrl-C ends it with a summary", text)
+        self.assertTrue(text.count(b"\033[H\033[J") >= 2, text)
+        self.assertIn(b"CPU 0: ran", text.rpartition(b"\033[J")[2])
+
+
+class TraceTest(BlameTest):
+    """The same, from trace events."""
+
+    source = "trace"
+
+    def test_killed(self) -> None:
+        process = start("blame", "--source=trace", "-c", "0")
+        path = instance(process)
+        process.kill()
+        process.communicate(timeout=30)
+        self.assertTrue(path.exists(), "killed too late, or without an instance of its own")
+        self.assertEqual(run("blame", "--source=trace", "-s", "0.1").returncode, 0)
+        self.assertFalse(path.exists())
+
+
+@unittest.skipUnless(os.geteuid() == 0, "FIFO is for root")
+class MeasureTest(unittest.TestCase):
+    """measure; what status quotes is as it was before."""
+
+    def setUp(self) -> None:
+        before = SAVED.read_bytes() if SAVED.exists() else None
+        self.addCleanup(lambda: SAVED.write_bytes(before) if before is not None
+                        else SAVED.unlink(missing_ok=True))
+
+    def test_json(self) -> None:
+        done = run("measure", "-s", "1", "--json", "-c", "0")
+        found = json.loads(done.stdout)
+        self.assertEqual(sum(found["histogram_us"].values()), found["wakeups"])
+        self.assertGreater(found["wakeups"] + found["missed"], 500)
+        for loser in found["worst_wakeups"]["victims"]:
+            self.assertEqual(sum(c["total_ns"] for c in loser["culprits"]), loser["taken_ns"])
+        self.assertEqual(json.loads(SAVED.read_text())["wakeups"], found["wakeups"])
+        self.assertIn(found["summary"], run("status").stdout.replace("\n", " "))
+
+    def test_max_csv_and_end(self) -> None:
+        self.assertEqual(run("measure", "-s", "1", "--max", "1", "--no-blame").returncode, 1)
+        self.assertEqual(run("measure", "-s", "1", "--max", "900000000").returncode, 0)
+        process = start("measure", "--csv", "-s", "60", "--no-blame")
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 0, err)
+        rows = list(csv.DictReader(io.StringIO(out)))
+        self.assertGreater(sum(int(r["wakeups"]) for r in rows), 100)
+
+
+if __name__ == "__main__":
+    COMMAND = str(Path(sys.argv.pop(1)).resolve())
+    unittest.main()

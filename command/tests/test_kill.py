@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Killed before each of its changes, the command leaves nothing behind.
+
+On a directory that looks like a machine; tests/isolate_undo.c does it to a kernel.
+"""
+
+import random
+import signal
+import sys
+import tempfile
+import unittest
+
+from machine import GROUP, Machine
+
+COMMAND = ""
+KILLER = ""
+
+
+class KillMachine(Machine):
+    """What its commands change is compared as a whole."""
+
+    def do(self, verb: str, *words: str, kill_at: int = 0) -> int:
+        """Run a verb; the exit status, or the signal as a negative number."""
+        process = self.start(verb, *words, kill_at=kill_at)
+        errors = process.communicate()[1]
+        if process.returncode not in (0, -signal.SIGKILL):
+            raise AssertionError(f"{verb} {words}: {process.returncode}: {errors}")
+        return process.returncode
+
+    def state(self) -> dict[str, str]:
+        """Every file but the lock, and every directory."""
+        return {str(path.relative_to(self.root)): path.read_text() if path.is_file() else ""
+                for path in self.root.rglob("*")
+                if path.name not in ("lock", "timershield") or path.parent.name == "cgroup"}
+
+
+class KillTest(unittest.TestCase):
+    """The state is compared with what it was before."""
+
+    def setUp(self) -> None:
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.machine = KillMachine(directory.name, COMMAND, KILLER)
+        self.machine.add_cgroups()
+        self.before = self.machine.state()
+
+    def check_undone(self, why: str) -> None:
+        self.assertEqual(self.machine.do("unisolate"), 0)
+        self.assertEqual(self.machine.state(), self.before, why)
+
+    def test_it_changes_something(self) -> None:
+        self.machine.do("isolate", "1")
+        state = self.machine.state()
+        self.assertEqual(state["proc/irq/1/smp_affinity_list"], "0,2-3\n")
+        self.assertEqual(state["proc/irq/2/smp_affinity_list"], "1\n")
+        self.assertEqual(state["proc/irq/4/smp_affinity_list"], "2\n")
+        self.assertEqual(state["proc/irq/default_smp_affinity"], "d\n")
+        self.assertEqual(state["sys/devices/virtual/workqueue/cpumask"], "d\n")
+        self.assertEqual(state[f"{GROUP}/cpuset.cpus"], "1\n")
+        self.assertEqual(state[f"{GROUP}/cpuset.cpus.partition"], "isolated\n")
+        self.check_undone("after unshield")
+
+    def test_killed_shield(self) -> None:
+        for number in range(1, 1000):
+            if not self.machine.do("isolate", "1", kill_at=number):
+                break
+            self.check_undone(f"killed before change {number}")
+        self.assertGreater(number, 15)
+
+    def test_killed_change_and_unshield(self) -> None:
+        for words in (("isolate", "2"), ("unisolate", "1"), ("unisolate",),
+                      ("isolate", "--only", "--irqs", "1")):
+            for number in range(1, 1000):
+                self.machine.do("isolate", "1")
+                if not self.machine.do(*words, kill_at=number):
+                    break
+                if number % 3 == 1:
+                    self.machine.do("isolate", "3", "--irqs")
+                self.check_undone(f"{words} killed before change {number}")
+            self.assertGreater(number, 5)
+            self.check_undone("at the end")
+
+    def test_unbound_work_is_never_on_isolated_cpus(self) -> None:
+        """Else the kernel moves it itself, for a process that may be killed meanwhile."""
+        for first, then in (("unisolate", "isolate 1"), ("isolate 1", "isolate --only 2"),
+                            ("isolate 1", "isolate 2"), ("isolate 1-2", "unisolate 1"),
+                            ("isolate 1", "unisolate")):
+            for number in range(1, 1000):
+                self.machine.do(*first.split())
+                ended = not self.machine.do(*then.split(), kill_at=number)
+                self.check_unbound_work(f"{first}, {then} killed before change {number}")
+                self.machine.do("unisolate")
+                if ended:
+                    break
+            self.assertGreater(number, 5)
+
+    def check_unbound_work(self, why: str) -> None:
+        state = self.machine.state()
+        if state.get(f"{GROUP}/cpuset.cpus.partition") == "isolated\n":
+            first, _, last = state[f"{GROUP}/cpuset.cpus"].partition("-")
+            isolated = 1 << int(first) | 1 << int(last or first)
+            mask = int(state["sys/devices/virtual/workqueue/cpumask"], 16)
+            self.assertFalse(mask & isolated, why)
+
+    def test_many_at_once(self) -> None:
+        """Each takes its turn: none fails, and what the last one leaves can be undone."""
+        for number in range(5):
+            commands = [
+                self.machine.start("isolate", str(1 + i % 2)) if i % 3 else
+                self.machine.start("unisolate") for i in range(20)
+            ]
+            for command in commands:
+                errors = command.communicate()[1]
+                self.assertEqual(command.returncode, 0, errors)
+            self.check_undone(f"round {number}")
+
+    def test_random_sequences(self) -> None:
+        pick = random.Random(20260101)
+        lists = (("1",), ("2",), ("1-2",), ("--irqs", "1"), ("--procs", "3"), ("--only", "2"),
+                 ("--only", "--irqs", "2"))
+        for number in range(60):
+            for _ in range(pick.randint(1, 4)):
+                kill_at = pick.randint(1, 40) if pick.random() < 0.75 else 0
+                verb = pick.choice(("isolate", "isolate", "unisolate"))
+                words = pick.choice(lists) if verb == "isolate" else ()
+                self.machine.do(verb, *words, kill_at=kill_at)
+            self.check_undone(f"sequence {number}")
+
+
+if __name__ == "__main__":
+    COMMAND, KILLER = sys.argv.pop(1), sys.argv.pop(1)
+    unittest.main()

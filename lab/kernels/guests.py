@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Building the guest programs, and initramfs images that hold them."""
+
+import subprocess
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.errors import LabError
+from lab.kernels.arch import ARCHES
+from lab.kernels.initramfs import Initramfs
+from lab.kernels.toolchain import require
+from lab.paths import GUEST_BUILDS, REPO
+
+MODULES = "lab/modules"
+
+
+@dataclass(frozen=True)
+class Command:
+    """One line of the guest's command list."""
+
+    words: tuple[str, ...]
+    timeout: int = 60
+    """Seconds of guest time."""
+
+    def line(self) -> str:
+        for word in self.words:
+            if not word or any(c.isspace() for c in word):
+                raise LabError(f"guest command {self.words}: words must not contain blanks")
+        return f"{self.timeout} {' '.join(self.words)}"
+
+
+def loading(modules: Sequence[Path]) -> list[Command]:
+    """What loads them, in a guest whose image has them."""
+    return [Command(("@load", f"/{MODULES}/{m.name}")) for m in modules]
+
+
+def unloading(module: Path) -> Command:
+    """What unloads it again."""
+    return Command(("@unload", module.stem))
+
+
+def output(arch: str) -> Path:
+    """Where the programs for ``arch`` are."""
+    return GUEST_BUILDS / arch
+
+
+def build(arch: str, targets: Iterable[str], kernel_tree: Path | None = None) -> Path:
+    """Build ``targets`` (names below the output directory); return that directory."""
+    require("make", f"{ARCHES[arch].cross}gcc")
+    out = output(arch)
+    wanted = sorted(set(targets))
+    variables = [f"ARCH={arch}", f"OUT={out}"]
+    if kernel_tree is not None:
+        variables.append(f"KERNEL={kernel_tree}")
+    done = subprocess.run(
+        ["make", "-s", "--no-print-directory", "-C", str(REPO / "lab"), *variables,
+         *(str(out / target) for target in wanted)],
+        capture_output=True, text=True, check=False,
+    )
+    if done.returncode:
+        raise LabError(f"guest programs for {arch}:\n{done.stdout}{done.stderr}")
+    return out
+
+
+def image(out: Path, programs: Sequence[str], commands: Sequence[Command],
+          modules: Sequence[Path] = ()) -> bytes:
+    """An initramfs with our init, ``programs`` in /bin, modules and a list of commands."""
+    archive = Initramfs()
+    archive.add_program("init", out / "init")
+    for program in programs:
+        archive.add_program(f"bin/{Path(program).name}", out / program)
+    for module in modules:
+        archive.add(f"{MODULES}/{module.name}", module.read_bytes())
+    archive.add("lab/commands", "".join(c.line() + "\n" for c in commands).encode())
+    archive.add("etc/passwd", b"root:x:0:0::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n")
+    archive.add("etc/group", b"root:x:0:\nnogroup:x:65534:\n")
+    return archive.archive()
