@@ -11,9 +11,9 @@
  * seeded generator, so many as its argument says.
  */
 #include "check.h"
-#include "config.h"
-#include "journal_text.h"
-#include "text.h"
+#include "isolate/config.h"
+#include "isolate/journal_text.h"
+#include "lib/text.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "check.h"
-#include "config.h"
-#include "text.h"
+#include "isolate/config.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <string.h>

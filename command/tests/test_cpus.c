@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "check.h"
-#include "cpus.h"
-#include "text.h"
+#include "lib/cpus.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A journal comes back as it was; cut off anywhere, it is never taken for whole. */
 #include "check.h"
-#include "journal_text.h"
-#include "text.h"
+#include "isolate/journal_text.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <string.h>

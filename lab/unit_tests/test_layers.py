@@ -15,7 +15,7 @@ LAYERS = (("commands",), ("experiments", "runner"), ("report", "measure"), ("boo
 """From above; what is no folder is the ground floor, below all of them."""
 UNITS, EDGES = 15, 40
 EXPERIMENTS = REPO / "experiments"
-C_SOURCES = ("clockfix/src", "lab/common", "lab/init", "tests/lib", "command/src",
+C_SOURCES = ("clockfix/src", "lab/common", "lab/init", "tests/lib", "command",
              *sorted(f"experiments/{p.parent.name}" for p in EXPERIMENTS.glob("*/main.c")))
 Graph = Mapping[str, set[str]]
 

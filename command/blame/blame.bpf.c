@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* blame's source in the kernel: tracepoints call the accounting in engine.h. */
+#include "bpf_kernel.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "blame_types.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+struct blame_config config;
+struct blame_lost lost;
+
+#define STORE(name, map_type, key_type, value_type, entries)		\
+	struct {							\
+		__uint(type, map_type);					\
+		__uint(max_entries, entries);				\
+		__type(key, key_type);					\
+		__type(value, value_type);				\
+	} name SEC(".maps")
+
+STORE(rows, BPF_MAP_TYPE_HASH, struct cause, struct row, MAX_ROWS);
+STORE(victims, BPF_MAP_TYPE_HASH, u32, struct victim, MAX_VICTIMS);
+STORE(targets, BPF_MAP_TYPE_HASH, u32, u32, MAX_TARGETS);
+STORE(armed, BPF_MAP_TYPE_LRU_HASH, u64, struct armed, MAX_ARMED);
+STORE(cpus, BPF_MAP_TYPE_ARRAY, u32, struct cpu, 1);	/* set to the number of CPUs */
+STORE(works, BPF_MAP_TYPE_LRU_HASH, u32, u64, MAX_WORKS);
+
+
+#define LOOKUP(store, key) bpf_map_lookup_elem(&store, key)
+#define INSERT(store, key, value) bpf_map_update_elem(&store, key, value, BPF_NOEXIST)
+#define PUT(store, key, value) bpf_map_update_elem(&store, key, value, BPF_ANY)
+#define REMOVE(store, key) bpf_map_delete_elem(&store, key)
+#define ADD(counter, number) __sync_fetch_and_add(&(counter), number)
+#define LOOP(count, function, argument) bpf_loop(count, function, argument, 0)
+#define NOINLINE __attribute__((noinline))
+
+static struct cpu *FIND_CPU(u32 number)
+{
+	return bpf_map_lookup_elem(&cpus, &number);
+}
+
+#include "engine.h"
+
+inline_always void read_task(struct who *who, struct task_struct *task)
+{
+	who->tid = task->pid;
+	who->tgid = task->tgid;
+	who->priority = task->prio;
+	who->policy = task->policy;
+	bpf_probe_read_kernel(who->comm, sizeof(who->comm), &task->comm);
+}
+
+inline_always struct cpu *this_cpu(void)
+{
+	u32 number = bpf_get_smp_processor_id();
+	struct cpu *cpu = config.on ? FIND_CPU(number) : 0;
+
+	if (!cpu)
+		return 0;
+	cpu->events++;
+	if (is_to_learn(cpu)) {
+		struct task_struct *task = bpf_get_current_task_btf();
+		struct who who;
+
+		read_task(&who, task);
+		learn_task(cpu, number, &who, task->flags);
+	}
+	return cpu;
+}
+
+#define VECTOR(name, id)							\
+SEC("tp_btf/" #name "_entry")							\
+int name##_entry(void *context)							\
+{										\
+	struct cpu *cpu = this_cpu();						\
+										\
+	if (cpu)								\
+		push(cpu, bpf_ktime_get_ns(), FRAME_VECTOR,			\
+		     (id) == IPI_TIMER ? CAUSE_TIMER_IRQ : CAUSE_IPI, id);	\
+	return 0;								\
+}										\
+SEC("tp_btf/" #name "_exit")							\
+int name##_exit(void *context)							\
+{										\
+	struct cpu *cpu = this_cpu();						\
+										\
+	if (cpu)								\
+		pop(cpu, bpf_ktime_get_ns(), FRAME_VECTOR);			\
+	return 0;								\
+}
+
+VECTOR(local_timer, IPI_TIMER)
+VECTOR(reschedule, IPI_RESCHEDULE)
+VECTOR(call_function, IPI_CALL)
+VECTOR(call_function_single, IPI_CALL_SINGLE)
+VECTOR(irq_work, IPI_IRQ_WORK)
+VECTOR(x86_platform_ipi, IPI_PLATFORM)
+VECTOR(thermal_apic, IPI_THERMAL)
+VECTOR(threshold_apic, IPI_THRESHOLD)
+VECTOR(deferred_error_apic, IPI_DEFERRED_ERROR)
+VECTOR(error_apic, IPI_ERROR)
+VECTOR(spurious_apic, IPI_SPURIOUS)
+VECTOR(ipi, IPI_OTHER)				/* arm64 */
+
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(irq_handler_entry, int irq)
+{
+	struct cpu *cpu = this_cpu();
+
+	if (cpu)
+		push(cpu, bpf_ktime_get_ns(), FRAME_IRQ, CAUSE_IRQ, irq);
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(irq_handler_exit, int irq)
+{
+	struct cpu *cpu = this_cpu();
+
+	if (cpu)
+		pop(cpu, bpf_ktime_get_ns(), FRAME_IRQ);
+	return 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(softirq_entry, unsigned int vector)
+{
+	struct cpu *cpu = this_cpu();
+
+	if (cpu)
+		push(cpu, bpf_ktime_get_ns(), FRAME_SOFTIRQ, CAUSE_SOFTIRQ, vector);
+	return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(softirq_exit, unsigned int vector)
+{
+	struct cpu *cpu = this_cpu();
+
+	if (cpu)
+		pop(cpu, bpf_ktime_get_ns(), FRAME_SOFTIRQ);
+	return 0;
+}
+
+inline_always int expire(struct hrtimer *timer)
+{
+	struct cpu *cpu = this_cpu();
+
+	if (cpu)
+		on_timer(cpu, bpf_ktime_get_ns(), (u64)timer, (u64)timer->function);
+	return 0;
+}
+
+/* The first of two programs that see this takes it, the other one forgets that. */
+inline_always int expire_once(struct hrtimer *timer)
+{
+	u32 number = bpf_get_smp_processor_id();
+	struct cpu *cpu = FIND_CPU(number);
+
+	if (!cpu)
+		return 0;
+	if (cpu->expired == (u64)timer) {
+		cpu->expired = 0;
+		return 0;
+	}
+	cpu->expired = (u64)timer;
+	return expire(timer);
+}
+
+/*
+ * Soft timers, of which PREEMPT_RT has many, expire with interrupts enabled. The kernel runs no
+ * program that is running already: one alone would miss timers that expire meanwhile. Of two,
+ * which run one after the other, it runs at least one.
+ */
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(hrtimer_expire_entry, struct hrtimer *timer)
+{
+	return timer->is_soft ? 0 : expire_once(timer);
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(soft_expire_entry, struct hrtimer *timer)
+{
+	return timer->is_soft ? expire(timer) : expire_once(timer);
+}
+
+/* Needed where the clock event device's interrupt has no event of its own. */
+SEC("tp_btf/hrtimer_expire_exit")
+int BPF_PROG(hrtimer_expire_exit, struct hrtimer *timer)
+{
+	struct cpu *cpu = this_cpu();
+
+	if (cpu)
+		pop(cpu, bpf_ktime_get_ns(), FRAME_TIMER);
+	return 0;
+}
+
+SEC("tp_btf/hrtimer_start")
+int BPF_PROG(hrtimer_start, struct hrtimer *timer)
+{
+	u32 how = how_armed((u64)timer->function);
+	struct armed by = { 0 };
+	u64 key = (u64)timer;
+
+	if (!config.on || !how || how == HOW_SLEEP)
+		return 0;
+	read_task(&by.who, bpf_get_current_task_btf());
+	PUT(armed, &key, &by);
+	return 0;
+}
+
+SEC("tp_btf/timer_expire_entry")
+int BPF_PROG(timer_expire_entry, struct timer_list *timer)
+{
+	struct cpu *cpu = this_cpu();
+
+	if (cpu)
+		name_frame(cpu, bpf_ktime_get_ns(), CAUSE_WHEEL, (u64)timer->function);
+	return 0;
+}
+
+SEC("tp_btf/workqueue_execute_start")
+int BPF_PROG(workqueue_execute_start, struct work_struct *work)
+{
+	struct cpu *cpu = this_cpu();
+
+	if (cpu)
+		on_work(cpu, bpf_ktime_get_ns(), (u32)bpf_get_current_pid_tgid(),
+			(u64)work->func);
+	return 0;
+}
+
+SEC("tp_btf/workqueue_execute_end")
+int BPF_PROG(workqueue_execute_end, struct work_struct *work)
+{
+	struct cpu *cpu = this_cpu();
+
+	if (cpu)
+		on_work(cpu, bpf_ktime_get_ns(), (u32)bpf_get_current_pid_tgid(), 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int state)
+{
+	struct who who, previous = { .tid = prev->pid };
+	struct cpu *cpu = this_cpu();
+
+	if (!cpu)
+		return 0;
+	if (cpu->victim == previous.tid)
+		read_task(&previous, prev);
+	read_task(&who, next);
+	on_switch(cpu, bpf_get_smp_processor_id(), bpf_ktime_get_ns(), &previous,
+		  preempt || !state, &who, next->flags);
+	return 0;
+}
+
+inline_always u32 system_call_of(struct task_struct *task)
+{
+	struct pt_regs *regs;
+
+	if (task->flags & IS_KTHREAD)
+		return 0;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	if (bpf_core_field_exists(((struct pt_regs___x86 *)0)->orig_ax))
+		return (u32)((struct pt_regs___x86 *)regs)->orig_ax + 1;
+	if (bpf_core_field_exists(((struct pt_regs___arm64 *)0)->syscallno))
+		return ((struct pt_regs___arm64 *)regs)->syscallno + 1;
+	return 0;
+}
+
+inline_always int wakeup(struct task_struct *task, int queued)
+{
+	struct cpu *cpu = this_cpu();
+	struct frame *frame;
+	struct who who;
+
+	if (!cpu)
+		return 0;
+	frame = &cpu->frames[cpu->depth & (MAX_DEPTH - 1)];
+	if (!queued && cpu->depth && frame->cause.kind == CAUSE_TIMER &&
+	    frame->owner < OWNER_WOKEN) {
+		read_task(&who, task);
+		own_frame(cpu, &who, OWNER_WOKEN, system_call_of(task));
+	} else if (config.victims_are != VICTIMS_CPUS) {
+		read_task(&who, task);
+	} else {
+		return 0;
+	}
+	on_wakeup(bpf_ktime_get_ns(), &who, task->flags, queued);
+	return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(sched_waking, struct task_struct *task)
+{
+	return wakeup(task, 0);
+}
+
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(sched_wakeup, struct task_struct *task)
+{
+	return wakeup(task, 1);
+}
+
+SEC("tp_btf/sched_migrate_task")
+int BPF_PROG(sched_migrate_task, struct task_struct *task, int cpu)
+{
+	if (config.on)
+		on_migrate(bpf_ktime_get_ns(), task->pid, cpu);
+	return 0;
+}
+
+SEC("tp_btf/signal_generate")
+int BPF_PROG(signal_generate, int number, void *info, struct task_struct *task)
+{
+	struct cpu *cpu = this_cpu();
+	struct who who;
+
+	if (!cpu || !cpu->depth)
+		return 0;
+	read_task(&who, task);
+	own_frame(cpu, &who, OWNER_SIGNALLED, 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct *child)
+{
+	u32 key = parent->pid, group = parent->tgid, new = child->pid, one = 1;
+
+	if (config.on && (LOOKUP(targets, &key) || LOOKUP(targets, &group)))
+		INSERT(targets, &new, &one);
+	return 0;
+}

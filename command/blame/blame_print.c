@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "blame_print.h"
+
+#include "lib/output.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double share_of(const struct loser *loser, u64 total)
+{
+	u64 taken = loser->victim.victim.taken;
+
+	return taken ? 100.0 * (double)total / (double)taken : 0;
+}
+
+static void print_culprit(const struct loser *loser, const struct culprit *culprit)
+{
+	printf("  %9llu %12.1f %10.1f %6.1f%%  %-4s  %s%s%s", (unsigned long long)culprit->count,
+	       microseconds(culprit->total), microseconds(culprit->longest),
+	       share_of(loser, culprit->total), masked_text(culprit->masked), culprit->name,
+	       *culprit->rank ? " " : "", culprit->rank);
+	if (*culprit->how)
+		printf(": %s", culprit->how);
+	if (*culprit->function && strcmp(culprit->kind, "kernel-timer") &&
+	    strcmp(culprit->kind, "wheel-timer"))
+		printf(" (%s)", culprit->function);
+	if (*culprit->unit)
+		printf(", %s", culprit->unit);
+	putchar('\n');
+}
+
+static bool is_unexplained(const struct culprit *culprit)
+{
+	return !strcmp(culprit->kind, "unexplained");
+}
+
+/* What no event explains is always shown, and last. */
+void culprits_print(const struct loser *loser, unsigned int lines)
+{
+	struct culprit rest = { .name = (char *)"", .rank = (char *)"", .how = (char *)"",
+				.function = "", .unit = (char *)"", .kind = "" };
+	const struct culprit *unexplained = NULL;
+	size_t left = lines && loser->count > lines ? lines - 2 : loser->count, more = 0;
+
+	printf("  %9s %12s %10s %7s  %-4s  %s\n", "times", "total us", "longest us", "share",
+	       "mask", "culprit");
+	for (size_t i = 0; i < loser->count; i++) {
+		const struct culprit *culprit = &loser->culprits[i];
+
+		if (is_unexplained(culprit)) {
+			unexplained = culprit;
+		} else if (left) {
+			print_culprit(loser, culprit);
+			left--;
+		} else {
+			more++;
+			rest.count += culprit->count;
+			rest.total += culprit->total;
+			if (culprit->longest > rest.longest)
+				rest.longest = culprit->longest;
+		}
+	}
+	if (more) {
+		rest.name = format("%zu more", more);
+		rest.masked = MASKED_UNKNOWN;
+		print_culprit(loser, &rest);
+		free(rest.name);
+	}
+	if (unexplained)
+		print_culprit(loser, unexplained);
+}
+
+static void print_head(const struct loser *loser)
+{
+	const struct victim *sums = &loser->victim.victim;
+	u64 wanted = sums->ran + sums->taken;
+
+	printf("%s", loser->name);
+	if (*loser->rank)
+		printf(" %s, CPU %u", loser->rank, sums->cpu);
+	printf(": ran %.1f ms, %.1f us (%.2f %%) taken from it; longest %.1f us\n",
+	       microseconds(sums->ran) / 1000, microseconds(sums->taken),
+	       wanted ? 100.0 * (double)sums->taken / (double)wanted : 0,
+	       microseconds(sums->longest));
+}
+
+/* Each remedy once, with what it is worth: culprits come the worst first. */
+static void print_remedies(const struct loser *loser)
+{
+	unsigned int printed = 0;
+
+	for (size_t i = 0; i < loser->count && printed < 3; i++) {
+		const char *remedy = loser->culprits[i].remedy;
+		bool before = false;
+		u64 total = 0;
+
+		for (size_t j = 0; remedy && j < loser->count; j++) {
+			if (!loser->culprits[j].remedy || strcmp(remedy, loser->culprits[j].remedy))
+				continue;
+			before |= j < i;
+			total += loser->culprits[j].total;
+		}
+		if (!remedy || before || share_of(loser, total) < 1)
+			continue;
+		printf("%s    %-36s would save %.1f %%\n", printed ? "" : "  what helps:\n", remedy,
+		       share_of(loser, total));
+		printed++;
+	}
+}
+
+static u64 maskable(const struct loser *loser)
+{
+	u64 total = 0;
+
+	for (size_t i = 0; i < loser->count; i++)
+		if (loser->culprits[i].masked == MASKED_YES)
+			total += loser->culprits[i].total;
+	return total;
+}
+
+static void print_lost(const struct report *report)
+{
+	if (report->lost_events)
+		printf("LOST: %llu events; the figures above are too low.\n",
+		       (unsigned long long)report->lost_events);
+	if (report->lost.rows)
+		printf("More than %u rows: %llu entries went to \"unexplained\".\n", MAX_ROWS,
+		       (unsigned long long)report->lost.rows);
+	if (report->lost.victims)
+		printf("More than %u victims: the others are not shown.\n", MAX_VICTIMS);
+}
+
+void report_print(const struct report *report, unsigned int lines)
+{
+	size_t shown = report->count;
+
+	if (lines)
+		shown = report->count < 3 ? report->count : 3;
+	else if (shown > 8)
+		shown = 8;
+	for (size_t i = 0; i < shown; i++) {
+		const struct loser *loser = &report->losers[i];
+		u64 masked = maskable(loser);
+
+		if (i)
+			putchar('\n');
+		print_head(loser);
+		culprits_print(loser, lines ? lines / (unsigned int)shown : 30);
+		if (masked)
+			printf("  TimerShield masks timers of lower-ranking tasks: %.1f us "
+			       "(%.1f %%) of this.\n", microseconds(masked),
+			       share_of(loser, masked));
+		if (!lines)
+			print_remedies(loser);
+	}
+	if (shown < report->count)
+		printf("\n%zu more lost less; --json shows all, -p one of them.\n",
+		       report->count - shown);
+	if (!report->count)
+		puts(report->realtime ? "No real-time task has run. -p PID looks at a process, "
+		     "-c CPULIST at whatever runs on CPUs." : "Nothing that was asked for has run.");
+	print_lost(report);
+}
+
+static void csv_field(const char *s)
+{
+	putchar('"');
+	for (; *s; s++)
+		printf(*s == '"' ? "\"\"" : "%c", *s);
+	putchar('"');
+}
+
+static void csv_row(const struct loser *loser, const struct culprit *culprit)
+{
+	const char * const fields[] = {
+		loser->name, loser->rank, culprit->kind, culprit->name, culprit->rank,
+		culprit->how, culprit->function, culprit->unit, masked_text(culprit->masked),
+		culprit->remedy ? culprit->remedy : "",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		csv_field(fields[i]);
+		putchar(',');
+	}
+	printf("%u,%u,%llu,%llu,%llu,%.3f\n", culprit->process, culprit->tid,
+	       (unsigned long long)culprit->count, (unsigned long long)culprit->total,
+	       (unsigned long long)culprit->longest, share_of(loser, culprit->total));
+}
+
+void report_print_csv(const struct report *report)
+{
+	puts("victim,victim_rank,kind,culprit,rank,how,function,unit,masked,remedy,pid,tid,count,"
+	     "total_ns,longest_ns,share_percent");
+	for (size_t i = 0; i < report->count; i++)
+		for (size_t j = 0; j < report->losers[i].count; j++)
+			csv_row(&report->losers[i], &report->losers[i].culprits[j]);
+}
+
+static void json_culprit(const struct culprit *culprit)
+{
+	json_open(NULL, '{');
+	json_string("kind", culprit->kind);
+	json_string("name", culprit->name);
+	json_string("rank", culprit->rank);
+	json_number("pid", culprit->process);
+	json_number("tid", culprit->tid);
+	json_string("how", culprit->how);
+	json_string("function", culprit->function);
+	json_string("unit", culprit->unit);
+	json_number("count", culprit->count);
+	json_number("total_ns", culprit->total);
+	json_number("longest_ns", culprit->longest);
+	json_string("masked", masked_text(culprit->masked));
+	if (culprit->remedy)
+		json_string("remedy", culprit->remedy);
+	else
+		json_null("remedy");
+	json_close('}');
+}
+
+static void json_loser(const struct loser *loser)
+{
+	const struct victim *sums = &loser->victim.victim;
+
+	json_open(NULL, '{');
+	json_string("name", loser->name);
+	json_string("rank", loser->rank);
+	json_number("tid", loser->victim.id & VICTIM_CPU ? 0 : loser->victim.id);
+	json_number("cpu", loser->victim.id & VICTIM_CPU ? loser->victim.id & ~VICTIM_CPU :
+		    sums->cpu);
+	json_number("ran_ns", sums->ran);
+	json_number("taken_ns", sums->taken);
+	json_number("longest_ns", sums->longest);
+	json_number("episodes", sums->episodes);
+	json_number("episodes_over", sums->over);
+	json_open("culprits", '[');
+	for (size_t i = 0; i < loser->count; i++)
+		json_culprit(&loser->culprits[i]);
+	json_close(']');
+	json_close('}');
+}
+
+void report_print_json(const struct report *report)
+{
+	json_string("source", report->source);
+	json_number("elapsed_ns", report->elapsed);
+	json_number("interrupt_overhead_ns", report->interrupt_overhead);
+	json_number("switch_overhead_ns", report->switch_overhead);
+	json_number("lost_events", report->lost_events);
+	json_number("lost_rows", report->lost.rows);
+	json_number("lost_victims", report->lost.victims);
+	json_open("victims", '[');
+	for (size_t i = 0; i < report->count; i++)
+		json_loser(&report->losers[i]);
+	json_close(']');
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What takes time, by name. */
+#include "cause.h"
+
+#include "lib/file.h"
+#include "lib/task.h"
+#include "symbols.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+static const struct {
+	long number;
+	const char *name;
+} calls[] = {
+	{ SYS_clock_nanosleep, "clock_nanosleep" }, { SYS_nanosleep, "nanosleep" },
+	{ SYS_futex, "futex" }, { SYS_ppoll, "ppoll" }, { SYS_pselect6, "pselect" },
+	{ SYS_epoll_pwait, "epoll_wait" }, { SYS_rt_sigtimedwait, "sigtimedwait" },
+	{ SYS_mq_timedreceive, "mq_timedreceive" }, { SYS_mq_timedsend, "mq_timedsend" },
+	{ SYS_semtimedop, "semtimedop" }, { SYS_io_uring_enter, "io_uring_enter" },
+	{ SYS_io_getevents, "io_getevents" }, { 441, "epoll_wait" }, { 449, "futex_waitv" },
+	{ 455, "futex_wait" }, { 333, "io_pgetevents" },
+#ifdef SYS_poll
+	{ SYS_poll, "poll" }, { SYS_select, "select" }, { SYS_epoll_wait, "epoll_wait" },
+#endif
+};
+
+static const char * const ways[] = {
+	[HOW_SLEEP] = "sleep", [HOW_TIMERFD] = "timerfd", [HOW_POSIX] = "POSIX timer",
+	[HOW_ITIMER] = "itimer", [HOW_ALARM] = "alarm timer", [HOW_IO_URING] = "io_uring timeout",
+};
+
+static const char * const ipis[IPI_KINDS] = {
+	[IPI_TIMER] = "timer", [IPI_RESCHEDULE] = "reschedule",
+	[IPI_CALL] = "function call (several CPUs)", [IPI_CALL_SINGLE] = "function call",
+	[IPI_IRQ_WORK] = "irq_work", [IPI_PLATFORM] = "platform", [IPI_THERMAL] = "thermal event",
+	[IPI_THRESHOLD] = "threshold", [IPI_DEFERRED_ERROR] = "deferred error",
+	[IPI_ERROR] = "APIC error", [IPI_SPURIOUS] = "spurious", [IPI_OTHER] = "IPI",
+};
+
+static const char * const softirqs[] = {
+	"HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER",
+	"RCU",
+};
+
+const char *cause_kind(u32 kind)
+{
+	static const char * const kinds[CAUSE_KINDS] = {
+		[CAUSE_NONE] = "unexplained", [CAUSE_TASK] = "task", [CAUSE_WORK] = "work",
+		[CAUSE_TIMER] = "timer", [CAUSE_KERNEL_TIMER] = "kernel-timer",
+		[CAUSE_WHEEL] = "wheel-timer", [CAUSE_TIMER_IRQ] = "timer-interrupt",
+		[CAUSE_IRQ] = "interrupt", [CAUSE_IPI] = "ipi", [CAUSE_SOFTIRQ] = "softirq",
+		[CAUSE_ELSEWHERE] = "other-cpu", [CAUSE_SWITCH] = "switch",
+		[CAUSE_STEAL] = "steal",
+	};
+
+	return kind < CAUSE_KINDS ? kinds[kind] : kinds[CAUSE_NONE];
+}
+
+bool cause_is_tick(u64 function)
+{
+	const char *name = symbol_name(function);
+
+	return name && (!strcmp(name, "tick_nohz_handler") || !strcmp(name, "tick_sched_timer"));
+}
+
+char *rank_text(const struct who *who)
+{
+	const struct task_info *person = task_info_of(who);
+	int priority = who->priority;
+
+	if (priority < 0)
+		return copy("DEADLINE");
+	if (priority < 100)
+		return format("%s %d", person->policy == SCHED_RR ? "RR" : "FIFO", 99 - priority);
+	switch (person->policy) {
+	case SCHED_BATCH:
+		return copy("BATCH");
+	case SCHED_IDLE:
+		return copy("IDLE");
+	case 7:
+		return copy("EXT");
+	default:
+		return copy("OTHER");
+	}
+}
+
+char *who_text(const struct who *who)
+{
+	const struct task_info *person = task_info_of(who);
+
+	if (!person->process || person->process == person->tid ||
+	    !strcmp(person->comm, person->process_comm) || !person->process_comm[0])
+		return format("%s[%u]", person->comm, person->tid);
+	return format("%s/%s[%u]", person->process_comm, person->comm, person->tid);
+}
+
+/* The name in its line of /proc/interrupts: the last word. */
+static char *interrupt_name(u32 number)
+{
+	autofree char *start = format("%u:", number);
+	autotext struct text text = { 0 };
+	char *line, *name = NULL;
+
+	file_read("/proc/interrupts", &text);
+	for (line = text.s; line && !name; line = strchr(line, '\n')) {
+		line += strspn(line, "\n ");
+		if (!strncmp(line, start, strlen(start))) {
+			line[strcspn(line, "\n")] = '\0';
+			name = copy(strrchr(line, ' ') ? strrchr(line, ' ') + 1 : "");
+			make_printable(name);
+		}
+	}
+	return name ? name : copy("");
+}
+
+char *cause_how(const struct cause *cause)
+{
+	u32 how = cause->how >> HOW_SHIFT, call = cause->how & 0xffff;
+
+	if (cause->kind != CAUSE_TIMER || how >= ARRAY_SIZE(ways) || !ways[how])
+		return copy("");
+	for (size_t i = 0; how == HOW_SLEEP && call && i < ARRAY_SIZE(calls); i++)
+		if (calls[i].number == (long)call - 1)
+			return copy(calls[i].name);
+	return copy(ways[how]);
+}
+
+char *cause_name(const struct cause *cause, const struct who *who)
+{
+	const char *function = symbol_name(cause->function);
+	autofree char *interrupt = NULL;
+
+	switch (cause->kind) {
+	case CAUSE_TASK:
+	case CAUSE_WORK:
+		if (!cause->id)
+			return copy("idle: the CPU woke up");
+		return who_text(who);
+	case CAUSE_TIMER:
+		return cause->id ? who_text(who) : copy("unknown owner");
+	case CAUSE_KERNEL_TIMER:
+		if (cause_is_tick(cause->function))
+			return copy("tick");
+		return format("kernel timer %s", function ? function : "?");
+	case CAUSE_WHEEL:
+		return format("kernel timer (wheel) %s", function ? function : "?");
+	case CAUSE_TIMER_IRQ:
+		return copy("timer interrupt that expired nothing");
+	case CAUSE_IRQ:
+		interrupt = interrupt_name(cause->id);
+		return format("interrupt %u %s", cause->id, interrupt);
+	case CAUSE_IPI:
+		return format("IPI: %s", ipis[cause->id < IPI_KINDS ? cause->id : IPI_OTHER]);
+	case CAUSE_SOFTIRQ:
+		return format("softirq %s",
+			      cause->id < ARRAY_SIZE(softirqs) ? softirqs[cause->id] : "?");
+	case CAUSE_ELSEWHERE:
+		return copy("waited for another CPU, was moved then");
+	case CAUSE_SWITCH:
+		return copy("switching tasks");
+	case CAUSE_STEAL:
+		return copy("hypervisor (steal)");
+	default:
+		return copy("unexplained");
+	}
+}
+
+char *cause_text(const struct cause *cause, const struct who *who)
+{
+	autofree char *name = cause_name(cause, who), *how = cause_how(cause);
+	const char *function = symbol_name(cause->function);
+
+	if (*how)
+		return format("%s: %s", name, how);
+	if (cause->kind == CAUSE_WORK && function)
+		return format("%s: work %s", name, function);
+	return copy(name);
+}

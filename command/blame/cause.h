@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What takes time, by name. The caller frees what is not const. */
+#ifndef TIMERSHIELD_BLAME_CAUSE_H
+#define TIMERSHIELD_BLAME_CAUSE_H
+
+#include "task_info.h"
+
+/* For programs. */
+const char *cause_kind(u32 kind);
+
+bool cause_is_tick(u64 function);
+
+/* "web[812]", "tick", "interrupt 24 virtio0" */
+char *cause_name(const struct cause *cause, const struct who *who);
+
+/* How a task's timer was armed; "" for other causes. */
+char *cause_how(const struct cause *cause);
+
+/* The name, and how its timer was armed or what the worker does: "web[812]: timerfd" */
+char *cause_text(const struct cause *cause, const struct who *who);
+
+/* "FIFO 80", "OTHER" */
+char *rank_text(const struct who *who);
+
+/* "process/thread[812]" */
+char *who_text(const struct who *who);
+
+#endif

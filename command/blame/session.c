@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session.h"
+
+#include "lib/file.h"
+#include "lib/message.h"
+#include "lib/task.h"
+#include "calibrate.h"
+#include "task_info.h"
+#include "symbols.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FIRST_PID_NAMESPACE 0xeffffffcu	/* PROC_PID_INIT_INO */
+
+static const struct {
+	const char *function;
+	enum how how;
+} owned[OWNED_FUNCTIONS] = {
+	{ "hrtimer_wakeup", HOW_SLEEP }, { "timerfd_tmrproc", HOW_TIMERFD },
+	{ "posix_timer_fn", HOW_POSIX }, { "it_real_fn", HOW_ITIMER },
+	{ "alarmtimer_fired", HOW_ALARM }, { "io_timeout_fn", HOW_IO_URING },
+	{ "io_link_timeout_fn", HOW_IO_URING }, { "io_cqring_timer_wakeup", HOW_IO_URING },
+	{ "io_cqring_min_timer_wakeup", HOW_IO_URING },
+};
+
+static const struct blame_source * const sources[] = {
+#ifdef HAVE_BPF
+	&blame_bpf,
+#endif
+	&blame_trace,
+};
+
+volatile sig_atomic_t session_interrupted;
+
+static void on_signal(int number)
+{
+	(void)number;
+	session_interrupted = 1;
+}
+
+void session_catch_signals(void)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+	struct sigaction action = { .sa_handler = on_signal };
+
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		sigaction(signals[i], &action, NULL);
+}
+
+/* ns stolen from each CPU since boot, in steps of a clock tick. */
+static void read_steal(u64 *steal, unsigned int cpus)
+{
+	u64 tick = 1000000000ull / (u64)sysconf(_SC_CLK_TCK);
+	autotext struct text stat = { 0 };
+
+	file_read("/proc/stat", &stat);
+	for (const char *s = strstr(stat.s, "\ncpu"); s; s = strstr(s + 1, "\ncpu")) {
+		unsigned long long ticks = 0;
+		unsigned int cpu;
+
+		if (sscanf(s + 4, "%u %*u %*u %*u %*u %*u %*u %*u %llu", &cpu, &ticks) == 2 &&
+		    cpu < cpus)
+			steal[cpu] = ticks * tick;
+	}
+}
+
+static void find_functions(struct blame_config *config)
+{
+	for (size_t i = 0; i < OWNED_FUNCTIONS && owned[i].function; i++) {
+		config->owned[i] = symbol_address(owned[i].function);
+		config->owned_how[i] = owned[i].how;
+	}
+}
+
+static void limit_cpus(struct blame_config *config, const struct cpus *cpus)
+{
+	config->cpu_limited = !!cpus;
+	for (unsigned int i = 0; cpus && i < 64 * ARRAY_SIZE(config->cpus); i++)
+		if (cpus_has(cpus, i))
+			config->cpus[i / 64] |= 1ull << i % 64;
+}
+
+static int start_source(struct session *session, const char *name)
+{
+	autotext struct text why = { 0 };
+	int ret = -ENOENT;
+
+	for (size_t i = 0; i < ARRAY_SIZE(sources) && ret; i++) {
+		session->source = sources[i];
+		if (name && strcmp(name, sources[i]->name))
+			continue;
+		if (why.length)
+			text_add(&why, "; ");
+		text_add(&why, "%s: ", sources[i]->name);
+		ret = sources[i]->start(&session->config, &why);
+	}
+	if (ret && !why.length)
+		failed(ret, "there is no source '%s' in this build", name);
+	else if (ret)
+		failed(ret, "no source of events: %s", why.s);
+	return ret;
+}
+
+/* The kernel's events number tasks as its first PID namespace does, /proc as ours. */
+static int check_namespace(void)
+{
+	struct stat own;
+
+	if (stat("/proc/self/ns/pid", &own) || own.st_ino == FIRST_PID_NAMESPACE)
+		return 0;
+	return failed(-EOPNOTSUPP, "this is a container: processes have other numbers here than in "
+		      "the kernel's events; run blame outside, or give the container the host's "
+		      "PID namespace (--pid=host)");
+}
+
+int session_start(struct session *session, const char *name, const struct cpus *cpus)
+{
+	struct blame_config wanted;
+	autotext struct text why = { 0 };
+	int ret = check_namespace();
+
+	if (ret)
+		return ret;
+	ret = symbols_read(&why);
+	if (ret)
+		return failed(ret, "%s", why.s);
+	find_functions(&session->config);
+	limit_cpus(&session->config, cpus);
+	session->cpus = (unsigned int)sysconf(_SC_NPROCESSORS_CONF);
+	ret = start_source(session, name);
+	if (ret)
+		return ret;
+	wanted = session->config;
+	calibrate(session->source, &session->config, cpus);
+	wanted.interrupt_overhead = session->config.interrupt_overhead;
+	wanted.switch_overhead = session->config.switch_overhead;
+	session->config = wanted;
+	ret = session->source->reset(&session->config);
+	if (ret) {
+		session->source->stop();
+		return failed(ret, "%s: %s", session->source->name, strerror(-ret));
+	}
+	session->steal = grow(NULL, session->cpus, sizeof(*session->steal));
+	memset(session->steal, 0, session->cpus * sizeof(*session->steal));
+	return 0;
+}
+
+void session_go(struct session *session)
+{
+	read_steal(session->steal, session->cpus);
+	session->started = clock_now();
+	session->config.started = session->started;
+	session->config.on = 1;
+	session->source->configure(&session->config);
+}
+
+static int add_thread(const struct task *task, void *argument)
+{
+	struct session *session = argument;
+
+	return session->source->add_target((u32)task->tid);
+}
+
+int session_add(struct session *session, pid_t pid)
+{
+	int ret = task_for_each_thread(pid, add_thread, session);
+
+	if (ret == -ESRCH) {
+		struct task task;
+
+		/* a thread that is no process */
+		ret = task_read(&task, pid, pid);
+		if (!ret)
+			ret = session->source->add_target((u32)pid);
+	}
+	if (ret)
+		return failed(ret, "process %d: %s", pid, strerror(-ret));
+	return 0;
+}
+
+int session_update(struct session *session)
+{
+	static u64 noted;
+	struct blame_figures figures = { 0 };
+	int ret = session->source->drain();
+
+	if (ret || clock_now() - noted < 1000000000)
+		return ret;
+	noted = clock_now();
+	ret = session->source->read(&figures);
+	for (size_t i = 0; i < figures.row_count; i++)
+		if (figures.rows[i].row.who.tid)
+			task_info_note(&figures.rows[i].row.who);
+	for (size_t i = 0; i < figures.victim_count; i++)
+		task_info_note(&figures.victims[i].victim.who);
+	blame_figures_free(&figures);
+	return ret;
+}
+
+void session_halt(struct session *session)
+{
+	session->source->drain();
+	session->config.on = 0;
+	session->source->configure(&session->config);
+}
+
+int session_report(struct session *session, struct report *report)
+{
+	u64 *steal = grow(NULL, session->cpus, sizeof(*steal));
+	struct blame_figures figures = { 0 };
+	int ret;
+
+	*report = (struct report){
+		.source = session->source->name, .elapsed = clock_now() - session->started,
+		.realtime = session->config.realtime,
+		.interrupt_overhead = session->config.interrupt_overhead,
+		.switch_overhead = session->config.switch_overhead,
+	};
+	memset(steal, 0, session->cpus * sizeof(*steal));
+	read_steal(steal, session->cpus);
+	for (unsigned int i = 0; i < session->cpus; i++)
+		steal[i] -= steal[i] < session->steal[i] ? steal[i] : session->steal[i];
+	ret = session->source->read(&figures);
+	if (ret)
+		failed(ret, "%s: %s", session->source->name, strerror(-ret));
+	else
+		report_make(report, &figures, steal, session->cpus);
+	blame_figures_free(&figures);
+	free(steal);
+	return ret;
+}
+
+void session_worst(struct session *session, struct episode *found, unsigned int *cpu)
+{
+	struct cpu *one = grow(NULL, 1, sizeof(*one));
+
+	memset(found, 0, sizeof(*found));
+	for (unsigned int i = 0; i < session->cpus; i++) {
+		if (session->source->read_cpu(i, one) || one->episode.length <= found->length)
+			continue;
+		*found = one->episode;
+		*cpu = i;
+	}
+	free(one);
+}
+
+void session_stop(struct session *session)
+{
+	session->source->stop();
+	free(session->steal);
+	session->steal = NULL;
+}

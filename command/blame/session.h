@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A source that runs, from its start to the report. */
+#ifndef TIMERSHIELD_BLAME_SESSION_H
+#define TIMERSHIELD_BLAME_SESSION_H
+
+#include "lib/cpus.h"
+#include "report.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct session {
+	const struct blame_source *source;
+	struct blame_config config;
+	u64 started;			/* ns, CLOCK_MONOTONIC */
+	u64 *steal;			/* of each CPU when it started */
+	unsigned int cpus;
+};
+
+/*
+ * Starts the source NAME, NULL: the best that works. config has what the caller wants;
+ * CPUS: those to look at, NULL: all. 0, or -errno after a message.
+ */
+int session_start(struct session *session, const char *name, const struct cpus *cpus);
+
+/* Adds the threads of a process, or one thread. 0, or -errno after a message. */
+int session_add(struct session *session, pid_t pid);
+
+/* From now on it counts. */
+void session_go(struct session *session);
+
+/* Takes in what happened, and looks at those who may end soon. 0 or -errno. */
+int session_update(struct session *session);
+
+/* From now on it counts no more: the rows of a report then sum to what was taken. */
+void session_halt(struct session *session);
+
+/* The report; freed by report_free(). 0, or -errno after a message. */
+int session_report(struct session *session, struct report *report);
+
+/* The worst episode of all CPUs; FOUND is of no length if there was none. */
+void session_worst(struct session *session, struct episode *found, unsigned int *cpu);
+
+void session_stop(struct session *session);
+
+/* Set by Ctrl-C, SIGTERM, SIGHUP and a reader that goes: end, and leave nothing behind. */
+extern volatile sig_atomic_t session_interrupted;
+
+void session_catch_signals(void);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where blame's figures come from: a BPF program, or trace events. */
+#ifndef TIMERSHIELD_BLAME_SOURCE_H
+#define TIMERSHIELD_BLAME_SOURCE_H
+
+#include "blame_types.h"
+#include "lib/text.h"
+
+#include <stddef.h>
+#include <time.h>
+
+/* CLOCK_MONOTONIC, ns */
+static inline u64 clock_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
+}
+
+static inline double microseconds(u64 ns)
+{
+	return (double)ns / 1000;
+}
+
+struct blame_row {
+	struct cause cause;		/* of cause.victim */
+	struct row row;
+};
+
+struct blame_victim {
+	u32 id;
+	struct victim victim;
+};
+
+struct blame_figures {
+	struct blame_row *rows;
+	struct blame_victim *victims;
+	size_t row_count, victim_count;
+	struct blame_lost lost;
+	u64 lost_events;
+};
+
+struct blame_source {
+	const char *name;
+	/* 0, or -errno with the reason and what to do in WHY. */
+	int (*start)(const struct blame_config *config, struct text *why);
+	/* Forgets all figures and targets. 0 or -errno. */
+	int (*reset)(const struct blame_config *config);
+	void (*configure)(const struct blame_config *config);
+	/* A thread, or a process with all its threads, becomes a victim. 0 or -errno. */
+	int (*add_target)(u32 id);
+	/* Takes in what happened since; to be called often. 0 or -errno. */
+	int (*drain)(void);
+	/* Adds to FIGURES, which starts as { 0 }. 0 or -errno. */
+	int (*read)(struct blame_figures *figures);
+	int (*read_cpu)(unsigned int number, struct cpu *cpu);
+	void (*stop)(void);
+};
+
+extern const struct blame_source blame_bpf, blame_trace;
+
+void blame_figures_free(struct blame_figures *figures);
+
+#endif

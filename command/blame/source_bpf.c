@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The BPF source: blame.bpf.c adds up in the kernel. */
+#include "source.h"
+
+#include "lib/file.h"
+#include "blame.skel.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct blame_bpf *program;
+static struct text complaint;
+
+/* libbpf's last warnings tell why the kernel refused. */
+static int keep_complaint(enum libbpf_print_level level, const char *format, va_list list)
+{
+	if (level == LIBBPF_WARN && complaint.length < 500)
+		text_add_list(&complaint, format, list);
+	return 0;
+}
+
+static bool has_timer_vector(void)
+{
+	autotext struct text device = { 0 };
+
+	file_read_line("/sys/devices/system/clockevents/clockevent0/current_device", &device);
+	return !strncmp(device.s, "lapic", 5);
+}
+
+/* Leaves out the programs of tracepoints that this kernel lacks, and of those not needed. */
+static void choose_programs(const struct blame_config *config, const struct btf *btf)
+{
+	static const char prefix[] = "tp_btf/";
+	struct bpf_program *one;
+
+	bpf_object__for_each_program(one, program->obj) {
+		const char *event = bpf_program__section_name(one) + sizeof(prefix) - 1;
+		autofree char *type = format("btf_trace_%s", event);
+		bool wanted = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
+
+		if (!strcmp(event, "hrtimer_expire_exit") && has_timer_vector())
+			wanted = false;
+		if (config->victims_are == VICTIMS_CPUS &&
+		    (!strcmp(event, "sched_wakeup") || !strcmp(event, "sched_migrate_task")))
+			wanted = false;
+		if (config->victims_are != VICTIMS_TARGETS && !strcmp(event, "sched_process_fork"))
+			wanted = false;
+		bpf_program__set_autoload(one, wanted);
+	}
+}
+
+/* Returns what to fail with. */
+static int explain(int error, struct text *why)
+{
+	bool has_btf = file_exists("/sys/kernel/btf/vmlinux");
+
+	if (!has_btf)
+		text_add(why, "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF)");
+	else if (error == -EPERM && file_has("/sys/kernel/security/lockdown", "[confidentiality]"))
+		text_add(why, "the kernel is locked down (confidentiality)");
+	else if (error == -EPERM)
+		text_add(why, "BPF needs root, or CAP_BPF and CAP_PERFMON");
+	else
+		text_add(why, "the kernel refuses the BPF program: %s",
+			 complaint.length ? complaint.s : strerror(-error));
+	text_chomp(why);
+	return has_btf ? error : -EOPNOTSUPP;
+}
+
+static void stop(void)
+{
+	blame_bpf__destroy(program);
+	program = NULL;
+	text_free(&complaint);
+}
+
+static void configure(const struct blame_config *config)
+{
+	program->bss->config = *config;
+}
+
+static int start(const struct blame_config *config, struct text *why)
+{
+	struct btf *btf;
+	int ret = -ENOENT;
+
+	libbpf_set_print(keep_complaint);
+	btf = btf__load_vmlinux_btf();
+	if (!btf)
+		goto out;
+	program = blame_bpf__open();
+	ret = program ? 0 : -errno;
+	if (ret)
+		goto out;
+	choose_programs(config, btf);
+	ret = bpf_map__set_max_entries(program->maps.cpus, (u32)libbpf_num_possible_cpus());
+	if (!ret)
+		ret = blame_bpf__load(program);
+	if (!ret) {
+		configure(config);
+		ret = blame_bpf__attach(program);
+	}
+out:
+	if (ret) {
+		ret = explain(ret, why);
+		stop();
+	}
+	btf__free(btf);
+	return ret;
+}
+
+/* KEY must hold a key of the map. */
+static void clear(struct bpf_map *map, void *key)
+{
+	size_t size = bpf_map__key_size(map);
+
+	while (!bpf_map__get_next_key(map, NULL, key, size))
+		if (bpf_map__delete_elem(map, key, size, 0))
+			break;
+}
+
+static int reset(const struct blame_config *config)
+{
+	struct cpu *fresh = grow(NULL, 1, sizeof(*fresh));
+	u32 cpus = bpf_map__max_entries(program->maps.cpus), id;
+	struct cause cause;
+	int ret = 0;
+
+	memset(fresh, 0, sizeof(*fresh));
+	program->bss->config.on = 0;
+	clear(program->maps.rows, &cause);
+	clear(program->maps.victims, &id);
+	clear(program->maps.targets, &id);
+	for (u32 i = 0; i < cpus && !ret; i++)
+		ret = bpf_map__update_elem(program->maps.cpus, &i, sizeof(i), fresh,
+					   sizeof(*fresh), 0);
+	memset(&program->bss->lost, 0, sizeof(program->bss->lost));
+	configure(config);
+	free(fresh);
+	return ret;
+}
+
+static int add_target(u32 id)
+{
+	u32 one = 1;
+
+	return bpf_map__update_elem(program->maps.targets, &id, sizeof(id), &one, sizeof(one), 0);
+}
+
+static int drain(void)
+{
+	return 0;
+}
+
+static void count_missed(struct blame_figures *figures)
+{
+	struct bpf_program *one;
+
+	bpf_object__for_each_program(one, program->obj) {
+		struct bpf_prog_info info = { 0 };
+		u32 size = sizeof(info);
+
+		/* what one of these misses, the other one takes */
+		if (one == program->progs.hrtimer_expire_entry ||
+		    one == program->progs.soft_expire_entry)
+			continue;
+		if (bpf_program__fd(one) >= 0 &&
+		    !bpf_obj_get_info_by_fd(bpf_program__fd(one), &info, &size))
+			figures->lost_events += info.recursion_misses;
+	}
+}
+
+static int read_figures(struct blame_figures *figures)
+{
+	struct cause key, *last = NULL;
+	u32 id, *last_id = NULL;
+
+	while (figures->row_count < MAX_ROWS &&
+	       !bpf_map__get_next_key(program->maps.rows, last, &key, sizeof(key))) {
+		struct blame_row row = { .cause = key };
+
+		if (!bpf_map__lookup_elem(program->maps.rows, &key, sizeof(key), &row.row,
+					  sizeof(row.row), 0)) {
+			figures->rows = grow(figures->rows, figures->row_count + 1, sizeof(row));
+			figures->rows[figures->row_count++] = row;
+		}
+		last = &key;
+	}
+	while (figures->victim_count < MAX_VICTIMS &&
+	       !bpf_map__get_next_key(program->maps.victims, last_id, &id, sizeof(id))) {
+		struct blame_victim victim = { .id = id };
+
+		if (!bpf_map__lookup_elem(program->maps.victims, &id, sizeof(id), &victim.victim,
+					  sizeof(victim.victim), 0)) {
+			figures->victims = grow(figures->victims, figures->victim_count + 1,
+						sizeof(victim));
+			figures->victims[figures->victim_count++] = victim;
+		}
+		last_id = &id;
+	}
+	figures->lost = program->bss->lost;
+	count_missed(figures);
+	return 0;
+}
+
+static int read_cpu(unsigned int number, struct cpu *cpu)
+{
+	return bpf_map__lookup_elem(program->maps.cpus, &number, sizeof(number), cpu,
+				    sizeof(*cpu), 0);
+}
+
+const struct blame_source blame_bpf = {
+	.name = "bpf",
+	.start = start,
+	.configure = configure,
+	.reset = reset,
+	.add_target = add_target,
+	.drain = drain,
+	.read = read_figures,
+	.read_cpu = read_cpu,
+	.stop = stop,
+};

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "task_info.h"
+
+#include "lib/file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* By thread, chained. Not more than there are rows and victims. */
+static struct task_info *people[4096];
+
+static u32 process_of(u32 tid)
+{
+	autofree char *path = format("/proc/%u/status", tid);
+	autotext struct text status = { 0 };
+	const char *line;
+	u32 process = 0;
+
+	file_read(path, &status);
+	line = strstr(status.s, "\nTgid:");
+	if (line)
+		process = (u32)strtoul(line + strlen("\nTgid:"), NULL, 10);
+	return process;
+}
+
+/* The last part of its place in cgroup v2: a systemd unit, as a rule. */
+static void read_unit(struct task_info *person)
+{
+	autofree char *path = format("/proc/%u/cgroup", person->process);
+	autotext struct text text = { 0 };
+	char *group, *last;
+
+	file_read(path, &text);
+	group = strstr(text.s, "0::/");
+	if (group) {
+		group[strcspn(group, "\n")] = '\0';
+		last = strrchr(group, '/') + 1;
+		free(person->unit);
+		person->unit = copy(last);
+		make_printable(person->unit);
+	}
+}
+
+/* Whether it still lives. */
+static bool refresh(struct task_info *person)
+{
+	struct task task, leader;
+
+	person->alive = !task_read_stat(&task, (pid_t)person->tid, (pid_t)person->tid) &&
+			(!person->start || person->start == task.start);
+	if (!person->alive)
+		return false;
+	strcpy(person->comm, task.name);
+	person->start = task.start;
+	person->priority = task.priority;
+	person->policy = task.policy;
+	person->kernel_thread = task.flags & TASK_KERNEL_THREAD;
+	if (!person->process)
+		person->process = process_of(person->tid);
+	if (!task_read_stat(&leader, (pid_t)person->process, (pid_t)person->process))
+		strcpy(person->process_comm, leader.name);
+	read_unit(person);
+	return true;
+}
+
+static struct task_info *find(const struct who *who)
+{
+	struct task_info **at = &people[who->tid % ARRAY_SIZE(people)], *person;
+
+	for (; *at; at = &(*at)->next)
+		if ((*at)->tid == who->tid)
+			return *at;
+	person = grow(NULL, 1, sizeof(*person));
+	*person = (struct task_info){ .tid = who->tid, .process = who->tgid };
+	person->policy = -1;
+	*at = person;
+	return person;
+}
+
+const struct task_info *task_info_of(const struct who *who)
+{
+	struct task_info *person = find(who);
+
+	if (refresh(person))
+		return person;
+	/* It has ended; its last events know it best. */
+	snprintf(person->comm, sizeof(person->comm), "%.*s", COMM_SIZE, who->comm);
+	make_printable(person->comm);
+	if (who->policy != POLICY_UNKNOWN)
+		person->policy = (int)who->policy;
+	return person;
+}
+
+void task_info_note(const struct who *who)
+{
+	struct task_info *person = find(who);
+
+	if (!person->start)
+		refresh(person);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What /proc knows about a thread; kept when the thread has ended. */
+#ifndef TIMERSHIELD_BLAME_TASK_INFO_H
+#define TIMERSHIELD_BLAME_TASK_INFO_H
+
+#include "blame_types.h"
+#include "lib/task.h"
+
+#include <stdbool.h>
+
+struct task_info {
+	struct task_info *next;
+	u32 tid, process;
+	unsigned long long start;	/* of another thread with its number */
+	int policy;			/* -1: not known */
+	int priority;			/* as struct who has it; while it lives */
+	bool alive, kernel_thread;
+	char comm[TASK_NAME_MAX + 1], process_comm[TASK_NAME_MAX + 1];
+	char *unit;			/* of its cgroup; NULL if not known, "" for the root */
+};
+
+/* Reads it again if it still lives. Never NULL. */
+const struct task_info *task_info_of(const struct who *who);
+
+/* Looks at it while it lives, if that was not done yet. */
+void task_info_note(const struct who *who);
+
+#endif

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "trace_events.h"
+
+#include "lib/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TRACEFS "/sys/kernel/tracing"
+#define PREFIX "timershield-"
+#define MAX_ID 65536
+
+#define VECTOR(what, ipi)							\
+	{ TRACE_VECTOR_ENTRY, ipi, "irq_vectors", what "_entry", { NULL }, 0, { 0 }, { 0 } },	\
+	{ TRACE_VECTOR_EXIT, ipi, "irq_vectors", what "_exit", { NULL }, 0, { 0 }, { 0 } }
+#define EVENT(kind, system, name, ...)						\
+	{ kind, 0, system, name, { __VA_ARGS__ }, 0, { 0 }, { 0 } }
+
+static struct trace_event events[] = {
+	VECTOR("local_timer", IPI_TIMER), VECTOR("reschedule", IPI_RESCHEDULE),
+	VECTOR("call_function", IPI_CALL), VECTOR("call_function_single", IPI_CALL_SINGLE),
+	VECTOR("irq_work", IPI_IRQ_WORK), VECTOR("x86_platform_ipi", IPI_PLATFORM),
+	VECTOR("thermal_apic", IPI_THERMAL), VECTOR("threshold_apic", IPI_THRESHOLD),
+	VECTOR("deferred_error_apic", IPI_DEFERRED_ERROR), VECTOR("error_apic", IPI_ERROR),
+	VECTOR("spurious_apic", IPI_SPURIOUS),
+	{ TRACE_VECTOR_ENTRY, IPI_OTHER, "ipi", "ipi_entry", { NULL }, 0, { 0 }, { 0 } },
+	{ TRACE_VECTOR_EXIT, IPI_OTHER, "ipi", "ipi_exit", { NULL }, 0, { 0 }, { 0 } },
+	EVENT(TRACE_IRQ_ENTRY, "irq", "irq_handler_entry", "irq"),
+	EVENT(TRACE_IRQ_EXIT, "irq", "irq_handler_exit", "irq"),
+	EVENT(TRACE_SOFTIRQ_ENTRY, "irq", "softirq_entry", "vec"),
+	EVENT(TRACE_SOFTIRQ_EXIT, "irq", "softirq_exit", "vec"),
+	EVENT(TRACE_TIMER, "timer", "hrtimer_expire_entry", "hrtimer", "function"),
+	EVENT(TRACE_TIMER_EXIT, "timer", "hrtimer_expire_exit", "hrtimer"),
+	EVENT(TRACE_ARM, "timer", "hrtimer_start", "hrtimer", "function"),
+	EVENT(TRACE_WHEEL, "timer", "timer_expire_entry", "function"),
+	EVENT(TRACE_WORK, "workqueue", "workqueue_execute_start", "function"),
+	EVENT(TRACE_WORK_END, "workqueue", "workqueue_execute_end", "work"),
+	EVENT(TRACE_SWITCH, "sched", "sched_switch", "prev_pid", "prev_prio", "prev_comm",
+	      "next_pid", "next_prio", "next_comm", "prev_state"),
+	EVENT(TRACE_WAKING, "sched", "sched_waking", "pid", "prio", "comm"),
+	EVENT(TRACE_WAKEUP, "sched", "sched_wakeup", "pid", "prio", "comm"),
+	EVENT(TRACE_MIGRATE, "sched", "sched_migrate_task", "pid", "dest_cpu"),
+	EVENT(TRACE_SIGNAL, "signal", "signal_generate", "pid"),
+	EVENT(TRACE_FORK, "sched", "sched_process_fork", "parent_pid", "child_pid"),
+};
+
+static unsigned char by_id[MAX_ID];	/* index + 1 */
+static char *instance;			/* path */
+
+/* "field:TYPE NAME; offset:N; size:N; ..."; NAME may be followed by "[16]". */
+static void find_field(struct trace_event *event, unsigned int i, const char *text)
+{
+	size_t length = strlen(event->fields[i]);
+
+	for (const char *at = strstr(text, event->fields[i]); at;
+	     at = strstr(at + 1, event->fields[i])) {
+		const char *end = at + length, *offset;
+
+		if ((at[-1] != ' ' && at[-1] != '*') || (*end != ';' && *end != '['))
+			continue;
+		offset = strstr(end, "offset:");
+		if (offset && sscanf(offset, "offset:%u; size:%u", &event->offsets[i],
+				     &event->sizes[i]) == 2)
+			return;
+	}
+}
+
+static void read_format(struct trace_event *event)
+{
+	autofree char *path = format("%s/events/%s/%s/format", instance, event->system, event->name);
+	autotext struct text text = { 0 };
+	const char *id;
+
+	event->id = 0;
+	if (!file_read(path, &text)) {
+		id = strstr(text.s, "ID: ");
+		event->id = id ? (u32)strtoul(id + 4, NULL, 10) : 0;
+		for (unsigned int i = 0; i < TRACE_FIELDS && event->fields[i]; i++)
+			find_field(event, i, text.s);
+	}
+}
+
+static int set(const char *file, const char *value)
+{
+	autofree char *path = format("%s/%s", instance, file);
+
+	return file_write(path, value);
+}
+
+/* Only the timers of tasks are of interest when they are armed, but for sleepers. */
+static void filter_arming(const struct blame_config *config, const struct trace_event *event)
+{
+	autofree char *file = format("events/%s/%s/filter", event->system, event->name);
+	autotext struct text filter = { 0 };
+
+	for (unsigned int i = 0; i < OWNED_FUNCTIONS; i++)
+		if (config->owned[i] && config->owned_how[i] != HOW_SLEEP)
+			text_add(&filter, "%sfunction == 0x%llx", filter.length ? " || " : "",
+				 (unsigned long long)config->owned[i]);
+	if (filter.length)
+		set(file, filter.s);		/* without it there are only more events */
+}
+
+static int enable(const struct blame_config *config, struct trace_event *event)
+{
+	autofree char *file = format("events/%s/%s/enable", event->system, event->name);
+
+	read_format(event);
+	if (!event->id || event->id >= MAX_ID)
+		return 0;
+	by_id[event->id] = (unsigned char)(event - events + 1);
+	if (event->kind == TRACE_ARM)
+		filter_arming(config, event);
+	return set(file, "1");
+}
+
+/* Instances of processes that were killed. */
+static int remove_stale(const char *name, void *unused)
+{
+	autofree char *path = format(TRACEFS "/instances/%s", name);
+	char *end;
+	long pid;
+
+	(void)unused;
+	if (strncmp(name, PREFIX, strlen(PREFIX)))
+		return 0;
+	pid = strtol(name + strlen(PREFIX), &end, 10);
+	if (!*end && pid > 0 && kill((pid_t)pid, 0) && errno == ESRCH)
+		rmdir(path);
+	return 0;
+}
+
+void trace_close(void)
+{
+	if (instance)
+		rmdir(instance);
+	free(instance);
+	instance = NULL;
+	memset(by_id, 0, sizeof(by_id));
+}
+
+/* A machine that did not mount it at boot gets it now, as from libtracefs; it stays. */
+static int mounted(struct text *why)
+{
+	int ret;
+
+	if (file_exists(TRACEFS "/instances") || !mount("tracefs", TRACEFS, "tracefs", 0, NULL))
+		return 0;
+	ret = -errno;
+	text_add(why, "%s", ret == -EPERM ? "it needs root" : "cannot mount " TRACEFS);
+	return ret;
+}
+
+int trace_open(const struct blame_config *config, struct text *why)
+{
+	int ret;
+
+	ret = mounted(why);
+	if (ret)
+		return ret;
+	file_for_each(TRACEFS "/instances", remove_stale, NULL);
+	instance = format(TRACEFS "/instances/" PREFIX "%d", getpid());
+	if (mkdir(instance, 0700)) {
+		ret = -errno;
+		text_add(why, "%s: %s", instance, strerror(errno));
+		free(instance);
+		instance = NULL;
+		return ret;
+	}
+	ret = set("tracing_on", "0");
+	if (!ret)
+		ret = set("trace_clock", "mono");
+	if (!ret)
+		ret = set("buffer_size_kb", "1024");
+	for (size_t i = 0; i < ARRAY_SIZE(events) && !ret; i++)
+		ret = enable(config, &events[i]);
+	if (!ret)
+		ret = set("tracing_on", "1");
+	if (ret) {
+		text_add(why, "%s: %s", instance, strerror(-ret));
+		trace_close();
+	}
+	return ret;
+}
+
+int trace_open_ring(unsigned int cpu)
+{
+	autofree char *path = format("%s/per_cpu/cpu%u/trace_pipe_raw", instance, cpu);
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+const struct trace_event *trace_event_by_id(u32 id)
+{
+	return id < MAX_ID && by_id[id] ? &events[by_id[id] - 1] : NULL;
+}
+
+u64 trace_number(const struct trace_event *event, const unsigned char *data,
+		 unsigned int field)
+{
+	u64 number = 0;
+
+	if (event->sizes[field] && event->sizes[field] <= sizeof(number))
+		memcpy(&number, data + event->offsets[field], event->sizes[field]);
+	return number;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The trace events that the accounting needs, and an instance of tracefs that has them. */
+#ifndef TIMERSHIELD_BLAME_TRACE_EVENTS_H
+#define TIMERSHIELD_BLAME_TRACE_EVENTS_H
+
+#include "blame_types.h"
+#include "lib/text.h"
+
+enum trace_kind {
+	TRACE_VECTOR_ENTRY, TRACE_VECTOR_EXIT, TRACE_IRQ_ENTRY, TRACE_IRQ_EXIT,
+	TRACE_SOFTIRQ_ENTRY, TRACE_SOFTIRQ_EXIT, TRACE_TIMER, TRACE_TIMER_EXIT, TRACE_ARM,
+	TRACE_WHEEL, TRACE_WORK, TRACE_WORK_END, TRACE_SWITCH, TRACE_WAKING, TRACE_WAKEUP,
+	TRACE_MIGRATE, TRACE_SIGNAL, TRACE_FORK
+};
+
+#define TRACE_FIELDS 7
+#define COMMON_PID 4			/* where every event has the thread that it met */
+
+struct trace_event {
+	enum trace_kind kind;
+	u32 argument;			/* enum ipi */
+	const char *system, *name;
+	const char *fields[TRACE_FIELDS];
+	u32 id;				/* 0: this kernel has no such event */
+	u32 offsets[TRACE_FIELDS], sizes[TRACE_FIELDS];
+};
+
+/*
+ * Makes the instance and enables the events in it; what was left by those that were
+ * killed is removed. 0, or -errno with the reason in WHY.
+ */
+int trace_open(const struct blame_config *config, struct text *why);
+void trace_close(void);
+
+/* A file of the instance, for one CPU; the descriptor or -errno. */
+int trace_open_ring(unsigned int cpu);
+
+const struct trace_event *trace_event_by_id(u32 id);
+
+/* A number in an event; 0 if it has no such field. */
+u64 trace_number(const struct trace_event *event, const unsigned char *data,
+		 unsigned int field);
+
+#endif

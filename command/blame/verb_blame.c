@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "blame_print.h"
+#include "lib/cpus.h"
+#include "lib/machine.h"
+#include "lib/message.h"
+#include "lib/output.h"
+#include "lib/verb.h"
+#include "session.h"
+#include "timeline.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	OPTION_SECONDS = OPTION_OWN, OPTION_OVER, OPTION_STOP, OPTION_TRACE, OPTION_MAX,
+	OPTION_CSV, OPTION_SOURCE, OPTION_OUTPUT
+};
+
+struct request {
+	struct cpus cpus;
+	bool cpus_given, realtime, stop, csv;
+	pid_t pid;
+	double seconds, over, max;	/* us but for seconds; 0: not given */
+	const char *source;
+	FILE *trace;
+	int file;			/* for what is printed; -1: standard output */
+	char **command;
+};
+
+struct child {
+	pid_t pid;			/* 0: none, or it has ended */
+	int go;				/* a byte there: it may begin; closed: it has */
+	int status;			/* exit status as a shell has it */
+};
+
+static int parse_number(const char *option, const char *text, double *number)
+{
+	char *end;
+
+	errno = 0;
+	*number = strtod(text, &end);
+	if (errno || end == text || *end || !(*number > 0) || *number > 1e12)
+		return usage_error("blame", "%s wants a number above 0, not '%s'", option, text);
+	return -1;
+}
+
+static int parse_pid(const char *text, pid_t *pid)
+{
+	char *end;
+	long number = strtol(text, &end, 10);
+
+	if (end == text || *end || number < 1 || number > 1 << 30)
+		return usage_error("blame", "'%s' is no process", text);
+	*pid = (pid_t)number;
+	return -1;
+}
+
+static int no_file(void)
+{
+	return status_of(failed(-errno, "%s: %s", optarg, strerror(errno)));
+}
+
+/* -1 to go on, or the exit status. */
+static int take_option(struct request *request, int option)
+{
+	int ret;
+
+	switch (option) {
+	case 'c':
+		ret = cpus_parse(&request->cpus, optarg, strlen(optarg));
+		if (ret || cpus_empty(&request->cpus))
+			return usage_cpus("blame", optarg, ret);
+		request->cpus_given = true;
+		return -1;
+	case 'p':
+	case 'P':
+		return parse_pid(optarg, &request->pid);
+	case 's':
+		return parse_number("--seconds", optarg, &request->seconds);
+	case 'r':
+		request->realtime = true;
+		return -1;
+	case OPTION_OVER:
+		return parse_number("--over", optarg, &request->over);
+	case OPTION_MAX:
+		return parse_number("--max", optarg, &request->max);
+	case OPTION_STOP:
+		request->stop = true;
+		return -1;
+	case OPTION_CSV:
+		request->csv = true;
+		return -1;
+	case OPTION_TRACE:
+		request->trace = fopen(optarg, "we");
+		return request->trace ? -1 : no_file();
+	case OPTION_OUTPUT:
+		request->file = open(optarg, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+		return request->file < 0 ? no_file() : -1;
+	case OPTION_SOURCE:
+		if (strcmp(optarg, "bpf") && strcmp(optarg, "trace"))
+			return usage_error("blame", "'%s' is no source: bpf, trace", optarg);
+		request->source = optarg;
+		return -1;
+	default:
+		return verb_option(&verb_blame, option);
+	}
+}
+
+/* The child waits until all is ready; what it executes is a victim from its start. */
+static int start_child(struct child *child, char **command)
+{
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return failed(-errno, "socketpair: %s", strerror(errno));
+	fflush(NULL);
+	child->pid = fork();
+	if (child->pid < 0)
+		return failed(-errno, "fork: %s", strerror(errno));
+	if (!child->pid) {
+		unsigned char c;
+
+		close(ends[1]);
+		signal(SIGINT, SIG_DFL);
+		if (read(ends[0], &c, 1) != 1)
+			_exit(STATUS_RUN_FAILED);
+		execvp(command[0], command);
+		c = errno == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE;
+		failed(-errno, "%s: %s", command[0], strerror(errno));
+		_exit(write(ends[0], &c, 1) == 1 ? c : STATUS_RUN_FAILED);
+	}
+	close(ends[0]);
+	child->go = ends[1];
+	return 0;
+}
+
+/* Whether there is something to watch: false if the command cannot be executed. */
+static bool let_child_go(struct child *child)
+{
+	unsigned char c;
+
+	if (child->go < 0)
+		return true;
+	/* exec() closes the other end, and so ends read() */
+	if (write(child->go, "", 1) != 1)
+		child->status = STATUS_RUN_FAILED;
+	else if (read(child->go, &c, 1) == 1)
+		child->status = c;
+	close(child->go);
+	child->go = -1;
+	if (child->status)
+		child->pid = 0;
+	return !child->status;
+}
+
+static bool child_ended(struct child *child)
+{
+	int status;
+
+	if (!child->pid || waitpid(child->pid, &status, WNOHANG) != child->pid)
+		return false;
+	child->pid = 0;
+	child->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	return true;
+}
+
+static unsigned int terminal_lines(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || size.ws_row < 10)
+		return 24;
+	return size.ws_row;
+}
+
+static int draw(struct session *session)
+{
+	struct report report;
+	int ret = session_report(session, &report);
+
+	if (ret)
+		return ret;
+	printf("\033[H\033[Jtimershield blame, %.0f s; Ctrl-C ends it with a summary\n\n",
+	       (double)report.elapsed / 1e9);
+	report_print(&report, terminal_lines() - 6);
+	fflush(stdout);
+	report_free(&report);
+	return 0;
+}
+
+static bool exceeded(struct session *session, u64 limit)
+{
+	struct episode *worst = grow(NULL, 1, sizeof(*worst));
+	unsigned int cpu;
+	bool is;
+
+	session_worst(session, worst, &cpu);
+	is = worst->length > limit;
+	free(worst);
+	return is;
+}
+
+static int watch(const struct request *request, struct session *session, struct child *child)
+{
+	bool live = output == OUTPUT_PRETTY && !request->csv && !request->command &&
+		    request->file < 0 && output_has_colour();
+	u64 end = request->seconds ? session->started + (u64)(request->seconds * 1e9) : ~0ull;
+	u64 drawn = session->started, looked = drawn, now;
+	int ret = 0;
+
+	while (!ret && !session_interrupted && (now = clock_now()) < end && !child_ended(child)) {
+		struct timespec pause = { .tv_nsec = 20000000 };
+
+		if (end - now < (u64)pause.tv_nsec)
+			pause.tv_nsec = (long)(end - now);
+		nanosleep(&pause, NULL);
+		ret = session_update(session);
+		now = clock_now();
+		if (!ret && live && now - drawn > 1000000000) {
+			ret = draw(session);
+			drawn = now;
+		}
+		if (request->stop && now - looked > 100000000) {
+			looked = now;
+			if (exceeded(session, session->config.over))
+				break;
+		}
+	}
+	if (live)
+		fputs("\033[H\033[J", stdout);
+	return ret ? ret : session->source->drain();
+}
+
+static int print_result(const struct request *request, struct session *session, bool *too_long)
+{
+	struct episode *worst = grow(NULL, 1, sizeof(*worst));
+	struct report report;
+	unsigned int cpu = 0;
+	int ret;
+
+	session_halt(session);
+	ret = session_report(session, &report);
+	if (ret)
+		goto out;
+	if (request->file >= 0 && dup2(request->file, STDOUT_FILENO) < 0) {
+		ret = failed(-errno, "--output: %s", strerror(errno));
+		goto free_report;
+	}
+	session_worst(session, worst, &cpu);
+	for (size_t i = 0; request->max > 0 && i < report.count; i++)
+		*too_long |= (double)report.losers[i].victim.victim.longest / 1000 > request->max;
+	if (request->csv) {
+		report_print_csv(&report);
+	} else if (output == OUTPUT_JSON) {
+		json_open(NULL, '{');
+		report_print_json(&report);
+		if (worst->length)
+			timeline_print_json(worst, cpu);
+		json_close('}');
+	} else {
+		report_print(&report, 0);
+		if (request->over > 0 && worst->length)
+			timeline_print(worst, cpu);
+		else if (request->over > 0)
+			printf("No episode was longer than %g us.\n", request->over);
+	}
+	if (request->trace)
+		ret = timeline_write(request->trace, worst, cpu);
+free_report:
+	report_free(&report);
+out:
+	free(worst);
+	return ret;
+}
+
+static int choose_victims(const struct request *request, struct session *session,
+			  const struct child *child)
+{
+	int ret = 0;
+
+	if (request->pid)
+		ret = session_add(session, request->pid);
+	if (!ret && child->pid)
+		ret = session_add(session, child->pid);
+	return ret;
+}
+
+static int blame(const struct request *request)
+{
+	struct session session = { .config.over = (u64)(request->over * 1000) };
+	struct child child = { .go = -1 };
+	bool too_long = false;
+	int ret = 0;
+
+	session.config.victims_are = request->pid || request->command ? VICTIMS_TARGETS :
+				     request->cpus_given && !request->realtime ? VICTIMS_CPUS :
+				     VICTIMS_ALL;
+	session.config.realtime = request->realtime || session.config.victims_are == VICTIMS_ALL;
+	session_catch_signals();
+	if (request->command)
+		ret = start_child(&child, request->command);
+	if (!ret)
+		ret = session_start(&session, request->source,
+				    request->cpus_given ? &request->cpus : NULL);
+	if (ret)
+		goto out;
+	ret = choose_victims(request, &session, &child);
+	if (!ret)
+		session_go(&session);
+	if (!ret && let_child_go(&child)) {
+		ret = watch(request, &session, &child);
+		if (!ret)
+			ret = print_result(request, &session, &too_long);
+	}
+	session_stop(&session);
+out:
+	if (child.go >= 0)
+		close(child.go);
+	if (child.pid > 0 && child.go < 0 && !session_interrupted)
+		notice("%s (%d) goes on", request->command[0], child.pid);
+	if (ret)
+		return status_of(ret);
+	if (child.status)
+		return child.status;
+	if (too_long && output == OUTPUT_PRETTY && !request->csv)
+		printf("Longer than --max %g us.\n", request->max);
+	return too_long ? STATUS_FAILED : STATUS_OK;
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "cpus", required_argument, NULL, 'c' },
+		{ "pid", required_argument, NULL, 'p' },
+		{ "seconds", required_argument, NULL, 's' },
+		{ "realtime", no_argument, NULL, 'r' },
+		{ "over", required_argument, NULL, OPTION_OVER },
+		{ "stop", no_argument, NULL, OPTION_STOP },
+		{ "trace", required_argument, NULL, OPTION_TRACE },
+		{ "max", required_argument, NULL, OPTION_MAX },
+		{ "csv", no_argument, NULL, OPTION_CSV },
+		{ "source", required_argument, NULL, OPTION_SOURCE },
+		{ "output", required_argument, NULL, OPTION_OUTPUT },
+		COMMON_OPTIONS,
+		{ 0 }
+	};
+	struct request request = { .file = -1 };
+	struct machine machine;
+	int option, status, ret;
+
+	while ((option = getopt_long(argc, argv, "+c:p:P:rs:h", options, NULL)) != -1) {
+		status = take_option(&request, option);
+		if (status >= 0)
+			return status;
+	}
+	if (optind < argc)
+		request.command = argv + optind;
+	if (request.stop && !(request.over > 0))
+		return usage_error("blame", "--stop needs --over: stop at which length?");
+	if (request.command && request.pid)
+		return usage_error("blame", "--pid and a command exclude each other");
+	ret = machine_read(&machine);
+	if (!ret)
+		ret = machine_check_online(&machine, &request.cpus);
+	return ret ? (int)status_of(ret) : blame(&request);
+}
+
+const struct verb verb_blame = {
+	.name = "blame",
+	.arguments = "[-c CPULIST] [-p PID] [-r] [-s SECONDS] [OPTION]... [COMMAND...]",
+	.summary = "which tasks, timers and interrupts take time from a task or a CPU",
+	.help =
+"Without -c, -p and COMMAND: from every real-time task. It ends after SECONDS, with\n"
+"COMMAND, or with Ctrl-C.\n\n"
+"  -c, --cpus=CPULIST   from whatever user tasks run on these CPUs; with -p or COMMAND: from\n"
+"                       it while it is on these CPUs\n"
+"  -p, -P, --pid=PID    from the threads of a process, or from one thread, and from what\n"
+"                       they start\n"
+"  -r, --realtime       only while they are real-time tasks\n"
+"  -s, --seconds=N      for so long\n"
+"      --over=US        count episodes longer than this, print the worst one's timeline\n"
+"      --stop           end at the first of them\n"
+"      --trace=FILE     write the worst episode's timeline to FILE, for Perfetto or\n"
+"                       chrome://tracing\n"
+"      --max=US         exit status 1 if an episode was longer than this\n"
+"      --source=NAME    bpf or trace (tracefs); default: bpf where the kernel allows it\n"
+"      --csv, --json    for programs\n"
+"      --output=FILE    print to FILE; COMMAND's own output stays where it is\n",
+	.run = run,
+};

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "affinity.h"
+#include "lib/change.h"
+#include "lib/file.h"
+#include "lib/machine.h"
+#include "lib/message.h"
+#include "lib/task.h"
+#include "lib/text.h"
+#include "partition_procs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct plan {
+	const struct journal *old;
+	struct journal *new;
+	const struct cpus *possible;
+	struct cpus isolated;
+};
+
+/*
+ * Where the kernel has the thread of an interrupt: with that, wherever it goes. A cpuset
+ * takes the thread elsewhere all the same.
+ */
+static bool place_of_irq_thread(const struct task *task, struct cpus *place)
+{
+	static const char * const files[] = { "effective_affinity_list", "smp_affinity_list" };
+	unsigned int irq;
+	int ret = -ENOENT;
+
+	if (!(task->flags & TASK_KERNEL_THREAD) || sscanf(task->name, "irq/%9u-", &irq) != 1)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(files) && ret; i++) {
+		autofree char *path = format("/proc/irq/%u/%s", irq, files[i]);
+
+		ret = file_read_cpus(path, place);
+	}
+	return !ret && !cpus_empty(place);
+}
+
+/* Put into the partition by somebody else: it has the partition's CPUs, and asked for none. */
+static bool is_foreign_member(const struct plan *plan, const struct task *task)
+{
+	autofree char *group = NULL;
+
+	if (!cpus_subset(&task->cpus, &plan->isolated))
+		return false;
+	group = partition_group(task->pid);
+	return group && partition_is(group) && !journal_run(plan->old, strrchr(group, '/') + 1);
+}
+
+/*
+ * A recorded task that runs where it may of what it asked for has not changed its mind.
+ * One that never asked runs on everything that is not isolated.
+ */
+static int plan_task(const struct task *task, void *argument)
+{
+	struct plan *plan = argument;
+	const struct task_record *known = journal_task(plan->old, task->tid, task->start);
+	struct task_record record = { task->tid, task->pid, task->start, task->cpus };
+	struct cpus open, all, place;
+
+	if (task->flags & TASK_BOUND)
+		return 0;
+	if (!known && place_of_irq_thread(task, &place)) {
+		plan->new->irq_threads = true;
+		if (cpus_equal(&place, &task->cpus))
+			return 0;
+	}
+	if (!known && is_foreign_member(plan, task))
+		return 0;
+	open = known ? cpus_and_not(&known->cpus, &plan->isolated) : task->cpus;
+	if (known && (cpus_empty(&open) || cpus_equal(&open, &task->cpus)))
+		record.cpus = known->cpus;
+	all = known ? record.cpus : cpus_or(&task->cpus, &plan->isolated);
+	if (!cpus_equal(&all, plan->possible))
+		journal_add_task(plan->new, &record);
+	return 0;
+}
+
+int affinity_plan(struct journal *journal, const struct machine *machine)
+{
+	struct journal found = { 0 };
+	struct plan plan = {
+		.old = journal,
+		.new = &found,
+		.possible = &machine->possible,
+		.isolated = journal->procs.wanted,
+	};
+	int ret;
+
+	/* Half-way through a change, affinities are not what anybody asked for. */
+	journal->irq_threads = true;
+	if (journal->changing)
+		return 0;
+	ret = task_for_each(plan_task, &plan);
+	if (ret) {
+		free(found.tasks);
+		return failed(ret, "/proc: cannot list tasks: %s", strerror(-ret));
+	}
+	free(journal->tasks);
+	journal->tasks = found.tasks;
+	journal->nr_tasks = found.nr_tasks;
+	journal->irq_threads = found.irq_threads;
+	return 0;
+}
+
+static int read_by_tid(struct task *task, const struct task_record *record)
+{
+	int ret = task_read(task, record->tid, record->tid);
+
+	if (!ret && task->start != record->start)
+		ret = -ESRCH;
+	return ret;
+}
+
+/*
+ * One that was where its interrupt is, is not recorded. The kernel takes it along when
+ * an interrupt leaves an isolated CPU later.
+ */
+static int put_irq_thread(const struct task *task, void *argument)
+{
+	const struct journal *journal = argument;
+	struct cpus place;
+
+	if (task->flags & TASK_BOUND || !place_of_irq_thread(task, &place) ||
+	    journal_task(journal, task->tid, task->start) || cpus_equal(&place, &task->cpus) ||
+	    cpus_subset(&place, &journal->procs.wanted))
+		return 0;
+	change_affinity(task->tid, &place);
+	return 0;
+}
+
+static void put_recorded_tasks(const struct journal *journal, const struct machine *machine)
+{
+	/*
+	 * Whether the kernel itself knows what each task asked for. Those that never asked
+	 * are taken off the CPUs of isolcpus= at boot only, and no partition gives that back.
+	 */
+	const bool remembers = machine_linux_since(6, 2) && cpus_empty(&machine->booted);
+
+	for (size_t i = 0; i < journal->nr_tasks; i++) {
+		const struct task_record *record = &journal->tasks[i];
+		struct cpus open = cpus_and_not(&record->cpus, &journal->procs.wanted);
+		struct task task;
+
+		if (cpus_empty(&open))
+			open = record->cpus;
+		if (read_by_tid(&task, record) || cpus_equal(&task.cpus, &open))
+			continue;
+		/* It knows more than the journal: also what was asked for meanwhile. */
+		if (!remembers || task.flags & TASK_KERNEL_THREAD)
+			change_affinity(record->tid, &open);
+	}
+}
+
+void affinity_apply(struct journal *journal, const struct machine *machine)
+{
+	put_recorded_tasks(journal, machine);
+	if (journal->irq_threads)
+		task_for_each(put_irq_thread, journal);
+}

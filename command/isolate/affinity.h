@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Affinities of tasks while CPUs are isolated.
+ *
+ * Linux before 6.2 forgets a task's own affinity when its cpuset changes, and gives it
+ * all CPUs. So what differs from "all" is kept in the journal, and given back, without
+ * the isolated CPUs while there are any. Later kernels remember what a user asked for,
+ * but not what kernel threads had. The threads of interrupts are where these are sent,
+ * and go back there.
+ */
+#ifndef TIMERSHIELD_AFFINITY_H
+#define TIMERSHIELD_AFFINITY_H
+
+#include "journal.h"
+#include "lib/machine.h"
+
+/* Notes in the journal what each task asked for. 0, or -errno after a message. */
+int affinity_plan(struct journal *journal, const struct machine *machine);
+
+/* Gives it to each without the CPUs isolated from tasks. */
+void affinity_apply(struct journal *journal, const struct machine *machine);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * /etc/timershield.conf: lines KEY = VALUE; # begins a comment.
+ *
+ *	cpus = 2-3		CPUs to isolate; none
+ *	procs = yes		from tasks
+ *	irqs = yes		from interrupts
+ *	timers = keep		the kernel's shield against timers: on, off
+ */
+#ifndef TIMERSHIELD_CONFIG_H
+#define TIMERSHIELD_CONFIG_H
+
+#include "lib/cpus.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define CONFIG_FILE "/etc/timershield.conf"
+
+enum config_switch { CONFIG_KEEP, CONFIG_ON, CONFIG_OFF };
+
+struct config {
+	struct cpus cpus;
+	bool procs, irqs;
+	enum config_switch timers;
+};
+
+/* 0, or -errno after a message with the file's name and the line's number. */
+int config_load(struct config *config, const char *path);
+
+/* The same for a text, called NAME in messages. */
+int config_parse(struct config *config, const char *name, const char *text, size_t length);
+
+#endif

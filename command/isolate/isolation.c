@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "isolation.h"
+#include "affinity.h"
+#include "journal_file.h"
+#include "lib/cgroup.h"
+#include "lib/change.h"
+#include "lib/message.h"
+#include "partition.h"
+#include "partition_procs.h"
+#include "settings.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int open_journal(struct isolation *isolation, bool loud)
+{
+	int ret = journal_load(&isolation->journal);
+
+	isolation->damaged = ret == -EBADMSG;
+	if (isolation->damaged)
+		isolation->journal.exists = true;
+	if (ret && ret != -EBADMSG && (loud || ret != -EACCES))
+		return failed(ret, JOURNAL_FILE ": %s", strerror(-ret));
+	return 0;
+}
+
+/* A partition of ours without journal is to be undone before anything else. */
+static void find_partition(struct isolation *isolation)
+{
+	isolation->mount = cgroup_mount_point(&isolation->why);
+	if (!isolation->mount)
+		return;
+	partition_read(&isolation->partition, isolation->mount);
+	isolation->lost = !isolation->journal.exists && !cpus_empty(&isolation->partition.cpus);
+}
+
+/* What was asked for is in the journal; what is so, the kernel alone knows. */
+static void read_isolated(struct isolation *isolation)
+{
+	const struct cpus *booted = &isolation->machine.booted;
+
+	isolation->procs = isolation->journal.procs.wanted;
+	isolation->irqs = isolation->journal.irqs.wanted;
+	isolation->booted = cpus_and_not(booted, &isolation->partition.cpus);
+	isolation->isolated = cpus_or(&isolation->partition.isolated, &isolation->booted);
+}
+
+int isolation_open(struct isolation *isolation, bool loud)
+{
+	int ret;
+
+	*isolation = (struct isolation){ 0 };
+	ret = machine_read(&isolation->machine);
+	if (!ret)
+		ret = open_journal(isolation, loud);
+	if (ret)
+		return ret;
+	find_partition(isolation);
+	read_isolated(isolation);
+	return 0;
+}
+
+int isolation_refuse_damaged(const struct isolation *isolation)
+{
+	const char *mend = "timershield unisolate --salvage";
+	autofree char *named = NULL;
+
+	if (!isolation->lost)
+		return failed(-EBADMSG, "%s is damaged: '%s' undoes what can still be read of it",
+			      JOURNAL_FILE, mend);
+	named = cpus_named(&isolation->partition.cpus);
+	failed(-EBADMSG, "%s: timershield isolated %s, but this record of it has gone: '%s' undoes it",
+	       JOURNAL_FILE, named, mend);
+	return -EBADMSG;
+}
+
+void isolation_close(struct isolation *isolation)
+{
+	journal_free(&isolation->journal);
+	partition_free(&isolation->partition);
+	free(isolation->mount);
+	isolation->mount = NULL;
+}
+
+static int plan(struct isolation *isolation, const struct cpus *procs, const struct cpus *irqs)
+{
+	struct journal *journal = &isolation->journal;
+	int ret;
+
+	if (!cpus_empty(procs) && !isolation->mount)
+		return failed(-EOPNOTSUPP,
+			      "CPUs cannot be isolated from tasks here: %s (%s); --irqs would do",
+			      isolation->why, cgroup_mend());
+	ret = affinity_plan(journal, &isolation->machine);
+	if (ret)
+		return ret;
+	journal->exists = true;
+	if (!cpus_empty(procs) && !cgroup_controller_enabled(isolation->mount))
+		journal->controller_enabled = true;
+	if (!journal->changing) {
+		journal->procs.before = journal->procs.wanted;
+		journal->irqs.before = journal->irqs.wanted;
+	}
+	journal->procs.wanted = *procs;
+	journal->irqs.wanted = *irqs;
+	partition_plan_adoption(journal, procs);
+	ret = settings_plan_irqs(journal, &isolation->machine, irqs);
+	return ret ? ret : settings_plan_workqueue(journal, &isolation->machine, procs);
+}
+
+static int save(struct journal *journal, bool changing)
+{
+	int ret;
+
+	journal->changing = changing;
+	if (change_is_listed())
+		return 0;
+	ret = journal_save(journal);
+	return ret ? failed(ret, JOURNAL_FILE ": cannot write it: %s", strerror(-ret)) : 0;
+}
+
+/* The end: what is recorded of interrupts or tasks is of no more use without isolated CPUs. */
+static int finish(struct journal *journal)
+{
+	int ret;
+
+	journal->procs.before = journal->procs.wanted;
+	journal->irqs.before = journal->irqs.wanted;
+	for (size_t i = 0; i < journal->nr_settings; i++)
+		journal->settings[i].before = journal->settings[i].wanted;
+	if (!cpus_empty(&journal->procs.wanted) || !cpus_empty(&journal->irqs.wanted))
+		return save(journal, false);
+	if (change_is_listed())
+		return 0;
+	ret = journal_remove();
+	return ret ? failed(ret, JOURNAL_FILE ": cannot remove it: %s", strerror(-ret)) : 0;
+}
+
+static int set_partition(struct isolation *isolation, const struct cpus *procs)
+{
+	const char *mount = isolation->mount;
+	struct journal *journal = &isolation->journal;
+	int ret;
+
+	if (!mount)
+		return 0;
+	ret = partition_set(mount, journal, procs);
+	if (ret)
+		return ret;
+	partition_adopt(mount, journal);
+	partition_forget_ended(mount, journal);
+	return 0;
+}
+
+/*
+ * An interrupt or mask that cannot be restored, or a process that cannot be moved out of
+ * the partition, gives a message and does not stop the rest. The journal then stays, so
+ * that unisolate can be repeated.
+ */
+static int set(struct isolation *isolation, const struct cpus *procs, const struct cpus *irqs)
+{
+	struct journal *journal = &isolation->journal;
+	const bool settled = !journal->changing;
+	int ret = plan(isolation, procs, irqs);
+	int first, second;
+
+	if (!ret)
+		ret = save(journal, true);
+	if (ret)
+		return ret;
+	isolation->touched = true;
+	if (settled && isolation->mount)	/* else the journal may not have every task */
+		partition_release(isolation->mount, journal, procs);
+	settings_narrow_workqueue(journal, &isolation->machine);
+	ret = set_partition(isolation, procs);
+	if (ret && !cpus_empty(procs))
+		return ret;
+	first = settings_apply_irqs(journal);
+	second = settings_apply_workqueue(journal);
+	affinity_apply(journal, &isolation->machine);
+	if (!ret)
+		ret = finish(journal);
+	return ret ? ret : first ? first : second;
+}
+
+/* What was so already is no state to go back to: the kernel has just refused it. */
+static int roll_back(struct isolation *isolation, int error, const struct cpus *new_procs)
+{
+	const struct cpus procs = isolation->procs, irqs = isolation->irqs;
+
+	if (cpus_equal(&procs, new_procs))
+		save(&isolation->journal, false);
+	else if (set(isolation, &procs, &irqs))
+		failed(error, "going back failed too: 'timershield unisolate' removes all");
+	else
+		notice("nothing was changed");
+	return error;
+}
+
+int isolation_set(struct isolation *isolation, const struct cpus *procs, const struct cpus *irqs)
+{
+	sigset_t deadly, before;
+	int ret;
+
+	sigemptyset(&deadly);
+	sigaddset(&deadly, SIGINT);
+	sigaddset(&deadly, SIGTERM);
+	sigaddset(&deadly, SIGHUP);
+	sigaddset(&deadly, SIGPIPE);
+	sigprocmask(SIG_BLOCK, &deadly, &before);
+	ret = set(isolation, procs, irqs);
+	if (ret && isolation->touched && !(cpus_empty(procs) && cpus_empty(irqs)))
+		ret = roll_back(isolation, ret, procs);
+	if (!ret && !change_is_listed()) {
+		if (isolation->mount)
+			partition_read(&isolation->partition, isolation->mount);
+		read_isolated(isolation);
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return ret;
+}

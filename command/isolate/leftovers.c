@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "leftovers.h"
+#include "lib/file.h"
+#include "lib/machine.h"
+#include "lib/message.h"
+#include "lib/task.h"
+#include "partition_procs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define IRQ_DIRECTORY "/proc/irq"
+
+struct search {
+	struct leftovers *list;
+	const struct cpus *isolated, *booted;
+	const struct journal *journal;
+};
+
+/* The strings become the list's. */
+static void add(struct leftovers *list, const char *kind, char *id, char *cpus, char *name,
+		const char *reason)
+{
+	list->items = grow(list->items, list->count + 1, sizeof(*list->items));
+	list->items[list->count++] = (struct leftover){ kind, id, cpus, name, copy(reason) };
+}
+
+void leftovers_free(struct leftovers *list)
+{
+	while (list->count) {
+		struct leftover *item = &list->items[--list->count];
+
+		free(item->id);
+		free(item->cpus);
+		free(item->name);
+		free(item->reason);
+	}
+	free(list->items);
+	*list = (struct leftovers){ 0 };
+}
+
+static bool is_in_partition(const struct task *task)
+{
+	autofree char *group = task->flags & TASK_KERNEL_THREAD ? NULL : partition_group(task->pid);
+
+	return group && partition_is(group);
+}
+
+static const char *reason_of_task(const struct task *task)
+{
+	if (!(task->flags & TASK_BOUND))
+		return "the kernel kept it there";
+	if (cpus_count(&task->cpus) == 1)
+		return "per-CPU kernel thread: does this CPU's own work";
+	return "kernel thread whose affinity only the kernel may change";
+}
+
+static int look_at_task(const struct task *task, void *argument)
+{
+	const struct search *search = argument;
+	struct cpus there = cpus_and(&task->cpus, search->isolated);
+
+	/* Whatever may run elsewhere is not put on CPUs isolated at boot. */
+	if (!cpus_subset(&task->cpus, search->isolated))
+		there = cpus_and_not(&there, search->booted);
+	if (!cpus_empty(&there) && !is_in_partition(task))
+		add(search->list, "task", format("%d", task->tid), cpus_list(&there),
+		    copy(task->name), reason_of_task(task));
+	return 0;
+}
+
+static int first_directory(const char *name, void *argument)
+{
+	struct text *path = argument;
+	size_t length = path->length;
+	bool directory;
+
+	text_add(path, "/%s/.", name);
+	directory = file_exists(path->s);
+	path->length = length;
+	path->s[length] = '\0';
+	if (directory)
+		text_add(path, "/%s", name);
+	return directory;
+}
+
+/* The directory that an interrupt's handler has in /proc/irq/N; NULL without handler. */
+static char *handler_of(const char *irq)
+{
+	autotext struct text path = { 0 };
+	char *name = NULL;
+
+	text_add(&path, IRQ_DIRECTORY "/%s", irq);
+	if (file_for_each(path.s, first_directory, &path) == 1) {
+		name = copy(strrchr(path.s, '/') + 1);
+		make_printable(name);
+	}
+	return name;
+}
+
+static int read_irq(const char *irq, const char *file, struct cpus *cpus)
+{
+	autofree char *path = format(IRQ_DIRECTORY "/%s/%s", irq, file);
+
+	return file_read_cpus(path, cpus);
+}
+
+/* Whether we sent it elsewhere, and something else has sent it back. */
+static bool was_sent_back(const char *irq, const struct search *search)
+{
+	autofree char *path = format(IRQ_DIRECTORY "/%s/smp_affinity_list", irq);
+	const struct setting *setting = journal_setting(search->journal, path);
+
+	return setting && !cpus_intersect(&setting->wanted, search->isolated) &&
+	       !cpus_intersect(&setting->before, search->isolated);
+}
+
+static const char *reason_of_irq(const char *irq, const struct cpus *affinity,
+				 const struct search *search)
+{
+	if (!cpus_intersect(affinity, search->isolated))
+		return "moves away when it occurs next";
+	if (cpus_subset(affinity, search->isolated))
+		return "directed to isolated CPUs alone, by its smp_affinity or by the kernel";
+	if (was_sent_back(irq, search))
+		return "sent back by something else (irqbalance?), or kept by the kernel: isolate again";
+	return "managed or per-CPU interrupt: only the kernel may direct it";
+}
+
+static int look_at_irq(const char *irq, void *argument)
+{
+	const struct search *search = argument;
+	struct cpus affinity, effective, there;
+	char *name;
+
+	if (irq[strspn(irq, "0123456789")] || read_irq(irq, "smp_affinity_list", &affinity))
+		return 0;
+	if (read_irq(irq, "effective_affinity_list", &effective) || cpus_empty(&effective))
+		effective = affinity;
+	there = cpus_and(&effective, search->isolated);
+	if (cpus_empty(&there))
+		return 0;
+	name = handler_of(irq);
+	if (name)
+		add(search->list, "irq", copy(irq), cpus_list(&there), name,
+		    reason_of_irq(irq, &affinity, search));
+	return 0;
+}
+
+int leftovers_find(struct leftovers *list, const struct isolation *isolation)
+{
+	struct search tasks = { list, &isolation->isolated, &isolation->booted,
+				&isolation->journal };
+	struct search interrupts = { list, &isolation->irqs, &isolation->booted,
+				     &isolation->journal };
+	int ret = 0;
+
+	if (!cpus_empty(tasks.isolated))
+		ret = task_for_each(look_at_task, &tasks);
+	if (!ret && !cpus_empty(interrupts.isolated))
+		ret = file_for_each(IRQ_DIRECTORY, look_at_irq, &interrupts);
+	return ret ? failed(ret, "/proc: %s", strerror(-ret)) : 0;
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "settings.h"
+#include "lib/change.h"
+#include "lib/file.h"
+#include "lib/message.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define IRQ_DIRECTORY "/proc/irq"
+#define IRQ_DEFAULT IRQ_DIRECTORY "/default_smp_affinity"
+#define IRQ_LIST "/smp_affinity_list"
+#define WORKQUEUE "/sys/devices/virtual/workqueue/cpumask"
+#define WORKQUEUE_REQUESTED WORKQUEUE "_requested"
+
+struct plan {
+	struct journal *journal;
+	const struct machine *machine;
+	const struct cpus *isolated;
+};
+
+/*
+ * From Linux 6.7 on the mask of unbound work shows what is in force, without isolated
+ * CPUs, and another file what was written.
+ */
+static const char *readable(const char *path)
+{
+	return !strcmp(path, WORKQUEUE) && file_exists(WORKQUEUE_REQUESTED) ?
+	       WORKQUEUE_REQUESTED : path;
+}
+
+static int read_setting(const char *path, struct text *text, struct cpus *cpus)
+{
+	int ret = file_read_line(readable(path), text);
+
+	return ret ? ret : setting_parse(path, text->s, cpus);
+}
+
+static struct cpus original_of(const struct setting *setting)
+{
+	struct cpus original = { 0 };
+
+	/* The journal holds no text that cannot be read. */
+	setting_parse(setting->path, setting->original, &original);
+	return original;
+}
+
+static bool is_interrupt(const char *path)
+{
+	return strcmp(path, IRQ_DEFAULT) && strcmp(path, WORKQUEUE);
+}
+
+/*
+ * What remains of the original without isolated CPUs. An interrupt that is directed to
+ * isolated CPUs alone stays; what is for all, goes elsewhere.
+ */
+static struct cpus wanted_of(const struct plan *plan, const struct setting *setting)
+{
+	struct cpus original = original_of(setting);
+	struct cpus wanted = cpus_and_not(&original, plan->isolated);
+
+	if (cpus_intersect(&wanted, &plan->machine->online))
+		return wanted;
+	return is_interrupt(setting->path) ? original :
+	       cpus_and_not(&plan->machine->online, plan->isolated);
+}
+
+/* What it is between the two, for unbound work alone; there may be no such CPU. */
+static struct cpus narrowed_of(const struct setting *setting)
+{
+	return cpus_and(&setting->before, &setting->wanted);
+}
+
+static bool is_known(const struct setting *setting, const struct cpus *now)
+{
+	struct cpus original = original_of(setting);
+	struct cpus narrowed = narrowed_of(setting);
+
+	return cpus_equal(now, &original) || cpus_equal(now, &setting->before) ||
+	       cpus_equal(now, &setting->wanted) || cpus_equal(now, &narrowed);
+}
+
+static void set_original(struct setting *setting, const char *text)
+{
+	free(setting->original);
+	setting->original = copy(text);
+}
+
+/*
+ * Without a journal: what lacks exactly the CPUs of a partition of ours had them. NULL if
+ * this does not, or if there is no such partition.
+ */
+static char *guess_original(const struct plan *plan, const char *path, const struct cpus *now)
+{
+	const struct cpus *all[] = { &plan->machine->possible, &plan->machine->online };
+
+	for (size_t i = 0; i < ARRAY_SIZE(all) && !cpus_empty(&plan->journal->lost); i++) {
+		struct cpus rest = cpus_and_not(all[i], &plan->journal->lost);
+
+		if (cpus_equal(&rest, now))
+			return setting_text(path, all[i]);
+	}
+	return NULL;
+}
+
+static int plan_setting(const struct plan *plan, const char *path, const char *original)
+{
+	struct setting *setting = journal_setting(plan->journal, path);
+	autotext struct text text = { 0 };
+	autofree char *guess = NULL;
+	struct cpus now;
+	int ret = read_setting(path, &text, &now);
+
+	if (ret)
+		return ret;
+	if (!setting && !original)
+		original = guess = guess_original(plan, path, &now);
+	if (!setting)
+		setting = journal_add_setting(plan->journal, path, original ? original : text.s);
+	else if (!is_known(setting, &now))
+		set_original(setting, text.s);
+	setting->before = now;
+	setting->wanted = wanted_of(plan, setting);
+	return 0;
+}
+
+/*
+ * An interrupt that came while the default mask was an isolated one has that mask; its
+ * original one is what it would have got.
+ */
+static char *original_of_newcomer(const struct journal *journal, const char *path)
+{
+	const struct setting *standard = journal_setting(journal, IRQ_DEFAULT);
+	struct cpus now, original;
+	autotext struct text text = { 0 };
+	char *list = NULL;
+
+	if (!standard || journal_setting(journal, path))
+		return NULL;
+	original = original_of(standard);
+	if (!read_setting(path, &text, &now) && cpus_equal(&now, &standard->before) &&
+	    !cpus_equal(&now, &original))
+		list = cpus_list(&original);
+	return list;
+}
+
+static int plan_irq(const char *name, void *argument)
+{
+	const struct plan *plan = argument;
+	autofree char *path = NULL, *original = NULL;
+	int ret;
+
+	if (name[strspn(name, "0123456789")])
+		return 0;
+	path = format(IRQ_DIRECTORY "/%s" IRQ_LIST, name);
+	original = plan->journal->changing ? NULL : original_of_newcomer(plan->journal, path);
+	ret = plan_setting(plan, path, original);
+	/* It has just gone, or the architecture gives it no affinity. */
+	if (ret == -ENOENT || ret == -EIO || ret == -EINVAL)
+		ret = 0;
+	return ret;
+}
+
+static int report_plan(int ret, const char *path)
+{
+	return ret ? failed(ret, "%s: %s", path, strerror(-ret)) : 0;
+}
+
+int settings_plan_irqs(struct journal *journal, const struct machine *machine,
+		       const struct cpus *isolated)
+{
+	struct plan plan = { journal, machine, isolated };
+	int ret = plan_setting(&plan, IRQ_DEFAULT, NULL);
+
+	if (ret == -ENOENT)		/* a machine without interrupt affinity */
+		return 0;
+	if (!ret)
+		ret = file_for_each(IRQ_DIRECTORY, plan_irq, &plan);
+	return report_plan(ret, IRQ_DIRECTORY);
+}
+
+int settings_plan_workqueue(struct journal *journal, const struct machine *machine,
+			    const struct cpus *isolated)
+{
+	struct plan plan = { journal, machine, isolated };
+	int ret = plan_setting(&plan, WORKQUEUE, NULL);
+
+	return report_plan(ret == -ENOENT ? 0 : ret, WORKQUEUE);
+}
+
+/* The kernel may have changed it itself meanwhile. */
+static bool is_done(const struct setting *setting)
+{
+	autotext struct text text = { 0 };
+	struct cpus now;
+	int ret = read_setting(setting->path, &text, &now);
+
+	return ret == -ENOENT || (!ret && cpus_equal(&now, &setting->wanted));
+}
+
+static int apply_setting(const struct setting *setting)
+{
+	struct cpus original = original_of(setting);
+	bool restore = cpus_equal(&setting->wanted, &original);
+	autofree char *text = NULL;
+	int ret;
+
+	if (is_done(setting))
+		return 0;
+	text = restore ? copy(setting->original) : setting_text(setting->path, &setting->wanted);
+	ret = change_write(setting->path, text);
+	if (ret == -ENOENT || (ret && !restore && is_interrupt(setting->path)))
+		ret = 0;
+	else if (ret)
+		failed(ret, "%s: cannot write '%s': %s", setting->path, text, strerror(-ret));
+	return ret;
+}
+
+static int apply(const struct journal *journal, bool irqs)
+{
+	int first = 0;
+
+	for (size_t i = 0; i < journal->nr_settings; i++) {
+		const struct setting *setting = &journal->settings[i];
+		int ret;
+
+		if (irqs == !strcmp(setting->path, WORKQUEUE))
+			continue;
+		ret = apply_setting(setting);
+		if (!first)
+			first = ret;
+	}
+	return first;
+}
+
+int settings_apply_irqs(const struct journal *journal)
+{
+	return apply(journal, true);
+}
+
+void settings_narrow_workqueue(const struct journal *journal, const struct machine *machine)
+{
+	const struct setting *setting = journal_setting(journal, WORKQUEUE);
+	struct cpus narrowed;
+	autofree char *text = NULL;
+
+	if (!setting)
+		return;
+	narrowed = narrowed_of(setting);
+	if (cpus_equal(&narrowed, &setting->before) ||
+	    !cpus_intersect(&narrowed, &machine->online))
+		return;
+	text = setting_text(WORKQUEUE, &narrowed);
+	change_write(WORKQUEUE, text);
+}
+
+int settings_apply_workqueue(const struct journal *journal)
+{
+	const struct setting *setting = journal_setting(journal, WORKQUEUE);
+
+	/* A list of changes has it already if narrowing is all there is to do */
+	if (setting && change_is_listed()) {
+		struct cpus narrowed = narrowed_of(setting);
+
+		if (cpus_equal(&narrowed, &setting->wanted))
+			return 0;
+	}
+	return apply(journal, false);
+}
+
+struct cpus settings_exposed(const struct cpus *isolated)
+{
+	autotext struct text text = { 0 };
+	struct cpus now;
+
+	if (read_setting(IRQ_DEFAULT, &text, &now))
+		now = (struct cpus){ 0 };
+	return cpus_and(&now, isolated);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Files that hold CPUs: the affinity of interrupts, and of unbound kernel work.
+ *
+ * Planning notes in the journal what each is now and what it is to be; applying
+ * writes that. In between the journal is saved. A value that somebody else wrote since
+ * is taken for the original one, and comes back when the isolation ends.
+ */
+#ifndef TIMERSHIELD_SETTINGS_H
+#define TIMERSHIELD_SETTINGS_H
+
+#include "journal.h"
+#include "lib/machine.h"
+
+/* With the empty set everything gets its original value. 0, or -errno after a message. */
+int settings_plan_irqs(struct journal *journal, const struct machine *machine,
+		       const struct cpus *isolated);
+int settings_plan_workqueue(struct journal *journal, const struct machine *machine,
+			    const struct cpus *isolated);
+
+/*
+ * An interrupt that cannot be moved is no error; one that cannot be given back its
+ * original affinity is, after a message. 0 or -errno.
+ */
+int settings_apply_irqs(const struct journal *journal);
+int settings_apply_workqueue(const struct journal *journal);
+
+/*
+ * Before a partition changes: unbound work leaves the CPUs that are to be isolated, and
+ * has not come back to those that were. The kernel then has nothing to move for the
+ * partition's sake, which it does badly for a process that is killed: Linux 6.12 warns
+ * in update_parent_effective_cpumask() that it could not make a kernel thread, and shows
+ * a wrong cpumask_isolated until the next partition. An error is for the one who applies
+ * the mask afterwards to tell.
+ */
+void settings_narrow_workqueue(const struct journal *journal, const struct machine *machine);
+
+/* Those of these CPUs that the default mask of interrupts names. */
+struct cpus settings_exposed(const struct cpus *isolated);
+
+#endif

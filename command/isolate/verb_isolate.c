@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "config.h"
+#include "isolate_print.h"
+#include "isolation.h"
+#include "journal_file.h"
+#include "lib/change.h"
+#include "lib/message.h"
+#include "lib/timers.h"
+#include "lib/verb.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	OPTION_PROCS = OPTION_OWN, OPTION_IRQS, OPTION_ONLY, OPTION_CONFIG, OPTION_SALVAGE
+};
+
+struct request {
+	struct config config;
+	const char *file;
+	bool procs, irqs, only, listed, salvage;
+};
+
+static const struct option options[] = {
+	{ "procs", no_argument, NULL, OPTION_PROCS },
+	{ "irqs", no_argument, NULL, OPTION_IRQS },
+	{ "only", no_argument, NULL, OPTION_ONLY },
+	{ "dry-run", no_argument, NULL, 'n' },
+	{ "config", optional_argument, NULL, OPTION_CONFIG },
+	COMMON_OPTIONS,
+	{ 0 }
+};
+
+static const struct option undo_options[] = {
+	{ "procs", no_argument, NULL, OPTION_PROCS },
+	{ "irqs", no_argument, NULL, OPTION_IRQS },
+	{ "dry-run", no_argument, NULL, 'n' },
+	{ "salvage", no_argument, NULL, OPTION_SALVAGE },
+	COMMON_OPTIONS,
+	{ 0 }
+};
+
+/* -1 to go on, or the exit status. */
+static int take_option(struct request *request, const struct verb *verb, int option)
+{
+	switch (option) {
+	case OPTION_PROCS:
+		request->procs = true;
+		return -1;
+	case OPTION_IRQS:
+		request->irqs = true;
+		return -1;
+	case 'n':
+		change_only_list();
+		return -1;
+	case OPTION_ONLY:
+		request->only = true;
+		return -1;
+	case OPTION_SALVAGE:
+		request->salvage = true;
+		return -1;
+	case OPTION_CONFIG:
+		request->file = optarg ? optarg : CONFIG_FILE;
+		return -1;
+	default:
+		return verb_option(verb, option);
+	}
+}
+
+static int take_list(struct request *request, const struct verb *verb, const char *list)
+{
+	int ret = cpus_parse(&request->config.cpus, list, strlen(list));
+
+	if (ret || cpus_empty(&request->config.cpus))
+		return usage_cpus(verb->name, list, ret);
+	request->listed = true;
+	return -1;
+}
+
+static int take_config(struct request *request)
+{
+	int ret = config_load(&request->config, request->file);
+
+	request->procs = request->config.procs;
+	request->irqs = request->config.irqs;
+	request->only = true;
+	return ret ? (int)status_of(ret) : -1;
+}
+
+static int take_options(struct request *request, const struct verb *verb, int argc, char **argv)
+{
+	const struct option *known = verb == &verb_isolate ? options : undo_options;
+	int option, status = -1;
+
+	while (status < 0 && (option = getopt_long(argc, argv, "nh", known, NULL)) != -1)
+		status = take_option(request, verb, option);
+	return status;
+}
+
+static int take_arguments(struct request *request, int argc, char **argv)
+{
+	int status = take_options(request, &verb_isolate, argc, argv);
+
+	if (status >= 0)
+		return status;
+	if (request->file) {
+		if (optind < argc || request->procs || request->irqs)
+			return usage_error("isolate",
+					   "with --config, the file says which CPUs and what from");
+		return take_config(request);
+	}
+	if (argc != optind + 1)
+		return usage_error("isolate", optind < argc ? "one list of CPUs, such as 2-3,6" :
+				   "which CPUs? A list such as 2-3,6");
+	status = take_list(request, &verb_isolate, argv[optind]);
+	if (!request->procs && !request->irqs)
+		request->procs = request->irqs = true;
+	return status;
+}
+
+/* The kernel keeps tasks off them since boot, and makes no partition of them. */
+static void leave_booted(const struct isolation *isolation, struct cpus *procs)
+{
+	struct cpus booted = cpus_and(procs, &isolation->booted);
+	autofree char *named = cpus_named(&booted);
+
+	if (!cpus_empty(&booted))
+		notice("%s %s isolated from tasks since boot (isolcpus=)", named,
+		       cpus_count(&booted) > 1 ? "are" : "is");
+	*procs = cpus_and_not(procs, &booted);
+}
+
+static int apply(const struct request *request, struct isolation *isolation)
+{
+	static const struct cpus none;
+	const struct cpus *cpus = &request->config.cpus, *online = &isolation->machine.online;
+	struct cpus procs = request->only ? none : isolation->procs;
+	struct cpus irqs = request->only ? none : isolation->irqs;
+	int ret = cpus_empty(cpus) ? 0 : machine_check(&isolation->machine, cpus);
+
+	if (request->procs)
+		procs = cpus_or(&procs, cpus);
+	if (request->irqs)
+		irqs = cpus_or(&irqs, cpus);
+	leave_booted(isolation, &procs);
+	if (!ret && (cpus_subset(online, &procs) || cpus_subset(online, &irqs)))
+		ret = machine_check(&isolation->machine, online);
+	return ret ? ret : isolation_set(isolation, &procs, &irqs);
+}
+
+static int undo(const struct request *request, struct isolation *isolation)
+{
+	const struct cpus *leaving = request->listed ? &request->config.cpus : NULL;
+	struct cpus procs = isolation->procs, irqs = isolation->irqs;
+
+	if (request->procs)
+		procs = cpus_and_not(&procs, leaving ? leaving : &isolation->procs);
+	if (request->irqs)
+		irqs = cpus_and_not(&irqs, leaving ? leaving : &isolation->irqs);
+	/* Without journal nothing of ours is there. */
+	if (!isolation->journal.exists) {
+		if (!change_is_listed())
+			journal_remove();
+		return 0;
+	}
+	return isolation_set(isolation, &procs, &irqs);
+}
+
+/* What a damaged journal does not have is looked for as in the middle of a change. */
+static void salvage(struct isolation *isolation)
+{
+	isolation->journal.changing = true;
+	isolation->journal.exists = true;
+	isolation->journal.lost = isolation->partition.cpus;
+	notice("undoing what can be read of %s; masks without it that lack exactly the isolated CPUs get them back",
+	       JOURNAL_FILE);
+}
+
+typedef int change_fn(const struct request *request, struct isolation *isolation);
+
+static int change_locked(const struct request *request, change_fn *change)
+{
+	struct isolation isolation;
+	int ret = isolation_open(&isolation, true);
+
+	if (!ret && (isolation.damaged || isolation.lost)) {
+		if (request->salvage)
+			salvage(&isolation);
+		else
+			ret = isolation_refuse_damaged(&isolation);
+	}
+	if (!ret)
+		ret = change(request, &isolation);
+	if (!ret)
+		ret = isolate_print(&isolation);
+	isolation_close(&isolation);
+	return ret;
+}
+
+static int run_change(const struct request *request, change_fn *change)
+{
+	int lock = journal_lock(), ret;
+
+	if (lock < 0)
+		return status_of(lock);
+	ret = change_locked(request, change);
+	if (!ret && request->config.timers != CONFIG_KEEP)
+		ret = timers_set(request->config.timers == CONFIG_ON);
+	close(lock);
+	return status_of(ret);
+}
+
+static int run(int argc, char **argv)
+{
+	struct request request = { 0 };
+	int status = take_arguments(&request, argc, argv);
+
+	return status >= 0 ? status : run_change(&request, apply);
+}
+
+static int run_undo(int argc, char **argv)
+{
+	struct request request = { 0 };
+	int status = take_options(&request, &verb_unisolate, argc, argv);
+
+	if (status >= 0)
+		return status;
+	if (!request.procs && !request.irqs)
+		request.procs = request.irqs = true;
+	if (argc > optind + 1)
+		return usage_error("unisolate", "one list of CPUs, such as 2-3,6");
+	if (optind < argc)
+		status = take_list(&request, &verb_unisolate, argv[optind]);
+	return status >= 0 ? status : run_change(&request, undo);
+}
+
+const struct verb verb_isolate = {
+	.name = "isolate",
+	.arguments = "CPULIST [--procs] [--irqs]",
+	.summary = "keep tasks and interrupts off CPUs",
+	.help =
+"CPULIST is 2, 2-3 or 2-3,6, or a mask such as 0x4c. These CPUs are added to those that\n"
+"are isolated already. An isolated CPU runs only tasks that asked for isolated CPUs alone\n"
+"('timershield run'), and receives only interrupts that are directed to isolated CPUs\n"
+"alone. Everything else leaves at once; what cannot leave is listed with the reason.\n\n"
+"      --procs          from tasks only\n"
+"      --irqs           from interrupts only; works without a cpuset controller\n"
+"      --only           these CPUs and no others\n"
+"  -n, --dry-run        list the changes, and make none; needs root, too\n"
+"      --config[=FILE]  do what /etc/timershield.conf, or FILE, says\n"
+"      --json           for programs\n",
+	.run = run,
+};
+
+const struct verb verb_unisolate = {
+	.name = "unisolate",
+	.arguments = "[CPULIST] [--procs] [--irqs]",
+	.summary = "let tasks and interrupts back on isolated CPUs",
+	.help =
+"Without CPULIST: on all of them. What 'timershield isolate' changed becomes what it was,\n"
+"even if that was interrupted half-way; what somebody else changed since stays.\n\n"
+"      --procs          for tasks only\n"
+"      --irqs           for interrupts only\n"
+"  -n, --dry-run        list the changes, and make none; needs root, too\n"
+"      --salvage        go on although the journal, /run/timershield/journal, is damaged\n"
+"                       or has gone\n"
+"      --json           for programs\n",
+	.run = run_undo,
+};

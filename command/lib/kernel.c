@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "kernel.h"
+#include "file.h"
+
+#include <string.h>
+#include <sys/klog.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LOG_FILE "/var/log/dmesg"	/* of the boot, on systems that keep one */
+
+enum { READ_ALL = 3, SIZE = 10 };	/* of syslog(2) */
+
+static int unpack(const char *path, struct text *text)
+{
+	autofree char *full = file_path(path);
+	char *argv[] = { "gzip", "-dc", full, NULL };
+	int ends[2], status = -1;
+	char buffer[4096];
+	ssize_t n;
+	pid_t pid;
+
+	if (pipe(ends))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		dup2(ends[1], STDOUT_FILENO);
+		execvp(argv[0], argv);
+		_exit(127);
+	}
+	close(ends[1]);
+	while (pid > 0 && (n = read(ends[0], buffer, sizeof(buffer))) > 0)
+		text_add_bytes(text, buffer, (size_t)n);
+	close(ends[0]);
+	if (pid > 0)
+		waitpid(pid, &status, 0);
+	return status || !text->length ? -1 : 0;
+}
+
+/* BEFORE and AFTER make a path together with the kernel's release. */
+static int read_released(const char *before, const char *after, struct text *text)
+{
+	autotext struct text release = { 0 };
+	int ret = file_read_line("/proc/sys/kernel/osrelease", &release);
+	autofree char *path = format("%s%s%s", before, release.s, after);
+
+	if (!ret)
+		ret = file_read(path, text);
+	return ret;
+}
+
+/* The whole text, read once, with a newline before each line; NULL if there is none. */
+static const char *configuration(void)
+{
+	static char *lines;
+	static bool tried;
+	autotext struct text text = { 0 };
+
+	if (tried)
+		return lines;
+	tried = true;
+	if ((file_exists("/proc/config.gz") && !unpack("/proc/config.gz", &text)) ||
+	    !read_released("/boot/config-", "", &text) ||
+	    !read_released("/lib/modules/", "/config", &text))
+		lines = format("\n%s", text.s);
+	return lines;
+}
+
+/* What follows KEY at AT, to the line's end. */
+static char *rest_of_line(const char *at, const char *key)
+{
+	at += strlen(key);
+	return format("%.*s", (int)strcspn(at, "\n"), at);
+}
+
+char *kernel_option(const char *name)
+{
+	const char *text = configuration(), *at;
+	autofree char *key = NULL;
+
+	if (!text)
+		return NULL;
+	key = format("\n%s=", name);
+	at = strstr(text, key);
+	return at ? rest_of_line(at, key) : copy("");
+}
+
+static void read_log(struct text *log)
+{
+	int size = *file_root() ? -1 : klogctl(SIZE, NULL, 0);
+	autofree char *buffer = NULL;
+
+	if (size > 0) {
+		buffer = grow(NULL, (size_t)size, 1);
+		size = klogctl(READ_ALL, buffer, size);
+		if (size > 0)
+			text_add_bytes(log, buffer, (size_t)size);
+	}
+	if (!log->length)
+		file_read(LOG_FILE, log);
+}
+
+char *kernel_log_last(const char *key)
+{
+	const char *last = NULL, *at;
+	autotext struct text log = { 0 };
+	char *rest = NULL;
+
+	read_log(&log);
+	for (at = log.s; (at = strstr(at, key)); at += strlen(key))
+		last = at;
+	if (last)
+		rest = rest_of_line(last, key);
+	return rest;
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "machine.h"
+#include "file.h"
+#include "message.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static int read_cpus(const char *path, struct cpus *cpus)
+{
+	int ret = file_read_cpus(path, cpus);
+
+	return ret ? failed(ret, "%s: %s", path, strerror(-ret)) : 0;
+}
+
+/* Later kernels add isolated partitions to the file, which then names more than these. */
+static void read_booted(struct cpus *cpus)
+{
+	if (!file_has("/proc/cmdline", "isolcpus=") ||
+	    file_read_cpus(CPU_DIRECTORY "/isolated", cpus))
+		*cpus = (struct cpus){ 0 };
+}
+
+int machine_read(struct machine *machine)
+{
+	int ret = read_cpus(CPU_DIRECTORY "/online", &machine->online);
+
+	read_booted(&machine->booted);
+	return ret ? ret : read_cpus(CPU_DIRECTORY "/possible", &machine->possible);
+}
+
+bool machine_linux_since(unsigned int major, unsigned int minor)
+{
+	unsigned int is_major, is_minor;
+	autotext struct text release = { 0 };
+
+	return !file_read_line("/proc/sys/kernel/osrelease", &release) &&
+		     sscanf(release.s, "%u.%u", &is_major, &is_minor) == 2 &&
+		     (is_major > major || (is_major == major && is_minor >= minor));
+}
+
+bool machine_is_virtual(void)
+{
+	return file_has("/proc/cpuinfo", " hypervisor");
+}
+
+int machine_check_online(const struct machine *machine, const struct cpus *cpus)
+{
+	struct cpus missing = cpus_and_not(cpus, &machine->possible);
+	struct cpus offline = cpus_and_not(cpus, &machine->online);
+	const struct cpus *has = &machine->possible;
+	autofree char *named = NULL, *list = NULL;
+	int ret = 0;
+
+	if (cpus_empty(&missing))
+		has = &machine->online;
+	named = cpus_named(cpus_empty(&missing) ? &offline : &missing);
+	list = cpus_list(has);
+	if (!cpus_empty(&missing))
+		ret = failed(-ERANGE, "there is no %s: this machine has %s", named, list);
+	else if (!cpus_empty(&offline))
+		ret = failed(-ENODEV, "%s %s offline; online are %s", named,
+			     cpus_count(&offline) > 1 ? "are" : "is", list);
+	return ret;
+}
+
+int machine_check(const struct machine *machine, const struct cpus *cpus)
+{
+	int ret = machine_check_online(machine, cpus);
+	autofree char *list = NULL;
+
+	if (ret || !cpus_subset(&machine->online, cpus))
+		return ret;
+	list = cpus_list(cpus);
+	failed(-EBUSY, "CPUs %s are all that are online: leave one for the rest", list);
+	return -EBUSY;
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "timers.h"
+#include "change.h"
+#include "file.h"
+#include "message.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Levels as Documentation/timers/timershield.rst of the kernel numbers them. */
+enum {
+	LEVEL_NONE = 0,
+	LEVEL_FAIR = 1,
+	LEVEL_FIFO = 1,			/* + priority 1..99 */
+	LEVEL_DEADLINE = 101,
+};
+
+int timers_get(void)
+{
+	long long value;
+	int ret = file_read_number(TIMERS_SWITCH, &value);
+
+	return ret ? ret : value != 0;
+}
+
+bool timers_module_there(void)
+{
+	autotext struct text release = { 0 };
+	autofree char *path = NULL;
+
+	file_read_line("/proc/sys/kernel/osrelease", &release);
+	path = format("/lib/modules/%s/modules.dep", release.s);
+	return file_has(path, "/" TIMERS_MODULE ".ko");
+}
+
+const char *timers_kind(void)
+{
+	if (!file_exists(TIMERS_SWITCH))
+		return timers_module_there() ? "module, not loaded" : "absent";
+	return file_exists("/sys/module/" TIMERS_MODULE "/initstate") ? "module" : "built in";
+}
+
+static int load_module(void)
+{
+	char *argv[] = { "modprobe", TIMERS_MODULE, NULL };
+	int status = -1;
+	pid_t pid = fork();
+
+	if (!pid) {
+		execvp(argv[0], argv);
+		failed(0, "modprobe: %s", strerror(errno));
+		_exit(STATUS_FAILED);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+		return failed(geteuid() ? -EPERM : -ENODEV, "cannot load the module " TIMERS_MODULE "%s",
+			      geteuid() ? " (run as root)" : "; dmesg may tell why");
+	return 0;
+}
+
+int timers_set(bool on)
+{
+	int ret = 0;
+
+	/* Another root has no kernel of its own. */
+	if (on && !*file_root() && timers_get() == -ENOENT && timers_module_there())
+		ret = load_module();
+	if (ret)
+		return ret;
+	ret = change_write(TIMERS_SWITCH, on ? "1" : "0");
+	if (ret == -ENOENT && !on && timers_module_there())
+		return 0;
+	if (ret == -ENOENT)
+		return failed(-EOPNOTSUPP,
+			      "this kernel has no shield against timers (CONFIG_TIMERSHIELD), and there is no module " TIMERS_MODULE " for it");
+	return ret ? failed(ret, TIMERS_SWITCH ": %s%s", strerror(-ret),
+			    ret == -EACCES || ret == -EPERM ? " (run as root)" : "") : 0;
+}
+
+int timers_read(struct timers_cpu **cpus, size_t *count)
+{
+	autotext struct text text = { 0 };
+	int ret = file_read(TIMERS_COUNTERS, &text);
+	char *rest = text.s, *line;
+
+	*cpus = NULL;
+	*count = 0;
+	strsep(&rest, "\n");		/* the names of the columns */
+	while (!ret && (line = strsep(&rest, "\n")) && *line) {
+		struct timers_cpu cpu;
+
+		if (sscanf(line, "%u %u %llu %llu %llu %llu", &cpu.cpu, &cpu.threshold,
+			   &cpu.masked, &cpu.released, &cpu.avoided, &cpu.longest_hold) != 6) {
+			ret = -EPROTO;
+			break;
+		}
+		*cpus = grow(*cpus, *count + 1, sizeof(**cpus));
+		(*cpus)[(*count)++] = cpu;
+	}
+	if (ret) {
+		free(*cpus);
+		*cpus = NULL;
+		*count = 0;
+	}
+	return ret;
+}
+
+char *timers_level_name(unsigned int level)
+{
+	if (level <= LEVEL_NONE)
+		return copy("nothing");
+	if (level == LEVEL_FAIR)
+		return copy("OTHER");
+	if (level < LEVEL_DEADLINE)
+		return format("FIFO %u", level - LEVEL_FIFO);
+	return copy("DEADLINE");
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "loop.h"
+
+#include "blame/calibrate.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FIRST_NS 1000000
+
+static void sleep_until(u64 time)
+{
+	struct timespec until = {
+		.tv_sec = (time_t)(time / 1000000000), .tv_nsec = (long)(time % 1000000000),
+	};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+		;
+}
+
+static void note_worst(struct loop *loop, u64 expected, u64 actual)
+{
+	struct wakeup *least = &loop->worst[0], wakeup = { expected, actual };
+	unsigned int filled;
+
+	for (unsigned int i = 1; i < WORST; i++)
+		if (loop->worst[i].actual - loop->worst[i].expected <
+		    least->actual - least->expected)
+			least = &loop->worst[i];
+	if (actual - expected <= least->actual - least->expected)
+		return;
+	*least = wakeup;
+	filled = atomic_load_explicit(&loop->filled, memory_order_relaxed);
+	loop->candidates[filled % CANDIDATES] = wakeup;
+	atomic_store_explicit(&loop->filled, filled + 1, memory_order_release);
+}
+
+static void note_wakeup(struct loop *loop, u64 expected, u64 actual)
+{
+	u64 late = actual - expected, bucket = (late + 999) / 1000;
+
+	loop->wakeups++;
+	loop->total += late;
+	if (late < loop->shortest)
+		loop->shortest = late;
+	if (late > loop->longest)
+		loop->longest = late;
+	loop->histogram[bucket < HISTOGRAM_US ? bucket : HISTOGRAM_US - 1]++;
+	note_worst(loop, expected, actual);
+}
+
+/* Reads the clock until END, for half of the interval. */
+static void spin(struct loop *loop, u64 start, u64 end, u64 read)
+{
+	u64 before = start, now;
+
+	for (; before < end; before = now) {
+		now = clock_now();
+		if (now - before <= 4 * read + 200)
+			continue;
+		loop->lost += now - before - read;
+		loop->gaps++;
+		if (now - before - read > loop->longest_gap)
+			loop->longest_gap = now - before - read;
+	}
+	loop->spun += before - start;
+}
+
+static void measure(struct loop *loop)
+{
+	u64 read = shortest_read(), expected = clock_now() + FIRST_NS, actual;
+
+	while (expected < loop->end && !atomic_load(&loop->stop)) {
+		sleep_until(expected);
+		actual = clock_now();
+		note_wakeup(loop, expected, actual);
+		if (actual < expected + loop->interval / 2)
+			spin(loop, actual, expected + loop->interval / 2, read);
+		expected += loop->interval;
+		while (clock_now() > expected) {
+			expected += loop->interval;
+			loop->missed++;
+		}
+	}
+}
+
+static void *run(void *argument)
+{
+	struct loop *loop = argument;
+	struct sched_param parameter = { .sched_priority = loop->priority };
+	cpu_set_t cpu;
+
+	CPU_ZERO(&cpu);
+	CPU_SET(loop->cpu, &cpu);
+	if (sched_setaffinity(0, sizeof(cpu), &cpu) ||
+	    sched_setscheduler(0, loop->priority ? SCHED_FIFO : SCHED_OTHER, &parameter))
+		loop->error = -errno;
+	pthread_setname_np(pthread_self(), "measure");
+	atomic_store(&loop->tid, gettid());
+	while (!loop->error && !atomic_load(&loop->stop) && !atomic_load(&loop->going))
+		sleep_until(clock_now() + FIRST_NS);
+	if (!loop->error)
+		measure(loop);
+	atomic_store(&loop->ended, true);
+	return NULL;
+}
+
+int loop_start(struct loop *loop)
+{
+	int ret;
+
+	loop->shortest = ~0ull;
+	ret = pthread_create(&loop->thread, NULL, run, loop);
+	if (ret)
+		return -ret;
+	while (!atomic_load(&loop->tid))
+		sleep_until(clock_now() + FIRST_NS);
+	return loop->error;
+}
+
+void loop_go(struct loop *loop, u64 time)
+{
+	loop->end = clock_now() + time;
+	atomic_store(&loop->going, true);
+}
+
+void loop_join(struct loop *loop)
+{
+	atomic_store(&loop->stop, true);
+	if (atomic_load(&loop->tid))
+		pthread_join(loop->thread, NULL);
+}
+
+u64 loop_percentile(const struct loop *loop, unsigned int of_a_million)
+{
+	u64 wanted = (loop->wakeups * of_a_million + 999999) / 1000000, seen = 0;
+
+	for (unsigned int i = 0; i < HISTOGRAM_US - 1; i++) {
+		seen += loop->histogram[i];
+		if (seen >= wanted)
+			return i;
+	}
+	return (loop->longest + 999) / 1000;
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "worst_wakeups.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static u64 latency(const struct wakeup *wakeup)
+{
+	return wakeup->actual - wakeup->expected;
+}
+
+/* The part of a segment in the time of a wake-up. */
+static u64 overlap(const struct segment *segment, const struct wakeup *wakeup)
+{
+	u64 start = segment->start > wakeup->expected ? segment->start : wakeup->expected;
+	u64 end = segment->end < wakeup->actual ? segment->end : wakeup->actual;
+
+	return end > start ? end - start : 0;
+}
+
+static void keep(struct worst_wakeups *reasons, const struct wakeup *wakeup, const struct cpu *cpu)
+{
+	unsigned int least = 0, count = 0;
+
+	for (unsigned int i = 1; i < WORST; i++)
+		if (latency(&reasons->worst[i].wakeup) < latency(&reasons->worst[least].wakeup))
+			least = i;
+	if (latency(wakeup) <= latency(&reasons->worst[least].wakeup))
+		return;
+	free(reasons->worst[least].segments);
+	reasons->worst[least].segments = NULL;
+	reasons->worst[least].wakeup = *wakeup;
+	for (unsigned int i = 0; i < RECENT_SEGMENTS; i++) {
+		if (!overlap(&cpu->recent[i], wakeup))
+			continue;
+		reasons->worst[least].segments = grow(reasons->worst[least].segments, count + 1,
+						      sizeof(struct segment));
+		reasons->worst[least].segments[count++] = cpu->recent[i];
+	}
+	reasons->worst[least].count = count;
+}
+
+void worst_wakeups_update(struct worst_wakeups *reasons, struct session *session,
+			  const struct loop *loop)
+{
+	unsigned int filled = atomic_load(&loop->filled);
+	struct cpu *cpu;
+
+	if (filled == reasons->taken)
+		return;
+	if (filled - reasons->taken > CANDIDATES)
+		reasons->taken = filled - CANDIDATES;
+	cpu = grow(NULL, 1, sizeof(*cpu));
+	if (!session->source->read_cpu(loop->cpu, cpu))
+		for (; reasons->taken != filled; reasons->taken++)
+			keep(reasons, &loop->candidates[reasons->taken % CANDIDATES], cpu);
+	free(cpu);
+}
+
+static void add(struct blame_figures *figures, const struct segment *segment, u64 time)
+{
+	struct blame_row *row = NULL;
+
+	for (size_t i = 0; i < figures->row_count && !row; i++)
+		if (!memcmp(&figures->rows[i].cause, &segment->cause, sizeof(segment->cause)))
+			row = &figures->rows[i];
+	if (!row) {
+		figures->rows = grow(figures->rows, figures->row_count + 1, sizeof(*row));
+		row = &figures->rows[figures->row_count++];
+		*row = (struct blame_row){ .cause = segment->cause };
+	}
+	row->row.who = segment->who;
+	row->row.count++;
+	row->row.total += time;
+	if (time > row->row.longest)
+		row->row.longest = time;
+}
+
+void worst_wakeups_report(const struct worst_wakeups *reasons, const struct loop *loop,
+		    struct report *report)
+{
+	struct blame_victim victim = { .id = (u32)loop->tid, .victim.cpu = loop->cpu };
+	struct blame_figures figures = { .victims = &victim, .victim_count = 1 };
+
+	victim.victim.who.tid = (u32)loop->tid;
+	victim.victim.who.priority = loop->priority ? 99 - loop->priority : 120;
+	victim.victim.longest = loop->longest;
+	for (unsigned int i = 0; i < WORST; i++) {
+		victim.victim.taken += latency(&reasons->worst[i].wakeup);
+		for (unsigned int j = 0; j < reasons->worst[i].count; j++)
+			add(&figures, &reasons->worst[i].segments[j],
+			    overlap(&reasons->worst[i].segments[j], &reasons->worst[i].wakeup));
+	}
+	for (size_t i = 0; i < figures.row_count; i++)
+		figures.rows[i].cause.victim = victim.id;
+	report_make(report, &figures, NULL, 0);
+	free(figures.rows);
+}
+
+void worst_wakeups_free(struct worst_wakeups *reasons)
+{
+	for (unsigned int i = 0; i < WORST; i++)
+		free(reasons->worst[i].segments);
+}

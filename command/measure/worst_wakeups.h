@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the CPU did before the worst wake-ups. */
+#ifndef TIMERSHIELD_MEASURE_WORST_WAKEUPS_H
+#define TIMERSHIELD_MEASURE_WORST_WAKEUPS_H
+
+#include "blame/report.h"
+#include "blame/session.h"
+#include "loop.h"
+
+struct worst_wakeups {
+	unsigned int taken;		/* of the loop's candidates */
+	struct {
+		struct wakeup wakeup;
+		struct segment *segments;
+		unsigned int count;
+	} worst[WORST];
+};
+
+/* Takes in the loop's new candidates, while what the CPU did then is still known. */
+void worst_wakeups_update(struct worst_wakeups *reasons, struct session *session,
+			  const struct loop *loop);
+
+/* The rows of all of the worst wake-ups. */
+void worst_wakeups_report(const struct worst_wakeups *reasons, const struct loop *loop,
+		    struct report *report);
+void worst_wakeups_free(struct worst_wakeups *reasons);
+
+#endif

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "schedule.h"
+#include "isolate/isolation.h"
+#include "isolate/journal_file.h"
+#include "isolate/partition_procs.h"
+#include "lib/file.h"
+#include "lib/message.h"
+#include "lib/task.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define ROUNDS 10
+
+static int refuse(const struct cpus *cpus, const char *one, const char *many, const char *mend)
+{
+	autofree char *named = cpus_named(cpus);
+
+	failed(-EINVAL, "%s %s%s", named, cpus_count(cpus) > 1 ? many : one, mend);
+	return -EINVAL;
+}
+
+/* Those in the partition, or else those isolated at boot: a process cannot have both. */
+static int choose_isolated(struct placement *placement, const struct isolation *isolation)
+{
+	placement->cpus = cpus_and_not(&isolation->isolated, &isolation->booted);
+	if (cpus_empty(&placement->cpus))
+		placement->cpus = isolation->booted;
+	if (!cpus_empty(&placement->cpus))
+		return 0;
+	if (!cpus_empty(&isolation->procs) &&
+	    machine_check_online(&isolation->machine, &isolation->procs))
+		return -ENODEV;
+	if (!cpus_empty(&isolation->procs))
+		return refuse(&isolation->procs, "is", "are",
+			      " not isolated any more: 'timershield status' tells why");
+	return failed(-EINVAL, "no CPU is isolated: 'timershield isolate CPULIST' first, or choose CPUs with -c");
+}
+
+static int check_chosen(const struct placement *placement, const struct isolation *isolation)
+{
+	const struct cpus *cpus = &placement->cpus;
+	struct cpus outside = cpus_and_not(cpus, &isolation->isolated);
+	struct cpus broken = cpus_and(&outside, &isolation->procs);
+	autofree char *named = cpus_named(&outside);
+	int ret = machine_check_online(&isolation->machine, cpus);
+
+	if (ret)
+		return ret;
+	if (!cpus_empty(&broken))
+		return refuse(&broken, "is", "are",
+			      " not isolated any more: 'timershield status' tells why");
+	if (cpus_intersect(cpus, &isolation->isolated) && !cpus_empty(&outside))
+		return refuse(&outside, "is", "are",
+			      " not isolated, others of the list are: a process cannot have both");
+	if (cpus_intersect(cpus, &isolation->booted) && !cpus_subset(cpus, &isolation->booted))
+		return refuse(cpus, "was", "were",
+			      " isolated partly at boot, partly later: a process cannot have both");
+	if (!cpus_empty(&outside))
+		notice("%s %s not isolated", named, cpus_count(&outside) > 1 ? "are" : "is");
+	return 0;
+}
+
+/* Noted first where it came from, so that unisolate can send it back. */
+static int enter_partition(struct isolation *isolation, pid_t pid)
+{
+	autofree char *origin = partition_group(pid), *name = format("run-%d", pid);
+	struct run_group *known = journal_run(&isolation->journal, name);
+	int ret = 0;
+
+	if (!origin) {
+		ret = failed(-ESRCH, "there is no process %d", pid);
+	} else if (!partition_is(origin)) {
+		partition_forget_ended(isolation->mount, &isolation->journal);
+		known = journal_run(&isolation->journal, name);
+		if (known)
+			journal_drop_run(&isolation->journal, known);
+		journal_add_run(&isolation->journal, name, origin, 0);
+		ret = journal_save(&isolation->journal);
+		if (ret)
+			failed(ret, JOURNAL_FILE ": %s", strerror(-ret));
+		else
+			ret = partition_enter(isolation->mount, name, pid);
+	}
+	return ret;
+}
+
+/* Whether one of these CPUs can be had in the partition only. */
+static bool wants_partition(const struct placement *placement, const struct isolation *isolation)
+{
+	return cpus_intersect(&placement->cpus, &isolation->partition.isolated);
+}
+
+static bool is_member(pid_t pid)
+{
+	autofree char *group = partition_group(pid);
+
+	return group && partition_is(group);
+}
+
+static int set_affinity(pid_t tid, const struct cpus *cpus)
+{
+	autofree char *list = cpus_named(cpus);
+	int ret = task_set_affinity(tid, cpus);
+
+	if (ret && ret != -ESRCH)
+		failed(ret, "cannot let %d run on %s: %s", tid, list,
+		       ret == -EPERM ? "not permitted (run as root)" :
+		       ret == -EINVAL ? "its cpuset, or the kernel, does not allow these" :
+		       strerror(-ret));
+	return ret;
+}
+
+int schedule_thread(pid_t tid, const struct placement *placement)
+{
+	const struct sched_param param = {
+		.sched_priority = placement->priority == UNSET ? 0 : placement->priority,
+	};
+
+	if (placement->policy == UNSET || !sched_setscheduler(tid, placement->policy, &param))
+		return 0;
+	if (errno == ESRCH)
+		return -ESRCH;
+	return failed(-errno, "cannot set policy and priority of task %d: %s%s",
+		      tid ? tid : getpid(), strerror(errno),
+		      errno == EPERM ? " (run as root, or raise the limit: ulimit -r)" : "");
+}
+
+/* Affinity before policy: at its new rank it must not run beside other tasks. */
+static int set_thread(const struct task *task, void *argument)
+{
+	const struct placement *placement = argument;
+	int ret = set_affinity(task->tid, &placement->cpus);
+
+	if (!ret)
+		ret = schedule_thread(task->tid, placement);
+	return ret == -ESRCH ? 0 : ret;
+}
+
+struct missed {
+	const struct placement *placement;
+	unsigned int count;
+};
+
+static int count_missed(const struct task *task, void *argument)
+{
+	struct missed *missed = argument;
+
+	missed->count += !cpus_equal(&task->cpus, &missed->placement->cpus);
+	return 0;
+}
+
+/*
+ * Threads may start others meanwhile: until all have the affinity, or cannot have it
+ * because their cpuset lacks some of the CPUs.
+ */
+static int set_all_threads(struct placement *placement)
+{
+	struct missed missed = { .placement = placement, .count = 1 };
+	int ret = 0;
+
+	for (unsigned int i = 0; i < ROUNDS && !ret && missed.count; i++) {
+		missed.count = 0;
+		ret = task_for_each_thread(placement->pid, set_thread, placement);
+		if (!ret)
+			ret = task_for_each_thread(placement->pid, count_missed, &missed);
+	}
+	if (!ret && missed.count)
+		notice("%u threads of %d may run on some of these CPUs only, by their cpuset",
+		       missed.count, placement->pid);
+	return ret;
+}
+
+/* The kernel keeps some where they are; all of them may have another rank. */
+static int place_kernel_thread(const struct placement *placement, const struct task *task)
+{
+	int ret = 0;
+
+	if (placement->listed && task->flags & TASK_BOUND)
+		return failed(-EINVAL, "the kernel keeps %s where it is; without -c its priority can be set",
+			      task->name);
+	if (!placement->listed && placement->policy == UNSET)
+		return failed(-EINVAL, "%s is a kernel thread: -p sets its priority, -c its CPUs",
+			      task->name);
+	if (placement->listed)
+		ret = set_affinity(task->tid, &placement->cpus);
+	return ret ? ret : schedule_thread(task->tid, placement);
+}
+
+static int place_process(struct placement *placement, struct isolation *isolation)
+{
+	pid_t pid = placement->pid ? placement->pid : getpid();
+	int ret = 0;
+
+	if (wants_partition(placement, isolation))
+		ret = enter_partition(isolation, pid);
+	else if (is_member(pid))
+		ret = partition_leave(isolation->mount, &isolation->journal, pid);
+	if (ret)
+		return ret;
+	if (placement->pid)
+		return set_all_threads(placement);
+	ret = set_affinity(0, &placement->cpus);
+	/* 1 ns instead of 50 us: what ordinary policies' sleeps may be late by. */
+	prctl(PR_SET_TIMERSLACK, 1);
+	return ret;
+}
+
+static int open_and_choose(struct placement *placement, struct isolation *isolation)
+{
+	const bool listed = placement->listed;
+	int ret = isolation_open(isolation, true);
+
+	if (ret)
+		return ret;
+	return listed ? check_chosen(placement, isolation) : choose_isolated(placement, isolation);
+}
+
+/* What the unlocked look found may have changed. */
+static int place_locked(struct placement *placement)
+{
+	struct isolation isolation;
+	int lock = journal_lock(), ret;
+
+	if (lock < 0)
+		return lock;
+	ret = open_and_choose(placement, &isolation);
+	if (!ret && (isolation.damaged || isolation.lost))
+		ret = isolation_refuse_damaged(&isolation);
+	if (!ret)
+		ret = place_process(placement, &isolation);
+	isolation_close(&isolation);
+	close(lock);
+	return ret;
+}
+
+static int place_any(struct placement *placement)
+{
+	struct isolation isolation;
+	struct task task = { 0 };
+	bool locked;
+	int ret = placement->pid ? task_read(&task, placement->pid, placement->pid) : 0;
+
+	if (ret)
+		return ret;
+	if (task.flags & TASK_KERNEL_THREAD && !placement->listed)
+		return place_kernel_thread(placement, &task);
+	ret = open_and_choose(placement, &isolation);
+	locked = wants_partition(placement, &isolation) ||
+		 is_member(placement->pid ? placement->pid : getpid());
+	if (!ret && task.flags & TASK_KERNEL_THREAD)
+		ret = place_kernel_thread(placement, &task);
+	else if (!ret && !locked)
+		ret = place_process(placement, &isolation);
+	isolation_close(&isolation);
+	if (!ret && locked && !(task.flags & TASK_KERNEL_THREAD))
+		ret = place_locked(placement);
+	return ret;
+}
+
+static bool has_ended(int process)
+{
+	struct pollfd end = { .fd = process, .events = POLLIN };
+
+	return poll(&end, 1, 0) == 1;
+}
+
+/*
+ * A process id may be another process's by the time that it is used. One that has not
+ * ended afterwards was the same all the time.
+ */
+int schedule_process(struct placement *placement)
+{
+	int process, ret;
+
+	if (!placement->pid)
+		return place_any(placement);
+	process = (int)syscall(SYS_pidfd_open, placement->pid, 0);
+	if (process < 0) {
+		ret = -errno;
+		return failed(ret, ret == -ESRCH ? "there is no process %d" :
+			      "%d is no process, but a thread of one, perhaps", placement->pid);
+	}
+	ret = place_any(placement);
+	if (ret == -ESRCH || (!ret && has_ended(process)))
+		ret = failed(-ESRCH, "process %d has ended", placement->pid);
+	close(process);
+	return ret;
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Status: what the CPUs do. */
+#include "finding.h"
+#include "lib/file.h"
+#include "lib/task.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LATENCY_FINE 10			/* us */
+#define LATENCY_BAD 50
+#define SIBLINGS CPU_DIRECTORY "/cpu%u/topology/thread_siblings_list"
+
+/* The most that somebody lets waking take, by holding this file open; us. */
+static long long latency_limit(void)
+{
+	autotext struct text text = { 0 };
+	int limit = INT_MAX;
+
+	if (!file_read("/dev/cpu_dma_latency", &text) && text.length >= sizeof(limit))
+		memcpy(&limit, text.s, sizeof(limit));
+	return limit;
+}
+
+struct idle {
+	long long limit, worst;
+	unsigned int cpu;
+	struct cpus cpus, states;	/* with states that are too deep; which ones */
+	char name[32];			/* of the worst state */
+	bool any;
+};
+
+static int read_state_number(unsigned int cpu, unsigned int state, const char *file,
+			     long long *number)
+{
+	autofree char *path = format(CPU_DIRECTORY "/cpu%u/cpuidle/state%u/%s", cpu, state, file);
+
+	return file_read_number(path, number);
+}
+
+static void note_worst(struct idle *idle, unsigned int state, long long latency)
+{
+	autofree char *path = format(CPU_DIRECTORY "/cpu%u/cpuidle/state%u/name", idle->cpu, state);
+	autotext struct text name = { 0 };
+
+	file_read_line(path, &name);
+	make_printable(name.s);
+	snprintf(idle->name, sizeof(idle->name), "%s", name.s);
+	idle->worst = latency;
+}
+
+static int look_at_state(const char *name, void *argument)
+{
+	struct idle *idle = argument;
+	long long latency, disabled;
+	unsigned int state;
+
+	if (sscanf(name, "state%u", &state) != 1 || state >= CPUS_MAX ||
+	    read_state_number(idle->cpu, state, "latency", &latency))
+		return 0;
+	idle->any = true;
+	if (read_state_number(idle->cpu, state, "disable", &disabled))
+		disabled = 0;
+	if (disabled || latency <= LATENCY_FINE || latency > idle->limit)
+		return 0;
+	cpus_add(&idle->cpus, idle->cpu);
+	cpus_add(&idle->states, state);
+	if (latency > idle->worst)
+		note_worst(idle, state, latency);
+	return 0;
+}
+
+/* Of a virtual machine's idle CPUs, its host decides. */
+static void add_awake(struct findings *findings, bool any)
+{
+	if (machine_is_virtual())
+		finding_add(findings, FINDING_UNKNOWN, "cstates", "",
+			    "How fast idle CPUs wake is unknown: the machine's host decides.");
+	else if (any || file_has("/proc/cmdline", "idle=poll"))
+		finding_add(findings, FINDING_GOOD, "cstates", "",
+			    "Idle CPUs wake within %d us.", LATENCY_FINE);
+	else
+		finding_add(findings, FINDING_UNKNOWN, "cstates", "",
+			    "How fast idle CPUs wake is unknown: there is no cpuidle driver.");
+}
+
+void check_idle_states(struct inspection *inspection)
+{
+	struct idle idle = { .limit = latency_limit() };
+	const struct cpus none = { 0 };
+	autofree char *cpus = NULL, *states = NULL, *list = NULL, *mend = NULL;
+
+	cpus_for_each(cpu, &inspection->watched) {
+		autofree char *path = format(CPU_DIRECTORY "/cpu%u/cpuidle", cpu);
+
+		idle.cpu = cpu;
+		file_for_each(path, look_at_state, &idle);
+	}
+	if (cpus_empty(&idle.cpus)) {
+		add_awake(&inspection->findings, idle.any);
+		return;
+	}
+	cpus = cpus_pattern(&idle.cpus, &inspection->isolation.machine.online);
+	states = cpus_pattern(&idle.states, &none);
+	list = cpus_named(&idle.cpus);
+	mend = format("echo 1 | tee " CPU_DIRECTORY "/cpu%s/cpuidle/state%s/disable", cpus,
+		      states);
+	finding_add(&inspection->findings,
+		    idle.worst > LATENCY_BAD ? FINDING_BAD : FINDING_WARNING, "cstates",
+		    mend,
+		    "Idle, %s may sleep so deeply that it takes %lld us to wake (%s).",
+		    list, idle.worst, idle.name);
+}
+
+void check_governor(struct inspection *inspection)
+{
+	struct cpus slow = { 0 };
+	autofree char *names = NULL, *list = NULL, *all = NULL, *mend = NULL;
+	bool any = false;
+
+	cpus_for_each(cpu, &inspection->watched) {
+		autofree char *path = format(CPU_DIRECTORY "/cpu%u/cpufreq/scaling_governor", cpu);
+		autotext struct text governor = { 0 };
+
+		if (!file_read_line(path, &governor)) {
+			any = true;
+			if (strcmp(governor.s, "performance")) {
+				cpus_add(&slow, cpu);
+				free(names);
+				make_printable(governor.s);
+				names = copy(governor.s);
+			}
+		}
+	}
+	if (!any) {
+		finding_add(&inspection->findings, FINDING_UNKNOWN, "governor", "",
+			    "Whether the CPUs' clock rate changes is unknown: there is no cpufreq driver.");
+		return;
+	}
+	if (cpus_empty(&slow)) {
+		finding_add(&inspection->findings, FINDING_GOOD, "governor", "",
+			    "The CPUs' clock rate is kept high.");
+		return;
+	}
+	list = cpus_named(&slow);
+	all = cpus_pattern(&slow, &inspection->isolation.machine.online);
+	mend = format("echo performance | tee " CPU_DIRECTORY "/cpu%s/cpufreq/scaling_governor",
+		      all);
+	finding_add(&inspection->findings, FINDING_WARNING, "governor",
+		    mend,
+		    "The clock rate of %s follows its load (governor %s): the same work takes longer after a pause.",
+		    list, names);
+}
+
+/* One CPU must be left to the rest of the system. */
+static char *sibling_mend(const struct inspection *inspection, const struct cpus *siblings,
+			  const char *list)
+{
+	struct cpus rest = cpus_and_not(&inspection->isolation.machine.online,
+					&inspection->isolation.isolated);
+
+	return cpus_subset(&rest, siblings) ?
+	       copy("timershield unisolate: there is no other core for the rest") :
+	       format("timershield isolate %s", list);
+}
+
+/* With no CPU isolated, the last one stands for all. */
+static void add_threads(struct inspection *inspection)
+{
+	struct cpus siblings = { 0 };
+	unsigned int last = 0;
+	autofree char *path = NULL, *list = NULL, *mend = NULL;
+	int ret;
+
+	cpus_for_each(cpu, &inspection->isolation.machine.online)
+		last = cpu;
+	path = format(SIBLINGS, last);
+	ret = file_read_cpus(path, &siblings);
+	if (ret) {
+		finding_unknown(&inspection->findings, "siblings", "Whether CPUs share cores",
+				path, ret);
+	} else if (cpus_count(&siblings) > 1) {
+		list = cpus_list(&siblings);
+		mend = format("isolate all CPUs of a core, such as timershield isolate %s; or echo off >" CPU_DIRECTORY "/smt/control",
+			      list);
+		finding_add(&inspection->findings, FINDING_WARNING, "siblings", mend,
+			    "%u CPUs share each core (SMT): what runs on one slows the others down.",
+			    cpus_count(&siblings));
+	}
+}
+
+/* Two threads of a core take each other's execution units and caches. */
+void check_siblings(struct inspection *inspection)
+{
+	const struct cpus *isolated = &inspection->isolation.isolated;
+	struct cpus disturbing = { 0 }, siblings, outside;
+	autofree char *list = NULL, *named = NULL, *mend = NULL;
+	bool many;
+
+	if (cpus_empty(isolated)) {
+		add_threads(inspection);
+		return;
+	}
+	cpus_for_each(cpu, isolated) {
+		autofree char *path = format(SIBLINGS, cpu);
+
+		if (!file_read_cpus(path, &siblings)) {
+			outside = cpus_and_not(&siblings, isolated);
+			disturbing = cpus_or(&disturbing, &outside);
+		}
+	}
+	if (cpus_empty(&disturbing))
+		return;
+	many = cpus_count(&disturbing) > 1;
+	list = cpus_list(&disturbing);
+	named = cpus_named(&disturbing);
+	mend = sibling_mend(inspection, &disturbing, list);
+	finding_add(&inspection->findings, FINDING_BAD, "siblings",
+		    mend,
+		    "%s share%s a core with an isolated CPU and %s not isolated: what runs there slows that down.",
+		    named, many ? "" : "s", many ? "are" : "is");
+}
+
+static void add_tick(struct inspection *inspection, const struct cpus *ticking)
+{
+	autofree char *list = cpus_list(ticking), *named = cpus_named(ticking);
+	autofree char *mend = format("boot with nohz_full=%s (CONFIG_NO_HZ_FULL)", list);
+
+	finding_add(&inspection->findings, FINDING_NOTE, "tick", mend,
+		    "The scheduler's tick interrupts tasks on %s.", named);
+}
+
+static void add_callbacks(struct inspection *inspection, const struct cpus *busy)
+{
+	autofree char *list = cpus_list(busy), *named = cpus_named(busy);
+	autofree char *mend = format("boot with rcu_nocbs=%s (CONFIG_RCU_NOCB_CPU)", list);
+
+	finding_add(&inspection->findings, FINDING_NOTE, "rcu", mend,
+		    "RCU callbacks run on %s.", named);
+}
+
+/* The CPUs of rcu_nocbs= on the command line: no other file has them. */
+static struct cpus without_callbacks(const struct cpus *possible)
+{
+	const char *key = "rcu_nocbs", *at;
+	autotext struct text text = { 0 };
+	struct cpus cpus = { 0 };
+
+	file_read_line("/proc/cmdline", &text);
+	at = strstr(text.s, key);
+	if (at && at[strlen(key)] == '=')
+		cpus_parse(&cpus, at + strlen(key) + 1, strcspn(at + strlen(key) + 1, " "));
+	else if (at)
+		cpus = *possible;
+	return cpus;
+}
+
+/* nohz_full= implies rcu_nocbs=. */
+void check_tick(struct inspection *inspection)
+{
+	const struct isolation *isolation = &inspection->isolation;
+	struct cpus full = { 0 }, quiet, ticking, busy;
+
+	/* "(null)" where there is none. */
+	if (file_read_cpus(CPU_DIRECTORY "/nohz_full", &full))
+		full = (struct cpus){ 0 };
+	ticking = cpus_and_not(&isolation->isolated, &full);
+	quiet = without_callbacks(&isolation->machine.possible);
+	busy = cpus_and_not(&ticking, &quiet);
+	if (!cpus_empty(&ticking))
+		add_tick(inspection, &ticking);
+	if (!cpus_empty(&busy))
+		add_callbacks(inspection, &busy);
+}
+
+static int is_irqbalance(const struct task *task, void *argument)
+{
+	(void)argument;
+	return !strcmp(task->name, "irqbalance");
+}
+
+void check_irqbalance(struct inspection *inspection)
+{
+	if (task_for_each(is_irqbalance, NULL) == 1)
+		finding_add(&inspection->findings, FINDING_WARNING, "irqbalance",
+			    "systemctl disable --now irqbalance",
+			    "irqbalance runs: it may direct interrupts to any CPU at any time.");
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Status: which CPUs are isolated, and what still runs or interrupts there. */
+#include "finding.h"
+#include "isolate/isolate_print.h"
+#include "isolate/journal_file.h"
+#include "isolate/settings.h"
+#include "lib/cgroup.h"
+#include "lib/file.h"
+
+#include <string.h>
+
+void check_journal(struct inspection *inspection)
+{
+	const struct isolation *isolation = &inspection->isolation;
+
+	if (isolation->damaged || isolation->lost)
+		finding_add(&inspection->findings, FINDING_BAD, "journal",
+			    "timershield unisolate --salvage",
+			    "The journal of what was changed, %s, %s.", JOURNAL_FILE,
+			    isolation->lost ? "has gone, the partition has not" : "is damaged");
+	else if (isolation->journal.changing)
+		finding_add(&inspection->findings, FINDING_BAD, "journal",
+			    "timershield unisolate, then isolate again",
+			    "An isolate or unisolate was interrupted half-way, or is under way.");
+}
+
+static void add_none(struct inspection *inspection)
+{
+	const struct isolation *isolation = &inspection->isolation;
+	unsigned int last = 0;
+	autofree char *mend = NULL;
+
+	if (cpus_count(&isolation->machine.online) < 2) {
+		finding_add(&inspection->findings, FINDING_NOTE, "isolation", "",
+			    "There is one CPU: everything runs beside the task that matters.");
+		return;
+	}
+	if (!isolation->mount) {
+		finding_add(&inspection->findings, FINDING_WARNING, "isolation", cgroup_mend(),
+			    "CPUs cannot be isolated from tasks here: %s.", isolation->why);
+		return;
+	}
+	cpus_for_each(cpu, &isolation->machine.online)
+		last = cpu;
+	mend = format("timershield isolate %u", last);
+	finding_add(&inspection->findings, FINDING_WARNING, "isolation", mend,
+		    "No CPU is isolated: any task and interrupt may run beside the task that matters.");
+}
+
+/* What was asked for and is not so, though the CPUs are online. */
+static void add_broken(struct inspection *inspection, const struct cpus *broken)
+{
+	const struct isolation *isolation = &inspection->isolation;
+	const struct partition *partition = &isolation->partition;
+	autofree char *named = cpus_named(broken), *list = cpus_list(broken);
+	autofree char *rivals = isolation->mount ? partition_rivals(isolation->mount, broken) :
+				copy("");
+	autofree char *mend = *rivals ?
+		format("take %s out of %s, then timershield isolate %s", named, rivals, list) :
+		format("timershield isolate %s", list);
+
+	finding_add(&inspection->findings, FINDING_BAD, "isolation", mend,
+		    "%s %s not isolated any more: %s%s. Any task may run there.", named,
+		    cpus_count(broken) > 1 ? "are" : "is",
+		    partition->state ? "the kernel calls the partition " :
+		    "the cgroup timershield has been removed", partition->state ? partition->state : "");
+}
+
+static void add_offline(struct inspection *inspection, const struct cpus *offline)
+{
+	const struct cpus none = { 0 };
+	autofree char *named = cpus_named(offline), *pattern = cpus_pattern(offline, &none);
+	autofree char *mend = format("echo 1 | tee " CPU_DIRECTORY "/cpu%s/online", pattern);
+
+	finding_add(&inspection->findings, FINDING_BAD, "offline", mend,
+		    "%s %s isolated, but offline: nothing can run there.", named,
+		    cpus_count(offline) > 1 ? "are" : "is");
+}
+
+/* Interrupts that come new get the default mask. */
+static void add_default_mask(struct inspection *inspection)
+{
+	const struct isolation *isolation = &inspection->isolation;
+	struct cpus exposed = settings_exposed(&isolation->irqs);
+	autofree char *named = cpus_named(&exposed), *mend = NULL;
+
+	if (!cpus_empty(&exposed)) {
+		mend = format("timershield isolate --irqs %s", strchr(named, ' ') + 1);
+		finding_add(&inspection->findings, FINDING_WARNING, "default_mask", mend,
+			    "New interrupts may go to %s: something else has written /proc/irq/default_smp_affinity.",
+			    named);
+	}
+}
+
+static void add_booted(struct inspection *inspection)
+{
+	const struct cpus *booted = &inspection->isolation.booted;
+	autofree char *named = cpus_named(booted);
+
+	if (!cpus_empty(booted))
+		finding_add(&inspection->findings, FINDING_NOTE, "isolcpus",
+			    "timershield run keeps to these CPUs; boot without isolcpus= and use timershield isolate to have others kept off",
+			    "%s %s isolated since boot (isolcpus=): no task is put there, but any may go there by sched_setaffinity().",
+			    named, cpus_count(booted) > 1 ? "are" : "is");
+}
+
+static void add_number(struct text *text, unsigned int number, const char *what)
+{
+	if (number)
+		text_add(text, "%s %u %s%s", text->length ? " and" : "", number, what,
+			 number == 1 ? "" : "s");
+}
+
+static char *unmoved_sentence(const struct leftovers *unmoved)
+{
+	struct text text = { 0 };
+	unsigned int irqs = 0;
+
+	for (size_t i = 0; i < unmoved->count; i++)
+		irqs += !strcmp(unmoved->items[i].kind, "irq");
+	add_number(&text, (unsigned int)unmoved->count - irqs, "task");
+	add_number(&text, irqs, "interrupt");
+	text_add(&text, " still %s there (below).",
+		 unmoved->count == 1 ? "has its place" : "have their place");
+	return text.s;
+}
+
+static void add_isolated(struct inspection *inspection)
+{
+	const struct isolation *isolation = &inspection->isolation;
+	autofree char *sentence = isolate_sentence(&isolation->isolated, &isolation->irqs);
+	autofree char *still = inspection->unmoved.count ? unmoved_sentence(&inspection->unmoved) :
+			       copy("");
+
+	finding_add(&inspection->findings, FINDING_GOOD, "isolation", "", "%s.%s", sentence, still);
+}
+
+void check_isolation(struct inspection *inspection)
+{
+	const struct isolation *isolation = &inspection->isolation;
+	struct cpus wanted = cpus_or(&isolation->procs, &isolation->irqs);
+	struct cpus offline = cpus_and_not(&wanted, &isolation->machine.online);
+	struct cpus broken = cpus_and_not(&isolation->procs, &isolation->isolated);
+
+	broken = cpus_and_not(&broken, &offline);
+	if (!cpus_empty(&broken))
+		add_broken(inspection, &broken);
+	if (!cpus_empty(&offline))
+		add_offline(inspection, &offline);
+	if (!cpus_empty(&isolation->irqs) || !cpus_empty(&isolation->isolated))
+		add_isolated(inspection);
+	else if (cpus_empty(&wanted))
+		add_none(inspection);
+	add_booted(inspection);
+	add_default_mask(inspection);
+}

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Status: what the kernel is and does. */
+#include "finding.h"
+#include "lib/file.h"
+#include "lib/kernel.h"
+#include "lib/text.h"
+#include "lib/timers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEBUGFS "/sys/kernel/debug"
+#define PREEMPT_FILE DEBUGFS "/sched/preempt"
+#define FAIR_SERVER DEBUGFS "/sched/fair_server"
+#define LOCKDOWN "/sys/kernel/security/lockdown"
+#define SLACK_FINE 1000			/* ns */
+
+struct preemption {
+	const char *name;		/* as in preempt= and in debugfs */
+	enum severity severity;
+	const char *text;
+};
+
+static const struct preemption models[] = {
+	{ "full", FINDING_GOOD,
+	  "The kernel is preemptible. PREEMPT_RT is so in interrupt handlers, too." },
+	{ "lazy", FINDING_GOOD,
+	  "The kernel is preemptible, by real-time tasks at once (lazy preemption)." },
+	{ "voluntary", FINDING_BAD,
+	  "The kernel gives way to real-time tasks only here and there (voluntary preemption)." },
+	{ "none", FINDING_BAD,
+	  "The kernel is not preemptible: system calls may delay real-time tasks for milliseconds." },
+};
+
+static const struct preemption *model_of(const char *text, const char *before, const char *after)
+{
+	for (size_t i = 0; text && i < ARRAY_SIZE(models); i++) {
+		autofree char *word = format("%s%s%s", before, models[i].name, after);
+		bool chosen = strstr(text, word);
+
+		if (chosen)
+			return &models[i];
+	}
+	return NULL;
+}
+
+static const struct preemption *model_by_file(const char *path, const char *before,
+					      const char *after)
+{
+	autotext struct text text = { 0 };
+	const struct preemption *model = file_read(path, &text) ? NULL :
+					 model_of(text.s, before, after);
+
+	return model;
+}
+
+static const struct preemption *model_by_log(void)
+{
+	autofree char *name = kernel_log_last("Dynamic Preempt: ");
+	const struct preemption *model = model_of(name, "", "");
+
+	return model;
+}
+
+static const struct preemption *model_by_option(void)
+{
+	static const char * const options[] = {
+		"CONFIG_PREEMPT", "CONFIG_PREEMPT_LAZY", "CONFIG_PREEMPT_VOLUNTARY",
+		"CONFIG_PREEMPT_NONE",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+		autofree char *value = kernel_option(options[i]);
+		bool set = value && !strcmp(value, "y");
+
+		if (set)
+			return &models[i];
+	}
+	return NULL;
+}
+
+/* With PREEMPT_DYNAMIC it is chosen at boot, and may be changed: the latest word counts. */
+static const struct preemption *chosen_model(void)
+{
+	const struct preemption *model = model_by_file(PREEMPT_FILE, "(", ")");
+
+	if (!model)
+		model = model_by_log();
+	if (!model)
+		model = model_by_file("/proc/cmdline", "preempt=", "");
+	return model ? model : model_by_option();
+}
+
+static void check_dynamic_preemption(struct findings *findings)
+{
+	const struct preemption *model = chosen_model();
+	const char *mend = "boot with preempt=full on the kernel command line";
+
+	if (!model)
+		finding_add(findings, FINDING_UNKNOWN, "preemption",
+			    geteuid() ? "run timershield as root" : mend,
+			    "Whether the kernel gives way to real-time tasks at once is unknown: neither debugfs nor its log, command line or configuration tells (PREEMPT_DYNAMIC).");
+	else if (model->severity == FINDING_GOOD)
+		finding_add(findings, FINDING_GOOD, "preemption", "", "%s", model->text);
+	else
+		finding_add(findings, model->severity, "preemption",
+			    file_exists(PREEMPT_FILE) ?
+			    "echo full >" PREEMPT_FILE "; for good: boot with preempt=full" : mend,
+			    "%s", model->text);
+}
+
+void check_preemption(struct inspection *inspection)
+{
+	struct findings *findings = &inspection->findings;
+	autotext struct text version = { 0 };
+
+	int ret = file_read_line("/proc/version", &version);
+
+	if (ret)
+		finding_unknown(findings, "preemption",
+				"Whether the kernel gives way to real-time tasks at once",
+				"/proc/version", ret);
+	else if (strstr(version.s, "PREEMPT_RT") || file_has("/sys/kernel/realtime", "1"))
+		finding_add(findings, FINDING_GOOD, "preemption", "",
+			    "The kernel is a PREEMPT_RT one: almost all of it gives way to real-time tasks.");
+	else if (strstr(version.s, "PREEMPT_DYNAMIC"))
+		check_dynamic_preemption(findings);
+	else if (strstr(version.s, "PREEMPT"))
+		finding_add(findings, FINDING_GOOD, "preemption", "", "%s", models[0].text);
+	else
+		finding_add(findings, FINDING_BAD, "preemption",
+			    "boot a kernel with CONFIG_PREEMPT or CONFIG_PREEMPT_RT",
+			    "The kernel is not preemptible: any task's system call delays real-time tasks, by milliseconds at times.");
+}
+
+static void add_counters(struct findings *findings)
+{
+	unsigned long long masked = 0, avoided = 0, longest = 0;
+	struct timers_cpu *cpus;
+	size_t count;
+	int ret = timers_read(&cpus, &count);
+
+	if (ret) {
+		finding_add(findings, FINDING_GOOD, "timers", "",
+			    "The shield against timers is on (what it did is unknown: " TIMERS_COUNTERS ": %s).",
+			    strerror(-ret));
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		masked += cpus[i].masked;
+		avoided += cpus[i].avoided;
+		if (cpus[i].longest_hold > longest)
+			longest = cpus[i].longest_hold;
+	}
+	free(cpus);
+	finding_add(findings, FINDING_GOOD, "timers", "",
+		    "The shield against timers is on: %llu timer%s masked since boot, %llu interrupt%s avoided, held back for %.1f us at most.",
+		    masked, masked == 1 ? "" : "s", avoided, avoided == 1 ? "" : "s",
+		    (double)longest / 1000);
+}
+
+void check_timers(struct inspection *inspection)
+{
+	struct findings *findings = &inspection->findings;
+	int state = timers_get();
+
+	if (state > 0)
+		add_counters(findings);
+	else if (!state || (state == -ENOENT && timers_module_there()))
+		finding_add(findings, FINDING_BAD, "timers", "timershield timers on",
+			    "The shield against timers is %s: those of any task interrupt the task that matters.",
+			    state ? "a module that is not loaded" : "off");
+	else if (state == -ENOENT)
+		finding_add(findings, FINDING_WARNING, "timers",
+			    "install a kernel with CONFIG_TIMERSHIELD, or the module ('make deb' in TimerShield's source builds the kernel, 'make module' the module)",
+			    "This kernel has no shield against timers: those of any task interrupt the task that matters.");
+	else
+		finding_unknown(findings, "timers", "Whether the shield against timers is on",
+				TIMERS_SWITCH, state);
+}
+
+/* Why the scheduler's files in debugfs are not there, and what changes that. */
+static void add_debugfs_unknown(struct findings *findings, const char *id, const char *what)
+{
+	bool lockdown = file_has(LOCKDOWN, "[integrity]") ||
+			file_has(LOCKDOWN, "[confidentiality]");
+
+	finding_add(findings, FINDING_UNKNOWN, id,
+		    geteuid() ? "run timershield as root" : lockdown ? "" :
+		    "mount -t debugfs none " DEBUGFS,
+		    "%s is unknown: " DEBUGFS "/sched cannot be read%s.", what,
+		    lockdown ? ", for the kernel is locked down" : "");
+}
+
+static void add_fair_server(struct inspection *inspection)
+{
+	struct cpus served = { 0 };
+	long long runtime, period, longest = 0, in = 0;
+	autofree char *list = NULL, *pattern = NULL, *mend = NULL;
+
+	cpus_for_each(cpu, &inspection->watched) {
+		autofree char *file = format(FAIR_SERVER "/cpu%u/runtime", cpu);
+		autofree char *whole = format(FAIR_SERVER "/cpu%u/period", cpu);
+
+		if (!file_read_number(file, &runtime) && runtime > 0 &&
+		    !file_read_number(whole, &period)) {
+			cpus_add(&served, cpu);
+			if (runtime > longest) {
+				longest = runtime;
+				in = period;
+			}
+		}
+	}
+	if (cpus_empty(&served)) {
+		finding_add(&inspection->findings, FINDING_GOOD, "fair_server", "",
+			    "No time is set aside for ordinary tasks (fair server).");
+		return;
+	}
+	list = cpus_named(&served);
+	pattern = cpus_pattern(&served, &inspection->isolation.machine.online);
+	mend = format("echo 0 | tee " FAIR_SERVER "/cpu%s/runtime", pattern);
+	finding_add(&inspection->findings, FINDING_NOTE, "fair_server", mend,
+		    "Ordinary tasks that wait on %s may take %lld ms of each %lld ms from a real-time task that never gives way (fair server).",
+		    list, longest / 1000000, in / 1000000);
+}
+
+void check_fair_server(struct inspection *inspection)
+{
+	if (file_exists(FAIR_SERVER))
+		add_fair_server(inspection);
+	else if (machine_linux_since(6, 12) && !file_exists(DEBUGFS "/sched"))
+		add_debugfs_unknown(&inspection->findings, "fair_server",
+				    "What ordinary tasks may take from a real-time task that never gives way (fair server; 50 ms of each 1000 ms as a rule)");
+}
+
+/* From Linux 6.12 on only kernels with CONFIG_RT_GROUP_SCHED do it. */
+static bool may_throttle(const char **unless)
+{
+	autofree char *option = NULL;
+	bool may = true;
+
+	*unless = "";
+	if (!machine_linux_since(6, 12))
+		return true;
+	option = kernel_option("CONFIG_RT_GROUP_SCHED");
+	if (!option)
+		*unless = ", if it has CONFIG_RT_GROUP_SCHED: its configuration cannot be read";
+	else
+		may = *option;
+	return may;
+}
+
+void check_throttling(struct inspection *inspection)
+{
+	long long runtime, period;
+	const char *unless;
+	int ret = file_read_number("/proc/sys/kernel/sched_rt_runtime_us", &runtime);
+
+	if (!ret)
+		ret = file_read_number("/proc/sys/kernel/sched_rt_period_us", &period);
+	if (ret)
+		finding_unknown(&inspection->findings, "throttling",
+				"Whether real-time tasks are throttled",
+				"/proc/sys/kernel/sched_rt_runtime_us", ret);
+	else if (runtime < 0 || runtime >= period || !may_throttle(&unless))
+		finding_add(&inspection->findings, FINDING_GOOD, "throttling", "",
+			    "Real-time tasks are not throttled.");
+	else
+		finding_add(&inspection->findings, *unless ? FINDING_UNKNOWN : FINDING_WARNING,
+			    "throttling", "sysctl kernel.sched_rt_runtime_us=-1",
+			    "The kernel stops real-time tasks that never give way for %lld ms of each %lld ms%s.",
+			    (period - runtime) / 1000, period / 1000, unless);
+}
+
+void check_slack(struct inspection *inspection)
+{
+	bool isolated = !cpus_empty(&inspection->isolation.procs);
+	long long slack;
+
+	int ret = file_read_number("/proc/self/timerslack_ns", &slack);
+
+	if (ret)
+		finding_unknown(&inspection->findings, "slack", "The timer slack of ordinary tasks",
+				"/proc/self/timerslack_ns", ret);
+	else if (slack > SLACK_FINE)
+		finding_add(&inspection->findings, FINDING_NOTE, "slack",
+			    isolated ? "timershield run -- COMMAND" :
+			    "isolate a CPU, then timershield run -- COMMAND; or prctl(PR_SET_TIMERSLACK, 1)",
+			    "Sleeps of ordinary tasks end up to %lld us late (timer slack); those of real-time tasks do not.",
+			    slack / 1000);
+	else
+		finding_add(&inspection->findings, FINDING_GOOD, "slack", "",
+			    "The timer slack of ordinary tasks is %lld ns.",
+			    slack);
+}

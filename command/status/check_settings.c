@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Status: settings of the kernel whose work in the background disturbs. */
+#include "finding.h"
+#include "lib/file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_always(const char *text)
+{
+	return strstr(text, "[always]");
+}
+
+static bool is_not_zero(const char *text)
+{
+	return atoll(text) != 0;
+}
+
+static bool is_one(const char *text)
+{
+	return atoll(text) == 1;
+}
+
+static bool is_short(const char *text)
+{
+	return atoll(text) < 10;
+}
+
+static const struct {
+	const char *id, *path, *name;
+	bool (*disturbs)(const char *text);
+	enum severity severity;
+	const char *text, *mend;
+} settings[] = {
+	{ "thp", "/sys/kernel/mm/transparent_hugepage/enabled", "transparent huge pages", is_always,
+	  FINDING_NOTE,
+	  "Transparent huge pages are on for every process: making one stalls the task that touches the memory.",
+	  "echo madvise >/sys/kernel/mm/transparent_hugepage/enabled" },
+	{ "ksm", "/sys/kernel/mm/ksm/run", "KSM", is_one, FINDING_NOTE,
+	  "The kernel merges equal pages (KSM): the next write to one takes a fault.",
+	  "echo 2 >/sys/kernel/mm/ksm/run" },
+	{ "numa_balancing", "/proc/sys/kernel/numa_balancing", "NUMA balancing", is_not_zero,
+	  FINDING_WARNING,
+	  "NUMA balancing unmaps memory of running tasks, to see from the faults who uses it.",
+	  "sysctl kernel.numa_balancing=0" },
+	{ "watchdog", "/proc/sys/kernel/watchdog", "lockup watchdogs", is_not_zero, FINDING_NOTE,
+	  "The lockup watchdogs interrupt every CPU every few seconds.",
+	  "sysctl kernel.watchdog=0; or kernel.watchdog_cpumask= with the other CPUs alone" },
+	{ "timer_migration", "/proc/sys/kernel/timer_migration", "timer migration", is_not_zero,
+	  FINDING_NOTE,
+	  "Timers that an idle CPU arms may be queued on a busy one, and interrupt it.",
+	  "sysctl kernel.timer_migration=0" },
+	{ "stat_interval", "/proc/sys/vm/stat_interval", "frequent memory statistics", is_short,
+	  FINDING_NOTE,
+	  "The kernel adds up memory statistics on every CPU every few seconds (vm.stat_interval).",
+	  "sysctl vm.stat_interval=120" },
+};
+
+void check_settings(struct inspection *inspection)
+{
+	autotext struct text text = { 0 }, quiet = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+		int ret = file_read_line(settings[i].path, &text);
+		autofree char *what = NULL;
+
+		if (!ret && settings[i].disturbs(text.s)) {
+			finding_add(&inspection->findings, settings[i].severity, settings[i].id,
+				    settings[i].mend, "%s", settings[i].text);
+		} else if (!ret || ret == -ENOENT) {
+			text_add(&quiet, "%s%s", quiet.length ? ", " : "", settings[i].name);
+		} else {
+			what = format("Whether this disturbs: %s,", settings[i].name);
+			finding_unknown(&inspection->findings, settings[i].id, what,
+					settings[i].path, ret);
+		}
+	}
+	if (quiet.length)
+		finding_add(&inspection->findings, FINDING_GOOD, "settings", "",
+			    "Off or not built in: %s.", quiet.s);
+}
+
+#define CAP_SYS_NICE 23
+
+static bool has_capability(void)
+{
+	const char *key = "CapEff:";
+	autotext struct text text = { 0 };
+	const char *at;
+
+	file_read("/proc/self/status", &text);
+	at = strstr(text.s, key);
+	return at && strtoull(at + strlen(key), NULL, 16) >> CAP_SYS_NICE & 1;
+}
+
+void check_limits(struct inspection *inspection)
+{
+	const char *key = "Max realtime priority";
+	autotext struct text text = { 0 };
+	int ret = file_read("/proc/self/limits", &text);
+	const char *at = ret ? NULL : strstr(text.s, key);
+	long long limit = at ? atoll(at + strlen(key)) : 0;
+
+	if (has_capability())
+		finding_add(&inspection->findings, FINDING_GOOD, "rtprio", "",
+			    "You may use all real-time priorities.");
+	else if (!at)
+		finding_unknown(&inspection->findings, "rtprio",
+				"Whether you may use real-time priorities", "/proc/self/limits",
+				ret ? ret : -EBADMSG);
+	else if (limit <= 0)
+		finding_add(&inspection->findings, FINDING_WARNING, "rtprio",
+			    "a line 'NAME - rtprio 99' in /etc/security/limits.conf, then log in again; or run as root",
+			    "You may not use real-time priorities (ulimit -r is 0).");
+	else
+		finding_add(&inspection->findings, FINDING_GOOD, "rtprio", "",
+			    "You may use real-time priorities up to %lld.", limit);
+}

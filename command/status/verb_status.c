@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "finding.h"
+#include "isolate/isolate_print.h"
+#include "lib/file.h"
+#include "lib/message.h"
+#include "lib/output.h"
+#include "lib/text.h"
+#include "lib/timers.h"
+#include "lib/verb.h"
+
+#include <stdio.h>
+
+/* Of findings that are equally bad, the first is shown first. */
+static void (* const checks[])(struct inspection *inspection) = {
+	check_journal,
+	check_activity,
+	check_isolation,
+	check_timers,
+	check_siblings,
+	check_preemption,
+	check_clock_source,
+	check_resolution,
+	check_idle_states,
+	check_governor,
+	check_irqbalance,
+	check_throttling,
+	check_fair_server,
+	check_tick,
+	check_settings,
+	check_limits,
+	check_measured,
+	check_slack,
+};
+
+static int inspect(struct inspection *inspection)
+{
+	struct isolation *isolation = &inspection->isolation;
+	int ret = isolation_open(isolation, false);
+
+	if (ret)
+		return ret;
+	inspection->watched = cpus_empty(&isolation->isolated) ? isolation->machine.online :
+			      isolation->isolated;
+	if (!cpus_empty(&isolation->isolated) || !cpus_empty(&isolation->irqs))
+		ret = leftovers_find(&inspection->unmoved, isolation);
+	for (size_t i = 0; i < ARRAY_SIZE(checks); i++)
+		checks[i](inspection);
+	findings_sort(&inspection->findings);
+	return ret;
+}
+
+static void read_release(struct text *release)
+{
+	if (file_read_line("/proc/sys/kernel/osrelease", release))
+		text_add(release, "of unknown version");
+}
+
+static void print_json(const struct inspection *inspection, const char *release)
+{
+	const struct isolation *isolation = &inspection->isolation;
+	int timers = timers_get();
+
+	json_open(NULL, '{');
+	json_string("version", TIMERSHIELD_VERSION);
+	json_string("kernel", release);
+	json_cpus("online", &isolation->machine.online);
+	json_open("isolation", '{');
+	json_cpus("procs", &isolation->isolated);
+	json_cpus("irqs", &isolation->irqs);
+	json_cpus("requested", &isolation->procs);
+	json_cpus("isolcpus", &isolation->booted);
+	leftovers_json("unmoved", &inspection->unmoved);
+	json_close('}');
+	json_open("timers", '{');
+	json_bool("present", timers >= 0);
+	json_bool("on", timers > 0);
+	json_close('}');
+	json_open("findings", '[');
+	for (size_t i = 0; i < inspection->findings.count; i++) {
+		const struct finding *finding = &inspection->findings.items[i];
+
+		json_open(NULL, '{');
+		json_string("severity", severity_name(finding->severity));
+		json_string("id", finding->id);
+		json_string("text", finding->text);
+		json_string("mend", finding->mend);
+		json_close('}');
+	}
+	json_close(']');
+	json_close('}');
+}
+
+static void print_finding(const struct finding *finding, bool colour)
+{
+	static const char * const colours[] = {
+		[FINDING_BAD] = "\033[1;31m",
+		[FINDING_WARNING] = "\033[1;33m",
+		[FINDING_UNKNOWN] = "\033[1;35m",
+		[FINDING_NOTE] = "\033[1m",
+		[FINDING_GOOD] = "\033[32m",
+	};
+
+	printf("  %s%-7s%s  %s\n", colour ? colours[finding->severity] : "",
+	       severity_name(finding->severity), colour ? "\033[0m" : "", finding->text);
+	if (*finding->mend)
+		printf("           -> %s\n", finding->mend);
+}
+
+static void print_pretty(const struct inspection *inspection, const char *release)
+{
+	unsigned int count = cpus_count(&inspection->isolation.machine.online);
+	bool colour = output_has_colour();
+
+	printf("Linux %s, %u CPU%s\n", release, count, count == 1 ? "" : "s");
+	for (size_t i = 0; i < inspection->findings.count; i++)
+		print_finding(&inspection->findings.items[i], colour);
+	if (inspection->unmoved.count)
+		puts("On isolated CPUs:");
+	leftovers_print_grouped(&inspection->unmoved, "  ");
+}
+
+/* -1 to go on, or the exit status. */
+static int take_arguments(int argc, char **argv, bool *check)
+{
+	enum { OPTION_CHECK = OPTION_OWN };
+	static const struct option options[] = {
+		{ "check", no_argument, NULL, OPTION_CHECK },
+		COMMON_OPTIONS,
+		{ 0 }
+	};
+	int option, status;
+
+	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		if (option == OPTION_CHECK) {
+			*check = true;
+			continue;
+		}
+		status = verb_option(&verb_status, option);
+		if (status >= 0)
+			return status;
+	}
+	if (optind < argc)
+		return usage_error("status", "'%s' is one argument too many", argv[optind]);
+	return -1;
+}
+
+static bool is_any_bad(const struct findings *findings)
+{
+	/* The worst is first. */
+	return findings->count && findings->items[0].severity == FINDING_BAD;
+}
+
+static int run(int argc, char **argv)
+{
+	struct inspection inspection = { 0 };
+	autotext struct text release = { 0 };
+	bool check = false;
+	int status = take_arguments(argc, argv, &check);
+	int ret;
+
+	if (status >= 0)
+		return status;
+	ret = inspect(&inspection);
+	read_release(&release);
+	if (output == OUTPUT_JSON)
+		print_json(&inspection, release.s);
+	else
+		print_pretty(&inspection, release.s);
+	status = ret ? (int)status_of(ret) :
+		 check && is_any_bad(&inspection.findings) ? STATUS_FAILED : STATUS_OK;
+	leftovers_free(&inspection.unmoved);
+	findings_free(&inspection.findings);
+	isolation_close(&inspection.isolation);
+	return status;
+}
+
+const struct verb verb_status = {
+	.name = "status",
+	.arguments = "[--check]",
+	.summary = "what this machine has and lacks for exact timing",
+	.help =
+"The worst first, each with the command that mends it; then what still runs or interrupts\n"
+"on isolated CPUs. What cannot be read is reported as unknown, with the reason; as root\n"
+"more can be read.\n\n"
+"      --check          exit with status 1 if anything is bad\n"
+"      --json           for programs\n",
+	.run = run,
+};

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "lib/message.h"
+#include "lib/output.h"
+#include "lib/text.h"
+#include "lib/timers.h"
+#include "lib/verb.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void print_json(int state, const struct timers_cpu *cpus, size_t count)
+{
+	json_open(NULL, '{');
+	json_bool("present", state >= 0);
+	json_string("kind", timers_kind());
+	if (state >= 0)
+		json_bool("on", state);
+	else
+		json_null("on");
+	json_open("cpus", '[');
+	for (size_t i = 0; i < count; i++) {
+		json_open(NULL, '{');
+		json_number("cpu", cpus[i].cpu);
+		json_number("threshold", cpus[i].threshold);
+		json_number("masked", cpus[i].masked);
+		json_number("released", cpus[i].released);
+		json_number("interrupts_avoided", cpus[i].avoided);
+		json_number("longest_hold_ns", cpus[i].longest_hold);
+		json_close('}');
+	}
+	json_close(']');
+	json_close('}');
+}
+
+static void print_counters(const struct timers_cpu *cpus, size_t count)
+{
+	struct table table = { .columns = 6 };
+
+	table_add(&table, "CPU\tmasked\treleased\tinterrupts avoided\tlongest hold\tmasks now");
+	for (size_t i = 0; i < count; i++) {
+		autofree char *level = timers_level_name(cpus[i].threshold);
+
+		table_add(&table, "%u\t%llu\t%llu\t%llu\t%.1f us\t%s%s", cpus[i].cpu,
+			  cpus[i].masked, cpus[i].released, cpus[i].avoided,
+			  (double)cpus[i].longest_hold / 1000, cpus[i].threshold ? "below " : "",
+			  level);
+	}
+	table_print(&table, "");
+}
+
+static int show(void)
+{
+	struct timers_cpu *cpus = NULL;
+	int state = timers_get(), ret;
+	size_t count = 0;
+
+	if (state < 0 && state != -ENOENT)
+		return status_of(failed(state, TIMERS_SWITCH ": %s", strerror(-state)));
+	ret = state < 0 ? 0 : timers_read(&cpus, &count);
+	if (ret == -EACCES)
+		notice(TIMERS_COUNTERS ": only root may read the counters");
+	else if (ret)
+		return status_of(failed(ret, TIMERS_COUNTERS ": %s", strerror(-ret)));
+	if (output == OUTPUT_JSON) {
+		print_json(state, cpus, count);
+	} else if (state < 0) {
+		puts(timers_module_there() ?
+		     "The shield against timers is a module that is not loaded: 'timershield timers on'." :
+		     "This kernel has no shield against timers (CONFIG_TIMERSHIELD), and there is no module for it.");
+	} else {
+		printf("The shield against timers is %s (%s).\n", state ? "on" : "off",
+		       timers_kind());
+		if (count)
+			print_counters(cpus, count);
+	}
+	free(cpus);
+	return state < 0 ? STATUS_NOT_SUPPORTED : STATUS_OK;
+}
+
+static int run(int argc, char **argv)
+{
+	int status = verb_common_options(&verb_timers, argc, argv);
+	const char *what;
+
+	if (status >= 0)
+		return status;
+	what = optind < argc ? argv[optind] : "status";
+	if (argc > optind + 1)
+		return usage_error("timers", "'%s' is one argument too many", argv[optind + 1]);
+	if (!strcmp(what, "status"))
+		return show();
+	if (!strcmp(what, "on") || !strcmp(what, "off"))
+		return status_of(timers_set(!strcmp(what, "on")));
+	return usage_error("timers", "'%s' is neither on, off nor status", what);
+}
+
+const struct verb verb_timers = {
+	.name = "timers",
+	.arguments = "[on|off|status]",
+	.summary = "the kernel's shield against timers: switch it, see its counters",
+	.help =
+"  on, off      let it mask the timers of lower-ranking tasks, or not; 'on' loads the module\n"
+"               if the kernel does not have it built in\n"
+"  status       whether it is there and on, and for each CPU since boot: timers masked\n"
+"               and released, interrupts avoided, the longest time that a timer was held\n"
+"               back, and the level below which timers are masked now (the default)\n\n"
+"      --json   for programs\n",
+	.run = run,
+};
