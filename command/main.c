@@ -23,19 +23,8 @@ static const struct verb * const verbs[] = {
 	&verb_version,
 };
 
-/* As these verbs were called before "shield" meant timers alone. */
-static const struct {
-	const char *old, *name;
-} aliases[] = {
-	{ "shield", "isolate" },
-	{ "unshield", "unisolate" },
-};
-
 static const struct verb *find_verb(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(aliases); i++)
-		if (!strcmp(aliases[i].old, name))
-			name = aliases[i].name;
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
 		if (!strcmp(verbs[i]->name, name))
 			return verbs[i];
@@ -45,11 +34,12 @@ static const struct verb *find_verb(const char *name)
 static void print_all(void)
 {
 	printf("usage: timershield [VERB] [OPTION]... [ARGUMENT]...\n\n"
-	       "Exact timing for the tasks that matter: what this machine has and lacks for it,\n"
-	       "CPUs isolated from everything else, and the kernel's shield against timers.\n\n");
+	       "Exact timing for real-time tasks: see what this machine lacks for it, find what\n"
+	       "delays a task, isolate CPUs, and control the kernel's timer shield.\n\n");
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
 		printf("  %-11s%s\n", verbs[i]->name, verbs[i]->summary);
-	printf("\nWithout a verb: status. 'timershield help VERB' and timershield(8) say more.\n");
+	printf("\nThe default verb is status. For details see 'timershield help VERB' and "
+	       "timershield(8).\n");
 }
 
 static void print_all_json(void)
@@ -65,10 +55,18 @@ static void print_all_json(void)
 	json_close(']');
 }
 
+enum { OPTION_WORDS = OPTION_OWN, OPTION_ROFF };
+
+static int take_help_option(void *request, int option)
+{
+	*(int *)request = option;
+	return -1;
+}
+
 static int run_help(int argc, char **argv)
 {
 	const struct verb *verb;
-	int status = verb_common_options(&verb_help, argc, argv);
+	int form = 0, status = verb_parse(&verb_help, argc, argv, &form);
 
 	if (status >= 0)
 		return status;
@@ -82,27 +80,40 @@ static int run_help(int argc, char **argv)
 		return STATUS_OK;
 	verb = find_verb(argv[0]);
 	if (argc > 1 || !verb)
-		return usage_error("", "there is no help on '%s'", argv[argc - 1]);
-	verb_print_help(verb);
+		return usage_error(NULL, "unknown command '%s'", argv[argc - 1]);
+	if (form == OPTION_WORDS)
+		verb_print_words(verb);
+	else if (form == OPTION_ROFF)
+		verb_print_roff(verb);
+	else
+		verb_print_help(verb);
 	return STATUS_OK;
 }
 
 static const struct verb verb_help = {
 	.name = "help",
 	.arguments = "[VERB]",
-	.summary = "how to use timershield, or one of its verbs",
-	.help = "",
+	.summary = "explain how to use timershield, or one of its verbs",
+	.about = "",
+	.options = (const struct verb_option[]){
+		/* for bash's completion, and for the test that reads the manual page */
+		{ "words", OPTION_WORDS, NULL, NULL, NULL },
+		{ "roff", OPTION_ROFF, NULL, NULL, NULL },
+		{ 0 }
+	},
+	.words = "<verbs>",
+	.take = take_help_option,
 	.run = run_help,
 };
 
 static int run_version(int argc, char **argv)
 {
-	int status = verb_common_options(&verb_version, argc, argv);
+	int status = verb_parse(&verb_version, argc, argv, NULL);
 
 	if (status >= 0)
 		return status;
 	if (optind < argc)
-		return usage_error("version", "'%s' is one argument too many", argv[optind]);
+		return usage_error(&verb_version, "unexpected argument '%s'", argv[optind]);
 	if (output != OUTPUT_JSON) {
 		puts("timershield " TIMERSHIELD_VERSION);
 		return STATUS_OK;
@@ -116,8 +127,8 @@ static int run_version(int argc, char **argv)
 static const struct verb verb_version = {
 	.name = "version",
 	.arguments = "",
-	.summary = "the version of this command",
-	.help = "",
+	.summary = "print the version of this command",
+	.about = "",
 	.run = run_version,
 };
 
@@ -130,6 +141,24 @@ static int close_output(int status)
 		return status ? status : STATUS_FAILED;
 	}
 	return status;
+}
+
+static size_t common_prefix(const char *a, const char *b)
+{
+	size_t length = 0;
+
+	while (a[length] && a[length] == b[length])
+		length++;
+	return length;
+}
+
+static int unknown_verb(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		if (common_prefix(verbs[i]->name, name) >= 3)
+			return usage_error(NULL, "unknown command '%s'; did you mean '%s'?", name,
+					   verbs[i]->name);
+	return usage_error(NULL, "unknown command '%s'", name);
 }
 
 int main(int argc, char **argv)
@@ -146,13 +175,13 @@ int main(int argc, char **argv)
 	} else if (argc > 1 && argv[1][0] != '-') {
 		verb = find_verb(argv[1]);
 		if (!verb)
-			return usage_error("", "there is no '%s'", argv[1]);
+			return unknown_verb(argv[1]);
 		argc--;
 		argv++;
 	} else {
 		for (int i = 2; i < argc; i++)
 			if (find_verb(argv[i]))
-				return usage_error("", "the verb comes first: timershield %s %s",
+				return usage_error(NULL, "the verb comes first: timershield %s %s",
 						   argv[i], argv[1]);
 	}
 	argv[0] = own_name;

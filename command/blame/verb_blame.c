@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +22,32 @@
 #include <unistd.h>
 
 enum {
-	OPTION_SECONDS = OPTION_OWN, OPTION_OVER, OPTION_STOP, OPTION_TRACE, OPTION_MAX,
-	OPTION_CSV, OPTION_SOURCE, OPTION_OUTPUT
+	OPTION_OVER = OPTION_OWN, OPTION_STOP, OPTION_TRACE, OPTION_MAX, OPTION_CSV,
+	OPTION_SOURCE, OPTION_OUTPUT
+};
+
+static const struct verb_option options[] = {
+	{ "cpus", 'c', "CPULIST",
+	  "watch whatever user tasks run on these CPUs; with -p or COMMAND, watch it only while it is on these CPUs",
+	  "<cpus>" },
+	{ "pid", 'p', "PID", "watch the threads of a process, or one thread, and what they start",
+	  "<pids>" },
+	{ "realtime", 'r', NULL, "watch them only while they are real-time tasks", NULL },
+	{ "seconds", 's', "N", "stop after N seconds", NULL },
+	{ "over", OPTION_OVER, "US",
+	  "count episodes in which a victim was kept from running for longer, and print the worst one's timeline",
+	  NULL },
+	{ "stop", OPTION_STOP, NULL, "stop at the first of them", NULL },
+	{ "trace", OPTION_TRACE, "FILE",
+	  "write the worst episode's timeline to FILE, for Perfetto or chrome://tracing", "<files>" },
+	{ "max", OPTION_MAX, "US", "exit with status 1 if an episode was longer than this", NULL },
+	{ "source", OPTION_SOURCE, "NAME",
+	  "bpf or trace (trace events); the default is bpf where the kernel allows it",
+	  "bpf trace" },
+	{ "csv", OPTION_CSV, NULL, "print all rows as CSV, times in ns", NULL },
+	{ "output", OPTION_OUTPUT, "FILE",
+	  "print to FILE; COMMAND's own output stays where it is", "<files>" },
+	{ 0 }
 };
 
 struct request {
@@ -42,57 +67,35 @@ struct child {
 	int status;			/* exit status as a shell has it */
 };
 
-static int parse_number(const char *option, const char *text, double *number)
-{
-	char *end;
-
-	errno = 0;
-	*number = strtod(text, &end);
-	if (errno || end == text || *end || !(*number > 0) || *number > 1e12)
-		return usage_error("blame", "%s wants a number above 0, not '%s'", option, text);
-	return -1;
-}
-
-static int parse_pid(const char *text, pid_t *pid)
-{
-	char *end;
-	long number = strtol(text, &end, 10);
-
-	if (end == text || *end || number < 1 || number > 1 << 30)
-		return usage_error("blame", "'%s' is no process", text);
-	*pid = (pid_t)number;
-	return -1;
-}
-
 static int no_file(void)
 {
 	return status_of(failed(-errno, "%s: %s", optarg, strerror(errno)));
 }
 
-/* -1 to go on, or the exit status. */
-static int take_option(struct request *request, int option)
+static int take_option(void *argument, int option)
 {
-	int ret;
+	struct request *request = argument;
+	const struct verb *verb = &verb_blame;
+	long pid;
+	int status;
 
 	switch (option) {
 	case 'c':
-		ret = cpus_parse(&request->cpus, optarg, strlen(optarg));
-		if (ret || cpus_empty(&request->cpus))
-			return usage_cpus("blame", optarg, ret);
 		request->cpus_given = true;
-		return -1;
+		return take_cpus(verb, optarg, &request->cpus);
 	case 'p':
-	case 'P':
-		return parse_pid(optarg, &request->pid);
+		status = take_number(verb, option, 1, INT_MAX, &pid);
+		request->pid = (pid_t)pid;
+		return status;
 	case 's':
-		return parse_number("--seconds", optarg, &request->seconds);
+		return take_decimal(verb, option, &request->seconds);
 	case 'r':
 		request->realtime = true;
 		return -1;
 	case OPTION_OVER:
-		return parse_number("--over", optarg, &request->over);
+		return take_decimal(verb, option, &request->over);
 	case OPTION_MAX:
-		return parse_number("--max", optarg, &request->max);
+		return take_decimal(verb, option, &request->max);
 	case OPTION_STOP:
 		request->stop = true;
 		return -1;
@@ -105,13 +108,11 @@ static int take_option(struct request *request, int option)
 	case OPTION_OUTPUT:
 		request->file = open(optarg, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 		return request->file < 0 ? no_file() : -1;
-	case OPTION_SOURCE:
+	default:
 		if (strcmp(optarg, "bpf") && strcmp(optarg, "trace"))
-			return usage_error("blame", "'%s' is no source: bpf, trace", optarg);
+			return usage_error(verb, "'%s': expected bpf or trace", optarg);
 		request->source = optarg;
 		return -1;
-	default:
-		return verb_option(&verb_blame, option);
 	}
 }
 
@@ -326,7 +327,7 @@ out:
 	if (child.go >= 0)
 		close(child.go);
 	if (child.pid > 0 && child.go < 0 && !session_interrupted)
-		notice("%s (%d) goes on", request->command[0], child.pid);
+		notice("%s (PID %d) is still running", request->command[0], child.pid);
 	if (ret)
 		return status_of(ret);
 	if (child.status)
@@ -338,36 +339,20 @@ out:
 
 static int run(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "cpus", required_argument, NULL, 'c' },
-		{ "pid", required_argument, NULL, 'p' },
-		{ "seconds", required_argument, NULL, 's' },
-		{ "realtime", no_argument, NULL, 'r' },
-		{ "over", required_argument, NULL, OPTION_OVER },
-		{ "stop", no_argument, NULL, OPTION_STOP },
-		{ "trace", required_argument, NULL, OPTION_TRACE },
-		{ "max", required_argument, NULL, OPTION_MAX },
-		{ "csv", no_argument, NULL, OPTION_CSV },
-		{ "source", required_argument, NULL, OPTION_SOURCE },
-		{ "output", required_argument, NULL, OPTION_OUTPUT },
-		COMMON_OPTIONS,
-		{ 0 }
-	};
 	struct request request = { .file = -1 };
 	struct machine machine;
-	int option, status, ret;
+	int status = verb_parse(&verb_blame, argc, argv, &request), ret;
 
-	while ((option = getopt_long(argc, argv, "+c:p:P:rs:h", options, NULL)) != -1) {
-		status = take_option(&request, option);
-		if (status >= 0)
-			return status;
-	}
+	if (status >= 0)
+		return status;
 	if (optind < argc)
 		request.command = argv + optind;
 	if (request.stop && !(request.over > 0))
-		return usage_error("blame", "--stop needs --over: stop at which length?");
+		return usage_error(&verb_blame, "--stop requires --over=US");
 	if (request.command && request.pid)
-		return usage_error("blame", "--pid and a command exclude each other");
+		return usage_error(&verb_blame, "give either --pid or a command, not both");
+	if (request.csv && output == OUTPUT_JSON)
+		return usage_error(&verb_blame, "give either --csv or --json, not both");
 	ret = machine_read(&machine);
 	if (!ret)
 		ret = machine_check_online(&machine, &request.cpus);
@@ -376,24 +361,13 @@ static int run(int argc, char **argv)
 
 const struct verb verb_blame = {
 	.name = "blame",
-	.arguments = "[-c CPULIST] [-p PID] [-r] [-s SECONDS] [OPTION]... [COMMAND...]",
-	.summary = "which tasks, timers and interrupts take time from a task or a CPU",
-	.help =
-"Without -c, -p and COMMAND: from every real-time task. It ends after SECONDS, with\n"
-"COMMAND, or with Ctrl-C.\n\n"
-"  -c, --cpus=CPULIST   from whatever user tasks run on these CPUs; with -p or COMMAND: from\n"
-"                       it while it is on these CPUs\n"
-"  -p, -P, --pid=PID    from the threads of a process, or from one thread, and from what\n"
-"                       they start\n"
-"  -r, --realtime       only while they are real-time tasks\n"
-"  -s, --seconds=N      for so long\n"
-"      --over=US        count episodes longer than this, print the worst one's timeline\n"
-"      --stop           end at the first of them\n"
-"      --trace=FILE     write the worst episode's timeline to FILE, for Perfetto or\n"
-"                       chrome://tracing\n"
-"      --max=US         exit status 1 if an episode was longer than this\n"
-"      --source=NAME    bpf or trace (tracefs); default: bpf where the kernel allows it\n"
-"      --csv, --json    for programs\n"
-"      --output=FILE    print to FILE; COMMAND's own output stays where it is\n",
+	.arguments = "[OPTION]... [COMMAND...]",
+	.summary = "find which tasks, timers and interrupts take time from a task or a CPU",
+	.about =
+"Without -c, -p and COMMAND it watches every real-time task. It ends after SECONDS, when the\n"
+"process or COMMAND ends, or with Ctrl-C.\n",
+	.options = options,
+	.words = "<command>",
+	.take = take_option,
 	.run = run,
 };

@@ -12,9 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-	OPTION_PROCS = OPTION_OWN, OPTION_IRQS, OPTION_ONLY, OPTION_CONFIG, OPTION_SALVAGE
-};
+enum { OPTION_PROCS = OPTION_OWN, OPTION_IRQS, OPTION_ONLY, OPTION_CONFIG, OPTION_SALVAGE };
 
 struct request {
 	struct config config;
@@ -22,28 +20,29 @@ struct request {
 	bool procs, irqs, only, listed, salvage;
 };
 
-static const struct option options[] = {
-	{ "procs", no_argument, NULL, OPTION_PROCS },
-	{ "irqs", no_argument, NULL, OPTION_IRQS },
-	{ "only", no_argument, NULL, OPTION_ONLY },
-	{ "dry-run", no_argument, NULL, 'n' },
-	{ "config", optional_argument, NULL, OPTION_CONFIG },
-	COMMON_OPTIONS,
+static const struct verb_option options[] = {
+	{ "procs", OPTION_PROCS, NULL, "from tasks only", NULL },
+	{ "irqs", OPTION_IRQS, NULL, "from interrupts only; needs no cpuset controller", NULL },
+	{ "only", OPTION_ONLY, NULL, "isolate these CPUs and no others", NULL },
+	{ "dry-run", 'n', NULL, "list the changes and make none; needs root as well", NULL },
+	{ "config", OPTION_CONFIG, "[FILE]", "do what /etc/timershield.conf, or FILE, says",
+	  "<files>" },
 	{ 0 }
 };
 
-static const struct option undo_options[] = {
-	{ "procs", no_argument, NULL, OPTION_PROCS },
-	{ "irqs", no_argument, NULL, OPTION_IRQS },
-	{ "dry-run", no_argument, NULL, 'n' },
-	{ "salvage", no_argument, NULL, OPTION_SALVAGE },
-	COMMON_OPTIONS,
+static const struct verb_option undo_options[] = {
+	{ "procs", OPTION_PROCS, NULL, "for tasks only", NULL },
+	{ "irqs", OPTION_IRQS, NULL, "for interrupts only", NULL },
+	{ "dry-run", 'n', NULL, "list the changes and make none; needs root as well", NULL },
+	{ "salvage", OPTION_SALVAGE, NULL,
+	  "go on although the journal, /run/timershield/journal, is damaged or missing", NULL },
 	{ 0 }
 };
 
-/* -1 to go on, or the exit status. */
-static int take_option(struct request *request, const struct verb *verb, int option)
+static int take_option(void *argument, int option)
 {
+	struct request *request = argument;
+
 	switch (option) {
 	case OPTION_PROCS:
 		request->procs = true;
@@ -60,22 +59,16 @@ static int take_option(struct request *request, const struct verb *verb, int opt
 	case OPTION_SALVAGE:
 		request->salvage = true;
 		return -1;
-	case OPTION_CONFIG:
+	default:
 		request->file = optarg ? optarg : CONFIG_FILE;
 		return -1;
-	default:
-		return verb_option(verb, option);
 	}
 }
 
 static int take_list(struct request *request, const struct verb *verb, const char *list)
 {
-	int ret = cpus_parse(&request->config.cpus, list, strlen(list));
-
-	if (ret || cpus_empty(&request->config.cpus))
-		return usage_cpus(verb->name, list, ret);
 	request->listed = true;
-	return -1;
+	return take_cpus(verb, list, &request->config.cpus);
 }
 
 static int take_config(struct request *request)
@@ -88,31 +81,19 @@ static int take_config(struct request *request)
 	return ret ? (int)status_of(ret) : -1;
 }
 
-static int take_options(struct request *request, const struct verb *verb, int argc, char **argv)
-{
-	const struct option *known = verb == &verb_isolate ? options : undo_options;
-	int option, status = -1;
-
-	while (status < 0 && (option = getopt_long(argc, argv, "nh", known, NULL)) != -1)
-		status = take_option(request, verb, option);
-	return status;
-}
-
 static int take_arguments(struct request *request, int argc, char **argv)
 {
-	int status = take_options(request, &verb_isolate, argc, argv);
+	int status = verb_parse(&verb_isolate, argc, argv, request);
 
 	if (status >= 0)
 		return status;
 	if (request->file) {
 		if (optind < argc || request->procs || request->irqs)
-			return usage_error("isolate",
-					   "with --config, the file says which CPUs and what from");
+			return usage_error(&verb_isolate, "--config takes all of this from the file");
 		return take_config(request);
 	}
 	if (argc != optind + 1)
-		return usage_error("isolate", optind < argc ? "one list of CPUs, such as 2-3,6" :
-				   "which CPUs? A list such as 2-3,6");
+		return usage_error(&verb_isolate, "expected one list of CPUs, such as 2-3,6");
 	status = take_list(request, &verb_isolate, argv[optind]);
 	if (!request->procs && !request->irqs)
 		request->procs = request->irqs = true;
@@ -222,14 +203,14 @@ static int run(int argc, char **argv)
 static int run_undo(int argc, char **argv)
 {
 	struct request request = { 0 };
-	int status = take_options(&request, &verb_unisolate, argc, argv);
+	int status = verb_parse(&verb_unisolate, argc, argv, &request);
 
 	if (status >= 0)
 		return status;
 	if (!request.procs && !request.irqs)
 		request.procs = request.irqs = true;
 	if (argc > optind + 1)
-		return usage_error("unisolate", "one list of CPUs, such as 2-3,6");
+		return usage_error(&verb_unisolate, "expected one list of CPUs, such as 2-3,6");
 	if (optind < argc)
 		status = take_list(&request, &verb_unisolate, argv[optind]);
 	return status >= 0 ? status : run_change(&request, undo);
@@ -237,34 +218,28 @@ static int run_undo(int argc, char **argv)
 
 const struct verb verb_isolate = {
 	.name = "isolate",
-	.arguments = "CPULIST [--procs] [--irqs]",
+	.arguments = "CPULIST [OPTION]...",
 	.summary = "keep tasks and interrupts off CPUs",
-	.help =
-"CPULIST is 2, 2-3 or 2-3,6, or a mask such as 0x4c. These CPUs are added to those that\n"
-"are isolated already. An isolated CPU runs only tasks that asked for isolated CPUs alone\n"
-"('timershield run'), and receives only interrupts that are directed to isolated CPUs\n"
-"alone. Everything else leaves at once; what cannot leave is listed with the reason.\n\n"
-"      --procs          from tasks only\n"
-"      --irqs           from interrupts only; works without a cpuset controller\n"
-"      --only           these CPUs and no others\n"
-"  -n, --dry-run        list the changes, and make none; needs root, too\n"
-"      --config[=FILE]  do what /etc/timershield.conf, or FILE, says\n"
-"      --json           for programs\n",
+	.about =
+"CPULIST is 2, 2-3 or 2-3,6, or a mask such as 0x4c. These CPUs are added to those that are\n"
+"isolated already. An isolated CPU runs only tasks that asked for isolated CPUs alone\n"
+"('timershield run'), and receives only interrupts that are directed to isolated CPUs alone.\n"
+"Everything else leaves at once. What cannot leave is listed with the reason.\n",
+	.options = options,
+	.words = "<cpus>",
+	.take = take_option,
 	.run = run,
 };
 
 const struct verb verb_unisolate = {
 	.name = "unisolate",
-	.arguments = "[CPULIST] [--procs] [--irqs]",
+	.arguments = "[CPULIST] [OPTION]...",
 	.summary = "let tasks and interrupts back on isolated CPUs",
-	.help =
-"Without CPULIST: on all of them. What 'timershield isolate' changed becomes what it was,\n"
-"even if that was interrupted half-way; what somebody else changed since stays.\n\n"
-"      --procs          for tasks only\n"
-"      --irqs           for interrupts only\n"
-"  -n, --dry-run        list the changes, and make none; needs root, too\n"
-"      --salvage        go on although the journal, /run/timershield/journal, is damaged\n"
-"                       or has gone\n"
-"      --json           for programs\n",
+	.about =
+"Without CPULIST this ends all isolation. What 'timershield isolate' changed becomes what it\n"
+"was, even if that was interrupted half-way. What somebody else changed since stays.\n",
+	.options = undo_options,
+	.words = "<cpus>",
+	.take = take_option,
 	.run = run_undo,
 };

@@ -5,6 +5,8 @@
 
 #include "text.h"
 
+#include <stdarg.h>
+
 enum exit_status {
 	STATUS_OK = 0,
 	STATUS_FAILED = 1,
@@ -19,15 +21,10 @@ enum exit_status {
 
 /* Prints "timershield: ..." and returns ERROR, a -errno. */
 int failed(int error, const char *format, ...) __printf(2, 3);
+void failed_list(const char *format, va_list args) __printf(1, 0);
 
-/* A line that is no error. */
+/* A line that is not an error. */
 void notice(const char *format, ...) __printf(1, 2);
-
-/* Prints "timershield VERB: ..." with a pointer to help; returns STATUS_USAGE. */
-int usage_error(const char *verb, const char *format, ...) __printf(2, 3);
-
-/* The same for a CPU list that cpus_parse() refused with ERROR, or that is empty. */
-int usage_cpus(const char *verb, const char *list, int error);
 
 /* The exit status that belongs to -errno. */
 enum exit_status status_of(int error);

@@ -1,21 +1,80 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What all verbs share. */
 #include "verb.h"
 #include "file.h"
 #include "message.h"
 #include "output.h"
 
+#include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-void verb_print_help(const struct verb *verb)
+#define WIDTH 90
+#define OPTIONS_MAX 32
+
+static const struct verb_option common[] = {
+	{ "json", OPTION_JSON, NULL, "print the result as JSON", NULL },
+	{ "help", 'h', NULL, "print this help", NULL },
+	/* for tests: not in any list */
+	{ "root", OPTION_ROOT, "DIRECTORY", NULL, NULL },
+};
+
+/* The option number I of a verb, its own ones first; NULL behind the last one. */
+static const struct verb_option *option_at(const struct verb *verb, size_t i)
 {
-	printf("usage: timershield %s%s%s\n\n%s.\n", verb->name, *verb->arguments ? " " : "",
-	       verb->arguments, verb->summary);
-	if (*verb->help)
-		printf("\n%s", verb->help);
+	size_t own = 0;
+
+	while (verb->options && verb->options[own].name)
+		own++;
+	if (i < own)
+		return &verb->options[i];
+	return i - own < ARRAY_SIZE(common) ? &common[i - own] : NULL;
 }
 
-int verb_option(const struct verb *verb, int option)
+static const struct verb_option *find_option(const struct verb *verb, int value)
+{
+	const struct verb_option *option;
+
+	for (size_t i = 0; (option = option_at(verb, i)); i++)
+		if (option->value == value)
+			return option;
+	return NULL;
+}
+
+static bool has_letter(const struct verb_option *option)
+{
+	return option->value < OPTION_JSON;
+}
+
+/* Whether a list has this option: tests have one that is for them alone. */
+static bool is_listed(const struct verb_option *option)
+{
+	return option->help;
+}
+
+static int usage(const struct verb *verb)
+{
+	fprintf(stderr, "Try 'timershield help%s%s'.\n", verb ? " " : "", verb ? verb->name : "");
+	return verb && verb->usage_status ? verb->usage_status : STATUS_USAGE;
+}
+
+int usage_error(const struct verb *verb, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	failed_list(format, args);
+	va_end(args);
+	return usage(verb);
+}
+
+static bool is_common(int value)
+{
+	return value == OPTION_JSON || value == OPTION_ROOT || value == 'h' || value == '?';
+}
+
+static int take_common(const struct verb *verb, int option)
 {
 	switch (option) {
 	case OPTION_JSON:
@@ -28,21 +87,164 @@ int verb_option(const struct verb *verb, int option)
 		verb_print_help(verb);
 		return STATUS_OK;
 	default:
-		fprintf(stderr, "'timershield help %s' tells how to use it.\n", verb->name);
-		return STATUS_USAGE;
+		/* getopt_long() has said what is wrong */
+		return usage(verb);
 	}
 }
 
-int verb_common_options(const struct verb *verb, int argc, char **argv)
+int verb_parse(const struct verb *verb, int argc, char **argv, void *request)
 {
-	static const struct option options[] = { COMMON_OPTIONS, { 0 } };
-	int option;
+	bool command = verb->words && strstr(verb->words, "<command>");
+	struct option options[OPTIONS_MAX] = { 0 };
+	char letters[3 * OPTIONS_MAX] = "+", *end = letters + command;
+	const struct verb_option *option;
+	int value, status = -1;
 
-	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		int status = verb_option(verb, option);
-
-		if (status >= 0)
-			return status;
+	for (size_t i = 0; i < OPTIONS_MAX - 1 && (option = option_at(verb, i)); i++) {
+		options[i] = (struct option){ option->name, !option->argument ? no_argument :
+			*option->argument == '[' ? optional_argument : required_argument,
+			NULL, option->value };
+		if (has_letter(option))
+			end += sprintf(end, "%c%s", option->value, option->argument ? ":" : "");
 	}
+	*end = '\0';
+	while (status < 0 && (value = getopt_long(argc, argv, letters, options, NULL)) != -1)
+		status = is_common(value) ? take_common(verb, value) : verb->take(request, value);
+	return status;
+}
+
+int take_number(const struct verb *verb, int option, long least, long most, long *number)
+{
+	char *end;
+
+	errno = 0;
+	*number = strtol(optarg, &end, 10);
+	if (errno || end == optarg || *end || *number < least || *number > most)
+		return usage_error(verb, "--%s must be a number from %ld to %ld, not '%s'",
+				   find_option(verb, option)->name, least, most, optarg);
 	return -1;
+}
+
+int take_decimal(const struct verb *verb, int option, double *number)
+{
+	char *end;
+
+	errno = 0;
+	*number = strtod(optarg, &end);
+	if (errno || end == optarg || *end || !(*number > 0) || *number > 1e9)
+		return usage_error(verb, "--%s must be a number above 0, not '%s'",
+				   find_option(verb, option)->name, optarg);
+	return -1;
+}
+
+int take_cpus(const struct verb *verb, const char *list, struct cpus *cpus)
+{
+	int ret = cpus_parse(cpus, list, strlen(list));
+
+	if (ret == -ERANGE)
+		return usage_error(verb, "'%s': Linux has CPUs 0-%u at most", list, CPUS_MAX - 1);
+	if (ret || cpus_empty(cpus))
+		return usage_error(verb, "'%s': expected a list of CPUs such as 2-3,6", list);
+	return -1;
+}
+
+/* "-c, --cpus=CPULIST" */
+static char *option_text(const struct verb_option *option)
+{
+	const char *argument = option->argument ? option->argument : "";
+	char letter[] = "-x, ";
+	bool optional = *argument == '[';
+
+	letter[1] = (char)option->value;
+	return format("%s--%s%s%s", has_letter(option) ? letter : "    ", option->name,
+		      optional ? "[=" : *argument ? "=" : "", argument + optional);
+}
+
+/* TEXT from column INDENT on; the first line's indent is there already. */
+static void print_wrapped(const char *text, unsigned int indent)
+{
+	unsigned int column = indent;
+
+	while (*text) {
+		unsigned int length = (unsigned int)strcspn(text, " ");
+
+		if (column > indent && column + 1 + length > WIDTH) {
+			printf("\n%*s", (int)indent, "");
+			column = indent;
+		} else if (column > indent) {
+			putchar(' ');
+			column++;
+		}
+		printf("%.*s", (int)length, text);
+		column += length;
+		text += length + (text[length] == ' ');
+	}
+	putchar('\n');
+}
+
+void verb_print_help(const struct verb *verb)
+{
+	const struct verb_option *option;
+	unsigned int width = 0;
+
+	printf("usage: timershield %s%s%s\n\n%c%s.\n", verb->name, *verb->arguments ? " " : "",
+	       verb->arguments, *verb->summary - 'a' + 'A', verb->summary + 1);
+	if (*verb->about)
+		printf("\n%s", verb->about);
+	putchar('\n');
+	for (size_t i = 0; (option = option_at(verb, i)); i++) {
+		autofree char *text = option_text(option);
+
+		if (is_listed(option) && strlen(text) > width)
+			width = (unsigned int)strlen(text);
+	}
+	for (size_t i = 0; (option = option_at(verb, i)); i++) {
+		autofree char *text = option_text(option);
+
+		if (!is_listed(option))
+			continue;
+		printf("  %-*s  ", (int)width, text);
+		print_wrapped(option->help, width + 4);
+	}
+}
+
+/* A line for each option, "--cpus= <cpus>" and "-c <cpus>", and one for its arguments. */
+void verb_print_words(const struct verb *verb)
+{
+	const struct verb_option *option;
+
+	for (size_t i = 0; (option = option_at(verb, i)); i++) {
+		const char *words = option->words ? option->words : "";
+		bool takes = option->argument && *option->argument != '[';
+
+		if (!is_listed(option))
+			continue;
+		printf("--%s%s %s\n", option->name, takes ? "=" : "", words);
+		if (has_letter(option) && takes)
+			printf("-%c %s\n", option->value, words);
+	}
+	printf("- %s\n", verb->words ? verb->words : "");
+}
+
+static void print_escaped(const char *text)
+{
+	for (; *text; text++)
+		printf("%s%c", *text == '-' ? "\\" : "", *text);
+}
+
+void verb_print_roff(const struct verb *verb)
+{
+	const struct verb_option *option;
+
+	for (size_t i = 0; (option = &verb->options[i])->name; i++) {
+		autofree char *text = option_text(option);
+
+		puts(".TP");
+		printf(".B ");
+		print_escaped(text + strspn(text, " "));
+		printf("\n%c", *option->help >= 'a' && *option->help <= 'z' ?
+		       *option->help - 'a' + 'A' : *option->help);
+		print_escaped(option->help + 1);
+		puts(".");
+	}
 }

@@ -1,18 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The verbs. To add one: a folder NAME with verb_NAME.c, which defines "verb_NAME", and a line in the
- * table in main.c.
+ * The verbs. To add one: a folder NAME with verb_NAME.c, which defines "verb_NAME", and a line in
+ * the table in main.c.
+ *
+ * An option stands in its verb's table alone. getopt, --help, the completion of bash and the
+ * manual page's lists come from there.
  */
 #ifndef TIMERSHIELD_VERB_H
 #define TIMERSHIELD_VERB_H
 
+#include "cpus.h"
+#include "text.h"
+
 #include <getopt.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct verb_option {
+	const char *name;		/* the long one, without hyphens */
+	int value;			/* its letter, or OPTION_OWN and more */
+	const char *argument;		/* NULL: none; "[FILE]" may be left out */
+	const char *help;		/* a phrase; it is wrapped where it is printed */
+	/* words that the argument may be, or one of <cpus>, <pids>, <irqs>, <files> */
+	const char *words;
+};
 
 struct verb {
 	const char *name;
 	const char *arguments;		/* what follows the name, for the usage line */
-	const char *summary;
-	const char *help;		/* the rest of the verb's help */
+	const char *summary;		/* an infinitive, "keep interrupts off CPUs" */
+	const char *about;		/* the rest of the verb's help; may be "" */
+	const struct verb_option *options;	/* ended by { 0 }; NULL: none of its own */
+	const char *words;		/* completion of its arguments; also <command>, <verbs> */
+	int usage_status;		/* exit status of wrong arguments; 0: STATUS_USAGE */
+	/*
+	 * Takes an option of its own, whose argument is in optarg. Returns -1 to go on, or the
+	 * exit status to end with.
+	 */
+	int (*take)(void *request, int option);
 	/* argv[0] is the name; returns the exit status */
 	int (*run)(int argc, char **argv);
 };
@@ -20,24 +45,31 @@ struct verb {
 extern const struct verb verb_status, verb_isolate, verb_unisolate, verb_run, verb_timers,
 	verb_blame, verb_measure;
 
-/* Prints a verb's help on standard output. */
-void verb_print_help(const struct verb *verb);
-
-/* Options that every verb has; values beyond those of characters. */
+/* Values of options without a letter start at OPTION_OWN. */
 enum { OPTION_JSON = 256, OPTION_ROOT, OPTION_OWN };
 
-#define COMMON_OPTIONS							\
-	{ "json", no_argument, NULL, OPTION_JSON },			\
-	{ "root", required_argument, NULL, OPTION_ROOT },		\
-	{ "help", no_argument, NULL, 'h' }
-
 /*
- * Handles what getopt_long() returned if it is a common option or an error. Returns -1
- * to go on, or the exit status to end with.
+ * Hands the options to verb->take(); afterwards optind is the first argument. Returns -1 to go
+ * on, or the exit status to end with. Where words end with <command> the first argument ends
+ * the options.
  */
-int verb_option(const struct verb *verb, int option);
+int verb_parse(const struct verb *verb, int argc, char **argv, void *request);
 
-/* The same of all options of a verb that has no others. */
-int verb_common_options(const struct verb *verb, int argc, char **argv);
+/* Prints a message and where help is; returns the exit status. VERB may be NULL. */
+int usage_error(const struct verb *verb, const char *format, ...) __printf(2, 3);
+
+/* For take(): optarg as a number, from LEAST to MOST. -1, or the exit status after a message. */
+int take_number(const struct verb *verb, int option, long least, long most, long *number);
+
+/* The same for a decimal number above 0, at most 10^9. */
+int take_decimal(const struct verb *verb, int option, double *number);
+
+/* A list of CPUs, such as optarg, that is not empty. */
+int take_cpus(const struct verb *verb, const char *list, struct cpus *cpus);
+
+/* On standard output: the verb's help, its lines for completion, its options as man(7) has them. */
+void verb_print_help(const struct verb *verb);
+void verb_print_words(const struct verb *verb);
+void verb_print_roff(const struct verb *verb);
 
 #endif

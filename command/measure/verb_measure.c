@@ -12,47 +12,45 @@
 #include <sys/mman.h>
 #include <time.h>
 
-enum { OPTION_INTERVAL = OPTION_OWN, OPTION_MAX, OPTION_CSV, OPTION_NO_BLAME };
+enum { OPTION_INTERVAL = OPTION_OWN, OPTION_MAX, OPTION_CSV };
+
+static const struct verb_option options[] = {
+	{ "cpu", 'c', "CPU", "run the loop there (default: the last CPU that it may use)",
+	  "<cpus>" },
+	{ "priority", 'p', "N", "its FIFO priority (80); 0: an ordinary task", NULL },
+	{ "seconds", 's', "N", "stop after N seconds (10); Ctrl-C stops earlier, with the result",
+	  NULL },
+	{ "interval", OPTION_INTERVAL, "US",
+	  "its period (1000); it reads the clock for half of each period", NULL },
+	{ "max", OPTION_MAX, "US", "exit with status 1 if a wake-up was later than this", NULL },
+	{ "csv", OPTION_CSV, NULL, "print the histogram as CSV", NULL },
+	{ 0 }
+};
 
 struct request {
 	long cpu, priority, interval, seconds, max;	/* us, s; max 0: none */
-	bool csv, no_blame;
+	bool csv;
 };
 
-/* -1 to go on, or the exit status. */
-static int parse(const char *what, long least, long most, long *number)
+static int take_option(void *argument, int option)
 {
-	char *end;
+	struct request *request = argument;
+	const struct verb *verb = &verb_measure;
 
-	errno = 0;
-	*number = strtol(optarg, &end, 10);
-	if (errno || end == optarg || *end || *number < least || *number > most)
-		return usage_error("measure", "%s wants a number from %ld to %ld, not '%s'", what,
-				   least, most, optarg);
-	return -1;
-}
-
-static int take_option(struct request *request, int option)
-{
 	switch (option) {
 	case 'c':
-		return parse("--cpu", 0, CPU_SETSIZE - 1, &request->cpu);
+		return take_number(verb, option, 0, CPU_SETSIZE - 1, &request->cpu);
 	case 'p':
-		return parse("--priority", 0, 99, &request->priority);
-	case OPTION_INTERVAL:
-		return parse("--interval", 50, 1000000, &request->interval);
+		return take_number(verb, option, 0, 99, &request->priority);
 	case 's':
-		return parse("--seconds", 1, 10000000, &request->seconds);
+		return take_number(verb, option, 1, 10000000, &request->seconds);
+	case OPTION_INTERVAL:
+		return take_number(verb, option, 50, 1000000, &request->interval);
 	case OPTION_MAX:
-		return parse("--max", 1, 1000000000, &request->max);
-	case OPTION_CSV:
+		return take_number(verb, option, 1, 1000000000, &request->max);
+	default:
 		request->csv = true;
 		return -1;
-	case OPTION_NO_BLAME:
-		request->no_blame = true;
-		return -1;
-	default:
-		return verb_option(&verb_measure, option);
 	}
 }
 
@@ -84,14 +82,12 @@ static void leave_cpu(unsigned int cpu)
 		sched_setaffinity(0, sizeof(allowed), &allowed);
 }
 
-static void start_blame(const struct request *request, struct session *session,
-			const struct loop *loop)
+static void start_blame(struct session *session, const struct loop *loop)
 {
 	session->config.victims_are = VICTIMS_TARGETS;
-	if (request->no_blame || session_start(session, NULL, NULL)) {
+	if (session_start(session, NULL, NULL)) {
 		session->source = NULL;
-		if (!request->no_blame)
-			notice("the worst wake-ups come without their reasons");
+		notice("no causes are shown for the worst wake-ups");
 		return;
 	}
 	session_add(session, (pid_t)loop->tid);
@@ -157,7 +153,7 @@ static int measure(const struct request *request)
 	}
 	if (!ret) {
 		leave_cpu(loop->cpu);
-		start_blame(request, &session, loop);
+		start_blame(&session, loop);
 		loop_go(loop, (u64)request->seconds * 1000000000);
 		wait_for_end(&session, loop, &reasons);
 	}
@@ -180,42 +176,23 @@ static int measure(const struct request *request)
 
 static int run(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "cpu", required_argument, NULL, 'c' },
-		{ "priority", required_argument, NULL, 'p' },
-		{ "interval", required_argument, NULL, OPTION_INTERVAL },
-		{ "seconds", required_argument, NULL, 's' },
-		{ "max", required_argument, NULL, OPTION_MAX },
-		{ "csv", no_argument, NULL, OPTION_CSV },
-		{ "no-blame", no_argument, NULL, OPTION_NO_BLAME },
-		COMMON_OPTIONS,
-		{ 0 }
-	};
 	struct request request = { .cpu = -1, .priority = 80, .interval = 1000, .seconds = 10 };
-	int option, status;
+	int status = verb_parse(&verb_measure, argc, argv, &request);
 
-	while ((option = getopt_long(argc, argv, "c:p:s:h", options, NULL)) != -1) {
-		status = take_option(&request, option);
-		if (status >= 0)
-			return status;
-	}
+	if (status >= 0)
+		return status;
 	if (optind < argc)
-		return usage_error("measure", "'%s' is one argument too many", argv[optind]);
+		return usage_error(&verb_measure, "unexpected argument '%s'", argv[optind]);
 	session_catch_signals();
 	return measure(&request);
 }
 
 const struct verb verb_measure = {
 	.name = "measure",
-	.arguments = "[-c CPU] [-p PRIORITY] [-s SECONDS] [OPTION]...",
-	.summary = "how exact this machine is: a periodic loop's wake-up latency and noise",
-	.help =
-"  -c, --cpu=CPU        where the loop runs (default: the last CPU that it may use)\n"
-"  -p, --priority=N     its FIFO priority (80); 0: an ordinary task\n"
-"  -s, --seconds=N      for so long (10); Ctrl-C ends it earlier, with the result\n"
-"      --interval=US    its period (1000); it reads the clock for half of it\n"
-"      --max=US         exit status 1 if a wake-up was later than this\n"
-"      --no-blame       do not look for the reasons of the worst wake-ups\n"
-"      --csv, --json    the histogram, everything: for programs\n",
+	.arguments = "[OPTION]...",
+	.summary = "measure a periodic loop's wake-up latency and what it loses while it runs",
+	.about = "",
+	.options = options,
+	.take = take_option,
 	.run = run,
 };

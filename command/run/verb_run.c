@@ -5,6 +5,7 @@
 #include "schedule.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,12 +18,16 @@ struct request {
 	char **command, *program;
 };
 
-static const struct option options[] = {
-	{ "cpus", required_argument, NULL, 'c' },
-	{ "priority", required_argument, NULL, 'p' },
-	{ "policy", required_argument, NULL, 's' },
-	{ "pid", required_argument, NULL, 'P' },
-	COMMON_OPTIONS,
+static const struct verb_option options[] = {
+	{ "cpus", 'c', "CPULIST",
+	  "use these CPUs (default: all isolated ones); they need not be isolated", "<cpus>" },
+	{ "policy", 's', "NAME",
+	  "scheduling policy: fifo, rr, other, batch or idle (default: fifo with -p, else unchanged)",
+	  "fifo rr other batch idle" },
+	{ "priority", 'p', "N", "priority for fifo and rr, 1 to 99, the highest", NULL },
+	{ "pid", 'P', "PID",
+	  "move a running process with all its threads; for a kernel thread, set its priority, and with -c its CPUs",
+	  "<pids>" },
 	{ 0 }
 };
 
@@ -44,26 +49,6 @@ static int own_status(int ret)
 	return ret ? STATUS_RUN_FAILED : STATUS_OK;
 }
 
-static int usage(const char *format, const char *word)
-{
-	failed(0, format, word);
-	fputs("'timershield help run' tells how to use it.\n", stderr);
-	return STATUS_RUN_FAILED;
-}
-
-static int parse_number(const char *text, int first, int last, int *number)
-{
-	char *end;
-	long value;
-
-	errno = 0;
-	value = strtol(text, &end, 10);
-	if (errno || end == text || *end || value < first || value > last)
-		return -EINVAL;
-	*number = (int)value;
-	return 0;
-}
-
 static int find_policy(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(policies); i++)
@@ -77,63 +62,55 @@ static bool is_real_time(int policy)
 	return policy == SCHED_FIFO || policy == SCHED_RR;
 }
 
-/* -1 to go on, or the exit status. */
-static int take_option(struct request *request, int option)
+static int take_option(void *argument, int option)
 {
-	int status, ret;
+	struct placement *placement = &((struct request *)argument)->placement;
+	long number = UNSET;
+	int status;
 
 	switch (option) {
 	case 'c':
-		request->placement.listed = true;
-		ret = cpus_parse(&request->placement.cpus, optarg, strlen(optarg));
-		if (!ret && !cpus_empty(&request->placement.cpus))
-			return -1;
-		usage_cpus("run", optarg, ret);
-		return STATUS_RUN_FAILED;
+		placement->listed = true;
+		return take_cpus(&verb_run, optarg, &placement->cpus);
 	case 'p':
-		if (parse_number(optarg, 1, 99, &request->placement.priority))
-			return usage("'%s' is no priority: 1 to 99, the highest", optarg);
-		return -1;
+		status = take_number(&verb_run, option, 1, 99, &number);
+		placement->priority = (int)number;
+		return status;
 	case 's':
-		request->placement.policy = find_policy(optarg);
-		return request->placement.policy != UNSET ? -1 :
-		       usage("'%s' is no policy: fifo, rr, other, batch, idle", optarg);
-	case 'P':
-		return !parse_number(optarg, 1, INT_MAX, &request->placement.pid) ? -1 :
-		       usage("'%s' is no process id", optarg);
+		placement->policy = find_policy(optarg);
+		return placement->policy != UNSET ? -1 :
+		       usage_error(&verb_run, "'%s': expected fifo, rr, other, batch or idle",
+				   optarg);
 	default:
-		status = verb_option(&verb_run, option);
-		return status == STATUS_USAGE ? STATUS_RUN_FAILED : status;
+		status = take_number(&verb_run, option, 1, INT_MAX, &number);
+		placement->pid = (pid_t)number;
+		return status;
 	}
 }
 
 static int check_combination(struct request *request)
 {
-	if (request->placement.priority != UNSET && request->placement.policy == UNSET)
-		request->placement.policy = SCHED_FIFO;
-	if (is_real_time(request->placement.policy) && request->placement.priority == UNSET)
-		return usage("fifo and rr need a priority: -p 1 to 99%s", "");
-	if (!is_real_time(request->placement.policy) && request->placement.priority != UNSET)
-		return usage("only fifo and rr have a priority%s", "");
-	if (request->placement.pid && *request->command)
-		return usage("either -P or a command: '%s'", *request->command);
-	if (!request->placement.pid && !*request->command)
-		return usage("which command? Or -P for a running process%s", "");
+	struct placement *placement = &request->placement;
+
+	if (placement->priority != UNSET && placement->policy == UNSET)
+		placement->policy = SCHED_FIFO;
+	if (is_real_time(placement->policy) && placement->priority == UNSET)
+		return usage_error(&verb_run, "fifo and rr need a priority: -p 1 to 99");
+	if (!is_real_time(placement->policy) && placement->priority != UNSET)
+		return usage_error(&verb_run, "only fifo and rr have a priority");
+	if (placement->pid && *request->command)
+		return usage_error(&verb_run, "give either --pid or a command, not both");
+	if (!placement->pid && !*request->command)
+		return usage_error(&verb_run, "expected a command, or --pid for a running process");
 	return -1;
 }
 
 static int take_arguments(struct request *request, int argc, char **argv)
 {
-	int option;
+	int status = verb_parse(&verb_run, argc, argv, request);
 
-	while ((option = getopt_long(argc, argv, "+c:p:s:P:h", options, NULL)) != -1) {
-		int status = take_option(request, option);
-
-		if (status >= 0)
-			return status;
-	}
 	request->command = argv + optind;
-	return check_combination(request);
+	return status >= 0 ? status : check_combination(request);
 }
 
 static int check_program(const char *path)
@@ -184,7 +161,7 @@ static int execute(struct request *request)
 	if (ret)
 		return program_error(request, ret);
 	ret = schedule_process(&request->placement);
-	/* Last, for from here on the new rank holds. */
+	/* Last, for from here on the new level holds. */
 	if (!ret)
 		ret = schedule_thread(0, &request->placement);
 	if (ret)
@@ -208,18 +185,17 @@ static int run(int argc, char **argv)
 
 const struct verb verb_run = {
 	.name = "run",
-	.arguments = "[-c CPULIST] [-s POLICY] [-p PRIORITY] -- COMMAND...\n"
-		     "       timershield run [-c CPULIST] [-s POLICY] [-p PRIORITY] -P PID",
+	.arguments = "[OPTION]... -- COMMAND...\n"
+		     "       timershield run [OPTION]... -P PID",
 	.summary = "start a command on isolated CPUs, or move a process there",
-	.help =
-"  -c, --cpus=CPULIST   these CPUs (default: all isolated ones); they need not be isolated\n"
-"  -s, --policy=NAME    fifo, rr, other, batch or idle (default: fifo with -p, else unchanged)\n"
-"  -p, --priority=N     1 to 99, the highest, for fifo and rr\n"
-"  -P, --pid=PID        move a running process with all its threads instead; or set the\n"
-"                       priority of a kernel thread, and with -c its CPUs\n\n"
+	.about =
 "Affinity is set before policy and priority, and everything is checked before the command\n"
-"starts. The command replaces this process: its exit status and signals are its own.\n"
-"Statuses of timershield: 125 nothing was started, 126 the command cannot be executed,\n"
-"127 there is no such command.\n",
+"starts. The command replaces this process, so its exit status and signals are its own.\n"
+"timershield's own statuses are 125 (nothing was started), 126 (the command cannot be\n"
+"executed) and 127 (the command was not found).\n",
+	.options = options,
+	.words = "<command>",
+	.usage_status = STATUS_RUN_FAILED,
+	.take = take_option,
 	.run = run,
 };

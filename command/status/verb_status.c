@@ -119,28 +119,17 @@ static void print_pretty(const struct inspection *inspection, const char *releas
 	leftovers_print_grouped(&inspection->unmoved, "  ");
 }
 
-/* -1 to go on, or the exit status. */
-static int take_arguments(int argc, char **argv, bool *check)
-{
-	enum { OPTION_CHECK = OPTION_OWN };
-	static const struct option options[] = {
-		{ "check", no_argument, NULL, OPTION_CHECK },
-		COMMON_OPTIONS,
-		{ 0 }
-	};
-	int option, status;
+enum { OPTION_CHECK = OPTION_OWN };
 
-	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		if (option == OPTION_CHECK) {
-			*check = true;
-			continue;
-		}
-		status = verb_option(&verb_status, option);
-		if (status >= 0)
-			return status;
-	}
-	if (optind < argc)
-		return usage_error("status", "'%s' is one argument too many", argv[optind]);
+static const struct verb_option options[] = {
+	{ "check", OPTION_CHECK, NULL, "exit with status 1 if any finding is bad", NULL },
+	{ 0 }
+};
+
+/* The only one is --check. */
+static int take_option(void *request, int option)
+{
+	*(bool *)request = option == OPTION_CHECK;
 	return -1;
 }
 
@@ -155,11 +144,13 @@ static int run(int argc, char **argv)
 	struct inspection inspection = { 0 };
 	autotext struct text release = { 0 };
 	bool check = false;
-	int status = take_arguments(argc, argv, &check);
+	int status = verb_parse(&verb_status, argc, argv, &check);
 	int ret;
 
 	if (status >= 0)
 		return status;
+	if (optind < argc)
+		return usage_error(&verb_status, "unexpected argument '%s'", argv[optind]);
 	ret = inspect(&inspection);
 	read_release(&release);
 	if (output == OUTPUT_JSON)
@@ -177,12 +168,12 @@ static int run(int argc, char **argv)
 const struct verb verb_status = {
 	.name = "status",
 	.arguments = "[--check]",
-	.summary = "what this machine has and lacks for exact timing",
-	.help =
-"The worst first, each with the command that mends it; then what still runs or interrupts\n"
-"on isolated CPUs. What cannot be read is reported as unknown, with the reason; as root\n"
-"more can be read.\n\n"
-"      --check          exit with status 1 if anything is bad\n"
-"      --json           for programs\n",
+	.summary = "report what this machine has and lacks for exact timing",
+	.about =
+"The worst findings come first, each with a command that mends it; then what still runs or\n"
+"interrupts on isolated CPUs. What cannot be read is reported as unknown, with the reason.\n"
+"Root can read more.\n",
+	.options = options,
+	.take = take_option,
 	.run = run,
 };

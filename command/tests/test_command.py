@@ -35,12 +35,6 @@ class CommandTest(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, words)
                 self.assertTrue(done.stdout.startswith(f"usage: timershield {verb}"), words)
 
-    def test_former_names_of_verbs(self) -> None:
-        for old, new in (("shield", "isolate"), ("unshield", "unisolate")):
-            self.assertEqual(run("help", old).stdout, run("help", new).stdout)
-            self.assertIn(f"help {new}'", run(old, "--nonsense").stderr)
-            self.assertNotIn(f"  {old} ", run("help").stdout)
-
     def test_version(self) -> None:
         self.assertRegex(run("--version").stdout, r"^timershield \d+\.\d+\.\d+\n$")
 

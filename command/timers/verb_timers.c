@@ -81,31 +81,31 @@ static int show(void)
 
 static int run(int argc, char **argv)
 {
-	int status = verb_common_options(&verb_timers, argc, argv);
+	int status = verb_parse(&verb_timers, argc, argv, NULL);
 	const char *what;
 
 	if (status >= 0)
 		return status;
 	what = optind < argc ? argv[optind] : "status";
 	if (argc > optind + 1)
-		return usage_error("timers", "'%s' is one argument too many", argv[optind + 1]);
+		return usage_error(&verb_timers, "unexpected argument '%s'", argv[optind + 1]);
 	if (!strcmp(what, "status"))
 		return show();
 	if (!strcmp(what, "on") || !strcmp(what, "off"))
 		return status_of(timers_set(!strcmp(what, "on")));
-	return usage_error("timers", "'%s' is neither on, off nor status", what);
+	return usage_error(&verb_timers, "'%s': expected on, off or status", what);
 }
 
 const struct verb verb_timers = {
 	.name = "timers",
 	.arguments = "[on|off|status]",
-	.summary = "the kernel's shield against timers: switch it, see its counters",
-	.help =
-"  on, off      let it mask the timers of lower-ranking tasks, or not; 'on' loads the module\n"
-"               if the kernel does not have it built in\n"
-"  status       whether it is there and on, and for each CPU since boot: timers masked\n"
-"               and released, interrupts avoided, the longest time that a timer was held\n"
-"               back, and the level below which timers are masked now (the default)\n\n"
-"      --json   for programs\n",
+	.summary = "switch the kernel's timer shield and show its counters",
+	.about =
+"  on, off  mask the timers of tasks of a lower level, or do not; 'on' loads the module if the\n"
+"           shield is not built into the kernel\n"
+"  status   the default: whether the shield is there and on, and for each CPU since boot the\n"
+"           timers masked and released, the interrupts avoided, the longest time that a\n"
+"           timer was held back, and the level below which timers are masked now\n",
+	.words = "on off status",
 	.run = run,
 };
