@@ -7,7 +7,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from kernel.tools import patchset, series
+from kernel.tools import commands, patchset
 from lab.kernels import kernels
 from lab.kernels.kernels import Kernel
 from lab.kernels.toolchain import require
@@ -43,7 +43,7 @@ def style(stock: Path, linux: str) -> list[Verdict]:
     """checkpatch.pl --strict on every mail of the series."""
     verdicts = []
     with tempfile.TemporaryDirectory(prefix="timershield-") as name:
-        for file, text in series.mails(patchset.of(linux)).items():
+        for file, text in commands.mails(patchset.of(linux)).items():
             if not file.endswith(".patch"):
                 continue
             mail = Path(name) / file

@@ -8,42 +8,16 @@ from kernel.tools.patchset import Patchset
 HRTIMER = "".join(f"int line_{i};\n" for i in range(40))
 SCHED = "".join(f"int sched_{i};\n" for i in range(40))
 
-FIRST = """\
-Subject: timershield: change a line
 
-Because.
-
-New-file: lib/queue.c
----
-diff --git a/kernel/time/hrtimer.c b/kernel/time/hrtimer.c
---- a/kernel/time/hrtimer.c
-+++ b/kernel/time/hrtimer.c
-@@ -10,7 +10,7 @@
- int line_9;
- int line_10;
- int line_11;
--int line_12;
-+int line_12_patched;
- int line_13;
- int line_14;
- int line_15;
-"""
-SECOND = """\
-Subject: timershield: change the scheduler
-
----
-diff --git a/kernel/sched/core.c b/kernel/sched/core.c
---- a/kernel/sched/core.c
-+++ b/kernel/sched/core.c
-@@ -3,6 +3,7 @@
- int sched_2;
- int sched_3;
- int sched_4;
-+int sched_hook;
- int sched_5;
- int sched_6;
- int sched_7;
-"""
+def _patch(subject: str, path: str, line: str, changed: str) -> str:
+    text = SCHED if "sched" in path else HRTIMER
+    lines = text.splitlines()
+    at = lines.index(line)
+    before, after = lines[at - 3:at], lines[at + 1:at + 4]
+    body = [f" {x}" for x in before] + [f"-{line}", f"+{changed}"] + [f" {x}" for x in after]
+    return (f"Subject: {subject}\n\nBecause.\n---\ndiff --git a/{path} b/{path}\n--- a/{path}\n"
+            f"+++ b/{path}\n@@ -{at - 2},7 +{at - 2},7 @@ int {lines[at - 4][4:]}\n"
+            + "\n".join(body) + "\n")
 
 
 def make_tree(root: Path) -> Path:
@@ -57,13 +31,18 @@ def make_tree(root: Path) -> Path:
 
 
 def make_patchset(root: Path) -> Patchset:
-    """Two patches, the first with a new file."""
+    """A new file and two patches."""
     patches = Patchset(root / "src", root / "patches")
     patches.patches.mkdir(parents=True)
     (patches.new_files / "lib").mkdir(parents=True)
     (patches.new_files / "lib/queue.c").write_text("int queue;\n")
-    (patches.patches / "0001-change-a-line.patch").write_text(FIRST)
-    (patches.patches / "0002-change-the-scheduler.patch").write_text(SECOND)
+    for name, subject, path, line, changed in (
+        ("0001-timer-change-a-line", "timer: change a line", "kernel/time/hrtimer.c",
+         "int line_12;", "int line_12_patched;"),
+        ("0002-sched-change-the-scheduler", "sched: change the scheduler", "kernel/sched/core.c",
+         "int sched_5;", "int sched_hook;"),
+    ):
+        (patches.patches / f"{name}.patch").write_text(_patch(subject, path, line, changed))
     return patches
 
 

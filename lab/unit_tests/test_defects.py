@@ -44,7 +44,7 @@ def test_the_defects_fit_the_kernel(tmp_path: Path) -> None:
     shutil.copytree(patchset.NEW_FILES, tmp_path, dirs_exist_ok=True)
     none = tmp_path / "none"
     found = patchset.compute(tmp_path, Patchset(none, none, on_top=(DEFECTS,)))
-    assert "timershield_defect" in found["kernel/time/timershield.c"].decode()
+    assert b"timershield_defect" in (found["kernel/time/timershield.c"] or b"")
 
 
 def test_patch_and_table_name_the_same_defects() -> None:
@@ -64,7 +64,7 @@ def test_a_defect_that_does_not_fit_is_named(tmp_path: Path) -> None:
     tree, patches = make_tree(tmp_path / "linux"), make_patchset(tmp_path / "shield")
     stale = tmp_path / "stale.patch"
     stale.write_text("--- a/lib/queue.c\n+++ b/lib/queue.c\n@@ -1 +1 @@\n-int q;\n+int r;\n")
-    with pytest.raises(LabError, match=r"stale\.patch does not fit lib/queue\.c(.|\n)*FAILED"):
+    with pytest.raises(LabError, match=r"(?s)stale\.patch .*lib/queue\.c.*FAILED"):
         patchset.compute(tree, Patchset(patches.new_files, patches.patches, on_top=(stale,)))
 
 
@@ -77,8 +77,8 @@ def test_a_defect_goes_on_top_of_new_and_of_patched_files(tmp_path: Path) -> Non
         " int line_11;\n-int line_12_patched;\n+int line_12_defect;\n int line_13;\n")
     found = patchset.compute(tree, Patchset(patches.new_files, patches.patches, on_top=(defect,)))
     assert found["lib/queue.c"] == b"int defect;\n"
-    assert b"line_12_defect" in found["kernel/time/hrtimer.c"]
-    assert b"sched_hook" in found["kernel/sched/core.c"]
+    assert b"line_12_defect" in (found["kernel/time/hrtimer.c"] or b"")
+    assert b"sched_hook" in (found["kernel/sched/core.c"] or b"")
 
 
 @pytest.mark.parametrize(("entry", "complaint"), [
