@@ -1,36 +1,41 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""All experiments, in the order in which a report shows them."""
+"""All experiments, in the order in which a report shows them: a line and a folder for each."""
 
-from experiments.aoi import age_of_information
-from experiments.base import Experiment
-from experiments.blame import blame
-from experiments.clockfix import clock_precision, learning_cost, oversleep
-from experiments.cost import caches, code_size, context_switch, timer_overhead
-from experiments.rank import rank_cost
-from experiments.response import bounds, hostile, low_priority, response_time, task_sets
-from experiments.shielded_cpu import shielded_cpu
-from experiments.together import together
+from importlib import import_module
+
+from experiments.common.experiment import Experiment
 from lab.errors import LabError
 
-EXPERIMENTS: tuple[Experiment, ...] = (
-    together.EXPERIMENT,
-    timer_overhead.EXPERIMENT,
-    context_switch.EXPERIMENT,
-    caches.EXPERIMENT,
-    rank_cost.EXPERIMENT,
-    code_size.EXPERIMENT,
-    response_time.EXPERIMENT,
-    hostile.EXPERIMENT,
-    low_priority.EXPERIMENT,
-    task_sets.EXPERIMENT,
-    bounds.EXPERIMENT,
-    oversleep.EXPERIMENT,
-    clock_precision.EXPERIMENT,
-    learning_cost.EXPERIMENT,
-    age_of_information.EXPERIMENT,
-    shielded_cpu.EXPERIMENT,
-    blame.EXPERIMENT,
+NAMES = (
+    "together",
+    "timer-overhead",
+    "context-switch",
+    "caches",
+    "code-size",
+    "response-time",
+    "hostile",
+    "low-priority",
+    "bounds",
+    "oversleep",
+    "clock-precision",
+    "learning-cost",
+    "age-of-information",
+    "isolated-cpu",
+    "blame",
 )
+
+
+def package(name: str) -> str:
+    """The folder of an experiment, as Python names it."""
+    return f"experiments.{name.replace('-', '_')}"
+
+
+def _experiment(name: str) -> Experiment:
+    experiment: Experiment = import_module(f"{package(name)}.experiment").EXPERIMENT
+    return experiment
+
+
+EXPERIMENTS: tuple[Experiment, ...] = tuple(map(_experiment, NAMES))
 
 
 def find(name: str) -> Experiment:

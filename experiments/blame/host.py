@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.base import Context, Scenario
+from experiments.common.experiment import Context, Scenario
 from lab import processes
 from lab.errors import LabError
 from lab.kernels import guests
@@ -41,7 +41,7 @@ def _run(out: Path, scenario: Scenario, directory: Path) -> None:
 
 def run(context: Context, experiment: str, scenarios: Sequence[Scenario]) -> None:
     """Each scenario ROUNDS times, taking turns."""
-    out = guests.build(own().name, ["response", "switch", "timershield"])
+    out = guests.build(own().name, ["response_loop", "context_switch", "timershield"])
     system = System(None, host_modes(MODES)[-1])
     with context.store(experiment).replacing(system.name) as directory, context.progress.bar(
         f"{experiment}: running", ROUNDS * len(scenarios)

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib import ticker
 
-from experiments import compare
+from experiments.common import compare
 from lab.errors import LabError
 from lab.measure.results import Measured, Store
 from lab.report import plots

@@ -3,7 +3,7 @@
  * What each layer gives: a periodic job that waits by clock_nanosleep() or by
  * libclockfix, beside loads that set timers and loads that take the CPU.
  *
- * Loads and records are those of ../response.
+ * Loads and records are those of ../response_loop.
  */
 #ifndef LAB_TOGETHER_H
 #define LAB_TOGETHER_H

@@ -17,7 +17,7 @@ from lab.kernels import toolchain
 from lab.paths import BUILD, RESULTS
 
 if TYPE_CHECKING:
-    from experiments.base import Experiment
+    from experiments.common.experiment import Experiment
     from lab.measure.results import Store
     from lab.report.claims import Goal
 
@@ -58,7 +58,7 @@ def _boot(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     from experiments import registry
-    from experiments.base import Context, check_scenarios, check_target
+    from experiments.common.experiment import Context, check_scenarios, check_target
     from lab.measure import systems
     from lab.progress import Progress
 
@@ -205,7 +205,7 @@ def _deb(arguments: argparse.Namespace) -> int:
 
 
 def _evaluate(arguments: argparse.Namespace) -> int:
-    from experiments.base import Context
+    from experiments.common.experiment import Context
     from lab.commands import evaluation
     from lab.measure import systems
     from lab.progress import Progress

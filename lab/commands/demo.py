@@ -11,8 +11,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from experiments.base import Context
-from experiments.response import response_time, section
+from experiments.common.experiment import Context
+from experiments.response_loop import tables
+from experiments.response_time import experiment as response_time
 from lab.commands import report
 from lab.kernels import debian
 from lab.measure.results import Store
@@ -66,7 +67,7 @@ def _print(store: Store, platform: Platform, modes: Sequence[Mode]) -> None:
     table = Table(title=f"Response time in µs of a 1 kHz FIFO-99 job, {kernel[0]} {kernel[1]}, "
                   f"{JOBS} jobs a row",
                   caption="interrupted, stolen: interruptions and µs lost a job. "
-                  + section.NOT_SHOWN,
+                  + tables.NOT_SHOWN,
                   caption_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("load", no_wrap=True)
     table.add_column("kernel", no_wrap=True)
@@ -75,7 +76,7 @@ def _print(store: Store, platform: Platform, modes: Sequence[Mode]) -> None:
     for name in response_time.DEMO:
         title = store[System(platform, modes[0]).name].titles[name]
         for mode in modes:
-            cells = section.row(store[System(platform, mode).name], mode, name)
+            cells = tables.row(store[System(platform, mode).name], mode, name)
             table.add_row(title, *cells[:-1])
             title = ""
         table.add_section()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments import registry
-from experiments.base import Context, Experiment
+from experiments.common.experiment import Context, Experiment
 from lab.commands import report
 from lab.measure.results import Store
 from lab.paths import BUILD

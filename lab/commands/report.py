@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from experiments import registry
-from experiments.base import Experiment
+from experiments.common.experiment import Experiment
 from lab.errors import LabError
 from lab.measure.results import Store
 from lab.report.page import Section, page

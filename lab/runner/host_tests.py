@@ -80,7 +80,7 @@ def _module(name: str, module: str, *arguments: str) -> tuple[Verdict, str]:
 
 def _pytest() -> Verdict:
     verdict, text = _module("lab unit tests", "pytest", "-q", "-p", "no:cacheprovider",
-                            "lab/unit_tests")
+                            "lab", "experiments")
     return _settle_words(verdict, text)
 
 

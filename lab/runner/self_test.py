@@ -41,7 +41,7 @@ def _panic(kernel: Kernel) -> Verdict:
     """Without a command list for init, and then without init at all."""
     verdict = Verdict(f"{kernel.name} lab notices a panic")
     archive = Initramfs()
-    archive.add_program("init", guests.output(kernel.arch) / "response")
+    archive.add_program("init", guests.output(kernel.arch) / "response_loop")
     run = qemu.run_commands(kernel, archive.archive(), qemu.Machine(), 5)
     if run.failure and any("panic" in r for r in run.reports) and "panic" in run.explain():
         verdict.passed = 1
@@ -52,11 +52,11 @@ def _panic(kernel: Kernel) -> Verdict:
 
 def run(kernel: Kernel) -> list[Verdict]:
     """Boot ``kernel`` with every fault."""
-    out = guests.build(kernel.arch, ["init", "response"])
+    out = guests.build(kernel.arch, ["init", "response_loop"])
     verdicts = [_panic(kernel)]
     for fault in FAULTS:
         verdict = Verdict(f"{kernel.name} lab notices {fault.name}")
-        image = guests.image(out, ["response"], fault.commands)
+        image = guests.image(out, ["response_loop"], fault.commands)
         result = qemu.run_commands(kernel, image, qemu.Machine(), 5)
         if fault.noticed(result):
             verdict.passed = 1

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from experiments import base, registry
+from experiments import registry
+from experiments.common import fabricated
+from experiments.common.experiment import check_scenarios
 from lab.commands import cli
 from lab.errors import LabError
 from lab.kernels import toolchain as tools
 from lab.paths import REPO
-from lab.unit_tests import fabricated
 
 
 def _lab(*words: str) -> "subprocess.CompletedProcess[str]":
@@ -61,10 +62,10 @@ def test_bad_input_is_named() -> None:
     (["--modes", "on"], "there is no mode 'on': there are stock, off, shielded"),
     (["--kernels", "sparc"], "no kernel matches 'sparc'"),
     (["--jobs", "-3"], "argument --jobs: '-3' is not a number from 1 up"),
-    (["--scenarios", "none"], "there is no scenario 'none': there are sets-100, sets-1000"),
+    (["--scenarios", "none"], "there is no scenario 'none': there are sizes"),
 ])
 def test_experiments_say_what_there_is(words: list[str], complaint: str) -> None:
-    done = _lab("run", "task-sets", *words)
+    done = _lab("run", "code-size", *words)
     assert done.returncode
     assert complaint in done.stderr + done.stdout
 
@@ -82,8 +83,7 @@ def test_a_mistyped_scenario_is_refused_before_anything_runs(
     assert not results.exists()
 
 
-@pytest.mark.parametrize("experiment", [
-    "context-switch", "rank-cost", "task-sets", "code-size", "shielded-cpu"])
+@pytest.mark.parametrize("experiment", ["context-switch", "code-size", "isolated-cpu"])
 def test_what_needs_a_guest_refuses_the_host(
     experiment: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -95,17 +95,17 @@ def test_what_needs_a_guest_refuses_the_host(
 
 def test_each_experiment_needs_a_scenario_of_its_own() -> None:
     experiments = [registry.find(n) for n in ("hostile", "code-size")]
-    base.check_scenarios(experiments, ["none", "sizes"])
+    check_scenarios(experiments, ["none", "sizes"])
     with pytest.raises(LabError, match="code-size has no scenario 'none': there are sizes"):
-        base.check_scenarios(experiments, ["none"])
+        check_scenarios(experiments, ["none"])
 
 
 def test_the_list_names_the_scenarios_of_an_experiment(
     capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.main(["list", "rank-cost", "oversleep"]) == 0
+    assert cli.main(["list", "blame", "oversleep"]) == 0
     found = capsys.readouterr().out
-    assert "Scenarios of rank-cost:\n  marks " in found
+    assert "Scenarios of blame:\n  none " in found
     assert "  100us                 100 µs\n" in found
     assert "Kernels" not in found
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments import base, registry
-from experiments.base import Context, Experiment
+from experiments import registry
+from experiments.common import running
+from experiments.common.experiment import Context, Experiment, Scenario
 from lab.commands import evaluation
 from lab.errors import LabError
 from lab.kernels import guests, kernels
@@ -123,7 +124,7 @@ def test_quick_is_a_tenth(tmp_path: Path) -> None:
 
 
 def test_without_a_scenario_nothing_happens_to_what_was_measured_here(tmp_path: Path) -> None:
-    base.run_host(context(tmp_path), "x", [Mode.STOCK], "response", [])
+    running.run_host(context(tmp_path), "x", [Mode.STOCK], "response", [])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -145,9 +146,10 @@ def test_a_kernel_that_cannot_be_built_costs_only_its_own_results(
     ran: list[str] = []
     monkeypatch.setattr(kernels, "build", build)
     monkeypatch.setattr(guests, "build", lambda arch, programs: tmp_path)
-    monkeypatch.setattr(base, "_run_system", lambda store, system, *rest: ran.append(system.name))
+    monkeypatch.setattr(
+        running, "_run_system", lambda store, system, *rest: ran.append(system.name))
     systems = [System(Platform("x86_64", f), Mode.STOCK) for f in ("rt", "preempt")]
     with pytest.raises(LabError, match="x86_64-rt-stock: the build failed"):
-        base.run_guest(context(tmp_path), "x", systems, "response",
-                       [base.Scenario("none", "no load", ())])
+        running.run_guest(context(tmp_path), "x", systems, "response",
+                       [Scenario("none", "no load", ())])
     assert ran == ["x86_64-preempt-stock"]

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from experiments.clockfix import clock_precision, oversleep
 from lab.measure import clockfix_bench
 from lab.paths import BUILD, REPO
 from lab.runner import host_tests
@@ -29,12 +28,6 @@ def test_what_the_user_installs_is_not_the_labs(monkeypatch: pytest.MonkeyPatch)
     host_tests._clockfix()
     assert len(labs) == 2
     assert not labs & users
-
-
-def test_experiments_ask_for_rivals_that_the_bench_has() -> None:
-    source = (REPO / "clockfix" / "bench" / "rivals.c").read_text()
-    known = set(re.findall(r'^\t\{ "([^"]+)"', source, re.MULTILINE))
-    assert set(oversleep.RIVALS) | set(clock_precision.RIVALS) <= known
 
 
 def test_linters_are_those_that_make_installs(

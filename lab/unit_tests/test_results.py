@@ -8,81 +8,17 @@ import numpy as np
 import pytest
 
 from experiments import registry
-from experiments.response import goals as response_goals
+from experiments.common import fabricated
+from experiments.response_time.test_response_time import (
+    BASE,
+    PLATFORM,
+    write_scenario,
+    write_system,
+)
 from lab.commands import cli, evaluation, report
 from lab.errors import LabError
-from lab.measure.results import Store, write_meta
-from lab.unit_tests import fabricated
+from lab.measure.results import Store
 from lab.unit_tests.described import described
-
-PLATFORM = "x86_64-rt"
-
-
-def write_scenario(directory: Path, responses: list[int], interruptions: int = 0,
-                   served: int = 5) -> None:
-    directory.mkdir(parents=True)
-    rows = [f"{i * 1000000},2000,{r},{interruptions},0,0" for i, r in enumerate(responses)]
-    (directory / "jobs.csv").write_text(
-        "due_ns,latency_ns,response_ns,interruptions,stolen_ns,products\n"
-        + "\n".join(rows) + "\n")
-    (directory / "tasks.csv").write_text(
-        "task,kind,policy,priority,period_ns,phase_ns,expected,served,early\n"
-        f"0,sleepers,1,70,1000000,0,5,{served},0\n")
-    (directory / "releases.csv").write_text(
-        "task,due_ns,lateness_ns,response_ns\n" + "0,0,2000,2500\n" * served)
-    (directory / "summary.csv").write_text(
-        "name,value\nwindow_ns,1000\nspare_rounds,100\ntimer_interrupts,50\n")
-
-
-def write_system(root: Path, mode: str, scenarios: dict[str, list[int]], image: int = 1,
-                 **more: int) -> None:
-    store = Store(root, "response-time")
-    with store.replacing(f"{PLATFORM}-{mode}") as directory:
-        for name, responses in scenarios.items():
-            write_scenario(directory / name, responses, **(more if name != "none" else {}))
-        write_meta(directory, {
-            "system": described(f"{PLATFORM}-{mode}"),
-            "scenarios": list(scenarios), "titles": {n: n for n in scenarios},
-            "commands": {n: f"response {len(r)}" for n, r in scenarios.items()},
-            "kernel": "Linux", "image": str(image), "time": "counted", "target": "guest",
-        })
-
-
-BASE = list(range(298000, 298500, 5))
-
-
-def verdicts(root: Path) -> dict[str, bool]:
-    goals = response_goals.goals(Store(root, "response-time"))
-    return {g.claim.removeprefix(f"{PLATFORM}: ").split(" ")[0] + str(i): g.met
-            for i, g in enumerate(goals)}
-
-
-def test_a_perfect_shield_meets_all(tmp_path: Path) -> None:
-    for mode in ("stock", "off", "shielded"):
-        write_system(tmp_path, mode, {"none": BASE, "sync-100": BASE})
-    assert verdicts(tmp_path)
-    assert all(verdicts(tmp_path).values())
-
-
-@pytest.mark.parametrize(("loaded", "more", "failures"), [
-    ([b + 2001 for b in BASE], {}, 2),
-    (BASE[:-1] + [BASE[-1] + 2001], {}, 1),
-    (BASE, {"interruptions": 1}, 1),
-    (BASE, {"served": 4}, 1),
-])
-def test_each_defect_misses_a_goal(
-    tmp_path: Path, loaded: list[int], more: dict[str, int], failures: int
-) -> None:
-    for mode in ("stock", "off"):
-        write_system(tmp_path, mode, {"none": BASE, "sync-100": BASE})
-    write_system(tmp_path, "shielded", {"none": BASE, "sync-100": loaded}, **more)
-    assert sum(not met for met in verdicts(tmp_path).values()) >= failures
-
-
-def test_the_cost_without_load_is_judged(tmp_path: Path) -> None:
-    write_system(tmp_path, "stock", {"none": BASE})
-    write_system(tmp_path, "shielded", {"none": [b + 700 for b in BASE]})
-    assert not all(verdicts(tmp_path).values())
 
 
 def test_interrupted_results_leave_the_old_ones(tmp_path: Path) -> None:

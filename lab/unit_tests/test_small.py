@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.base import Context
+from experiments.common.experiment import Context
 from lab.boot import console
 from lab.errors import LabError
 from lab.kernels import debian, distribution, kconfig

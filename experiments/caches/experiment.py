@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How often a switch, an arm, an expiry and a job miss modelled caches, stock against shielded."""
+
+import numpy as np
+
+from experiments.common import compare, running
+from experiments.common.experiment import Context, Experiment, Scenario
+from experiments.response_loop import runs
+from lab.measure import spans
+from lab.measure.results import Measured, Store
+from lab.measure.spans import Span
+from lab.report.page import Part, Table, Text
+from lab.report.stats import percentile
+
+SPANS = (
+    Span("switch", "__schedule", until="finish_task_switch", misses=True),
+    Span("arm", "hrtimer_start_range_ns", misses=True),
+    Span("interrupt", "hrtimer_interrupt", misses=True),
+    Span("job", "__(x64|arm64)_sys_timerfd_settime", until="__(x64|arm64)_sys_clock_nanosleep",
+         through=spans.INTERRUPTS, misses=True),
+)
+LOADS = (
+    ("caches-none", "no load", ""),
+    ("caches-sleepers-50", "50 FIFO-70 sleepers", "sleepers:n=50,periods=drift"),
+    ("caches-timerfds-1000", "1,000 timerfds of one process", "timerfds:n=1000"),
+)
+JOBS = 200
+
+
+class Caches(Experiment):
+    """See the module."""
+
+    name = "caches"
+    title = "Cache misses, modelled"
+    guests_only = "a plugin of the emulator models the caches"
+
+    def scenarios(self) -> dict[str, str]:
+        return {name: title for name, title, _ in LOADS}
+
+    def run(self, context: Context) -> None:
+        for arch in runs.ROUNDS:
+            systems = context.systems(arch, off=False)
+            scenarios = [
+                Scenario(name, title,
+                         (f"--jobs={context.samples(JOBS)}", "--arm",
+                          f"--work={runs.ROUNDS[arch]}", *([f"--load={load}"] if load else [])))
+                for name, title, load in LOADS if systems and context.wants(name)
+            ]
+            running.run_guest(context, self.name, systems, runs.PROGRAM, scenarios, SPANS)
+
+    def parts(self, store: Store) -> list[Part]:
+        return [Text(
+            "A plugin of the emulator follows every instruction and every access to memory "
+            "through a model: 32 KiB for instructions and 32 KiB for data, 8 ways, and 1 MiB "
+            "behind both, 16 ways; lines of 64 bytes, the one used longest ago makes room. It "
+            "models no prefetching, no page walks and no speculation. A job is what lies between "
+            "its last system call and its next sleep, interrupts included: it touches no memory "
+            "itself."), *compare.by_platform(store, lambda _, modes: [_table(modes)])]
+
+
+def _table(modes: compare.Modes) -> Table:
+    rows = []
+    for scenario, title, _ in LOADS:
+        for span in SPANS:
+            for mode, system in compare.having(modes, scenario):
+                rows.append([title, span.name, mode, *_cells(system, scenario, span.name)])
+    return Table(["load", "what", "kernel", "L1 p50", "L1 p95", "L1 mean", "L2 mean",
+                  "instructions p50", "samples"], rows, "Misses of one execution.",
+                 text_columns=3)
+
+
+def _cells(system: Measured, scenario: str, span: str) -> list[str]:
+    table = system.table(scenario, "spans")
+    samples = spans.select(table, table["span"] == span)
+    count = len(samples["span"])
+    if not count:
+        return ["", "", "", "", "", "0"]
+    l1, l2 = (np.asarray(samples[f"l{i}_misses"]) for i in (1, 2))
+    return [f"{percentile(l1, 50):.0f}", f"{percentile(l1, 95):.0f}", f"{l1.mean():.1f}",
+            f"{l2.mean():.2f}", f"{percentile(np.asarray(samples['instructions']), 50):.0f}",
+            f"{count:,}"]
+
+
+EXPERIMENT = Caches()

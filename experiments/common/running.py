@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Running an experiment's programs on guests or on this machine, and keeping their samples."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from experiments.common.experiment import Context, Scenario
+from lab import processes
+from lab.boot import qemu
+from lab.boot.protocol import Outcome
+from lab.errors import LabError
+from lab.kernels import guests, kernels
+from lab.kernels.arch import own
+from lab.measure import results, spans
+from lab.measure.spans import Span
+from lab.measure.systems import SWITCH, Mode, System
+from lab.progress import Bar, Progress
+
+FAIR_SERVER = "/sys/kernel/debug/sched/fair_server/cpu{}/runtime"
+"""The scheduler's guard against starvation: it wakes up once a second, in the middle of a job if
+that is when a second has passed. Like real-time throttling it is switched off in guests, on stock
+and shielded kernels alike, so that what is left is what tasks' timers do."""
+WITHOUT_FAIR_SERVER = ("6.1",)
+SETTLING = "3"
+"""Seconds: a kernel of a distribution still sets itself up after it has started init."""
+
+
+def run_guest(
+    context: Context,
+    experiment: str,
+    systems: Sequence[System],
+    program: str,
+    scenarios: Sequence[Scenario],
+    watched: Sequence[Span] = (),
+    turn: int = 0,
+) -> None:
+    """Run every scenario on every system, one boot per system, several side by side.
+
+    What the kernel executes in the spans ``watched`` is kept as spans.csv of each scenario; the
+    program has to call getitimer() when recording is to begin and to end. ``cpus`` and ``turn`` are
+    the guest's (qemu.Machine).
+    """
+    if not scenarios:
+        return
+    store = context.store(experiment)
+    errors: list[str] = []
+    ready = _ready(context, systems, _programs(program, scenarios), errors)
+    total = len(ready) * len(scenarios)
+    with context.progress.bar(f"{experiment}: running guests", total) as bar:
+        errors += _in_parallel(context.parallel, [
+            (lambda s=system: _run_system(store, s, program, scenarios, bar, watched,
+                                           qemu.Machine(s.cpus, turn=turn), context.progress))
+            for system in ready
+        ])
+    if errors:
+        raise LabError("\n".join(errors))
+
+
+def _ready(
+    context: Context, systems: Sequence[System], programs: Sequence[str], errors: list[str]
+) -> list[System]:
+    """The systems whose kernel and programs could be built; the others go into ``errors``."""
+    failed: set[kernels.Kernel] = set()
+    for kernel in sorted({s.kernel for s in systems}):
+        try:
+            kernels.build(kernel, context.progress)
+            guests.build(kernel.arch, ["init", *programs])
+        except LabError as error:
+            errors.append(str(error))
+            failed.add(kernel)
+    return [s for s in systems if s.kernel not in failed]
+
+
+def _programs(program: str, scenarios: Sequence[Scenario]) -> list[str]:
+    return sorted({s.program or program for s in scenarios}
+                  | {tool for s in scenarios for tool in s.tools})
+
+
+def _in_parallel(width: int, calls: Sequence[Any]) -> list[str]:
+    """Run all; return what failed."""
+    with ThreadPoolExecutor(width) as pool:
+        futures = [pool.submit(call) for call in calls]
+        try:
+            errors = [e for f in futures if (e := f.exception()) is not None]
+        except BaseException:
+            qemu.stop_all()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+    for error in errors:
+        if not isinstance(error, LabError):
+            raise error
+    return [str(e) for e in errors]
+
+
+def before(system: System, modules: Sequence[Path], cpus: int) -> list[guests.Command]:
+    """What a guest does before it measures."""
+    commands = guests.loading(modules)
+    if system.kernel.debian:
+        commands.append(guests.Command(("@sleep", SETTLING)))
+    if system.kernel.linux not in WITHOUT_FAIR_SERVER:
+        commands += [guests.Command(("@write", FAIR_SERVER.format(cpu), "0"))
+                     for cpu in range(cpus)]
+    if system.unloads:
+        commands.append(guests.unloading(modules[-1]))
+    if system.switch is not None:
+        commands.append(guests.Command(("@write", str(SWITCH), system.switch)))
+    return commands
+
+
+def _run_system(
+    store: results.Store,
+    system: System,
+    program: str,
+    scenarios: Sequence[Scenario],
+    bar: Bar,
+    watched: Sequence[Span],
+    machine: qemu.Machine,
+    progress: Progress,
+) -> None:
+    if watched and system.kernel.debian:
+        raise LabError(f"{system.kernel.name}: what a kernel executes can be counted in the lab's "
+                       "own only, whose symbols are known")
+    modules = kernels.modules(system.kernel, progress)
+    programs = _programs(program, scenarios)
+    commands = [
+        *before(system, modules, machine.cpus),
+        *(guests.Command((f"/bin/{Path(s.program or program).name}", *s.words), s.timeout)
+          for s in scenarios),
+    ]
+    initrd = guests.image(guests.output(system.kernel.arch), programs, commands, modules)
+    timeout = max(c.timeout for c in commands)
+
+    def advance(outcome: Outcome) -> None:
+        if any(f"/bin/{Path(p).name}" in outcome.line for p in programs):
+            bar.advance()
+
+    with tempfile.TemporaryDirectory(prefix="timershield-") as name:
+        watch = spans.Watch(watched, Path(name))
+        options = watch.options(system.kernel) if watched else ()
+        run = qemu.run_commands(system.kernel, initrd, replace(machine, options=options),
+                                timeout, advance)
+        if run.failure:
+            raise LabError(run.explain())
+        seen = watch.samples() if watched else None
+    offset = len(commands) - len(scenarios)
+    for outcome in run.outcomes[:offset]:
+        if outcome.status:
+            raise LabError(f"{system.name}: {outcome.line}: {outcome.output}")
+    with store.replacing(system.name) as directory:
+        for number, (scenario, outcome) in enumerate(
+            zip(scenarios, run.outcomes[offset:], strict=True)
+        ):
+            _keep(directory, system, scenario, outcome)
+            if seen is not None:
+                (directory / scenario.name / "spans.csv").write_text(
+                    spans.csv(spans.select(seen, seen["window"] == number), watched))
+        results.write_meta(directory, {
+            "system": system.described(),
+            "target": "guest",
+            "kernel": run.transcript.uname,
+            "image": _digest(system.kernel.image),
+            "time": "instruction-counted: 1 instruction = 1 ns, "
+                    + ("1 virtual CPU" if machine.cpus == 1
+                       else f"{machine.cpus} virtual CPUs that take turns"),
+            "qemu": qemu.version(system.kernel.arch),
+            "scenarios": [s.name for s in scenarios],
+            "titles": {s.name: s.title for s in scenarios},
+            "commands": {s.name: " ".join([s.program or program, *s.words]) for s in scenarios},
+        })
+
+
+def _digest(image: Path) -> str:
+    """What tells a kernel from others: builds are reproducible, so ``uname`` is always the same."""
+    return hashlib.sha256(image.read_bytes()).hexdigest()[:16]
+
+
+def _keep(directory: Path, system: System, scenario: Scenario, outcome: Outcome) -> None:
+    if outcome.timed_out:
+        raise LabError(f"{system.name}: {scenario.name} took more than {scenario.timeout} s")
+    if outcome.status:
+        raise LabError(
+            f"{system.name}: {scenario.name} failed with status {outcome.status}:\n"
+            f"{outcome.output.rstrip()}"
+        )
+    (directory / scenario.name).mkdir()
+    for name, data in outcome.files.items():
+        (directory / scenario.name / name).write_bytes(data)
+
+
+def run_host(
+    context: Context,
+    experiment: str,
+    modes: Sequence[Mode],
+    program: str,
+    scenarios: Sequence[Scenario],
+) -> None:
+    """Run every scenario on this machine; kernel.timershield is put back afterwards."""
+    if not scenarios:
+        return
+    store = context.store(experiment)
+    arch = own().name
+    binary = guests.build(arch, [program]) / program
+    before = SWITCH.read_text() if SWITCH.exists() else None
+    try:
+        with context.progress.bar(f"{experiment}: running", len(modes) * len(scenarios)) as bar:
+            for mode in modes:
+                system = System(None, mode)
+                if system.switch is not None:
+                    SWITCH.write_text(system.switch)
+                _run_host_system(store, system, binary, scenarios, bar)
+    finally:
+        if before is not None:
+            SWITCH.write_text(before)
+
+
+def _run_host_system(
+    store: results.Store,
+    system: System,
+    binary: Path,
+    scenarios: Sequence[Scenario],
+    bar: Bar,
+) -> None:
+    with store.replacing(system.name) as directory:
+        for scenario in scenarios:
+            outcome = _run_on_host(binary, scenario)
+            _keep(directory, system, scenario, outcome)
+            bar.advance()
+        results.write_host_meta(
+            directory, system, {s.name: s.title for s in scenarios},
+            {s.name: " ".join([binary.name, *s.words]) for s in scenarios})
+
+
+def _run_on_host(binary: Path, scenario: Scenario) -> Outcome:
+    outcome = Outcome(scenario.name)
+    with tempfile.TemporaryDirectory(prefix="timershield-") as name:
+        os.chmod(name, 0o755)
+        try:
+            done = processes.run([str(binary), *scenario.words], name, scenario.timeout + 60)
+        except subprocess.TimeoutExpired:
+            outcome.timed_out = True
+            return outcome
+        outcome.output = done.stdout
+        outcome.status = done.returncode
+        outcome.files = {p.name: p.read_bytes() for p in sorted(Path(name).iterdir())}
+    return outcome
+
+
+def calibrate_on_host(program: str) -> str:
+    """The rounds of work that take the program's nominal time on this machine."""
+    arch = own().name
+    binary = guests.build(arch, [program]) / program
+    if not shutil.which(str(binary)):
+        raise LabError(f"{binary} cannot be run here")
+    done = processes.run([str(binary), "--calibrate"], stderr=subprocess.PIPE)
+    if done.returncode:
+        raise LabError(f"{program} --calibrate: {done.stderr.strip()}")
+    return done.stdout.strip()

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What compares stock with shielded; what a guest does first."""
+
+from pathlib import Path
+
+from experiments.common import compare, running
+from experiments.common.fabricated import write_scenarios
+from lab.measure.systems import Mode, Platform, System
+
+
+def test_a_module_that_is_off_was_loaded_and_is_unloaded() -> None:
+    def first(mode: Mode) -> list[tuple[str, ...]]:
+        system = System(Platform("x86_64", "preempt", debian="12"), mode)
+        modules = [Path("timershield-bases.ko"), Path("timershield.ko")]
+        return [c.words for c in running.before(system, modules, cpus=1)]
+
+    assert first(Mode.OFF) == [*first(Mode.MODULE), ("@unload", "timershield")]
+
+
+def test_a_claim_has_a_line_for_each_platform_and_names_those_that_miss(tmp_path: Path) -> None:
+    for platform in ("x86_64-rt", "x86_64-preempt"):
+        for mode in ("stock", "shielded"):
+            store = write_scenarios(tmp_path, "x", f"{platform}-{mode}", {})
+    (claim,) = compare.claim(store, "c", "p", lambda a, b: (a.name, "-rt-" in a.name),
+                             "met", "missed")
+    assert claim.ours.splitlines() == ["x86_64-preempt: x86_64-preempt-stock",
+                                       "x86_64-rt: x86_64-rt-stock"]
+    assert (claim.verdict, claim.outcome) == ("missed (on x86_64-preempt)", "missed")
+    (claim,) = compare.claim(store, "c", "p", lambda a, b: (a.name, None), "see there", "")
+    assert (claim.verdict, claim.outcome) == ("see there", "noted")
+    assert compare.claim(store, "c", "p", lambda a, b: None, "met", "missed") == []

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Command line, and the order of things. */
+#define _GNU_SOURCE
+#include "isolated.h"
+#include "clock.h"
+#include "isolate.h"
+#include "options.h"
+#include "tasks.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SETTLE_NS (100 * NSEC_PER_MSEC)
+
+static const char help[] =
+	"Usage: isolated_cpu [--samples=N] [--load=none|spin|kernel] [--shield] [--break=US]\n"
+	"\n"
+	"Reads a 2048 Hz interrupt with a SCHED_FIFO task on CPU 0 and writes\n"
+	"samples.csv, visitors.csv and summary.csv to the working directory.\n"
+	"\n"
+	"  --samples=N   how many interrupts (default 10240)\n"
+	"  --load=KIND   what runs besides: nothing, tasks that compute, or tasks that\n"
+	"                keep the kernel busy (default kernel)\n"
+	"  --break=US    end at a response that takes longer; trace.txt has what both CPUs did\n"
+	"  --shield      shield CPU 0 from all other tasks and interrupts meanwhile\n";
+
+static void usage(FILE *out)
+{
+	fputs(help, out);
+}
+
+static void set_load(char *name, void *to)
+{
+	static const char *const names[] = { "none", "spin", "kernel" };
+	enum load *load = to;
+
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcmp(name, names[i])) {
+			*load = i;
+			return;
+		}
+	}
+	fprintf(stderr, "shielded: --load=%s: there are none, spin and kernel\n", name);
+	exit(2);
+}
+
+/* The measured task's process: on its CPU alone before anything else is there. */
+static int become_measured(const struct run *run)
+{
+	if (run->shield && isolate_enter(MEASURED_CPU))
+		return -EIO;
+	prctl(PR_SET_NAME, "measured");
+	prctl(PR_SET_TIMERSLACK, 1);
+	if (task_pin(MEASURED_CPU) || task_fifo(0, PRIORITY) ||
+	    mlockall(MCL_CURRENT | MCL_FUTURE)) {
+		fprintf(stderr, "shielded: the measured task: %m\n");
+		return -errno;
+	}
+	return 0;
+}
+
+static int measured_process(struct run *run)
+{
+	int ret = become_measured(run);
+
+	if (!ret)
+		ret = measure(run);
+	return ret;
+}
+
+static int run_measured(struct run *run)
+{
+	int status;
+	pid_t pid;
+
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (!pid)
+		_exit(-measured_process(run));
+	run->pid = pid;
+	if (waitpid(pid, &status, 0) < 0 || !WIFEXITED(status))
+		return -EIO;
+	return -WEXITSTATUS(status);
+}
+
+static int run_all(struct run *run)
+{
+	int ret = load_start(run->load);
+
+	if (ret)
+		return ret;
+	sleep_until(clock_ns() + SETTLE_NS);
+	ret = trace_start(run);
+	if (ret)
+		return ret;
+	if (run->shield) {
+		ret = isolate_cpu(MEASURED_CPU);
+		if (ret)
+			return ret;
+		load_give_no_way();
+	} else {
+		load_give_less_way();
+		sleep_until(clock_ns() + SETTLE_NS);
+	}
+	run->shield_ns = clock_ns();
+	ret = run_measured(run);
+	if (ret)
+		fprintf(stderr, "shielded: measuring: %s\n", strerror(-ret));
+	if (!ret)
+		ret = trace_stop(run);
+	if (run->shield)
+		isolate_end();
+	if (!ret)
+		record_write(run);
+	return ret;
+}
+
+int main(int argc, char **argv)
+{
+	int samples = 5 * RATE, break_us = 0;
+	struct run *run;
+	size_t size;
+
+	run = mmap(NULL, sizeof(*run), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (run == MAP_FAILED)
+		return 1;
+	run->load = LOAD_KERNEL;
+	parse_options(argc, argv, (const struct opt[]){
+		{ 'n', "samples", OPT_NUMBER(&samples, 1, 100000000) },
+		{ 'l', "load", OPT_TEXT(set_load, &run->load) },
+		{ 'b', "break", OPT_NUMBER(&break_us, 0, 1000000) },
+		{ 's', "shield", OPT_FLAG(&run->shield) },
+		{ }
+	}, usage);
+	run->samples = samples;
+	run->break_ns = break_us * NSEC_PER_USEC;
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2) {
+		fprintf(stderr, "shielded: takes two CPUs\n");
+		return 1;
+	}
+	size = run->samples * sizeof(*run->sample);
+	run->sample = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (run->sample == MAP_FAILED) {
+		fprintf(stderr, "shielded: no memory for %u samples\n", run->samples);
+		return 1;
+	}
+	return run_all(run) ? 1 : 0;
+}

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The response-time experiment's part of the report."""
+
+from collections.abc import Collection, Sequence
+
+from experiments.common import compare
+from experiments.response_loop import tables
+from experiments.response_time import claims
+from lab.measure.results import Store
+from lab.report import plots
+from lab.report.page import Figure, Part, Table, Text
+from lab.report.stats import summarize
+
+
+def _overview(
+    platform: str, modes: compare.Modes, leave_out: Collection[str]
+) -> list[Figure]:
+    rows = []
+    for scenario, title in tables.titles_of(modes, leave_out).items():
+        values = {}
+        for mode, system in modes.items():
+            if system.has(scenario):
+                s = summarize(system.table(scenario, "jobs")["response_ns"])
+                values[mode] = (s.p50 / 1000, s.maximum / 1000)
+        rows.append(plots.Bars(title, values))
+    if not rows:
+        return []
+    svg = plots.ranges(rows, "response time in µs", f"overview-{platform}")
+    return [Figure(svg, f"{platform}: response time of the job, median to maximum.")]
+
+
+def _others(modes: compare.Modes) -> list[Table]:
+    """How the low-priority tasks fared."""
+    rows = []
+    for system_mode, system in modes.items():
+        for scenario in system.scenarios:
+            if scenario.endswith("none"):
+                continue
+            tasks = system.table(scenario, "tasks")
+            releases = system.table(scenario, "releases")["response_ns"]
+            cells = [system.titles[scenario], tables.kernel_title(system, system_mode)]
+            if len(releases):
+                s = summarize(releases)
+                cells += [f"{v / 1000:.2f}" for v in (s.p50, s.p99, s.maximum)]
+            else:
+                cells += ["", "", ""]
+            summary = system.summary(scenario)
+            spare = summary["spare_rounds"] / summary["window_ns"] * 1000
+            cells += [
+                f"{int(tasks['expected'].sum()):,}",
+                f"{int((tasks['expected'] - tasks['served']).clip(0).sum()):,}",
+                f"{int(tasks['early'].sum()):,}",
+                f"{spare:.2f}" if spare else "",
+                f"{summary['timer_interrupts']:,.0f}",
+            ]
+            rows.append(cells)
+    if not rows:
+        return []
+    order = {title: i for i, title in enumerate(dict.fromkeys(r[0] for r in rows))}
+    rows.sort(key=lambda r: order[r[0]])
+    for i in range(len(rows) - 1, 0, -1):
+        if rows[i][0] == rows[i - 1][0]:
+            rows[i][0] = ""
+    return [Table(
+        ["load", "kernel", "p50", "p99", "max", "periods", "missed", "early", "spare rounds/µs",
+         "timer interrupts"],
+        rows,
+        "Response times in µs of the low-priority tasks, from release to end; spare rounds: "
+        "what a SCHED_IDLE counter still got.",
+        text_columns=2,
+    )]
+
+
+def parts(
+    store: Store, groups: dict[str, tuple[str, ...]], steps: Sequence[int]
+) -> list[Part]:
+    """Tables and figures for every platform that has results."""
+    def shown(platform: str, modes: compare.Modes) -> list[Part]:
+        meta = next(iter(modes.values())).meta
+        between = {
+            s for sync in (False, True)
+            for s in claims.step_scenarios(sync, steps).values()
+        } - {s for group in groups.values() for s in group}
+        return [
+            Text(f"{meta['kernel']}; time: {meta['time']}."),
+            *([Text(tables.NOT_SHOWN)] if meta["target"] == "guest" else []),
+            *_overview(platform, modes, between), tables.table(modes, between),
+            *tables.figures(platform, modes, groups), *claims.steps_figure(platform, modes, steps),
+            *_others(modes),
+        ]
+
+    return [Text(
+        "A SCHED_FIFO 99 task wakes up every millisecond and does a fixed amount of work. "
+        "Whenever it looks at the CPU's counter and finds that more time has passed than its "
+        "own instructions take, it was interrupted. Beside it run other tasks, all of lower "
+        "priority, that set timers. In the paper's experiment the job is a matrix multiplication "
+        "of about 200 µs and the low-priority tasks are cyclictest instances."),
+        *compare.by_platform(store, shown)]

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The queue's own benchmark, in real cycles of this machine: kernel/tests/bench."""
+
+import os
+import subprocess
+
+from experiments.common.experiment import Context
+from lab.errors import LabError
+from lab.kernels.kernels import locked, patched_tree
+from lab.measure.results import Store, write_host_meta
+from lab.measure.systems import Mode, System
+from lab.paths import BUILD, REPO
+from lab.report.page import Part, Table, Text
+
+PLATFORM = "host"
+SYSTEM = f"{PLATFORM}-queue"
+SCENARIO = "queue"
+TITLE = "the queue in user space"
+SAMPLES = 5000
+TIMERS = (1, 50, 1000)
+
+
+def run(context: Context, experiment: str) -> None:
+    """Build the benchmark from the patched tree's own files, run it, keep its table."""
+    if not context.wants(SCENARIO):
+        return
+    tree = patched_tree(context.progress)
+    output = BUILD / "kernel-bench"
+    environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "O")}
+    with locked("queue-bench"):
+        done = subprocess.run(
+            ["make", "-s", "-C", str(REPO / "kernel/tests"), f"O={output}", f"KERNEL_TREE={tree}",
+             f"{output}/bench"],
+            capture_output=True, text=True, check=False, env=environment,
+        )
+    if done.returncode:
+        raise LabError(f"the queue's benchmark cannot be built:\n{done.stdout}{done.stderr}")
+    with context.store(experiment).replacing(SYSTEM) as directory:
+        (directory / SCENARIO).mkdir()
+        tables = []
+        with context.progress.bar("benchmark of the queue", len(TIMERS)) as bar:
+            for timers in TIMERS:
+                table = directory / f"{timers}.csv"
+                command = [str(output / "bench"), f"--samples={context.samples(SAMPLES)}",
+                           f"--timers={timers}", f"--csv={table}"]
+                bench = subprocess.run(command, capture_output=True, text=True, check=False)
+                if bench.returncode:
+                    raise LabError(f"{' '.join(command)}:\n{bench.stderr}")
+                tables.append(table.read_text().splitlines())
+                table.unlink()
+                bar.advance()
+        lines = tables[0] + [line for table in tables[1:] for line in table[1:]]
+        (directory / SCENARIO / "queue.csv").write_text("\n".join(lines) + "\n")
+        (directory / SCENARIO / "summary.csv").write_text(
+            f"name,value\nsamples,{context.samples(SAMPLES)}\n")
+        write_host_meta(directory, System(None, Mode.STOCK), {SCENARIO: TITLE},
+                        {SCENARIO: "kernel/tests/bench"})
+
+
+def parts(store: Store) -> list[Part]:
+    """The table of the queues that matter here; docs/queue.md discusses all."""
+    if not store[SYSTEM].has(SCENARIO):
+        return []
+    table = store[SYSTEM].table(SCENARIO, "queue")
+    rows = []
+    for i in range(len(table["queue"])):
+        if table["operation"][i] not in ("enqueue", "dequeue"):
+            continue
+        cells = [f"{table['operation'][i]}, {int(table['timers'][i]):,} timers, "
+                 f"{table['levels'][i]}", str(table["queue"][i])]
+        cells += [f"{table[p][i]:.1f}" for p in ("min", "p5", "p50", "p95", "max")]
+        cells += [f"{table['p50_ns'][i]:.1f}", f"{table['p50_ratio'][i]:.3f}",
+                  f"{table['p95_ratio'][i]:.3f}", f"{int(table['samples'][i]):,}"]
+        rows.append(cells)
+    previous = ""
+    for row in rows:
+        row[0], previous = ("" if row[0] == previous else row[0]), row[0]
+    return [
+        Text("The queue alone, in real cycles of this machine", heading=True),
+        Text(f"{store[SYSTEM].meta['kernel']}. The same source files as in the kernel, compiled "
+             "for user space; stock's timerqueue, ours, and the paper's array of trees with a "
+             "segment tree take turns within one run. Each sample is the mean of 32 operations, "
+             "because the counter cannot resolve one; percentiles are those of such means."),
+        Table(["operation", "queue", "min", "p5", "p50", "p95", "max", "p50 (ns)",
+               "p50 / timerqueue", "p95 / timerqueue", "samples"], rows,
+              "Ticks of the CPU's counter for one operation.", text_columns=2),
+    ]
