@@ -17,7 +17,7 @@ from lab.errors import LabError
 from lab.kernels import debian, distribution, kconfig, outside
 from lab.kernels.arch import ARCHES
 from lab.kernels.toolchain import require
-from lab.paths import BUILD, CONFIGS, DEFECTS, KERNEL_BUILDS, LOGS, MODULE
+from lab.paths import BUILD, CONFIGS, DEFECTS, KERNEL_BUILDS, LOGS, MODULE, REPO
 from lab.progress import Progress
 
 LINUXES = ("6.12", "7.3")
@@ -29,8 +29,10 @@ FLAVOURS = ("rt", "preempt", "lazy")
 MODULE_VARIANT = "module"
 """A kernel with kernel/module loaded: Debian's, or ours with all that ``debug`` checks."""
 VARIANTS = ("stock", "shielded", "debug", MODULE_VARIANT)
-FEATURES = ("network", "ptp", "kcsan")
-"""What a kernel may have on top, as the last word of its name: fragments of the same names."""
+FEATURES = {**{p.stem: p for p in sorted((REPO / "experiments").glob("*/*.config"))},
+            **{name: CONFIGS / name for name in ("ptp", "kcsan")}}
+"""What a kernel may have on top, as the last word of its name, and the fragment; an experiment
+brings its own."""
 WITH_DEFECTS = "defects"
 """Stands there for no fragment, but for the source: with the defects that tests have to notice."""
 
@@ -145,9 +147,8 @@ class Kernel:
             names.append("debug")
         if self.variant == MODULE_VARIANT:
             names.append("module")
-        if self.feature in FEATURES:
-            names.append(self.feature)
-        return [CONFIGS / n for n in names]
+        return [*(CONFIGS / n for n in names),
+                *([FEATURES[self.feature]] if self.feature in FEATURES else [])]
 
 
 def all_kernels() -> list[Kernel]:
