@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The front door. Everything is built below build/; "make help" says what there is.
+# The front door. Everything is built below build/; "make help" lists the targets.
 
 PYTHON := $(if $(wildcard /usr/bin/python3),/usr/bin/python3,python3)
 LAB := $(PYTHON) -m lab
@@ -21,81 +21,77 @@ comma := ,
 export PYTHONDONTWRITEBYTECODE := 1
 
 help:
-	@sed -n 's/^#: //p' Makefile
+	@sed -n 's/^#: \?//p' Makefile
 
-#: LINUX=7.3        for demo, test, kernel, evaluate, soak, deb: this version of Linux
-#:                  instead of 6.12 (test, soak: instead of both)
-#: make demo        shield off and on beside a 1 kHz control loop; build/demo/report.html;
-#:                  MODULE=1: Debian's own kernel without and with the module, in two
-#:                  minutes; build/demo/module/report.html
+#: Try (Debian 12 or 13; installs the Debian packages that it needs)
+#:   make demo           a 1 kHz control loop next to hostile timers, shield off and on;
+#:                       build/demo/report.html. MODULE=1: with the module, on Debian's own
+#:                       kernel, in two minutes; build/demo/module/report.html
 demo:
 	@lab/setup $(if $(MODULE),module-demo,$(LINUX:%=linux-%) demo)
 	@$(LAB) demo $(LINUX:%=--linux %) $(if $(MODULE),--module)
 
-#: make test        the whole test suite; its last line is "N passed, N failed"
-test: $(VENV)/ready
-	@$(TEST_LAB) test $(LINUX:%=--linux %) $(if $(KERNELS),--kernels $(KERNELS))
-
-#: make check       the tests that need no kernel: unit tests, linters, queue, libclockfix
-check: $(VENV)/ready
-	@$(TEST_LAB) test --host-only
-
-#: make kernel      build one kernel: LINUX=6.12|7.3 ARCH=x86_64|arm64
-#:                  FLAVOUR=rt|preempt|lazy (lazy: 7.3 only) VARIANT=stock|shielded|debug;
-#:                  it is left in build/kernel/$LINUX/
-kernel:
-	@lab/setup $(LINUX:%=linux-%) $(ARCH)
-	@$(LAB) kernel $(LINUX:%=--linux %) $(ARCH)-$(FLAVOUR)-$(VARIANT)
-
-#: make module      the shield for the running kernel as a module; KDIR=: for other headers
+#:
+#: Build
+#:   make module         the shield as a module for the running kernel; KDIR= names other headers
 module:
 	@test -e $(KDIR)/Makefile || { echo "no kernel headers in $(KDIR):" \
 		"apt-get install linux-headers-$$(uname -r)" >&2; exit 1; }
 	@mkdir -p build/module && cp kernel/module/Kbuild kernel/module/*.[ch] build/module
 	@$(MAKE) -C $(KDIR) M=$(CURDIR)/build/module modules
 
-#: make evaluate    all experiments; build/evaluation/report.html and results.json;
-#:                  KERNELS=x86_64-preempt, arm64, all …: on which kernels (x86_64);
-#:                  QUICK=1: a tenth of the samples; GUESTS=1: one guest at a time
-evaluate:
-	@lab/setup $(LINUX:%=linux-%) evaluate x86_64 $(if $(filter-out x86_64%,$(subst $(comma), ,$(KERNELS))),arm64)
-	@$(LAB) evaluate $(LINUX:%=--linux %) $(if $(QUICK),--quick) $(if $(KERNELS),--kernels $(KERNELS)) \
-		$(if $(GUESTS),--guests $(GUESTS))
+#:   make kernel         one kernel, for the lab: ARCH=x86_64|arm64 FLAVOUR=rt|preempt|lazy
+#:                       (lazy: 7.3 only) VARIANT=stock|shielded|debug; build/kernel/
+kernel:
+	@lab/setup --check $(LINUX:%=linux-%) $(ARCH)
+	@$(LAB) kernel $(LINUX:%=--linux %) $(ARCH)-$(FLAVOUR)-$(VARIANT)
 
-#: make soak        timer churn on the debug kernels for SECONDS of guest time
-soak: $(VENV)/ready
-	@$(TEST_LAB) soak $(LINUX:%=--linux %) --seconds $(SECONDS)
-
-#: make deb         Debian packages of a shielded kernel with this machine's configuration,
-#:                  or with CONFIG=; LOCAL=1: only modules that are loaded now
-deb:
-	@lab/setup $(LINUX:%=linux-%) deb
-	@$(LAB) deb $(LINUX:%=--linux %) $(if $(CONFIG),--config $(CONFIG)) $(if $(LOCAL),--local-modules)
-
-#: make packages    Debian packages of the command and the library; build/packages/
-packages:
-	@lab/setup packages
-	@packaging/build
-
-#: make packages-test  install, upgrade and purge them in chroots of Debian 12 and 13
-packages-test:
-	@lab/setup packages-test
-	@packaging/test
-
-#: make install     the command and the library without a package: PREFIX=/usr/local, DESTDIR=
+#:   make install        the command and the library: PREFIX=/usr/local DESTDIR=
 install:
-	@lab/setup install
+	@lab/setup --check install
 	@packaging/install "$(PREFIX)"
 
-#: make clean       remove what was built, except the kernel trees
+#:   make clean          remove what was built, except kernels; distclean: kernels, too
 clean:
 	rm -rf build/guest build/demo build/test build/logs build/queue-tests
 	rm -rf build/clockfix build/clockfix-test build/command build/command-test build/install
 	rm -rf build/packages build/packages-test
 
-#: make distclean   remove everything that was built
 distclean:
 	rm -rf build
+
+#:
+#: Test
+#:   make test           everything, in half an hour; installs the Debian packages that it needs
+test: $(VENV)/ready
+	@$(TEST_LAB) test $(LINUX:%=--linux %) $(if $(KERNELS),--kernels $(KERNELS))
+
+#:   make lint           ruff, mypy, shellcheck, checkpatch
+lint: tools
+	@$(VENV)/bin/ruff check
+	@$(VENV)/bin/mypy
+	@shellcheck -S warning $$(grep -rlIE -m1 '^#!/bin/(ba)?sh' .ci clockfix command lab packaging)
+	@$(TEST_LAB) patches --style-only $(LINUX:%=--linux %)
+
+#:   make check          the tests that need no kernel: unit tests, queue, libclockfix, command
+check: tools
+	@lab/setup --check test x86_64 arm64
+	@$(TEST_LAB) test --host-only
+
+#:   make soak           timer churn on the debug kernels for SECONDS=600 of guest time
+soak: tools
+	@lab/setup --check test x86_64 arm64
+	@$(TEST_LAB) soak $(LINUX:%=--linux %) --seconds $(SECONDS)
+
+#:   make evaluate       all experiments; build/evaluation/report.html. QUICK=1: a tenth of the
+#:                       samples; GUESTS=1: one guest at a time
+evaluate:
+	@lab/setup --check $(LINUX:%=linux-%) evaluate x86_64 $(if $(filter-out x86_64%,$(subst $(comma), ,$(KERNELS))),arm64)
+	@$(LAB) evaluate $(LINUX:%=--linux %) $(if $(QUICK),--quick) $(if $(KERNELS),--kernels $(KERNELS)) \
+		$(if $(GUESTS),--guests $(GUESTS))
+
+#:   make setup          install what test, lint, check and soak need
+setup: $(VENV)/ready
 
 # numpy, matplotlib, rich and pytest are the distribution's; the checkers are
 # pinned, for their verdict depends on their version
@@ -105,5 +101,37 @@ $(VENV)/ready: lab/setup pyproject.toml
 	@$(VENV)/bin/pip install -q --disable-pip-version-check ruff==0.8.4 mypy==1.14.1
 	@touch $@
 
-.PHONY: help demo test check kernel module evaluate soak deb packages packages-test install clean distclean
+tools:
+	@test -e $(VENV)/ready || { echo "ruff and mypy are missing; to install them: make setup" >&2; \
+		exit 1; }
+	@command -v shellcheck >/dev/null || { echo "shellcheck is missing; to install it:" \
+		"apt-get install shellcheck" >&2; exit 1; }
+
+#:
+#: Package
+#:   make packages       Debian packages of the command, the library and the module;
+#:                       build/packages/
+packages:
+	@lab/setup --check packages
+	@packaging/build
+
+#:   make packages-test  install, upgrade and purge them in chroots of Debian 12 and 13
+packages-test:
+	@lab/setup --check packages-test
+	@packaging/test
+
+#:   make deb            Debian packages of a shielded kernel with this machine's configuration,
+#:                       or with CONFIG=; LOCAL=1: only modules that are loaded now
+deb:
+	@lab/setup --check $(LINUX:%=linux-%) deb
+	@$(LAB) deb $(LINUX:%=--linux %) $(if $(CONFIG),--config $(CONFIG)) $(if $(LOCAL),--local-modules)
+
+#:
+#: Variables
+#:   LINUX=7.3           this version of Linux instead of 6.12 (test, soak: instead of both)
+#:   KERNELS=…           test, evaluate: x86_64-preempt, arm64, all …
+#:   KERNEL_SOURCE=…     a tree or tarball of Linux, where Debian's package is not at hand
+
+.PHONY: help demo test check lint tools setup kernel module evaluate soak deb packages packages-test \
+	install clean distclean
 .DEFAULT_GOAL := help

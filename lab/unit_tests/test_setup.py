@@ -40,6 +40,11 @@ def test_nothing_is_missing(programs: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+def test_an_unknown_target_is_named(programs: Path) -> None:
+    done = setup(programs, "demo", "foo")
+    assert (done.returncode, done.stderr) == (2, "lab/setup: unknown target 'foo'\n")
+
+
 def test_what_is_missing_is_named_and_an_error(programs: Path) -> None:
     (programs / "flex").unlink()
     stubs(programs, "python3")
@@ -63,6 +68,7 @@ def test_a_held_lock_is_waited_for(programs: Path) -> None:
     (programs / "id").write_text("#!/bin/sh\necho 0\n")
     (programs / "dpkg").write_text("#!/bin/sh\necho amd64\n")
     (programs / "apt-get").write_text(f"""#!/bin/sh
+[ "$1" = -s ] && {{ echo "Inst make (4.3)"; echo "Inst perl [5.36.0-7] (5.36.0-8)"; exit; }}
 echo "$@" >> {programs}/calls
 [ "$1" = update ] || {{ [ -e {programs}/updated ]; exit; }}
 [ -e {programs}/once ] && {{ : > {programs}/updated; exit; }}
@@ -71,10 +77,16 @@ echo "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 1" >&
 exit 100
 """)
     (programs / "apt-get").chmod(0o755)
+    checked = setup(programs, "--check", "linux-7.3", "x86_64")
+    upgrades = "it upgrades these installed packages: perl"
+    _, command, *rest = checked.stderr.splitlines()
+    assert (checked.returncode, rest) == (1, [upgrades])
+    assert not (programs / "calls").exists()
     done = setup(programs, "linux-7.3", "x86_64")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr.splitlines()) == (0, [upgrades, upgrades])
     calls = (programs / "calls").read_text().splitlines()
     assert [c.split()[0] for c in calls] == ["install", "update", "update", "install"]
+    assert command == f"  apt-get {calls[0]}"
     assert "-o DPkg::Lock::Timeout=600" in calls[0]
     assert " debian-archive-keyring " in calls[0]
     assert "linux-source" not in calls[0]
