@@ -32,7 +32,7 @@ files, and one for each patch. The tree builds after each.
 """}
 NEW = """Subject: timershield: add the new files
 
-Nothing compiles them yet. The following patches put them to use, one by one.
+Nothing compiles them yet. The patches that follow put them to use.
 ---
 """
 
