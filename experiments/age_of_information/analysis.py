@@ -39,6 +39,10 @@ class Analysis:
         """How much the median differs from that with clock_nanosleep."""
         return self.median(timing, part) / self.median(BASELINE, part) - 1
 
+    def fastest(self) -> float:
+        """The least delivery time of all packets, ns, by the corrected clocks."""
+        return min(float(a.delivery.min()) for a in self.ages.values() if len(a.delivery))
+
     def cpu_share(self, timing: str, side: str) -> float:
         """CPU time of the ``sender`` or ``receiver`` in forward iterations."""
         chosen = (self.iterations["timing"] == timing) & (self.iterations["reverse"] == 0)

@@ -19,7 +19,7 @@ from lab.kernels.arch import own
 from lab.kernels.kernels import Kernel
 from lab.measure.results import Store
 from lab.measure.systems import Mode, Platform, System
-from lab.report.claims import Claim, Goal
+from lab.report.claims import Claim
 from lab.report.page import Part
 
 PROGRAM = "age_of_information"
@@ -130,9 +130,6 @@ class AgeOfInformation(Experiment):
         chosen = scenarios(context, links, TIMINGS)
         if chosen:
             running.run_host(context, self.name, [Mode.STOCK], PROGRAM, chosen)
-
-    def goals(self, store: Store) -> list[Goal]:
-        return section.goals(store)
 
     def claims(self, store: Store) -> list[Claim]:
         return section.claims(store)

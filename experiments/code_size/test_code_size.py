@@ -48,6 +48,6 @@ def test_what_patches_change_counts_in_full(tmp_path: Path) -> None:
         "objects.csv": head + "a.o,TimerShield,10,0,0,0,0\n"}})
     store = write_scenarios(tmp_path, "code-size", SHIELDED, {"sizes": {"objects.csv": head + (
         "a.o,TimerShield,110,0,0,0,0\nb.o,TimerShield,9000,0,0,0,5\nc.o,neither,9000,0,0,0,0\n")}})
-    goals = code_size.EXPERIMENT.goals(store)
-    assert [g.met for g in goals] == [False, True]
-    assert goals[0].found.startswith("9,100 bytes")
+    claims = code_size.EXPERIMENT.claims(store)
+    assert [c.met for c in claims] == [False, True]
+    assert claims[0].found.startswith("9,100 bytes")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from lab.measure.results import Measured, Store
 from lab.measure.systems import Mode
 from lab.report import plots
-from lab.report.claims import Claim, judged
+from lab.report.claims import Claim
 from lab.report.page import Figure, Part, Text
 from lab.report.stats import Samples
 
@@ -86,32 +86,15 @@ def candlesticks(
     return [Figure(plots.candles(groups, unit, prefix), caption.format(least=f"{least:,}"))]
 
 
-Judged = tuple[str, bool | None] | None
+Found = tuple[str, bool | None] | None
 """What was found, and whether it is as it must be (``None``: there is nothing it must be); ``None``
 if there are no samples."""
-Judge = Callable[[Measured, Measured], Judged]
-"""Given the stock and the shielded system."""
 
 
-def claim(store: Store, text: str, paper: str, judge: Judge, met: str, missed: str) -> list[Claim]:
-    """One row for all platforms: a line each of what was found, the verdict in words."""
-    lines = []
-    bad = []
-    goal = False
-    for platform, stock, shielded in pairs(store):
-        found = judge(stock, shielded)
-        if found is None:
-            continue
-        lines.append(f"{platform}: {found[0]}")
-        goal = goal or found[1] is not None
-        if found[1] is False:
-            bad.append(platform)
-    if not lines:
-        return []
-    ours = "\n".join(lines)
-    if not goal:
-        return [Claim(text, paper, ours, met)]
-    if bad:
-        where = "" if len(bad) == len(lines) else f" (on {', '.join(bad)})"
-        return [Claim(text, paper, ours, missed + where, judged(False))]
-    return [Claim(text, paper, ours, met, judged(True))]
+def claims(store: Store, text: str, judge: Callable[..., Found], paper: str = "",
+           of: Sequence[str] = ("stock", "shielded")) -> list[Claim]:
+    """A claim for each platform that was measured in the modes ``of``, in which order ``judge``
+    gets the systems.
+    """
+    return [Claim(text, platform, *found, paper) for platform, modes in platforms(store).items()
+            if all(m in modes for m in of) and (found := judge(*(modes[m] for m in of)))]

@@ -11,7 +11,7 @@ from lab.errors import LabError
 from lab.measure import results
 from lab.measure.systems import MODES, Mode, Platform, System
 from lab.progress import Progress
-from lab.report.claims import Claim, Goal
+from lab.report.claims import Claim
 from lab.report.page import Part, Section
 
 
@@ -102,16 +102,8 @@ class Experiment(ABC):
     def run(self, context: Context) -> None:
         """Measure, and leave results in the store."""
 
-    def goals(self, store: results.Store) -> list[Goal]:
-        """Judge the results that are there."""
-        return []
-
-    def has_goals(self) -> bool:
-        """Whether there are results that it judges."""
-        return type(self).goals is not Experiment.goals
-
     def claims(self, store: results.Store) -> list[Claim]:
-        """The experiment's rows in the table that the report begins with."""
+        """What the results that are there show."""
         return []
 
     @abstractmethod
@@ -120,8 +112,7 @@ class Experiment(ABC):
 
     def section(self, store: results.Store) -> Section:
         """The experiment's part of the report."""
-        return Section(self.title, self.name, self.parts(store), self.goals(store),
-                       self.claims(store))
+        return Section(self.title, self.name, self.parts(store), self.claims(store))
 
 
 def check_scenarios(experiments: Sequence[Experiment], only: Sequence[str]) -> None:

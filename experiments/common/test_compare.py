@@ -6,6 +6,7 @@ from pathlib import Path
 from experiments.common import compare, running
 from experiments.common.fabricated import write_scenarios
 from lab.measure.systems import Mode, Platform, System
+from lab.report.claims import rows
 
 
 def test_a_module_that_is_off_was_loaded_and_is_unloaded() -> None:
@@ -21,11 +22,10 @@ def test_a_claim_has_a_line_for_each_platform_and_names_those_that_miss(tmp_path
     for platform in ("x86_64-rt", "x86_64-preempt"):
         for mode in ("stock", "shielded"):
             store = write_scenarios(tmp_path, "x", f"{platform}-{mode}", {})
-    (claim,) = compare.claim(store, "c", "p", lambda a, b: (a.name, "-rt-" in a.name),
-                             "met", "missed")
-    assert claim.ours.splitlines() == ["x86_64-preempt: x86_64-preempt-stock",
-                                       "x86_64-rt: x86_64-rt-stock"]
-    assert (claim.verdict, claim.outcome) == ("missed (on x86_64-preempt)", "missed")
-    (claim,) = compare.claim(store, "c", "p", lambda a, b: (a.name, None), "see there", "")
-    assert (claim.verdict, claim.outcome) == ("see there", "noted")
-    assert compare.claim(store, "c", "p", lambda a, b: None, "met", "missed") == []
+    (row,) = rows(compare.claims(store, "c", lambda a, b: (a.name, "-rt-" in a.name), "p"))
+    assert row.found.splitlines() == ["x86_64-preempt: x86_64-preempt-stock",
+                                      "x86_64-rt: x86_64-rt-stock"]
+    assert (row.verdict, row.where) == ("missed", "x86_64-preempt")
+    (row,) = rows(compare.claims(store, "c", lambda a: (a.name, None), of=("shielded",)))
+    assert (row.verdict, row.where) == ("noted", "")
+    assert compare.claims(store, "c", lambda a, b: None) == []

@@ -46,8 +46,8 @@ def test_a_switch_that_takes_more_is_a_miss(tmp_path: Path) -> None:
     store = write_scenarios(tmp_path, "context-switch", SHIELDED,
                             {"fair": after, "job-none": after})
     assert section.added(store[STOCK], store[SHIELDED], "job-none") == 100
-    level, *_, throughput = context_switch.EXPERIMENT.goals(store)
-    assert "tasks of one level" in level.claim
+    level, _, throughput = context_switch.EXPERIMENT.claims(store)
+    assert "tasks of one level" in level.text
     assert not level.met
     assert not throughput.met
     assert "0.9804" in throughput.found

@@ -10,11 +10,14 @@ from experiments.common.experiment import Context, Experiment
 from experiments.response_loop import runs, tables
 from experiments.response_loop.runs import Load
 from lab.measure.results import Measured, Store
-from lab.report.claims import Claim, Goal, judged
+from lab.report.claims import Claim
 from lab.report.page import Part, Table, Text
 from lab.report.stats import summarize
 
 THROUGHPUT_LOSS = 0.0005
+UNAFFECTED = 0.005
+AFFECTED = 0.01
+"""Where stock's median grows by less, there is nothing to protect from."""
 WINDOW_MS = 0.3
 """Of each period of 1 ms, the job multiplies matrices for so long."""
 
@@ -68,51 +71,41 @@ class Hostile(Experiment):
     def run(self, context: Context) -> None:
         runs.run(context.without_off(), self.name, LOADS)
 
-    def goals(self, store: Store) -> list[Goal]:
-        found = []
-        for platform, modes in compare.platforms(store).items():
-            system = modes.get("shielded")
-            loss = losses(system) if system else {}
-            if loss:
-                name = max(loss, key=lambda n: loss[n])
-                found.append(Goal(
-                    f"{platform}: hostile timers cost at most {THROUGHPUT_LOSS:.2%} of throughput",
-                    f"at most {loss[name]:.3%}, by {name}", loss[name] <= THROUGHPUT_LOSS))
-        return found
-
     def claims(self, store: Store) -> list[Claim]:
-        def throughput(stock: Measured, shielded: Measured) -> compare.Judged:
+        def throughput(stock: Measured, shielded: Measured) -> compare.Found:
             a, b = losses(stock), losses(shielded)
-            if "timerfds-1000" not in a or "timerfds-1000" not in b:
+            both = [name for name in b if name in a]
+            if not both:
                 return None
-            return (f"loss with 1,000 timerfds: stock {a['timerfds-1000']:.2%}, shielded "
-                    f"{b['timerfds-1000']:.3%}; worst of all kinds: stock {max(a.values()):.2%}, "
-                    f"shielded {max(b.values()):.3%}",
-                    max(b.values()) <= THROUGHPUT_LOSS)
+            name = max(both, key=lambda n: b[n])
+            worst = max(a[n] for n in both)
+            return (f"worst {b[name]:.3%}, by {name}; stock up to {worst:.2%}",
+                    b[name] <= THROUGHPUT_LOSS if worst > THROUGHPUT_LOSS else None)
 
-        def response(stock: Measured, shielded: Measured) -> compare.Judged:
-            if not all(compare.both(s, stock, shielded)
-                       for s in ("none", "timerfds-1000")):
+        def response(stock: Measured, shielded: Measured) -> compare.Found:
+            if not all(compare.both(s, stock, shielded) for s in ("none", "timerfds-1000")):
                 return None
-            parts = []
-            for system, word in ((stock, "stock"), (shielded, "shielded")):
+            growth = []
+            for system in (stock, shielded):
                 idle, load = (summarize(system.table(s, "jobs")["response_ns"])
                               for s in ("none", "timerfds-1000"))
-                parts.append(f"{word} median {load.p50 / idle.p50 - 1:+.2%}, max "
-                             f"{load.maximum / idle.maximum - 1:+.2%}")
-            jobs = shielded.table("timerfds-1000", "jobs")
-            return "; ".join(parts), int(jobs["interruptions"].sum()) == 0
+                growth.append((load.p50 / idle.p50 - 1, load.maximum / idle.maximum - 1))
+            interrupted = int(shielded.table("timerfds-1000", "jobs")["interruptions"].sum())
+            found = "; ".join(f"{word} median {p50:+.2%}, max {high:+.2%}" for word, (p50, high)
+                              in zip(("stock", "shielded"), growth, strict=True))
+            if growth[0][0] < AFFECTED:
+                return f"{found}: stock is not affected either", None
+            return (f"{found}, {interrupted} interruptions",
+                    interrupted == 0 and growth[1][0] <= UNAFFECTED)
 
         return [
-            *compare.claim(
-                store, "1,000 timerfds of an unprivileged process do not lengthen a high-priority "
-                "job's response time",
-                "Fig 9 (Intel): Linux about +45 µs (22 %); TimerShield unaffected", response,
-                "holds: the job is never interrupted", "missed: the job is interrupted"),
-            *compare.claim(
-                store, f"Nor do they cost throughput (goal: at most {THROUGHPUT_LOSS:.2%})",
-                "Table II: Linux 1.8 % (Intel), 4.4 % (ARM); TimerShield about 0.02 %, 0.08 %",
-                throughput, "met", "missed"),
+            *compare.claims(
+                store, "1,000 timerfds of an unprivileged process do not interrupt a high-priority "
+                f"job, whose median is at most {UNAFFECTED:.1%} longer", response,
+                "Fig 9 (Intel): Linux about +45 µs (22 %); TimerShield unaffected"),
+            *compare.claims(
+                store, f"Nor do they cost throughput: at most {THROUGHPUT_LOSS:.2%}", throughput,
+                "Table II: Linux 1.8 % (Intel), 4.4 % (ARM); TimerShield about 0.02 %, 0.08 %"),
         ]
 
     def parts(self, store: Store) -> list[Part]:
@@ -141,7 +134,7 @@ def _throughput(modes: compare.Modes) -> list[Table]:
             system = modes[mode]
             verdict = ""
             if mode == "shielded":
-                verdict = judged(loss <= THROUGHPUT_LOSS)
+                verdict = "met" if loss <= THROUGHPUT_LOSS else "missed"
             rows.append([title, mode, f"{rate(system, 'matrix-none'):,.1f}",
                          f"{rate(system, f'matrix-{name}'):,.1f}", f"{loss:.3%}", verdict])
             title = ""

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Samples of responses on an isolated CPU."""
 
-from experiments.common.fabricated import JOBS, Files, csv, summary
+from pathlib import Path
+
+import pytest
+
+from experiments.common.fabricated import JOBS, Files, column, csv, summary, write_scenarios
+from experiments.isolated_cpu.experiment import EXPERIMENT
 
 SYSTEMS = ("x86_64-preempt-off", "arm64-rt-off")
 
@@ -14,3 +19,18 @@ def fabricated(_: str) -> Files:
                 ("task", 7, "load", 0, 3, 4), ("irq", 8, "rtc", 1, 1, 9),
                 ("lost", 0, "events", 0, 0, 0))),
             "summary.csv": summary(samples=JOBS, period_ns=488_281, shielded=0, missed=0)}
+
+
+@pytest.mark.parametrize(("worst", "visits", "verdicts"), [
+    (450, 0, [True, True]), (449, 0, [False, True]), (450, 1, [True, False])])
+def test_less_isolation_is_missed(
+    tmp_path: Path, worst: int, visits: int, verdicts: list[bool]
+) -> None:
+    def files(response: int, later: int) -> Files:
+        return {"samples.csv": column("response_ns", [5, response]),
+                "visitors.csv": csv("kind,id,name,bound,first_ms,later",
+                                    [("task", 7, "load", 0, 3, later)])}
+
+    store = write_scenarios(tmp_path, "isolated-cpu", SYSTEMS[0], {
+        "kernel": files(worst, 9), "kernel-shield": files(10, visits)})
+    assert [c.met for c in EXPERIMENT.claims(store)] == verdicts

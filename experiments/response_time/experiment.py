@@ -8,9 +8,9 @@ and unprivileged timers (Figs 9, 10; Table II).
 from experiments.common.experiment import Context, Experiment
 from experiments.response_loop import runs
 from experiments.response_loop.runs import Load
-from experiments.response_time import claims, goals, section
+from experiments.response_time import claims, section
 from lab.measure.results import Store
-from lab.report.claims import Claim, Goal
+from lab.report.claims import Claim
 from lab.report.page import Part
 
 STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40, 50, 70, 100)
@@ -70,9 +70,6 @@ class ResponseTime(Experiment):
 
     def run(self, context: Context) -> None:
         runs.run(context, self.name, LOADS)
-
-    def goals(self, store: Store) -> list[Goal]:
-        return goals.goals(store)
 
     def claims(self, store: Store) -> list[Claim]:
         return claims.claims(store, STEPS)

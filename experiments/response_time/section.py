@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 
 from experiments.common import compare
 from experiments.response_loop import tables
-from experiments.response_time import claims
+from experiments.response_time.steps import step_scenarios, steps_figure
 from lab.measure.results import Store
 from lab.report import plots
 from lab.report.page import Figure, Part, Table, Text
@@ -79,13 +79,13 @@ def parts(
         meta = next(iter(modes.values())).meta
         between = {
             s for sync in (False, True)
-            for s in claims.step_scenarios(sync, steps).values()
+            for s in step_scenarios(sync, steps).values()
         } - {s for group in groups.values() for s in group}
         return [
             Text(f"{meta['kernel']}; time: {meta['time']}."),
             *([Text(tables.NOT_SHOWN)] if meta["target"] == "guest" else []),
             *_overview(platform, modes, between), tables.table(modes, between),
-            *tables.figures(platform, modes, groups), *claims.steps_figure(platform, modes, steps),
+            *tables.figures(platform, modes, groups), *steps_figure(platform, modes, steps),
             *_others(modes),
         ]
 

@@ -62,7 +62,7 @@ class TimerOverhead(Experiment):
         run_all(calls)
 
     def claims(self, store: Store) -> list[Claim]:
-        def judge(stock: Measured, shielded: Measured) -> compare.Judged:
+        def judge(stock: Measured, shielded: Measured) -> compare.Found:
             parts = []
             for scenario, word in (("none", "no load"), ("sleepers-50", "loaded")):
                 if not compare.both(scenario, stock, shielded):
@@ -77,11 +77,10 @@ class TimerOverhead(Experiment):
                     parts.append(f"{word} {', '.join(more)}")
             return ("95th percentile, instructions: " + "; ".join(parts), None) if parts else None
 
-        return compare.claim(
-            store, "Arming and cancelling a timer costs little more",
+        return compare.claims(
+            store, "Arming and cancelling a timer costs little more", judge,
             "Figs 2, 3: 95th percentile, no load, enqueue +20 ns (Intel), +180 ns (ARM); loaded, "
-            "removal +30 ns and +68 ns", judge,
-            "no goal; see the candlesticks. One instruction is 0.1 to 1 ns on real machines", "")
+            "removal +30 ns and +68 ns")
 
     def parts(self, store: Store) -> list[Part]:
         return parts(store, LOADS)

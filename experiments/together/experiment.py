@@ -13,7 +13,7 @@ from lab.measure import spans
 from lab.measure.results import Store
 from lab.measure.spans import Span
 from lab.measure.systems import System, host_modes
-from lab.report.claims import Claim, Goal
+from lab.report.claims import Claim
 from lab.report.page import Part
 
 PROGRAM = "together"
@@ -106,9 +106,6 @@ class Together(Experiment):
                     calls.append(functools.partial(
                         running.run_guest, context, self.name, pairs, PROGRAM, wanted, SPANS, TURN))
         run_all(calls)
-
-    def goals(self, store: Store) -> list[Goal]:
-        return section.goals(store)
 
     def claims(self, store: Store) -> list[Claim]:
         return section.claims(store)

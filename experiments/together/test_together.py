@@ -62,10 +62,19 @@ def test_turns_of_the_other_cpu_are_not_lateness(tmp_path: Path) -> None:
     found = together_section.lateness(modes, together_section.PAIR_LAYERS[3])
     assert found is not None
     assert [s.tolist() for s in found] == [[0.5, 0.6], [0.5, 0.6]]
-    goal, = EXPERIMENT.goals(store)
-    assert goal.met
     claim, = EXPERIMENT.claims(store)
-    assert "two CPUs, + isolated CPU: start p50 0.50, max 0.6" in claim.ours
+    assert claim.met
+    assert claim.where.endswith("two CPUs")
+    assert claim.found.startswith("latest 0.60 µs")
+
+
+def test_one_late_end_is_missed(tmp_path: Path) -> None:
+    all_layers(tmp_path)
+    shielded = System(PLATFORM, Mode.SHIELDED, CPUS).name
+    spans_of = tmp_path / EXPERIMENT.name / shielded / "clockfix-shield" / "spans.csv"
+    spans_of.write_text(spans_of.read_text().replace(f"work,0,0,{MARKS}\n", "work,0,0,9170\n", 1))
+    claim, = EXPERIMENT.claims(Store(tmp_path, EXPERIMENT.name))
+    assert claim.met is False
 
 
 def test_the_shielded_cpu_is_in_the_picture(tmp_path: Path) -> None:

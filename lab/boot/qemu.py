@@ -65,7 +65,7 @@ class Machine:
         """Whether its CPUs run at once, instead of taking turns."""
         return self.cpus > 1 and not self.icount
 
-    def command(self, kernel: Kernel, image: Path, initrd: Path) -> list[str]:
+    def command(self, kernel: Kernel, initrd: Path) -> list[str]:
         """QEMU's command line, without the serial ports."""
         accelerator = "tcg,thread=multi" if self.parallel else "tcg"
         command = [
@@ -76,7 +76,7 @@ class Machine:
             "-nodefaults", "-no-user-config", "-display", "none", "-monitor", "none",
             "-no-reboot", "-seed", "1",
             "-rtc", "base=2026-01-01" + (",clock=vm" if self.icount else ""),
-            "-kernel", str(image),
+            "-kernel", str(kernel.image),
             "-initrd", str(initrd),
         ]
         if self.icount:
@@ -106,12 +106,12 @@ def require_qemu(arch: str) -> None:
 
 
 def boot_interactive(
-    kernel: Kernel, image: Path, initrd: Path, machine: Machine, results: Path | None = None
+    kernel: Kernel, initrd: Path, machine: Machine, results: Path | None = None
 ) -> int:
     """Boot any initramfs with its console on standard output; return QEMU's exit status."""
     require_qemu(kernel.arch)
     command = [
-        *machine.command(kernel, image, initrd),
+        *machine.command(kernel, initrd),
         "-append", machine.kernel_parameters(kernel, quiet=False),
         "-serial", "stdio",
     ]
@@ -284,7 +284,7 @@ def _run_once(
         if kernel.arch == "x86_64":
             parameters += " lab_port=/dev/ttyS1"
         command = [
-            *machine.command(kernel, kernel.image, archive),
+            *machine.command(kernel, archive),
             "-append", parameters,
             "-chardev", f"file,id=console,path={files[0]}",
             "-serial", "chardev:console",

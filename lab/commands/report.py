@@ -1,22 +1,44 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Putting all experiments that have results into one page."""
+"""``lab report``: all experiments that have results, in one page."""
 
+import argparse
 import functools
 import os
+import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
 
 from experiments import registry
 from experiments.common.experiment import Experiment
+from lab.commands import options
 from lab.errors import LabError
 from lab.measure.results import Store
+from lab.paths import BUILD
+from lab.report import terminal
 from lab.report.page import Section, page
 
 INTRODUCTION = [
     "TimerShield keeps timers of lower-ranking tasks from interrupting the task that matters: "
     "while it runs they are masked, and served when it has finished.",
 ]
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Its arguments."""
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", default=BUILD / "report.html")
+    options.results(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Draw; print the claims, and where the page is."""
+    sections, damaged = sections_of(arguments.results)
+    write(arguments.results, arguments.output)
+    terminal.claims(sections)
+    print(arguments.output)
+    for reason in damaged.values():
+        print(f"lab: {reason}", file=sys.stderr)
+    return 1 if damaged else 0
 
 
 def failure(call: Callable[[], None]) -> str | None:
@@ -34,7 +56,7 @@ def failure(call: Callable[[], None]) -> str | None:
     return None
 
 
-def _sections(results: Path) -> tuple[list[Section], dict[str, str]]:
+def sections_of(results: Path) -> tuple[list[Section], dict[str, str]]:
     """Of all experiments that have results; and why some of these cannot be shown."""
     sections: list[Section] = []
     damaged = {}
@@ -62,7 +84,7 @@ def write(
     ``failed`` names experiments that did not run to their end, and says why. Returned are those
     whose results cannot be shown, with the reasons, which the report names, too.
     """
-    sections, damaged = _sections(results)
+    sections, damaged = sections_of(results)
     if not sections and damaged:
         raise LabError("\n".join(damaged.values()))
     if not sections:

@@ -1,36 +1,55 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What an experiment shows: goals, and the rows of the table that a report begins with."""
+"""What an experiment shows: claims of a paper, and what must be shown, each with its verdict."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
-
-Outcome = Literal["met", "missed", "noted"]
-
-
-@dataclass(frozen=True)
-class Goal:
-    """One thing that must be shown, what was found, and whether that is enough."""
-
-    claim: str
-    found: str
-    met: bool
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What is claimed, what the paper measured, what we measured, and a verdict in words.
+    """One claim, judged by the samples of one platform."""
 
-    ``paper`` and ``ours`` are text with units. ``outcome`` is ``met`` or ``missed`` if there is a
-    goal, ``noted`` if there is nothing to miss.
-    """
+    text: str
+    """What is claimed, or must be shown; with its bound, if it has one."""
+    where: str
+    """Platform, link or machine."""
+    found: str
+    """What was measured, with units."""
+    met: bool | None = None
+    """``None``: nothing that it must be, or nothing by which it could be judged."""
+    paper: str = ""
+    """The figure of the paper and what it has there; empty: no paper has it."""
 
-    claim: str
+    @property
+    def verdict(self) -> str:
+        """``met``, ``missed`` or ``noted``."""
+        return {True: "met", False: "missed", None: "noted"}[self.met]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A claim on all platforms, as a table shows it."""
+
+    text: str
     paper: str
-    ours: str
+    found: str
+    """A line for each platform."""
     verdict: str
-    outcome: Outcome = "noted"
+    where: str
+    """Where it is missed, if it is met elsewhere."""
 
 
-def judged(met: bool) -> Outcome:
-    """``met`` or ``missed``."""
-    return "met" if met else "missed"
+def rows(claims: Iterable[Claim]) -> list[Row]:
+    """Claims of the same text together, in the order in which they come."""
+    groups: dict[tuple[str, str], list[Claim]] = {}
+    for claim in claims:
+        groups.setdefault((claim.text, claim.paper), []).append(claim)
+    found = []
+    for (text, paper), group in groups.items():
+        missed = [c.where for c in group if c.met is False]
+        judged = [c for c in group if c.met is not None]
+        verdict = "missed" if missed else "met" if judged else "noted"
+        where = ", ".join(missed) if len(missed) < len(judged) else ""
+        found.append(Row(text, paper, "\n".join(f"{c.where}: {c.found}" for c in group), verdict,
+                         where))
+    return found

@@ -4,7 +4,7 @@
 import html
 from dataclasses import dataclass, field
 
-from lab.report.claims import Claim, Goal
+from lab.report.claims import Claim, Row, rows
 
 _STYLE = """
 :root { color-scheme: light; }
@@ -97,34 +97,32 @@ class Section:
     title: str
     anchor: str
     parts: list[Part]
-    goals: list[Goal] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
 
     def markup(self, first: bool, with_verdicts: bool = False) -> str:
         kind = ' class="first"' if first else ""
-        goals = _verdicts([self]) if with_verdicts else ""
+        goals = _table([self], of_papers=False) if with_verdicts else ""
         parts = "\n".join(p.markup() for p in self.parts)
         return f'<h2 id="{self.anchor}"{kind}>{html.escape(self.title)}</h2>\n{goals}{parts}\n'
 
 
-def _claims(sections: list[Section]) -> str:
-    rows = ""
-    for section in sections:
-        for c in section.claims:
-            rows += (
-                f'<tr><td class="text"><a href="#{section.anchor}">{html.escape(c.claim)}</a>'
-                f'</td><td class="text">{html.escape(c.paper)}</td>'
-                f'<td class="text">{html.escape(c.ours)}</td>'
-                f'<td class="text"><span class="{c.outcome}">{html.escape(c.verdict)}</span>'
-                "</td></tr>\n"
-            )
-    if not rows:
+def _row(section: Section, row: Row, of_papers: bool) -> str:
+    where = f" (on {row.where})" if row.where else ""
+    cells = [f'<a href="#{section.anchor}">{html.escape(row.text)}</a>',
+             *([html.escape(row.paper)] if of_papers else []), html.escape(row.found),
+             f'<span class="{row.verdict}">{row.verdict}{html.escape(where)}</span>']
+    return "<tr>" + "".join(f'<td class="text">{c}</td>' for c in cells) + "</tr>\n"
+
+
+def _table(sections: list[Section], of_papers: bool) -> str:
+    """The claims of papers, with what they have; or what else must be shown."""
+    body = "".join(_row(s, row, of_papers) for s in sections
+                   for row in rows(c for c in s.claims if bool(c.paper) == of_papers))
+    head = ["Claim", "Paper", "Ours", "Verdict"] if of_papers else ["Claim", "Found", "Verdict"]
+    if not body:
         return ""
-    return (
-        '<table><thead><tr><th class="text">Claim</th><th class="text">Paper</th>'
-        '<th class="text">Ours</th><th class="text">Verdict</th></tr></thead>'
-        f"<tbody>\n{rows}</tbody></table>"
-    )
+    return ("<table><thead><tr>" + "".join(f'<th class="text">{h}</th>' for h in head)
+            + f"</tr></thead><tbody>\n{body}</tbody></table>")
 
 
 def _failed(failed: dict[str, str], what: str) -> str:
@@ -139,35 +137,16 @@ def _failed(failed: dict[str, str], what: str) -> str:
     )
 
 
-def _verdicts(sections: list[Section]) -> str:
-    rows = ""
-    for section in sections:
-        for v in section.goals:
-            word, kind = ("met", "met") if v.met else ("missed", "missed")
-            rows += (
-                f'<tr><td class="text"><a href="#{section.anchor}">{html.escape(v.claim)}</a>'
-                f'</td><td class="text">{html.escape(v.found)}</td>'
-                f'<td class="text"><span class="{kind}">{word}</span></td></tr>\n'
-            )
-    if not rows:
-        return ""
-    return (
-        '<table><thead><tr><th class="text">Goal</th><th class="text">Found</th>'
-        f'<th class="text">Verdict</th></tr></thead><tbody>\n{rows}</tbody></table>'
-    )
-
-
 def _missed(sections: list[Section]) -> str:
-    """How many goals are met, and each that is not."""
-    goals = [(s, v) for s in sections for v in s.goals]
-    if not goals:
+    """How many claims are met, and each that is not."""
+    judged = [(s, c) for s in sections for c in s.claims if c.met is not None]
+    if not judged:
         return ""
-    missed = [(s, v) for s, v in goals if not v.met]
-    text = f"{len(goals) - len(missed)} of {len(goals)} goals are met; each is in its section."
+    missed = [(s, c) for s, c in judged if not c.met]
+    text = f"{len(judged) - len(missed)} of {len(judged)} claims are met."
     items = "".join(
-        f'<li><a href="#{s.anchor}">{html.escape(v.claim)}</a>: {html.escape(v.found)}</li>\n'
-        for s, v in missed
-    )
+        f'<li><a href="#{s.anchor}">{html.escape(f"{c.where}: {c.text}")}</a>: '
+        f"{html.escape(c.found)}</li>\n" for s, c in missed)
     return f"<p>{text}{' Missed:' if missed else ''}</p>" + (f"<ul>{items}</ul>" if items else "")
 
 
@@ -175,16 +154,16 @@ def page(
     title: str, introduction: list[str], sections: list[Section],
     failed: dict[str, str] | None = None, damaged: dict[str, str] | None = None,
 ) -> str:
-    """The whole page. It begins with the claims, or, where there are none, with the goals.
+    """The whole page. It begins with the papers' claims, or, where there are none, with the others.
 
     ``failed`` names experiments that did not run to their end, and says why; ``damaged`` those
     whose results cannot be shown.
     """
     intro = "\n".join(f"<p>{html.escape(p)}</p>" for p in introduction)
-    claims = _claims(sections)
+    claims = _table(sections, of_papers=True)
     body = "\n".join(s.markup(i == 0, bool(claims)) for i, s in enumerate(sections))
     top = _failed(failed or {}, FAILED) + _failed(damaged or {}, DAMAGED)
-    top += (claims + _missed(sections) if claims else _verdicts(sections))
+    top += claims + _missed(sections) if claims else _table(sections, of_papers=False)
     return (
         "<!DOCTYPE html>\n"
         '<html lang="en"><head><meta charset="utf-8">'

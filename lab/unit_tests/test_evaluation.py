@@ -9,13 +9,13 @@ import pytest
 from experiments import registry
 from experiments.common import running
 from experiments.common.experiment import Context, Experiment, Scenario
-from lab.commands import evaluation
+from lab.commands import evaluate
 from lab.errors import LabError
 from lab.kernels import guests, kernels
 from lab.measure.results import Store, write_meta
 from lab.measure.systems import Mode, Platform, System
 from lab.progress import Progress
-from lab.report.claims import Claim, Goal
+from lab.report.claims import Claim
 from lab.report.page import Part, Text
 from lab.unit_tests.described import described
 
@@ -35,11 +35,8 @@ class Good(Experiment):
                                    "titles": {}, "kernel": "Linux", "time": "none",
                                    "target": "none", "jobs": context.jobs})
 
-    def goals(self, store: Store) -> list[Goal]:
-        return [Goal("it is fast", "slow", False)]
-
     def claims(self, store: Store) -> list[Claim]:
-        return [Claim("fast <always>", "1 µs", "2 µs", "missed: twice as slow", "missed")]
+        return [Claim("fast <always>", "x", "2 µs", False, "1 µs")]
 
     def parts(self, store: Store) -> list[Part]:
         return [Text(f"{store['x-stock'].meta['jobs']} jobs")]
@@ -74,35 +71,35 @@ def test_one_that_fails_is_named_and_costs_nothing_else(
 ) -> None:
     monkeypatch.setattr(Bad, "error", error)
     said: list[str] = []
-    assert evaluation.run(context(tmp_path), said.append, directory=tmp_path) == 1
+    assert evaluate.measure(context(tmp_path), said.append, directory=tmp_path) == 1
     assert said == ["1 of 2: bad", "bad: " + found_error(error), "2 of 2: good"]
     found = json.loads((tmp_path / "results.json").read_text())
     assert list(found["failed"]) == ["bad"]
     assert "the guest hangs" in found["failed"]["bad"]
-    assert found["experiments"]["good"]["claims"][0]["verdict"] == "missed: twice as slow"
+    assert found["experiments"]["good"]["claims"][0]["verdict"] == "missed"
     page = (tmp_path / "report.html").read_text()
     assert "<b>bad</b>: " in page
     assert "1000 jobs" in page
 
 
 def test_the_summary_comes_first_and_is_escaped(tmp_path: Path) -> None:
-    assert evaluation.run(context(tmp_path), print, ["good"], tmp_path) == 0
+    assert evaluate.measure(context(tmp_path), print, ["good"], tmp_path) == 0
     page = (tmp_path / "report.html").read_text()
     assert "fast &lt;always&gt;" in page
-    assert page.index("missed: twice as slow") < page.index("<h2")
+    assert page.index("x: 2 µs") < page.index("<h2")
     assert "failed in this run" not in page
 
 
 def test_the_same_samples_give_the_same_page(tmp_path: Path) -> None:
-    evaluation.run(context(tmp_path), print, ["good"], tmp_path)
+    evaluate.measure(context(tmp_path), print, ["good"], tmp_path)
     before = [(tmp_path / n).read_bytes() for n in ("report.html", "results.json")]
-    evaluation.draw(tmp_path, {}, tmp_path)
+    evaluate.draw(tmp_path, {}, tmp_path)
     assert [(tmp_path / n).read_bytes() for n in ("report.html", "results.json")] == before
 
 
 def test_an_earlier_run_is_kept_when_a_later_one_fails(tmp_path: Path) -> None:
-    evaluation.run(context(tmp_path), print, ["good"], tmp_path)
-    evaluation.run(context(tmp_path), print, ["bad"], tmp_path)
+    evaluate.measure(context(tmp_path), print, ["good"], tmp_path)
+    evaluate.measure(context(tmp_path), print, ["bad"], tmp_path)
     assert "good" in json.loads((tmp_path / "results.json").read_text())["experiments"]
 
 
@@ -112,7 +109,7 @@ def test_who_interrupts_is_told_how_to_go_on(
     monkeypatch.setattr(registry, "EXPERIMENTS", (Good(), Bad()))
     monkeypatch.setattr(Bad, "error", KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
-        evaluation.run(context(tmp_path), print, directory=tmp_path)
+        evaluate.measure(context(tmp_path), print, directory=tmp_path)
     assert "'lab/lab evaluate bad' measures the rest" in capsys.readouterr().out
     assert Store(tmp_path, "good").systems() == ["x-stock"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Raw samples, the goals judged from them, and the page drawn from them."""
+"""Raw samples on disk, and the page drawn from them."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ from experiments.response_time.test_response_time import (
     write_scenario,
     write_system,
 )
-from lab.commands import cli, evaluation, report
+from lab.commands import cli, evaluate, report
 from lab.errors import LabError
 from lab.measure.results import Store
 from lab.unit_tests.described import described
@@ -141,7 +141,7 @@ def test_a_damaged_file_is_named_and_costs_no_other_experiment(
     assert str(path) in text
     assert 'id="hostile"' in text
     assert 'id="response-time"' not in text
-    assert evaluation.draw(tmp_path, {}, tmp_path / "drawn") == 1
+    assert evaluate.draw(tmp_path, {}, tmp_path / "drawn") == 1
     drawn = json.loads((tmp_path / "drawn" / "results.json").read_text())
     assert str(path) in drawn["failed"]["response-time"]
     assert list(drawn["experiments"]) == ["hostile"]

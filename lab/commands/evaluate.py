@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""All experiments, on all kernels, into one report."""
+"""``lab evaluate``: all experiments, on all kernels, into one report."""
 
+import argparse
 import json
 import os
 from collections.abc import Callable, Collection, Sequence
@@ -10,9 +11,11 @@ from typing import Any
 
 from experiments import registry
 from experiments.common.experiment import Context, Experiment
-from lab.commands import report
+from lab.commands import options, report
+from lab.measure import systems
 from lab.measure.results import Store
 from lab.paths import BUILD
+from lab.progress import Progress
 
 DIRECTORY = BUILD / "evaluation"
 TITLE = "TimerShield: the papers' evaluation"
@@ -27,7 +30,29 @@ INTRODUCTION = [
 ]
 
 
-def run(
+def add(parser: argparse.ArgumentParser) -> None:
+    """Its arguments."""
+    parser.add_argument("experiment", nargs="*", help="run these only, draw all")
+    parser.add_argument("--draw-only", action="store_true",
+                        help="run nothing, draw the report from the samples that there are")
+    options.measured(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure and draw."""
+    if arguments.draw_only:
+        return draw(arguments.results, {})
+    with Progress() as progress:
+        context = Context(
+            progress=progress, root=arguments.results,
+            platforms=systems.platforms(arguments.kernels, arguments.linux),
+            jobs=100 if arguments.quick else 1000, quick=arguments.quick,
+            parallel=arguments.guests,
+        )
+        return measure(context, progress.step, arguments.experiment)
+
+
+def measure(
     context: Context, say: Callable[[str], None], names: Sequence[str] = (),
     directory: Path = DIRECTORY,
 ) -> int:
@@ -69,8 +94,7 @@ def _run_one(experiment: Experiment, context: Context) -> str | None:
 def _summary(experiment: Experiment, store: Store) -> dict[str, Any]:
     return {
         "title": experiment.title,
-        "claims": [asdict(c) for c in experiment.claims(store)],
-        "goals": [asdict(g) for g in experiment.goals(store)],
+        "claims": [asdict(c) | {"verdict": c.verdict} for c in experiment.claims(store)],
         "systems": {s.name: s.meta for s in store},
     }
 

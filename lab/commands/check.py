@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``lab check``."""
+
+import argparse
+
+from experiments import registry
+from experiments.common.experiment import Experiment
+from lab.commands import options
+from lab.errors import LabError
+from lab.measure.results import Store
+from lab.report.claims import Claim
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Its arguments."""
+    parser.add_argument("experiment", nargs="+")
+    options.results(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print every claim that can be judged; 1 if one is missed."""
+    missed = judged = 0
+    complaints = []
+    for experiment in [registry.find(n) for n in arguments.experiment]:
+        try:
+            claims = _judged(experiment, Store(arguments.results, experiment.name))
+        except LabError as error:
+            complaints.append(str(error))
+            continue
+        for claim in claims:
+            print(f"{'met   ' if claim.met else 'MISSED'}  {claim.where}: {claim.text}: "
+                  f"{claim.found}")
+            missed += not claim.met
+        judged += len(claims)
+    if judged:
+        print(f"{missed} of {judged} missed" if missed else f"all {judged} met")
+    if complaints:
+        raise LabError("\n".join(complaints))
+    return 1 if missed else 0
+
+
+def _judged(experiment: Experiment, store: Store) -> list[Claim]:
+    """What the results of ``store`` show, or why they do not show anything."""
+    if not store.systems():
+        raise LabError(f"{experiment.name}: no results in {store.path.parent}; "
+                       f"first: lab/lab run {experiment.name}")
+    claims = [c for c in experiment.claims(store) if c.met is not None]
+    if not claims:
+        raise LabError(f"{experiment.name}: nothing can be judged by the results of "
+                       f"{', '.join(store.systems())} alone; 'lab/lab report' shows them")
+    return claims

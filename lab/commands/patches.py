@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``lab patches``."""
+
+import argparse
+
+from lab.commands import options
+from lab.kernels import kernels
+from lab.measure import systems
+from lab.progress import Progress
+from lab.runner import patch_check, testing
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Its arguments."""
+    parser.add_argument("--platform", default="x86_64-preempt", metavar="ARCH-FLAVOUR")
+    parser.add_argument("--style-only", action="store_true", help="checkpatch only")
+    options.linux(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check, and count."""
+    [platform] = systems.platforms([arguments.platform], arguments.linux)
+    with Progress() as progress:
+        stock = kernels.stock_tree(progress, platform.linux)
+        verdicts = patch_check.style(stock, platform.linux)
+        if not arguments.style_only:
+            verdicts += patch_check.new_warnings(progress, platform)
+            verdicts += patch_check.each_builds(stock, progress, platform)
+        for verdict in verdicts:
+            testing.show(progress, verdict)
+    failed = sum(v.failed for v in verdicts)
+    print(f"{sum(v.passed for v in verdicts)} passed, {failed} failed")
+    return 1 if failed else 0

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``lab run``."""
+
+import argparse
+import sys
+
+from experiments import registry
+from experiments.common.experiment import Context, check_scenarios, check_target
+from lab.commands import options
+from lab.errors import LabError
+from lab.measure import systems
+from lab.progress import Progress
+from lab.report import terminal
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Its arguments."""
+    parser.add_argument("experiment", nargs="+")
+    parser.add_argument("--target", choices=("guest", "host"), default="guest",
+                        help="lab kernels in QEMU, or this machine and its kernel")
+    parser.add_argument("--modes", type=options.words, default=[], metavar="LIST",
+                        help="stock, off (kernel.timershield=0, or the module unloaded again), "
+                             "shielded, module (all that a kernel has)")
+    parser.add_argument("--scenarios", type=options.words, default=[], metavar="LIST",
+                        help="some scenarios only; 'lab/lab list EXPERIMENT' names them")
+    parser.add_argument("--jobs", type=options.positive,
+                        help="jobs, that is samples, a scenario (1000)")
+    parser.add_argument("--cpu", type=int, default=0, help="which CPU to measure on (0)")
+    options.measured(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure; what was measured on this machine is printed, too."""
+    experiments = [registry.find(n) for n in arguments.experiment]
+    host = arguments.target == "host"
+    check_scenarios(experiments, arguments.scenarios)
+    check_target(experiments, host)
+    failed = []
+    arguments.results.mkdir(parents=True, exist_ok=True)
+    with Progress() as progress:
+        context = Context(
+            progress=progress, root=arguments.results,
+            platforms=systems.platforms(arguments.kernels, arguments.linux),
+            modes=systems.modes(arguments.modes),
+            jobs=arguments.jobs or (100 if arguments.quick else 1000),
+            only=arguments.scenarios, cpu=arguments.cpu, host=host, quick=arguments.quick,
+            parallel=arguments.guests,
+        )
+        for experiment in experiments:
+            context.offered.clear()
+            try:
+                experiment.run(context)
+                context.require_offered(experiment.scenarios())
+            except LabError as error:
+                progress.step(f"{experiment.name}: {error}")
+                failed.append(experiment.name)
+                continue
+            if host:
+                terminal.tables(experiment.section(context.store(experiment.name)))
+    if failed:
+        print(f"lab: failed: {', '.join(failed)}", file=sys.stderr)
+        return 1
+    print(f"raw samples are in {arguments.results}; 'lab/lab report' draws them")
+    return 0

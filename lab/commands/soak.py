@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``lab soak``."""
+
+import argparse
+
+from lab.commands import options
+from lab.progress import Progress
+from lab.runner import testing
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Its arguments."""
+    parser.add_argument("--seconds", type=options.positive, default=600,
+                        help="of guest time (600)")
+    parser.add_argument("--kernels", type=options.words, metavar="LIST")
+    parser.add_argument("--suites", type=options.words, default=[], metavar="LIST",
+                        help="churn (one CPU), churn-smp (two); both")
+    options.linux(parser, "")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run churn for so long."""
+    with Progress() as progress:
+        return testing.run(progress, testing.Selection(
+            kernels=arguments.kernels, suites=arguments.suites, linux=arguments.linux,
+            soak=arguments.seconds, host=False))

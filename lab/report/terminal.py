@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Sections of a report on the terminal: their tables and claims."""
+
+import shutil
+from collections.abc import Iterable
+
+from rich import box
+from rich.console import Console
+from rich.table import Table as RichTable
+
+from lab.report.claims import rows
+from lab.report.page import Figure, Part, Section, Table, Text
+
+WIDTH = 124
+"""Where the output is no terminal."""
+
+
+def _console() -> Console:
+    return Console(highlight=False, width=shutil.get_terminal_size((WIDTH, 24)).columns)
+
+
+def show(parts: Iterable[Part]) -> None:
+    """Print texts and tables; a figure needs the page."""
+    console = _console()
+    for part in parts:
+        if isinstance(part, Text):
+            console.print(part.text, style="bold" if part.heading else None, markup=False)
+        elif not isinstance(part, Figure) and part.rows:
+            console.print(_drawn(part.head, part.rows, part.text_columns, part.caption))
+
+
+def tables(section: Section) -> None:
+    """Print a section's headings and tables."""
+    show([Text(section.title, heading=True),
+          *(p for p in section.parts if isinstance(p, Table) or getattr(p, "heading", False))])
+
+
+def claims(sections: Iterable[Section]) -> None:
+    """Print what is claimed, what was found, and the verdicts."""
+    cells = [[row.text, row.paper, row.found, row.verdict]
+             for section in sections for row in rows(section.claims)]
+    if cells:
+        _console().print(_drawn(["claim", "paper", "ours", "verdict"], cells, 4, "", wrap=True))
+
+
+def _drawn(head: list[str], cells: list[list[str]], text_columns: int, caption: str,
+           wrap: bool = False) -> RichTable:
+    table = RichTable(caption=caption or None, caption_justify="left", box=box.SIMPLE_HEAD,
+                      padding=(0, 1, 0, 0), show_lines=wrap)
+    for i, name in enumerate(head):
+        table.add_column(name, justify="left" if i < text_columns else "right", no_wrap=not wrap)
+    for number, row in enumerate(cells):
+        if number and row[0] and not wrap:
+            table.add_section()
+        table.add_row(*row)
+    return table
