@@ -16,6 +16,7 @@ CONFIG ?=
 LOCAL ?=
 KDIR ?= /lib/modules/$(shell uname -r)/build
 PREFIX ?= /usr/local
+PARTS ?=
 export DESTDIR
 comma := ,
 export PYTHONDONTWRITEBYTECODE := 1
@@ -46,10 +47,11 @@ kernel:
 	@lab/setup --check $(LINUX:%=linux-%) $(ARCH)
 	@$(LAB) kernel $(LINUX:%=--linux %) $(ARCH)-$(FLAVOUR)-$(VARIANT)
 
-#:   make install        the command and the library: PREFIX=/usr/local DESTDIR=
+#:   make install        the command and the library: PREFIX=/usr/local DESTDIR=;
+#:                       PARTS=command: the command alone
 install:
 	@lab/setup --check install
-	@packaging/install "$(PREFIX)"
+	@packaging/install "$(PREFIX)" $(PARTS)
 
 #:   make clean          remove what was built, except kernels; distclean: kernels, too
 clean:
