@@ -55,10 +55,15 @@ def _require_clean(tree: Path) -> None:
 
 def apply(tree: Path, patches: Patchset, check: bool, reverse: bool, commit: bool) -> None:
     """Put the patch set on ``tree``, or take it off."""
-    if not reverse and patchset.is_applied(tree, patches):
+    try:
+        contents = patchset.compute(tree, patches, reverse)
+    except ToolError as error:
+        try:
+            patchset.compute(tree, patches, reverse=True)
+        except ToolError:
+            raise error from None
         print(f"{tree}: TimerShield is applied already; nothing to do")
         return
-    contents = patchset.compute(tree, patches, reverse)
     print(f"Linux {patchset.linux_version(tree)}: {len(patches.patch_list())} patches and "
           f"{len(patches.new_file_list())} new files {'can be taken off' if reverse else 'fit'}")
     if commit and not check:
@@ -92,8 +97,7 @@ def refresh(tree: Path, patches: Patchset, base: str) -> None:
             subject = re.sub(r"\n ", " ", head[head.index("Subject: "):])
             text = re.sub(r"^(index |New-file: |Patch-file: ).*\n", "", text, flags=re.M)
             message, _, diff = text.partition("\ndiff --git ")
-            text = f"{subject}\n\n{message.strip()}".rstrip() + f"\n---\ndiff --git {diff}"
-            found[path.name] = text.encode()
+            found[path.name] = f"{subject}\n\n{message.strip()}\n---\ndiff --git {diff}".encode()
     if not written or not new:
         raise ToolError(f"{tree} has no patches or no new files after {base}")
     patchset.write_all(patches.new_files, files)
@@ -101,38 +105,32 @@ def refresh(tree: Path, patches: Patchset, base: str) -> None:
     print(f"{len(written)} patches, {len(new)} new files")
 
 
-def _author() -> str:
-    """Who sends the mails; empty if git does not know."""
-    name, mail = (subprocess.run(["git", "config", key], capture_output=True, text=True,
-                                 check=False).stdout.strip() for key in ("user.name", "user.email"))
-    return f"{name} <{mail}>" if name and mail else ""
-
-
 def mails(patches: Patchset, signoff: bool = False) -> dict[str, str]:
     """File name -> mail: the cover letter, the new files, each patch."""
-    author = _author()
-    if signoff and not author:
+    name, address = (
+        subprocess.run(["git", "config", key], stdout=subprocess.PIPE, text=True,
+                       check=False).stdout.strip() for key in ("user.name", "user.email"))
+    if signoff and not (name and address):
         raise ToolError("to sign off, first set user.name and user.email with git config")
+    author = f"{name or 'TimerShield'} <{address or 'timershield@localhost'}>"
     new = NEW
     for path in patches.new_file_list():
         lines = (patches.new_files / path).read_text().splitlines(keepends=True)
         new += (f"diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n"
                 f"+++ b/{path}\n@@ -0,0 +1,{len(lines)} @@\n+{'+'.join(lines)}")
-    texts = [new, *(path.read_text() for path in patches.patch_list())]
-    cover = (patchset.PATCHES / "cover-letter.txt").read_text()
-    texts.insert(0, f"Subject: TimerShield: timers rank with their tasks\n\n{cover}\n"
-                 + "".join(f"  {text.splitlines()[0][9:]}\n" for text in texts) + "---\n")
-    names = ["cover-letter.txt", "new-files.patch", *(p.name[5:] for p in patches.patch_list())]
+    texts = {"new-files.patch": new, **{p.name[5:]: p.read_text() for p in patches.patch_list()}}
+    subjects = "".join(f"  {text.splitlines()[0][9:]}\n" for text in texts.values())
+    cover = ("Subject: TimerShield: timers rank with their tasks\n\n"
+             f"{(patchset.PATCHES / 'cover-letter.txt').read_text()}\n{subjects}---\n")
     result = {}
-    for number, (name, text) in enumerate(zip(names, texts, strict=True)):
-        message, _, diff = text.partition("\n---\n")
-        subject, _, body = message.removeprefix("Subject: ").partition("\n")
-        body += f"\n\nSigned-off-by: {author}" if signoff and number else ""
-        result[f"{number:04d}-{name}"] = (
+    for number, (file, text) in enumerate({"cover-letter.txt": cover, **texts}.items()):
+        subject, _, rest = text.removeprefix("Subject: ").partition("\n")
+        if signoff and number:
+            rest = rest.replace("\n---\n", f"\n\nSigned-off-by: {author}\n---\n", 1)
+        result[f"{number:04d}-{file}"] = (
             "From 0000000000000000000000000000000000000000 Mon Sep 17 00:00:00 2001\n"
-            f"From: {author or 'TimerShield <timershield@localhost>'}\n"
-            f"Date: Thu, 1 Jan 2026 00:00:00 +0000\nSubject: [PATCH {number}/{len(texts) - 1}] "
-            f"{subject}\n\n{body.strip()}\n---\n\n{diff.lstrip()}-- \n2.0\n\n")
+            f"From: {author}\nDate: Thu, 1 Jan 2026 00:00:00 +0000\n"
+            f"Subject: [PATCH {number}/{len(texts)}] {subject}\n{rest}-- \n2.0\n\n")
     return result
 
 
@@ -168,7 +166,11 @@ def _run(name: str, argv: Sequence[str] | None) -> None:
         way.add_argument("--git", action="store_true", dest="commit", help="commit each patch")
         way.add_argument("--reverse", action="store_true", help="take everything off again")
     arguments = parser.parse_args(argv)
-    patches = patchset.for_tree(arguments.tree)
+    version = patchset.linux_version(arguments.tree)
+    if patchset.series_of(version) not in patchset.versions():
+        raise ToolError(f"{arguments.tree}: this is Linux {version}; there are patches for "
+                        f"{' and '.join(patchset.versions())}")
+    patches = patchset.of(patchset.series_of(version))
     (apply if name == "apply" else refresh)(patches=patches, **vars(arguments))
 
 

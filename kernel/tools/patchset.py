@@ -62,15 +62,6 @@ def of(linux: str) -> Patchset:
     return Patchset(patches=PATCHES / linux)
 
 
-def for_tree(tree: Path) -> Patchset:
-    """The patch set for the Linux tree at ``tree``."""
-    version = linux_version(tree)
-    if series_of(version) not in versions():
-        raise ToolError(f"{tree}: this is Linux {version}; there are patches for "
-                        f"{' and '.join(versions())}")
-    return of(series_of(version))
-
-
 def series_of(version: str) -> str:
     """``6.12`` of ``6.12.117``."""
     return ".".join(version.split(".")[:2])
@@ -112,14 +103,6 @@ def compute(tree: Path, patchset: Patchset, reverse: bool = False) -> dict[str, 
                 raise ToolError(f"{patch.name} does not fit {tree}:\n{done.stdout}{done.stderr}")
         return {path: None if reverse and path in new else _contents(Path(scratch, path))
                 for path in sorted(paths | set(new))}
-
-
-def is_applied(tree: Path, patchset: Patchset) -> bool:
-    """Whether the tree has exactly this patch set."""
-    try:
-        return bool(compute(tree, patchset, reverse=True))
-    except ToolError:
-        return False
 
 
 def _contents(file: Path) -> bytes | None:
