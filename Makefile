@@ -69,11 +69,13 @@ test: $(VENV)/ready
 	@$(TEST_LAB) test $(LINUX:%=--linux %) $(if $(KERNELS),--kernels $(KERNELS))
 
 #:   make lint           ruff, mypy, shellcheck, checkpatch
-lint: tools
+lint: tools shellcheck
 	@$(VENV)/bin/ruff check
 	@$(VENV)/bin/mypy
-	@shellcheck -S warning $$(grep -rlIE -m1 '^#!/bin/(ba)?sh' .ci clockfix command lab packaging)
 	@$(TEST_LAB) patches --style-only $(LINUX:%=--linux %)
+
+shellcheck:
+	@shellcheck -S warning $$(grep -rlIE -m1 '^#!/bin/(ba)?sh' .ci clockfix command lab packaging)
 
 #:   make check          the tests that need no kernel: unit tests, queue, libclockfix, command
 check: tools
@@ -134,6 +136,6 @@ deb:
 #:   KERNELS=…           test, evaluate: x86_64-preempt, arm64, all …
 #:   KERNEL_SOURCE=…     a tree or tarball of Linux, where Debian's package is not at hand
 
-.PHONY: help demo test check lint tools setup kernel module evaluate soak deb packages packages-test \
+.PHONY: help demo test check lint shellcheck tools setup kernel module evaluate soak deb packages packages-test \
 	install clean distclean
 .DEFAULT_GOAL := help

@@ -98,6 +98,12 @@ def _linter(name: str, module: str, *arguments: str) -> Verdict:
     return verdict
 
 
+def _shellcheck() -> Verdict:
+    verdict, _ = _call("shellcheck", ["make", "-s", "--no-print-directory", "shellcheck"])
+    verdict.passed = int(not verdict.failed)
+    return verdict
+
+
 def _queue() -> Verdict:
     tree = patched_tree(Progress())
     with locked("queue-tests"):
@@ -181,6 +187,7 @@ def _all() -> list[HostTest]:
         HostTest("ruff", lambda: _linter(
             "ruff", "ruff", "check", "lab", "experiments", "kernel", "clockfix", "command")),
         HostTest("mypy", lambda: _linter("mypy", "mypy")),
+        HostTest("shellcheck", _shellcheck),
     ]
     if (REPO / "kernel" / "tests" / "Makefile").exists():
         tests.append(HostTest("timer queue in user space", _queue))
