@@ -33,9 +33,9 @@ struct bench_options {
 	uint64_t jobs;		/* per cell at most */
 	double seconds;		/* per cell at most */
 	unsigned int rounds;
-	uint32_t poll_share, effort;
+	uint32_t late_ppm, cpu_ppm;
 	const char *intervals, *rivals;
-	const char *json;
+	const char *json, *chart;
 	bool quiet, peers;
 };
 
@@ -49,14 +49,20 @@ struct summary {
 	uint64_t count, early;
 	int64_t p1, p50, p95, p99, p999, max;
 	double over_1us;	/* share */
+	double cpu;		/* share of a CPU */
+	double p99_error, over_1us_error;	/* standard errors, by how rounds differ */
 	int64_t cdf[CDF_POINTS + 1];
 };
+
+#define ROUNDS_MOST 1000
 
 struct cell {			/* one rival at one interval */
 	int64_t interval;
 	size_t rival;
 	int64_t *late;
 	uint64_t count, limit;
+	uint64_t round_end[ROUNDS_MOST];
+	unsigned int rounds;
 	int64_t cpu, elapsed;	/* ns */
 	double most;		/* CPU time of a round, in percent */
 	uint64_t random;	/* state of the generator that spreads intervals */
@@ -80,8 +86,10 @@ struct rival {
 	/* in a thread of its own; NULL: clockfix, a job */
 	void (*wait)(int64_t instant, struct wait_state *state);
 	bool peer;		/* with --peers only */
-	int estimator, missed;
-	uint32_t effort;	/* 0: that of the options */
+	int64_t margin;		/* of wait_margin() */
+	enum filter_kind filter;	/* of wait_filter() */
+	int missed;
+	uint32_t late_ppm;	/* 0: that of the options */
 };
 
 extern const struct rival rivals[];
@@ -95,7 +103,8 @@ int rival_run(const struct bench_options *opt, struct cell *cell, uint64_t jobs,
 /* ---- report.c --------------------------------------------------------------------------- */
 
 void report_table(FILE *to, const struct cell *cells, size_t count, double stolen);
-void report_goals(FILE *to, const struct cell *cells, size_t count);
+/* Does any rival lie below our curve of lateness by CPU time, by more than the rounds differ? */
+void report_curves(FILE *to, const struct cell *cells, size_t count);
 int report_json(const char *path, const struct cell *cells, size_t count,
 		const struct bench_options *opt, double stolen);
 
@@ -103,7 +112,7 @@ int report_json(const char *path, const struct cell *cells, size_t count,
 
 int verb_compare(const struct bench_options *opt, int argc, char **argv);
 int verb_submit(const struct bench_options *opt, int argc, char **argv);
-int verb_estimators(const struct bench_options *opt, int argc, char **argv);
+int verb_replay(const struct bench_options *opt, int argc, char **argv);
 int verb_record(const struct bench_options *opt, int argc, char **argv);
 int verb_capabilities(const struct bench_options *opt, int argc, char **argv);
 

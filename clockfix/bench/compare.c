@@ -161,7 +161,7 @@ int verb_compare(const struct bench_options *given, int argc, char **argv)
 	for (size_t i = 0; i < count; i++)
 		cell_summarise(&cells[i]);
 	report_table(stdout, cells, count, stolen);
-	report_goals(stdout, cells, count);
+	report_curves(stdout, cells, count);
 	if (opt.json && report_json(opt.json, cells, count, &opt, stolen))
 		return 1;
 	for (size_t i = 0; i < count; i++) {

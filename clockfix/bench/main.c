@@ -24,10 +24,10 @@ static const struct {
 } verbs[] = {
 	{ "compare", "lateness and CPU time of clockfix and its rivals (the default)",
 	  verb_compare },
-	{ "submit", "cost of submission; punctuality while four threads submit", verb_submit },
+	{ "submit", "cost of submission with up to a million pending jobs", verb_submit },
 	{ "record", "record a series of oversleeps: record NS > FILE", verb_record },
-	{ "estimators", "compare estimators on recorded series: estimators FILE...",
-	  verb_estimators },
+	{ "replay", "estimators and what hindsight allows, on recorded series: replay FILE...",
+	  verb_replay },
 	{ "capabilities", "what this machine and these privileges offer", verb_capabilities },
 	{ "help", "this text", verb_help },
 };
@@ -50,9 +50,10 @@ static int verb_help(const struct bench_options *opt, int argc, char **argv)
 	       "  -p, --priority N      SCHED_FIFO priority, 0: SCHED_OTHER (default 80 if allowed)\n"
 	       "      --peers           beside what other projects have (build them first:\n"
 	       "                        ninja -C BUILD-DIRECTORY bench/libclockfix-peers.so)\n"
-	       "      --effort N        clockfix option effort, in percent\n"
-	       "      --poll-share N    clockfix option poll_share, in percent\n"
+	       "      --late-ppm N      clockfix option late_ppm\n"
+	       "      --cpu-ppm N       clockfix option cpu_ppm\n"
 	       "  -j, --json FILE       write results with CDFs\n"
+	       "      --chart FILE      replay: draw the first series as SVG\n"
 	       "  -q, --quiet           no progress\n"
 	       "  -h, --help            this text\n"
 	       "  -V, --version         version\n"
@@ -92,8 +93,6 @@ int verb_capabilities(const struct bench_options *opt, int argc, char **argv)
 	printf("CPU counter as clock     %s (%s, %.3f MHz)\n",
 	       caps.counter ? "no, clock_gettime() instead" : "yes", caps.counter_name,
 	       caps.counter_hz / 1e6);
-	printf("low-power waiting        %s\n",
-	       caps.low_power ? "no, pause loop instead" : caps.low_power_name);
 	printf("pinned to a CPU          %s\n", status_text(caps.affinity));
 	printf("SCHED_FIFO               %s\n", status_text(caps.scheduling));
 	printf("locked memory            %s\n", status_text(caps.memory));
@@ -141,7 +140,7 @@ static double number(const char *text, double least, double most, const char *op
 	return val;
 }
 
-enum { OPT_SHARE = 256, OPT_EFFORT, OPT_PEERS };
+enum { OPT_CPU = 256, OPT_LATE, OPT_PEERS, OPT_CHART };
 
 static const struct option long_options[] = {
 	{ "intervals", required_argument, NULL, 'i' },
@@ -152,8 +151,9 @@ static const struct option long_options[] = {
 	{ "cpu", required_argument, NULL, 'c' },
 	{ "priority", required_argument, NULL, 'p' },
 	{ "peers", no_argument, NULL, OPT_PEERS },
-	{ "effort", required_argument, NULL, OPT_EFFORT },
-	{ "poll-share", required_argument, NULL, OPT_SHARE },
+	{ "late-ppm", required_argument, NULL, OPT_LATE },
+	{ "cpu-ppm", required_argument, NULL, OPT_CPU },
+	{ "chart", required_argument, NULL, OPT_CHART },
 	{ "json", required_argument, NULL, 'j' },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "help", no_argument, NULL, 'h' },
@@ -196,11 +196,14 @@ static void parse(struct bench_options *opt, int argc, char **argv)
 		case OPT_PEERS:
 			opt->peers = true;
 			break;
-		case OPT_EFFORT:
-			opt->effort = number(optarg, 10, 1000, "--effort");
+		case OPT_LATE:
+			opt->late_ppm = number(optarg, 1, 1e6, "--late-ppm");
 			break;
-		case OPT_SHARE:
-			opt->poll_share = number(optarg, 1, 100, "--poll-share");
+		case OPT_CPU:
+			opt->cpu_ppm = number(optarg, 1, 1e6, "--cpu-ppm");
+			break;
+		case OPT_CHART:
+			opt->chart = optarg;
 			break;
 		case 'j':
 			opt->json = optarg;

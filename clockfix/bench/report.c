@@ -5,11 +5,6 @@
 
 #include "bench.h"
 
-static double cpu_share(const struct cell *cell)
-{
-	return cell->elapsed ? 100.0 * cell->cpu / cell->elapsed : 0;
-}
-
 static const char *interval_text(int64_t ns, char *buf, size_t size)
 {
 	if (ns >= 1000000)
@@ -41,7 +36,7 @@ void report_table(FILE *to, const struct cell *cells, size_t count, double stole
 			rivals[cell->rival].name, (unsigned long long)s->count, (long long)s->p1,
 			(long long)s->p50, (long long)s->p95, (long long)s->p99,
 			(long long)s->p999, (long long)s->max, 100 * s->over_1us,
-			cpu_share(cell), cell->most);
+			100 * s->cpu, cell->most);
 		if (s->early)
 			fprintf(to, "  %llu jobs were early\n", (unsigned long long)s->early);
 	}
@@ -49,87 +44,91 @@ void report_table(FILE *to, const struct cell *cells, size_t count, double stole
 		stolen);
 }
 
-static const struct cell *get(const struct cell *cells, size_t count, int64_t interval,
-			      const char *name)
+static bool is_ours(const struct cell *cell)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (cells[i].interval == interval && cells[i].sum.count &&
-		    !strcmp(rivals[cells[i].rival].name, name))
-			return &cells[i];
-	}
-	return NULL;
+	return !strncmp(rivals[cell->rival].name, "clockfix", 8);
 }
 
-static void goal(FILE *to, const char *what, double val, double limit)
+/* A point of a curve: what a rival achieves at its CPU time, and how sure that is. */
+struct point {
+	double cpu, late, error;
+};
+
+static struct point point_of(const struct cell *cell, bool p99)
 {
-	fprintf(to, "  %-58s %8.3f  goal <= %-5.3g %s\n", what, val, limit,
-		val <= limit ? "met" : "NOT MET");
+	const struct summary *s = &cell->sum;
+
+	return (struct point){ s->cpu, p99 ? s->p99 : 100 * s->over_1us,
+			       p99 ? s->p99_error : 100 * s->over_1us_error };
 }
 
-static double ratio(double a, double b)
+/*
+ * The lateness of our curve at a CPU time: of all straight lines between two of our settings, one
+ * of which takes no more and the other no less, the lowest; or of a setting that takes no more.
+ */
+static bool ours_at(const struct cell *cells, size_t count, double cpu, bool p99,
+		    struct point *best)
 {
-	return b > 0 ? a / b : 0;
-}
+	bool found = false;
 
-static const struct cell *best_of_others(const struct cell *cells, size_t count,
-					 int64_t interval)
-{
-	const struct cell *best = NULL;
+	for (size_t a = 0; a < count; a++) {
+		struct point low = point_of(&cells[a], p99), at = low;
 
-	for (size_t i = 0; i < count; i++) {
-		if (cells[i].interval != interval || !cells[i].sum.count ||
-		    !strncmp(rivals[cells[i].rival].name, "clockfix", 8))
+		if (!is_ours(&cells[a]) || low.cpu > cpu)
 			continue;
-		if (!best || cells[i].sum.p99 < best->sum.p99)
-			best = &cells[i];
+		for (size_t b = 0; b < count; b++) {
+			struct point high = point_of(&cells[b], p99);
+			double share;
+
+			if (is_ours(&cells[b]) && high.cpu > cpu) {
+				share = (cpu - low.cpu) / (high.cpu - low.cpu);
+				at.late = low.late + share * (high.late - low.late);
+				at.error = low.error + share * (high.error - low.error);
+			} else if (b != a) {
+				continue;
+			}
+			if (!found || at.late < best->late)
+				*best = at;
+			found = true;
+		}
 	}
-	return best;
+	return found;
 }
 
-static void goals_of(FILE *to, const struct cell *fix, const struct cell *poll,
-		     const struct cell *best)
+static void curve_at(FILE *to, const struct cell *cells, size_t count, bool p99)
 {
-	const char *name = rivals[fix->rival].name;
-	char what[80];
+	for (size_t i = 0; i < count; i++) {
+		struct point rival = point_of(&cells[i], p99), ours;
+		double noise;
 
-	if (poll) {
-		snprintf(what, sizeof(what), "%s / polling loop, p50", name);
-		goal(to, what, ratio(fix->sum.p50, poll->sum.p50), 1);
+		if (is_ours(&cells[i]) || !cells[i].sum.count)
+			continue;
+		fprintf(to, "  %-18s %6.1f %% CPU: %10.*f +- %.*f", rivals[cells[i].rival].name,
+			100 * rival.cpu, p99 ? 0 : 3, rival.late, p99 ? 0 : 3, rival.error);
+		if (!ours_at(cells, count, rival.cpu, p99, &ours)) {
+			fprintf(to, ", none of ours takes so little\n");
+			continue;
+		}
+		noise = rival.error + ours.error;
+		fprintf(to, ", ours %10.*f +- %.*f: %s\n", p99 ? 0 : 3, ours.late, p99 ? 0 : 3,
+			ours.error, rival.late >= ours.late ? "not below" :
+			rival.late + noise >= ours.late ? "below within the noise" : "BELOW");
 	}
-	if (best) {
-		snprintf(what, sizeof(what), "%s / %s, p99", name, rivals[best->rival].name);
-		goal(to, what, ratio(fix->sum.p99, best->sum.p99), 1.5);
-	}
-	snprintf(what, sizeof(what), "%s, CPU time in percent", name);
-	goal(to, what, cpu_share(fix),
-	     fix->interval < 100000 ? 100 : fix->interval < 1000000 ? 30 :
-	     fix->interval < 10000000 ? 5 : 1.5);
 }
 
-static void goals_at(FILE *to, const struct cell *cells, size_t count, int64_t interval)
+void report_curves(FILE *to, const struct cell *cells, size_t count)
 {
-	static const char *const ours[] = { "clockfix", "clockfix-sleep" };
 	char buf[32];
 
-	fprintf(to, "%s\n", interval_text(interval, buf, sizeof(buf)));
-	for (int i = 0; i < 2; i++) {
-		const struct cell *fix = get(cells, count, interval, ours[i]);
-
-		if (fix)
-			goals_of(to, fix, get(cells, count, interval, "poll"),
-				 best_of_others(cells, count, interval));
-	}
-}
-
-void report_goals(FILE *to, const struct cell *cells, size_t count)
-{
-	int64_t interval = 0;
-
-	fprintf(to, "\nRatios within this run\n");
-	for (size_t i = 0; i < count; i++) {
-		if (cells[i].interval != interval)
-			goals_at(to, cells, count, cells[i].interval);
-		interval = cells[i].interval;
+	fprintf(to, "\nRivals and our curve at the same CPU time, with standard errors by rounds\n");
+	for (size_t i = 0, end; i < count; i = end) {
+		for (end = i; end < count && cells[end].interval == cells[i].interval;)
+			end++;
+		interval_text(cells[i].interval, buf, sizeof(buf));
+		fprintf(to, "%s, p99 in ns\n", buf);
+		curve_at(to, cells + i, end - i, true);
+		fprintf(to, "%s, later than 1 us in percent\n", buf);
+		curve_at(to, cells + i, end - i, false);
 	}
 }
 
@@ -141,7 +140,7 @@ static void json_cell(FILE *f, const struct cell *cell)
 		"\"jobs\":%llu,\"p1\":%lld,\"p50\":%lld,\"p95\":%lld,\"p99\":%lld,"
 		"\"p99.9\":%lld,\"max\":%lld,\"share_over_1us\":%.6f,\"cdf\":[",
 		(long long)cell->interval, rivals[cell->rival].name, rivals[cell->rival].text,
-		cpu_share(cell) / 100, (unsigned long long)s->count, (long long)s->p1,
+		s->cpu, (unsigned long long)s->count, (long long)s->p1,
 		(long long)s->p50, (long long)s->p95, (long long)s->p99, (long long)s->p999,
 		(long long)s->max, s->over_1us);
 	for (int i = 0; i <= CDF_POINTS; i++)

@@ -43,9 +43,8 @@ static void prepare_options(struct clockfix_options *options, const struct rival
 			    const struct bench_options *opt)
 {
 	clockfix_options_init(options);
-	options->estimator = rival->estimator;
-	options->poll_share = opt->poll_share;
-	options->effort = rival->effort ? rival->effort : opt->effort;
+	options->late_ppm = rival->late_ppm ? rival->late_ppm : opt->late_ppm;
+	options->cpu_ppm = opt->cpu_ppm;
 }
 
 static int64_t next_instant(struct cell *cell, int64_t now)
@@ -132,6 +131,8 @@ static int run_own(const struct rival *rival, const struct bench_options *opt,
 	pthread_t thread;
 	int ret = 0;
 
+	cell->wait.margin = rival->margin;
+	cell->wait.filter.kind = rival->filter;
 	if (rival->wait == wait_sleep_until && !cell->wait.sleeper) {
 		struct clockfix_options options;
 
@@ -226,7 +227,10 @@ int rival_run(const struct bench_options *opt, struct cell *cell, uint64_t jobs,
 {
 	const struct rival *rival = &rivals[cell->rival];
 
-	return (rival->wait ? run_own : run_clockfix)(rival, opt, cell, jobs, until);
+	int ret = (rival->wait ? run_own : run_clockfix)(rival, opt, cell, jobs, until);
+
+	cell->round_end[cell->rounds++] = cell->count;
+	return ret;
 }
 
 const struct rival rivals[] = {
@@ -235,18 +239,28 @@ const struct rival rivals[] = {
 	{ "nanosleep", "nanosleep()", .wait = wait_nanosleep },
 	{ "futex", "futex wait with a timeout", .wait = wait_futex },
 	{ "timerfd-epoll", "timerfd and epoll", .wait = wait_epoll },
-	{ "margin-125us", "clock_nanosleep() until 125 us before, then polling", .wait = wait_margin },
+	{ "margin-60us", "clock_nanosleep() until 60 us before, then polling", .wait = wait_margin,
+	  .margin = 60000 },
+	{ "margin-125us", "clock_nanosleep() until 125 us before, then polling",
+	  .wait = wait_margin, .margin = 125000 },
 	{ "mean-deviation", "mean and two deviations of oversleeps, then polling", .wait = wait_mean },
+	{ "filter-none", "the paper's loop without learning", .wait = wait_filter,
+	  .filter = FILTER_NONE },
+	{ "filter-average", "the paper's loop, average filter", .wait = wait_filter,
+	  .filter = FILTER_AVERAGE },
+	{ "filter-max", "the paper's loop, maximum filter", .wait = wait_filter,
+	  .filter = FILTER_MAX },
 	{ "spin_sleep", "Rust's spin_sleep::sleep()", .wait = wait_spin_sleep, .peer = true },
 	{ "sdl", "SDL_DelayPrecise()", .wait = wait_sdl, .peer = true },
-	{ "clockfix-none", "clockfix, no prediction", .estimator = CLOCKFIX_ESTIMATOR_FIXED },
-	{ "clockfix-max", "clockfix, the paper's maximum filter",
-	  .estimator = CLOCKFIX_ESTIMATOR_MAX },
 	{ "clockfix", "clockfix, a job", .wait = NULL },
 	{ "clockfix-sleep", "clockfix_sleep_until()", .wait = wait_sleep_until },
 	{ "clockfix-rehearse", "clockfix, a job with CLOCKFIX_REHEARSE",
 	  .missed = CLOCKFIX_REHEARSE },
-	{ "clockfix-300", "clockfix, a job, effort 300", .effort = 300 },
+	{ "clockfix-1in10", "clockfix, a job, late_ppm 100000", .late_ppm = 100000 },
+	{ "clockfix-1in30", "clockfix, a job, late_ppm 33333", .late_ppm = 33333 },
+	{ "clockfix-1in100", "clockfix, a job, late_ppm 10000", .late_ppm = 10000 },
+	{ "clockfix-1in300", "clockfix, a job, late_ppm 3333", .late_ppm = 3333 },
+	{ "clockfix-1in1000", "clockfix, a job, late_ppm 1000", .late_ppm = 1000 },
 };
 
 const size_t rivals_count = sizeof(rivals) / sizeof(*rivals);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * series.h - series of oversleeps, and an estimator that meets one
+ * series.h - series of oversleeps, and estimators that meet one
  *
  * A series is a text file: lines "# interval NS" and "# tick NS", then a line for each sleep: how
  * late it ended, and when it should have, in ns. On a recorded series all estimators meet the same
@@ -11,11 +11,13 @@
 #define SERIES_H
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "estimator.h"
+#include "filters.h"
 
 #define SLEEP_MIN 1000
 
@@ -73,8 +75,25 @@ static inline int series_read(const char *path, struct series *series)
 
 struct outcome {
 	uint64_t late;		/* by more than 1 us */
+	uint64_t slept;
 	int64_t polled;
 };
+
+/* What became of the sleep number @i with that margin; returns whether there was one. */
+static inline bool outcome_add(struct outcome *out, const struct series *series, size_t i,
+			       int64_t margin)
+{
+	int64_t value = series->sleep[i].oversleep;
+
+	if (series->interval - margin < SLEEP_MIN) {
+		out->polled += series->interval;
+		return false;
+	}
+	out->slept++;
+	out->late += value > margin + 1000;
+	out->polled += margin > value ? margin - value : 0;
+	return true;
+}
 
 static inline struct outcome replay(const struct series *series,
 				    const struct clockfix_options *options)
@@ -83,23 +102,27 @@ static inline struct outcome replay(const struct series *series,
 	struct estimator est;
 
 	estimator_init(&est, options);
-	est.tick = series->tick;
 	for (size_t i = 0; i < series->count; i++) {
-		int64_t value = series->sleep[i].oversleep, until = series->sleep[i].until;
-		int64_t margin;
+		int64_t margin = estimator_predict(&est, series->interval,
+						   series->interval - SLEEP_MIN);
 
-		/* what is it for? Something at which, were it not for the phase, it sleeps so long */
-		estimator_predict(&est, series->interval, until);
-		margin = estimator_predict(&est, series->interval, until + est.calm);
-		if (series->interval - margin < SLEEP_MIN) {
-			out.polled += series->interval;
-			estimator_decay(&est, series->interval);
-			continue;
-		}
-		out.late += value > margin + 1000;
-		out.polled += margin > value ? margin - value : 0;
-		est.until = until;
-		estimator_learn(&est, value, series->interval);
+		if (outcome_add(&out, series, i, margin))
+			estimator_learn(&est, series->sleep[i].oversleep, series->interval);
+	}
+	return out;
+}
+
+static inline struct outcome replay_filter(const struct series *series, enum filter_kind kind,
+					   unsigned int window)
+{
+	struct filter filter = { .kind = kind, .window = window };
+	struct outcome out = { 0 };
+
+	for (size_t i = 0; i < series->count; i++) {
+		if (outcome_add(&out, series, i, filter.prediction))
+			filter_learn(&filter, series->sleep[i].oversleep);
+		else
+			filter_decay(&filter);
 	}
 	return out;
 }

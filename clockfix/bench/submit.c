@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* submit.c - what a submission costs, and what it costs the worker */
+/* submit.c - what a submission costs */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,113 +126,6 @@ static int measure(const struct bench_options *opt, size_t pending, int64_t over
 	return ret;
 }
 
-/* ---- the worker's punctuality while others submit --------------------------------------- */
-
-struct crowd {
-	struct clockfix *timer;
-	struct clockfix *busy;	/* the timer that the crowd submits to */
-	const struct bench_options *opt;
-	atomic_bool stop;
-	uint64_t submitted;
-};
-
-static void *crowd_thread(void *arg)
-{
-	struct crowd *crowd = arg;
-	clockfix_job job[64] = { 0 };
-	uint64_t n = 0;
-	cpu_set_t set;
-
-	if (!sched_getaffinity(0, sizeof(set), &set) && CPU_COUNT(&set) > 1) {
-		CPU_CLR(crowd->opt->cpu, &set);
-		sched_setaffinity(0, sizeof(set), &set);
-	}
-	while (!crowd->stop) {
-		clockfix_cancel(crowd->busy, job[n % 64]);
-		clockfix_submit(crowd->busy, now_ns() + HOUR + random64() % HOUR, nothing, NULL,
-				&job[n % 64]);
-		n++;
-	}
-	__atomic_add_fetch(&crowd->submitted, n, __ATOMIC_RELAXED);
-	return NULL;
-}
-
-struct series {
-	int64_t *late;
-	size_t count, room;
-};
-
-static void series_job(void *arg, const struct clockfix_run *run)
-{
-	int64_t late = now_ns() - run->instant;
-	struct series *series = arg;
-
-	if (series->count < series->room)
-		series->late[series->count++] = late;
-}
-
-/*
- * @elsewhere: the crowd submits to another timer. So the difference is what they do to the worker,
- * not what four busy threads do to the machine.
- */
-static int punctuality(const struct bench_options *opt, unsigned int threads, bool elsewhere,
-		       double seconds)
-{
-	const int64_t period = 100000;
-	struct series series = { .room = seconds * 1e9 / period };
-	struct crowd crowd = { .opt = opt };
-	struct clockfix *other = NULL;
-	struct clockfix_options options;
-	struct clockfix_spec spec;
-	pthread_t thread[16];
-	unsigned int started;
-	char what[64];
-	int ret;
-
-	series.late = calloc(series.room + 1, sizeof(*series.late));
-	if (!series.late)
-		return -ENOMEM;
-	clockfix_options_init(&options);
-	options.cpu = opt->cpu;
-	options.policy = opt->priority ? SCHED_FIFO : SCHED_OTHER;
-	options.priority = opt->priority;
-	ret = clockfix_create(&crowd.timer, &options);
-	if (ret)
-		goto free_series;
-	ret = clockfix_create(&other, NULL);
-	if (ret)
-		goto destroy_timer;
-	crowd.busy = elsewhere ? other : crowd.timer;
-	for (started = 0; started < threads && !ret; started += !ret)
-		ret = -pthread_create(&thread[started], NULL, crowd_thread, &crowd);
-
-	clockfix_spec_init(&spec);
-	spec.start = now_ns() + 10000000;
-	spec.period = period;
-	spec.runs = series.room;
-	spec.missed = CLOCKFIX_MISSED_CATCH_UP;
-	spec.fn = series_job;
-	spec.arg = &series;
-	if (!ret)
-		ret = clockfix_schedule(crowd.timer, &spec, NULL);
-	while (!ret && __atomic_load_n(&series.count, __ATOMIC_RELAXED) < series.room &&
-	       !interrupted)
-		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
-	crowd.stop = true;
-	for (unsigned int i = 0; i < started; i++)
-		pthread_join(thread[i], NULL);
-	snprintf(what, sizeof(what), "lateness, %u submitters%s (%.2f M/s)", threads,
-		 elsewhere ? " elsewhere" : "", crowd.submitted / seconds / 1e6);
-	if (!ret && series.count)
-		print_costs(what, series.late, series.count);
-	clockfix_destroy(other, CLOCKFIX_DROP_PENDING);
-destroy_timer:
-	clockfix_destroy(crowd.timer, CLOCKFIX_DROP_PENDING);
-free_series:
-	free(series.late);
-	return ret;
-}
-
 int verb_submit(const struct bench_options *opt, int argc, char **argv)
 {
 	static const size_t pending[] = { 0, 10, 100, 1000, 10000, 100000, 1000000 };
@@ -249,11 +141,6 @@ int verb_submit(const struct bench_options *opt, int argc, char **argv)
 	printf("%-38s %8s %7s %7s %7s %9s\n", "", "count", "p50", "p95", "p99", "max");
 	for (size_t i = 0; i < sizeof(pending) / sizeof(*pending) && !ret && !interrupted; i++)
 		ret = measure(opt, pending[i], overhead);
-	for (int round = 0; round < 3 && !ret && !interrupted; round++) {
-		ret = punctuality(opt, 4, true, opt->seconds / 3);
-		if (!ret)
-			ret = punctuality(opt, 4, false, opt->seconds / 3);
-	}
 	if (ret)
 		fprintf(stderr, "clockfix-bench: submit: %s\n", strerror(-ret));
 	return ret ? 1 : 0;

@@ -62,8 +62,25 @@ void wait_futex(int64_t instant, struct wait_state *state)
 
 void wait_margin(int64_t instant, struct wait_state *state)
 {
-	if (now_ns() < instant - 125000)
-		wait_clock_nanosleep(instant - 125000, state);
+	if (now_ns() < instant - state->margin)
+		wait_clock_nanosleep(instant - state->margin, state);
+	wait_poll(instant, state);
+}
+
+/* What the paper describes, with one of its filters [IV]. */
+void wait_filter(int64_t instant, struct wait_state *state)
+{
+	int64_t until = instant - state->filter.prediction;
+
+	if (now_ns() < until) {
+		wait_clock_nanosleep(until, state);
+		filter_learn(&state->filter, now_ns() - until);
+		state->slept = true;
+	} else {
+		if (!state->slept)
+			filter_decay(&state->filter);
+		state->slept = false;
+	}
 	wait_poll(instant, state);
 }
 

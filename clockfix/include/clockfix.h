@@ -14,6 +14,10 @@
  *	clockfix_submit(timer, clockfix_now(CLOCK_MONOTONIC) + 1000000, job, arg, NULL);
  *	clockfix_destroy(timer, 0);		(waits for the job)
  *
+ * Punctuality and CPU time are two ends of one scale. A program may say which share of its jobs
+ * may be late, or how much of a CPU waiting may take; the statistics report both, and whether
+ * they can both be had.
+ *
  * How it works, in the words of S. Reif and W. Schröder-Preikschat, "Precisely Timed Task
  * Execution" (the sections are quoted below as [III.c] and so on):
  *
@@ -44,9 +48,7 @@
  *
  * A process that is stopped (SIGSTOP) runs its overdue jobs when it continues. CLOCK_MONOTONIC
  * stands still while the system is suspended, so jobs on it run later by that time. A step of the
- * time of day does not move CLOCK_MONOTONIC. It does move CLOCK_TAI: jobs on it then run by the
- * new time. The library notices such a step at once, or within half a second if only the
- * kernel's TAI offset changes.
+ * time of day does not move it.
  */
 #ifndef CLOCKFIX_H
 #define CLOCKFIX_H
@@ -77,7 +79,7 @@ typedef uint64_t clockfix_job;
 
 /* What a job is told when it runs. */
 struct clockfix_run {
-	int64_t instant;	/* when it was meant to run, in the clock it was submitted for */
+	int64_t instant;	/* when it was meant to run */
 	int64_t started;	/* CLOCK_MONOTONIC when waiting ended, immediately before it ran; */
 				/* 0: this is a rehearsal, see CLOCKFIX_REHEARSE */
 	uint64_t index;		/* periodic jobs: this run is for start + index * period */
@@ -96,13 +98,6 @@ typedef void (*clockfix_fn)(void *arg, const struct clockfix_run *run);
 
 /* ---- Options ---------------------------------------------------------------------------- */
 
-/* How the timer predicts the next oversleep from those it has measured. */
-enum clockfix_estimator {
-	CLOCKFIX_ESTIMATOR_DEFAULT = 0,	/* what works best on the machines we measured */
-	CLOCKFIX_ESTIMATOR_MAX,		/* the paper's: the greatest of the last few [IV.a] */
-	CLOCKFIX_ESTIMATOR_FIXED,	/* a constant, option fixed_margin; learns nothing */
-};
-
 /* Which clock is read while polling. */
 enum clockfix_source {
 	CLOCKFIX_SOURCE_AUTO = 0,	/* the CPU's counter if it is sound, else CLOCK_MONOTONIC */
@@ -112,7 +107,6 @@ enum clockfix_source {
 
 #define CLOCKFIX_LOCK_MEMORY	(1u << 0)	/* mlock what the worker touches */
 #define CLOCKFIX_STRICT		(1u << 1)	/* fail if an option can't be had */
-#define CLOCKFIX_NO_LOW_POWER	(1u << 2)	/* don't use tpause/umwait/WFET */
 
 /*
  * Options of a timer. Call clockfix_options_init(), then change what you like. A field that is 0
@@ -131,22 +125,21 @@ struct clockfix_options {
 	int32_t priority;	/* 1 to 99 */
 	int32_t cpu_latency_us;	/* PM QoS: keep CPUs out of idle states that are slower to leave */
 				/* than this; -1: off */
-	int32_t estimator;	/* enum clockfix_estimator */
-	uint32_t window;	/* MAX: oversleeps it remembers, 1 to 1024; default 64 */
-	uint32_t poll_share;	/* percent of the time that polling may take, 1 to 100; default */
-				/* 100. What lies above is slept, punctual or not */
-	int64_t fixed_margin;	/* FIXED: the prediction, 0 to 1 s */
 	int32_t source;		/* enum clockfix_source */
+	uint32_t late_ppm;	/* of a million jobs so many may start more than 1 us late: 1000 */
+				/* is 1 in 1,000. Default: 15000, for sleeps of 2 ms and more 5000, */
+				/* of 8 ms and more 1700, as far as each job that is punctual for */
+				/* it costs no more than 5 ms of polling */
+	uint32_t cpu_ppm;	/* waiting may take that many millionths of a CPU: 50000 is 5 %; */
+				/* default: no limit. Without late_ppm it is used up, to have as */
+				/* few late jobs as possible; with it it is a limit */
 	uint32_t max_jobs;	/* pending jobs at most; 16 to 16,000,000, default 1,000,000 */
 	uint32_t job_reserve;	/* jobs that jobs submit: pending at most; default 256, */
 				/* to 65536 */
 	char name[16];		/* of the worker thread; default "clockfix" */
-	uint32_t effort;	/* DEFAULT: percent of the usual effort to be on time, 10 to 1000; */
-				/* default 100. Trades CPU for tail: 300 aims at a third as many */
-				/* late sleeps, by more polling */
 };
 
-#define CLOCKFIX_OPTIONS_SIZE_V1 80
+#define CLOCKFIX_OPTIONS_SIZE_V1 64
 
 /* clockfix_options_init - fill in the defaults */
 void clockfix_options_init(struct clockfix_options *options);
@@ -230,7 +223,7 @@ enum clockfix_missed {
 /* A job in full. Prepare with clockfix_spec_init(). */
 struct clockfix_spec {
 	size_t size;
-	clockid_t clock;	/* CLOCK_MONOTONIC or CLOCK_TAI */
+	clockid_t clock;	/* CLOCK_MONOTONIC; sleepers know others */
 	int32_t missed;		/* enum clockfix_missed | CLOCKFIX_REHEARSE */
 	int64_t start;		/* first instant */
 	int64_t period;		/* 0: once; else 1 ns at least: the k-th at start + k * period */
@@ -245,7 +238,7 @@ struct clockfix_spec {
 void clockfix_spec_init(struct clockfix_spec *spec);
 
 /*
- * clockfix_schedule - run a job once or periodically, on any clock
+ * clockfix_schedule - run a job once or periodically
  *
  * A periodic job does not drift: its instants depend on @start and @period alone. Errors are
  * those of clockfix_submit(); -EINVAL also for a clock, a period or a policy that does not exist.
@@ -256,7 +249,7 @@ int clockfix_schedule(struct clockfix *timer, const struct clockfix_spec *spec,
 /*
  * clockfix_reschedule - move a pending job to another instant
  * @job: the job's handle; on success the new handle replaces it
- * @instant: on the job's own clock
+ * @instant: on CLOCK_MONOTONIC
  *
  * Cancels the job and submits it anew, in one step and without a moment in which neither is
  * pending. A periodic job keeps its period and begins to count its runs again. A job may call
@@ -361,6 +354,14 @@ int clockfix_sleeper_finish(struct clockfix_sleeper *sleeper);
 
 /* ---- Statistics ------------------------------------------------------------------------- */
 
+/* Why more jobs are late than option late_ppm says, or its default. */
+enum clockfix_limit {
+	CLOCKFIX_LIMIT_NONE = 0,	/* they are not, or they came late for other reasons */
+	CLOCKFIX_LIMIT_PRICE,		/* oversleeps vary too much: polling would cost too much */
+	CLOCKFIX_LIMIT_BUDGET,		/* cpu_ppm does not suffice for it: not both can be had */
+	CLOCKFIX_LIMIT_SLEEPING,	/* sleeping alone takes as much as cpu_ppm, or more */
+};
+
 /*
  * A histogram with a relative error of at most 1/16: buckets 0 to 15 hold that many ns each;
  * from there on each power of two is divided into 16. Read it with the functions below.
@@ -388,17 +389,17 @@ struct clockfix_stats {
 	uint64_t sleeps;		/* times the worker slept */
 	uint64_t disturbed;		/* sleeps ended early because the earliest job changed */
 	uint64_t deferred;		/* times learning had to wait until after the job [IV.c] */
-	uint64_t decays;		/* times the estimator was made to forget [IV.a] */
-	uint64_t regimes;		/* times that forgetting turned out to be right */
+	uint64_t trials;		/* sleeps made only to learn whether they are too late still */
 	uint64_t missed;		/* instants of periodic jobs that were missed */
-	uint64_t throttled;		/* sleeps lengthened because of poll_share */
-	uint64_t tai_steps;		/* steps of CLOCK_TAI noticed */
+	uint64_t late;			/* jobs that started more than 1 us late */
 	uint64_t counter_faults;	/* times the CPU's counter disagreed with the clock */
-	uint64_t low_power_late;	/* low-power waits that ended too late */
 	int64_t prediction;		/* oversleep predicted at present */
 	int64_t learning_cost;		/* EMA of what learning takes [IV.b] */
 	int64_t polled;			/* time spent polling */
 	int64_t longest_job;		/* longest run of a job */
+	int64_t late_ppm;		/* share of late jobs in the last 256 or so, in millionths */
+	int64_t cpu_ppm;		/* CPU time that waiting took meanwhile, in millionths of a CPU */
+	int64_t limit;			/* enum clockfix_limit */
 	struct clockfix_histogram lateness;	/* start of job after its instant */
 	struct clockfix_histogram oversleep;	/* wake-up after the time asked for */
 	struct clockfix_histogram polling;	/* polling before a job */
@@ -430,19 +431,16 @@ struct clockfix_capabilities {
 	size_t size;			/* set by the program */
 	int32_t counter;		/* 0: sound; -ENOTSUP: not invariant or not trusted by */
 					/* the kernel, so that clock_gettime() is used */
-	int32_t low_power;		/* 0: can be used; -ENOTSUP: the CPU has none */
 	char counter_name[16];		/* "tsc", "cntvct" */
-	char low_power_name[16];	/* "umwait", "wfet" or "" */
 	uint64_t counter_hz;		/* as calibrated; 0 before */
 	int32_t affinity;		/* status of option cpu */
 	int32_t scheduling;		/* status of option policy */
 	int32_t memory;			/* status of CLOCKFIX_LOCK_MEMORY */
 	int32_t cpu_latency;		/* status of option cpu_latency_us */
 	int32_t timer_slack;		/* status of a timer slack of 1 ns, always asked for */
-	int32_t tai_watch;		/* status of noticing steps of CLOCK_TAI at once */
 };
 
-#define CLOCKFIX_CAPABILITIES_SIZE_V1 80
+#define CLOCKFIX_CAPABILITIES_SIZE_V1 64
 
 /* clockfix_capabilities_read - @timer may be NULL: then of the machine alone */
 int clockfix_capabilities_read(struct clockfix *timer, struct clockfix_capabilities *caps);

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// clockfix.hpp - run a callable at exactly its instant; C++17
+// clockfix.hpp - call a function object at an exact time; C++17
 //
 //	clockfixpp::timer timer;
 //	auto job = timer.every(1ms, [](const clockfixpp::run &run) { step(run.index()); });
 //	...
 //	timer.cancel(job);
 //
-// clockfix.h says what the library does. Here objects own timers and sleepers, durations and
-// instants are those of <chrono> (std::chrono::steady_clock is CLOCK_MONOTONIC), and errors are
-// exceptions of type std::system_error. (The namespace can't be called as struct clockfix is.)
+// clockfix.h describes what the library does. Here objects own timers and sleepers, times are
+// those of <chrono> (std::chrono::steady_clock is CLOCK_MONOTONIC), and errors are exceptions of
+// type std::system_error. (The namespace can't have the name of struct clockfix.)
 //
-// A callable is destroyed by a thread that schedules, or with its timer, never by the timer's
-// thread. What it throws ends its job; drain() or close() throws that again.
+// A callable must not throw: that ends the program. It is destroyed by a thread that schedules
+// another one, or with its timer, never by the timer's thread; if it was cancelled during a run,
+// with its timer.
 //
 #ifndef CLOCKFIX_HPP
 #define CLOCKFIX_HPP
@@ -27,7 +28,6 @@
 #include <system_error>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include <time.h>
 
@@ -43,8 +43,6 @@ inline time_point now()
 	return time_point(duration(clockfix_now(CLOCK_MONOTONIC)));
 }
 
-namespace detail {
-
 inline int checked(int ret, const char *what)
 {
 	if (ret < 0)
@@ -52,24 +50,15 @@ inline int checked(int ret, const char *what)
 	return ret;
 }
 
-} // namespace detail
-
 // struct clockfix_options with its defaults
 struct options : ::clockfix_options {
-	options()
-	{
-		clockfix_options_init(this);
-	}
+	options() { clockfix_options_init(this); }
 };
-
-class timer;
 
 // What a callable is told; valid during the call only.
 class run {
 public:
-	// by the job's clock
-	duration instant() const { return duration(raw_.instant); }
-	// CLOCK_MONOTONIC when waiting ended
+	time_point instant() const { return time_point(duration(raw_.instant)); }
 	time_point started() const { return time_point(duration(raw_.started)); }
 	std::uint64_t index() const { return raw_.index; }
 	std::uint64_t missed() const { return raw_.missed; }
@@ -80,8 +69,8 @@ public:
 	// Move the next instant of a periodic job and all after it; period 0: leave the period.
 	void adjust(duration shift, duration period = duration::zero()) const
 	{
-		detail::checked(clockfix_adjust(raw_.timer, raw_.job, shift.count(),
-						period.count()), "clockfix_adjust");
+		checked(clockfix_adjust(raw_.timer, raw_.job, shift.count(), period.count()),
+			"clockfix_adjust");
 	}
 
 private:
@@ -94,51 +83,45 @@ private:
 
 using callable = std::function<void(const run &)>;
 
-// When a job runs: once at start, or at start + k * period.
+// A job runs once at start, or at start + k * period.
 struct schedule {
-	duration start;
+	time_point start;
 	duration period = duration::zero();
 	std::uint64_t runs = 0;		// k is less than that; 0: no limit
-	clockid_t clock = CLOCK_MONOTONIC;
-	::clockfix_missed missed = CLOCKFIX_MISSED_SKIP;
+	int missed = CLOCKFIX_MISSED_SKIP;
 };
 
-namespace detail {
-
-// What the library holds a pointer to until the job is over. Meanwhile the timer owns it.
-struct state {
-	enum : unsigned int { running = 1, cancelled = 2, over = 4 };
-
-	timer *owner;
+// What the library points to until the job is over. Meanwhile the timer owns it.
+struct job_state {
+	class timer *owner;
 	callable call;
 	bool periodic;
 	std::uint64_t runs;
-	std::atomic<unsigned int> status{0};
-	state *next = nullptr;
+	std::atomic<bool> over{false};
+	job_state *next = nullptr;
 };
-
-} // namespace detail
 
 // A job's handle; that it goes out of scope leaves the job alone.
 class job {
 	friend class timer;
-	std::weak_ptr<detail::state> state_;
+	std::weak_ptr<job_state> state_;
 	::clockfix_job handle_ = 0;
 };
 
+// What cancel() found: running is also said of a job that starts within 5 us.
 enum class cancelled { pending, running, over };
 
 class timer {
 public:
 	explicit timer(const options &options = {})
 	{
-		detail::checked(clockfix_create(&timer_, &options), "clockfix_create");
+		checked(clockfix_create(&timer_, &options), "clockfix_create");
 	}
 
 	timer(const timer &) = delete;
 	timer &operator=(const timer &) = delete;
 
-	// Waits for a run in progress; what is pending does not run. Not in one of its own jobs.
+	// Waits for a run in progress; pending jobs do not run. Not in one of its own jobs.
 	~timer()
 	{
 		if (timer_ && clockfix_destroy(timer_, CLOCKFIX_DROP_PENDING))
@@ -148,49 +131,35 @@ public:
 	// Wait until all that is pending has run, periodic jobs not again, and end the timer.
 	void close()
 	{
-		if (!timer_)
-			return;
-		detail::checked(clockfix_destroy(timer_, 0), "clockfix_destroy");
+		checked(clockfix_destroy(timer_, 0), "clockfix_destroy");
 		timer_ = nullptr;
-		rethrow();
 	}
 
 	job at(time_point instant, callable call)
 	{
-		return add(schedule{instant.time_since_epoch()}, std::move(call));
-	}
-
-	job after(duration delay, callable call)
-	{
-		return at(now() + delay, std::move(call));
+		return add(schedule{instant}, std::move(call));
 	}
 
 	job every(duration period, callable call)
 	{
-		// 0 would be once
 		if (period == duration::zero())
-			detail::checked(-EINVAL, "clockfix_schedule");
-		return add(schedule{(now() + period).time_since_epoch(), period}, std::move(call));
+			checked(-EINVAL, "clockfix_schedule");
+		return add(schedule{now() + period, period}, std::move(call));
 	}
 
 	// May be called by a job; that takes a mutex and allocates.
 	job add(const schedule &when, callable call)
 	{
+		std::shared_ptr<job_state> state(new job_state{
+			this, std::move(call), when.period != duration::zero(), when.runs});
 		::clockfix_spec spec;
 		job result;
 
-		if (!call || (when.runs && when.period == duration::zero()))
-			detail::checked(-EINVAL, "clockfix_schedule");
-		auto state = std::make_shared<detail::state>();
-		state->owner = this;
-		state->call = std::move(call);
-		state->periodic = when.period != duration::zero();
-		state->runs = when.runs;
-		result.state_ = state;
+		if (!state->call || (when.runs && when.period == duration::zero()))
+			checked(-EINVAL, "clockfix_schedule");
 		clockfix_spec_init(&spec);
-		spec.clock = when.clock;
 		spec.missed = when.missed;
-		spec.start = when.start.count();
+		spec.start = when.start.time_since_epoch().count();
 		spec.period = when.period.count();
 		spec.fn = trampoline;
 		spec.arg = state.get();
@@ -200,135 +169,82 @@ public:
 			states_[state.get()] = state;
 		}
 		int ret = clockfix_schedule(timer_, &spec, &result.handle_);
-		if (ret) {
-			std::lock_guard<std::mutex> guard(mutex_);
-			states_.erase(state.get());
-		}
-		detail::checked(ret, "clockfix_schedule");
+		if (ret)
+			finish(state.get());
+		checked(ret, "clockfix_schedule");
+		result.state_ = state;
 		return result;
 	}
 
-	// The callable does not start (again) after this has returned.
-	cancelled cancel(const job &job)
-	{
-		auto state = state_of(job);
-		if (!state)
-			return cancelled::over;
-		int ret = clockfix_cancel(timer_, job.handle_);
-		if (ret == -ENOENT)
-			return cancelled::over;
-		if (ret == -EINPROGRESS) {
-			if (state->status.fetch_or(detail::state::cancelled) &
-			    detail::state::running)
-				return cancelled::running;	// its run finishes it
-			// on its way to the callable, or from there: some microseconds
-			clockfix_cancel_wait(timer_, job.handle_);
-		} else {
-			detail::checked(ret, "clockfix_cancel");
-		}
-		finish(state.get());
-		return cancelled::pending;
-	}
+	// A job that was running runs for the last time.
+	cancelled cancel(const job &job) { return cancel_by(clockfix_cancel, job); }
 
 	// The same, and wait for the end of a run in progress. Not in a job.
-	cancelled cancel_wait(const job &job)
-	{
-		auto state = state_of(job);
-		if (!state)
-			return cancelled::over;
-		int ret = clockfix_cancel_wait(timer_, job.handle_);
-		if (ret == -ENOENT)
-			return cancelled::over;
-		detail::checked(ret, "clockfix_cancel_wait");
-		finish(state.get());
-		return ret ? cancelled::running : cancelled::pending;
-	}
+	cancelled cancel_wait(const job &job) { return cancel_by(clockfix_cancel_wait, job); }
 
-	// Move a pending job, in one step; instant is by its clock. False: it is over, or running.
-	bool reschedule(job &job, duration instant)
+	// Move a pending job, in one step. False: it is over, or running.
+	bool reschedule(job &job, time_point instant)
 	{
-		if (!state_of(job))
-			return false;
-		int ret = clockfix_reschedule(timer_, &job.handle_, instant.count());
+		int ret = clockfix_reschedule(timer_, &job.handle_,
+					      instant.time_since_epoch().count());
+
 		if (ret == -ENOENT || ret == -EINPROGRESS)
 			return false;
-		detail::checked(ret, "clockfix_reschedule");
+		checked(ret, "clockfix_reschedule");
 		return true;
 	}
 
 	// Wait until no job is pending or running.
-	void drain()
-	{
-		detail::checked(clockfix_drain(timer_), "clockfix_drain");
-		rethrow();
-	}
+	void drain() { checked(clockfix_drain(timer_), "clockfix_drain"); }
 
 	::clockfix_stats stats() const
 	{
 		::clockfix_stats stats;
 
 		stats.size = sizeof(stats);
-		detail::checked(clockfix_stats_read(timer_, &stats), "clockfix_stats_read");
+		checked(clockfix_stats_read(timer_, &stats), "clockfix_stats_read");
 		return stats;
 	}
 
-	::clockfix_capabilities capabilities() const
-	{
-		::clockfix_capabilities found;
-
-		found.size = sizeof(found);
-		detail::checked(clockfix_capabilities_read(timer_, &found),
-				"clockfix_capabilities_read");
-		return found;
-	}
-
 private:
-	static void trampoline(void *arg, const ::clockfix_run *raw)
+	static void trampoline(void *arg, const ::clockfix_run *raw) noexcept
 	{
-		auto state = static_cast<detail::state *>(arg);
+		auto state = static_cast<job_state *>(arg);
 		timer *owner = state->owner;	// outlives its thread, which this is
+		run told(*raw);
 
-		if (run_once(*owner, *state, *raw))
+		// the last instants may have been missed: it is stopped here, not by the library
+		if (!state->runs || raw->index < state->runs)
+			state->call(told);
+		if (!raw->started)
+			return;
+		if (state->runs && raw->index + 1 >= state->runs)
+			told.stop();
+		if (state->periodic && told.stopped_)
+			clockfix_cancel(raw->timer, raw->job);
+		if (!state->periodic || told.stopped_)
 			owner->finish(state);
 	}
 
-	// true: there will be no other run
-	static bool run_once(timer &owner, detail::state &state, const ::clockfix_run &raw)
+	cancelled cancel_by(int (*by)(::clockfix *, ::clockfix_job), const job &job)
 	{
-		unsigned int before = state.status.fetch_or(detail::state::running);
-		// instants at the end may have been skipped
-		bool beyond = state.runs && raw.index >= state.runs;
-		bool last = !state.periodic || beyond || raw.index + 1 == state.runs;
-		run told(raw);
-
-		if (!(before & detail::state::cancelled) && !beyond) {
-			try {
-				state.call(told);
-				last |= told.stopped_;
-			} catch (...) {
-				owner.keep(std::current_exception());
-				last = true;
-			}
-		}
-		if (last && state.periodic)
-			clockfix_cancel(raw.timer, raw.job);
-		before = state.status.fetch_and(~static_cast<unsigned int>(detail::state::running));
-		return last || before & detail::state::cancelled;
-	}
-
-	std::shared_ptr<detail::state> state_of(const job &job) const
-	{
+		int ret = by(timer_, job.handle_);
 		auto state = job.state_.lock();
 
-		if (state && state->owner != this)
-			detail::checked(-EINVAL, "a job of another timer");
-		return state;
+		if (ret == -ENOENT)
+			return cancelled::over;
+		if (ret == -EINPROGRESS)
+			return cancelled::running;
+		checked(ret, "clockfix_cancel");
+		if (state)
+			finish(state.get());
+		return ret ? cancelled::running : cancelled::pending;
 	}
 
 	// Give it up for destruction, once; takes no lock.
-	void finish(detail::state *state)
+	void finish(job_state *state)
 	{
-		if (state->status.fetch_or(detail::state::over) & detail::state::over)
+		if (state->over.exchange(true))
 			return;
 		state->next = over_.load();
 		while (!over_.compare_exchange_weak(state->next, state))
@@ -338,44 +254,18 @@ private:
 	// Destroy what is over, callables not under the mutex.
 	void sweep()
 	{
-		std::vector<std::shared_ptr<detail::state>> gone;
-		detail::state *state = over_.exchange(nullptr);
+		std::unordered_map<job_state *, std::shared_ptr<job_state>> gone;
+		job_state *state = over_.exchange(nullptr);
 
-		if (!state)
-			return;
 		std::lock_guard<std::mutex> guard(mutex_);
-		while (state) {
-			auto found = states_.find(state);
-
-			state = state->next;
-			gone.push_back(std::move(found->second));
-			states_.erase(found);
-		}
-	}
-
-	void keep(std::exception_ptr error)
-	{
-		std::lock_guard<std::mutex> guard(mutex_);
-
-		if (!error_)
-			error_ = error;
-	}
-
-	void rethrow()
-	{
-		std::unique_lock<std::mutex> guard(mutex_);
-		std::exception_ptr error = std::exchange(error_, nullptr);
-
-		guard.unlock();
-		if (error)
-			std::rethrow_exception(error);
+		for (; state; state = state->next)
+			gone.insert(states_.extract(state));
 	}
 
 	::clockfix *timer_ = nullptr;
-	std::mutex mutex_;	// of the next two
-	std::unordered_map<detail::state *, std::shared_ptr<detail::state>> states_;
-	std::exception_ptr error_;
-	std::atomic<detail::state *> over_{nullptr};
+	std::mutex mutex_;	// of states_
+	std::unordered_map<job_state *, std::shared_ptr<job_state>> states_;
+	std::atomic<job_state *> over_{nullptr};
 };
 
 // Waits in the thread that calls it, as exactly as a timer.
@@ -385,8 +275,7 @@ public:
 	{
 		::clockfix_sleeper *made;
 
-		detail::checked(clockfix_sleeper_create(&made, &options),
-				"clockfix_sleeper_create");
+		checked(clockfix_sleeper_create(&made, &options), "clockfix_sleeper_create");
 		sleeper_.reset(made);
 	}
 
@@ -401,24 +290,13 @@ public:
 		int ret = clockfix_sleep_until(sleeper_.get(), clock, instant.count());
 
 		if (ret != -EINTR)
-			detail::checked(ret, "clockfix_sleep_until");
+			checked(ret, "clockfix_sleep_until");
 		return !ret;
-	}
-
-	void sleep_for(duration length)
-	{
-		time_point instant = now() + length;
-
-		while (!sleep_until(instant))
-			;
 	}
 
 private:
 	struct deleter {
-		void operator()(::clockfix_sleeper *sleeper) const
-		{
-			clockfix_sleeper_destroy(sleeper);
-		}
+		void operator()(::clockfix_sleeper *sleeper) const { clockfix_sleeper_destroy(sleeper); }
 	};
 
 	std::unique_ptr<::clockfix_sleeper, deleter> sleeper_;

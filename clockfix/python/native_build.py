@@ -13,8 +13,8 @@ FLAGS = shlex.split(os.environ.get("CLOCKFIX_CFLAGS", ""))
 
 OPTIONS = """
     uint32_t flags; int32_t cpu; int32_t policy; int32_t priority; int32_t cpu_latency_us;
-    int32_t estimator; uint32_t window; uint32_t poll_share; int64_t fixed_margin; int32_t source;
-    uint32_t max_jobs; uint32_t job_reserve; char name[16]; uint32_t effort;
+    int32_t source; uint32_t late_ppm; uint32_t cpu_ppm; uint32_t max_jobs; uint32_t job_reserve;
+    char name[16];
 """
 
 ffi = FFI()
@@ -26,21 +26,19 @@ ffi.cdef(f"""
     struct clockfix_histogram {{ uint64_t count; int64_t sum; int64_t max; ...; }};
     struct clockfix_stats {{
         size_t size; uint64_t jobs; uint64_t cancelled; uint64_t pending; uint64_t sleeps;
-        uint64_t missed; uint64_t throttled; uint64_t counter_faults; int64_t prediction;
-        int64_t learning_cost; int64_t polled; int64_t longest_job;
+        uint64_t missed; uint64_t late; uint64_t counter_faults; int64_t prediction;
+        int64_t polled; int64_t longest_job; int64_t late_ppm; int64_t cpu_ppm; int64_t limit;
         struct clockfix_histogram lateness; struct clockfix_histogram oversleep;
         struct clockfix_histogram polling; ...;
     }};
     struct clockfix_capabilities {{
-        size_t size; int32_t counter; int32_t low_power; uint64_t counter_hz; int32_t affinity;
+        size_t size; int32_t counter; uint64_t counter_hz; int32_t affinity;
         int32_t scheduling; int32_t memory; int32_t cpu_latency; int32_t timer_slack; ...;
     }};
     #define CLOCKFIX_LOCK_MEMORY ...
     #define CLOCKFIX_STRICT ...
-    #define CLOCKFIX_NO_LOW_POWER ...
     #define CLOCKFIX_DROP_PENDING ...
     #define CLOCKFIX_NOT_ASKED ...
-    static const int CLOCKFIX_ESTIMATOR_FIXED;
 
     void clockfix_options_init(struct clockfix_options *);
     int clockfix_create(struct clockfix **, const struct clockfix_options *);
@@ -61,8 +59,8 @@ ffi.cdef(f"""
     int clockfix_sleeper_stats_read(struct clockfix_sleeper *, struct clockfix_stats *);
     int clockfix_capabilities_read(struct clockfix *, struct clockfix_capabilities *);
 
-    int native_begin(struct clockfix *, int clock, int64_t lead);
-    int native_schedule(struct clockfix *, int clock, int64_t start, int64_t period, int missed,
+    int native_begin(struct clockfix *, int64_t lead);
+    int native_schedule(struct clockfix *, int64_t start, int64_t period, int missed,
                         int64_t lead, uintptr_t key, clockfix_job *);
 
     extern "Python" void native_attach(void);

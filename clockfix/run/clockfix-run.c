@@ -26,7 +26,7 @@ static const char usage[] =
 	"Other sleeps are left as they are.\n"
 	"\n"
 	"  -a, --all            in threads without real-time priority, too\n"
-	"  -p, --poll-share N   percent of the time that polling may take (1 to 100)\n"
+	"  -c, --cpu N          percent of a CPU that a thread may take for waiting (1 to 100)\n"
 	"  -s, --stats          each process that waited says on stderr how late it was\n"
 	"  -h, --help\n"
 	"  -V, --version\n";
@@ -50,14 +50,14 @@ static void set(const char *name, const char *value)
 		die(125, "no memory");
 }
 
-static void set_poll_share(const char *text)
+static void set_cpu(const char *text)
 {
 	char *end;
 	unsigned long value = strtoul(text, &end, 10);
 
 	if (*end || end == text || *text == '-' || !value || value > 100)
-		die(125, "--poll-share takes a number from 1 to 100, not '%s'", text);
-	set("CLOCKFIX_RUN_POLL_SHARE", text);
+		die(125, "--cpu takes a number from 1 to 100, not '%s'", text);
+	set("CLOCKFIX_RUN_CPU", text);
 }
 
 /* The library lies beside this program, or where it is installed. */
@@ -148,7 +148,7 @@ int main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "all", no_argument, NULL, 'a' },
-		{ "poll-share", required_argument, NULL, 'p' },
+		{ "cpu", required_argument, NULL, 'c' },
 		{ "stats", no_argument, NULL, 's' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
@@ -156,13 +156,13 @@ int main(int argc, char **argv)
 	};
 	int option;
 
-	while ((option = getopt_long(argc, argv, "+ap:shV", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "+ac:shV", options, NULL)) != -1) {
 		switch (option) {
 		case 'a':
 			set("CLOCKFIX_RUN_ALL", "1");
 			break;
-		case 'p':
-			set_poll_share(optarg);
+		case 'c':
+			set_cpu(optarg);
 			break;
 		case 's':
 			set("CLOCKFIX_RUN_STATS", "1");

@@ -280,7 +280,7 @@ __attribute__((constructor)) static void setup(void)
 {
 	find_real();
 	clockfix_options_init(&options);
-	options.poll_share = number("CLOCKFIX_RUN_POLL_SHARE");
+	options.cpu_ppm = 10000 * number("CLOCKFIX_RUN_CPU");
 	stats_wanted = getenv("CLOCKFIX_RUN_STATS");
 	all = getenv("CLOCKFIX_RUN_ALL");
 	ready = !pthread_key_create(&at_exit, thread_ended) &&

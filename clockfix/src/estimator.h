@@ -2,8 +2,9 @@
 /*
  * estimator.h - predict the next oversleep from those seen [IV.a]
  *
- * Pure computation: no clock, no memory beyond the structure. Learning takes the same time
- * whatever the values, within some tens of nanoseconds, as it happens just before a job runs.
+ * Pure computation: no clock, no memory beyond the structure, and nothing that it remembers is
+ * older than 1,000 sleeps. Learning takes the same time whatever the values, within some tens of
+ * nanoseconds, as it happens just before a job runs.
  */
 #ifndef CLOCKFIX_ESTIMATOR_H
 #define CLOCKFIX_ESTIMATOR_H
@@ -13,61 +14,54 @@
 
 #include "clockfix.h"
 
-#define WINDOW_MAX	1024
-#define CLASSES		6	/* DEFAULT: of lengths of sleep */
-#define PHASES		256	/* DEFAULT: of the kernel's tick */
+#define WINDOW	512
+#define CLASSES	6	/* of lengths of sleep */
 
 /* The last values, in order of arrival and in order of size. */
 struct window {
-	uint32_t size;			/* values kept at most */
 	uint32_t count;
 	uint32_t oldest;
-	int32_t ring[WINDOW_MAX];
-	int32_t sorted[WINDOW_MAX];
+	int32_t ring[WINDOW];
+	int32_t sorted[WINDOW];
 };
 
-enum { CALM, ROUGH, MOODS };	/* of a phase of the tick */
-
+/* What is known of sleeps of about the same length. */
 struct regime {
-	struct window window[MOODS];
-	uint32_t late_ppm;
-	int64_t price;			/* ns of polling that a punctual job is worth, in 1/1024 */
-	int64_t margin[MOODS];
-	bool stale;			/* the margins are to be computed anew */
-	int64_t cut;			/* decay: less than the prediction by that much */
-	uint32_t patience, declined;	/* sleeps declined before decay; so far */
+	struct window window;
+	uint32_t late_ppm;		/* the share of late sleeps that it aims at */
+	double spread;			/* the price of a late sleep, times that share, in ns */
+	double raise;			/* what a late sleep multiplies it by */
+	uint32_t after_trial;		/* sleeps until the last trial is forgotten */
+	double credit;			/* late sleeps that trials may cause */
+	int64_t margin;
+	bool stale;			/* the margin is to be computed anew */
+	enum clockfix_limit limit;	/* what keeps it from that share */
 };
 
 struct estimator {
-	enum clockfix_estimator kind;
 	int64_t prediction;		/* the last */
-	uint64_t decays, changes;
-	/* DEFAULT */
-	int64_t tick;			/* period of the kernel's tick; 0: not known. Who does sets it */
-	uint16_t rough[PHASES];		/* share of high oversleeps in that phase, in 1/65536 */
-	int64_t calm;			/* the last prediction if the phase were calm, */
-	unsigned int asked;		/* the phase it leads to, */
-	unsigned int mood;		/* and what that is */
-	int64_t until;			/* end of that sleep; to be set if it is another */
-	union {
-		struct window window;
-		struct regime regime[CLASSES];
-	};
+	uint64_t trials;
+	bool trial;			/* the last one was for a trial */
+	bool asked;			/* the program said which share may be late */
+	double budget;			/* share of a CPU that waiting may take; 0: no limit */
+	int64_t sleep_cost;		/* ns of CPU time that a sleep takes; its user sets it */
+	enum clockfix_limit limit;
+	struct regime regime[CLASSES];
 };
 
 void estimator_init(struct estimator *est, const struct clockfix_options *options);
 
-/* the oversleep to expect of a sleep of @length ns for what is to be done at @instant */
-int64_t estimator_predict(struct estimator *est, int64_t length, int64_t instant);
+/*
+ * The oversleep to expect of a sleep of @length ns. Not below @most if it is better not to sleep:
+ * with a margin of @most the sleep would be as short as a sleep may be. Now and then that is
+ * risked all the same, to learn whether oversleeps have become shorter: a trial.
+ */
+int64_t estimator_predict(struct estimator *est, int64_t length, int64_t most);
 
 /* the sleep that this was asked for ended @oversleep ns late */
 void estimator_learn(struct estimator *est, int64_t oversleep, int64_t length);
 
-/*
- * Two jobs ran without a sleep between. For the second a sleep of @length ns was declined because
- * of the prediction; 0: there was no time to sleep. Makes estimators forget, so that a single
- * outlier does not keep them from ever sleeping and learning again.
- */
-void estimator_decay(struct estimator *est, int64_t length);
+/* the share of late sleeps, in millionths, that is aimed at for sleeps of @length ns */
+uint32_t estimator_aim(const struct estimator *est, int64_t length);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* hygiene.c - real-time hygiene: what can be had is had, what is refused is told */
+/* hygiene.c - real-time set-up of the worker: what is refused is noted */
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -8,7 +8,7 @@
 
 #include <platform.h>
 
-#include "timer.h"
+#include "hygiene.h"
 
 #define STACK_LOCKED 65536
 

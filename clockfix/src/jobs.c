@@ -2,7 +2,7 @@
 /* jobs.c - what the worker and submitters both do with jobs: prepare, fill and count them */
 #include <platform.h>
 
-#include "timer.h"
+#include "jobs.h"
 
 uint64_t timer_pending(struct clockfix *timer)
 {
@@ -22,21 +22,22 @@ void timer_note_ended(struct clockfix *timer)
 
 void slot_fill(struct clockfix *timer, struct slot *slot, const struct clockfix_spec *spec)
 {
-	uint8_t kind = spec->missed | (spec->clock == CLOCK_TAI ? KIND_TAI : 0);
+	uint8_t kind = spec->missed | (spec->period ? KIND_PERIODIC : 0);
 
-	atomic_store_explicit(&slot->instant, spec->start, memory_order_release);
+	atomic_store_explicit(&slot->in_list.instant, spec->start, memory_order_release);
 	atomic_store_explicit(&slot->fn, spec->fn, memory_order_release);
 	atomic_store_explicit(&slot->arg, spec->arg, memory_order_release);
-	atomic_store_explicit(&slot->period, spec->period, memory_order_release);
 	/* in another cache line */
-	if (spec->period)
+	if (spec->period) {
+		atomic_store_explicit(&slot->period, spec->period, memory_order_release);
 		atomic_store_explicit(&slot->runs, spec->runs, memory_order_release);
+		slot->missed = 0;
+	}
 	atomic_store_explicit(&slot->kind, kind, memory_order_release);
-	atomic_store_explicit(&slot->seq,
+	atomic_store_explicit(&slot->in_list.seq,
 			      atomic_fetch_add_explicit(&timer->seq, 1, memory_order_relaxed),
 			      memory_order_release);
 	atomic_store_explicit(&slot->passed, false, memory_order_release);
-	slot->missed = 0;
 }
 
 void slot_spec(const struct slot *slot, int64_t instant, struct clockfix_spec *spec)
@@ -44,12 +45,12 @@ void slot_spec(const struct slot *slot, int64_t instant, struct clockfix_spec *s
 	uint8_t kind = atomic_load_explicit(&slot->kind, memory_order_acquire);
 
 	clockfix_spec_init(spec);
-	spec->clock = kind & KIND_TAI ? CLOCK_TAI : CLOCK_MONOTONIC;
 	spec->missed = kind & (KIND_MISSED | KIND_REHEARSE);
 	spec->start = instant;
-	spec->period = atomic_load_explicit(&slot->period, memory_order_acquire);
-	if (spec->period)
+	if (kind & KIND_PERIODIC) {
+		spec->period = atomic_load_explicit(&slot->period, memory_order_acquire);
 		spec->runs = atomic_load_explicit(&slot->runs, memory_order_acquire);
+	}
 	spec->fn = atomic_load_explicit(&slot->fn, memory_order_acquire);
 	spec->arg = atomic_load_explicit(&slot->arg, memory_order_acquire);
 }
@@ -57,14 +58,11 @@ void slot_spec(const struct slot *slot, int64_t instant, struct clockfix_spec *s
 int timer_jobs_init(struct clockfix *timer)
 {
 	uint32_t i;
-	int ret;
+	int ret = list_init(&timer->list, &timer->slots);
 
-	for (enum base base = 0; base < BASES; base++) {
-		ret = list_init(&timer->list[base], &timer->slots, &timer->nodes);
-		if (ret)
-			return ret;
-		heap_init(&timer->heap[base], &timer->slots);
-	}
+	if (ret)
+		return ret;
+	tree_init(&timer->own, TREE_WORKER, &timer->slots);
 	i = slot_get(&timer->slots);
 	if (i == SLOT_NONE)
 		return -ENOMEM;
@@ -79,7 +77,7 @@ int timer_jobs_init(struct clockfix *timer)
 		i = slot_get(&timer->slots);
 		if (i == SLOT_NONE)
 			return -ENOMEM;
-		slot_at(&timer->slots, i)->left = timer->reserve;
+		slot_at(&timer->slots, i)->own.left = timer->reserve;
 		timer->reserve = i;
 	}
 	return 0;

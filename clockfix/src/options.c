@@ -2,13 +2,16 @@
 /* options.c - check what users hand in, whatever version they were compiled with */
 #include <errno.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <string.h>
+#include <time.h>
 
-#include "timer.h"
+#include "options.h"
 
 #define MAX_JOBS_DEFAULT	1000000
 #define MAX_JOBS_MOST		16000000
 #define RESERVE_DEFAULT		256
+#define RESERVE_MOST		65536
 #define SIZE_MOST		65536	/* bytes: what is greater is no size */
 
 _Static_assert(sizeof(struct clockfix_options) == CLOCKFIX_OPTIONS_SIZE_V1, "grows at its end");
@@ -89,7 +92,7 @@ static bool scheduling_ok(const struct clockfix_options *o)
 
 int options_get(struct clockfix_options *o, const struct clockfix_options *from)
 {
-	const uint32_t flags = CLOCKFIX_LOCK_MEMORY | CLOCKFIX_STRICT | CLOCKFIX_NO_LOW_POWER;
+	const uint32_t flags = CLOCKFIX_LOCK_MEMORY | CLOCKFIX_STRICT;
 	struct clockfix_options defaults;
 	int ret;
 
@@ -101,21 +104,15 @@ int options_get(struct clockfix_options *o, const struct clockfix_options *from)
 		o->max_jobs = MAX_JOBS_DEFAULT;
 	if (!o->job_reserve)
 		o->job_reserve = RESERVE_DEFAULT;
-	if (!o->effort)
-		o->effort = 100;
-	if (!o->poll_share)
-		o->poll_share = 100;
 	if (!o->name[0])
 		strcpy(o->name, "clockfix");
 	if (o->flags & ~flags || !in_range(o->cpu, -1, CPU_SETSIZE - 1) || !scheduling_ok(o) ||
 	    !in_range(o->cpu_latency_us, -1, INT32_MAX) ||
-	    !in_range(o->estimator, CLOCKFIX_ESTIMATOR_DEFAULT, CLOCKFIX_ESTIMATOR_FIXED) ||
-	    !in_range(o->window, 0, WINDOW_MAX) || o->name[sizeof(o->name) - 1] ||
-	    !in_range(o->fixed_margin, 0, 1000000000) ||
+	    !in_range(o->late_ppm, 0, 1000000) || !in_range(o->cpu_ppm, 0, 1000000) ||
+	    o->name[sizeof(o->name) - 1] ||
 	    !in_range(o->source, CLOCKFIX_SOURCE_AUTO, CLOCKFIX_SOURCE_CLOCK) ||
-	    !in_range(o->poll_share, 1, 100) || !in_range(o->effort, 10, 1000) ||
 	    !in_range(o->max_jobs, 16, MAX_JOBS_MOST) ||
-	    !in_range(o->job_reserve, 1, RESERVE_MAX))
+	    !in_range(o->job_reserve, 1, RESERVE_MOST))
 		return -EINVAL;
 	return 0;
 }
@@ -130,7 +127,7 @@ int spec_get(struct clockfix_spec *s, const struct clockfix_spec *from)
 	if (ret)
 		return ret;
 	if (!s->fn || !in_range(s->start, 0, INT64_MAX - 1) || s->period < 0 ||
-	    (s->clock != CLOCK_MONOTONIC && s->clock != CLOCK_TAI) ||
+	    s->clock != CLOCK_MONOTONIC ||
 	    !in_range(s->missed & ~CLOCKFIX_REHEARSE, CLOCKFIX_MISSED_SKIP,
 		      CLOCKFIX_MISSED_REPORT) ||
 	    (s->runs && !s->period))

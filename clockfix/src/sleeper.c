@@ -7,7 +7,8 @@
 
 #include <platform.h>
 
-#include "timer.h"
+#include "options.h"
+#include "wait.h"
 
 #define WAYS_BACK	32
 #define DRIFT		1024	/* a device's clock may run faster by that part */
@@ -22,6 +23,29 @@ struct clockfix_sleeper {
 	int64_t instant;
 	int64_t mono;		/* for which by CLOCK_MONOTONIC; 0: it was too late to arm it */
 };
+
+/* ---- clocks ------------------------------------------------------------------------------ */
+
+/* The distance of @clock from CLOCK_MONOTONIC; -EINVAL: there is no such clock. */
+static int clock_offset(clockid_t clock, int64_t *offset)
+{
+	int64_t least = INT64_MAX;
+
+	if (pf_clock(clock) == -EINVAL)
+		return -EINVAL;
+
+	/* the quickest of some reads; CLOCK_MONOTONIC in the middle */
+	for (int i = 0; i < 5; i++) {
+		int64_t before = pf_clock(clock), mono = pf_mono();
+		int64_t after = pf_clock(clock);
+
+		if (after >= before && after - before < least) {
+			least = after - before;
+			*offset = before + least / 2 - mono;
+		}
+	}
+	return least == INT64_MAX ? -EINVAL : 0;
+}
 
 /* ---- waiting ---------------------------------------------------------------------------- */
 

@@ -33,6 +33,14 @@ enum phase {
 	PHASE_DROPPED,		/* cancelled by a job: the worker gives the slot back */
 };
 
+/* A slot's place in a tree (tree.h): the key, and the links, which are that tree's own. */
+struct place {
+	_Atomic int64_t instant;
+	_Atomic uint64_t seq;		/* order of submission */
+	uint32_t left, right;
+	uint8_t height;			/* 0: not in the tree */
+};
+
 /*
  * Atomic fields but @state are read by the worker while a submitter may already fill the slot
  * anew: they are stored with release and loaded with acquire, so that whoever sees a new value
@@ -41,34 +49,32 @@ enum phase {
  * All that a job for once needs is in the first cache line.
  */
 struct slot {
+	struct place in_list;		/* by its first instant; submitters' */
 	_Atomic uint64_t state;		/* generation << 32 | phase */
-	_Atomic int64_t instant;	/* first instant, by which the list is sorted, in its clock */
-	_Atomic uint64_t seq;		/* order of submission */
 	_Atomic uint32_t next;		/* successor in the list */
 	bool linked;			/* submitters': it is in the list */
 	_Atomic uint8_t kind;		/* spec->missed | KIND_... */
 	_Atomic bool passed;		/* the worker is through with it in the list */
 	_Atomic(clockfix_fn) fn;
 	_Atomic(void *) arg;
+
+	struct place own;		/* by its next instant; the worker's */
+	/* if periodic */
 	_Atomic int64_t period;
+	_Atomic uint64_t runs;
+	uint64_t index;			/* the worker's: of its next instant */
 	union {
-		uint32_t missed;	/* instants since its last run */
+		uint32_t missed;	/* the worker's: instants since its last run */
 		_Atomic uint32_t handed;/* next in the queue to submitters */
 	};
-	uint32_t free_next;		/* submitters': next of the free slots, or of the litter */
-	_Atomic uint64_t runs;		/* if periodic */
-	/* the worker's own */
-	int64_t due;			/* next instant, by which the heap is sorted */
-	uint64_t index;			/* of that instant */
-	uint32_t left, right, parent;
-	uint8_t rank;			/* 0: not in the heap */
+	uint32_t litter_next;		/* next of the cancelled jobs that the worker keeps */
 } __attribute__((aligned(64)));
 
-_Static_assert(sizeof(struct slot) == 128 && offsetof(struct slot, runs) == 64,
+_Static_assert(sizeof(struct slot) == 128 && offsetof(struct slot, own) == 64,
 	       "a slot is two cache lines");
 
 #define KIND_MISSED	0x0f	/* mask: enum clockfix_missed */
-#define KIND_TAI	0x10
+#define KIND_PERIODIC	0x10
 #define KIND_RESERVED	0x20	/* belongs to the worker's reserve */
 #define KIND_REHEARSE	CLOCKFIX_REHEARSE
 
@@ -88,6 +94,11 @@ static inline struct slot *slot_at(struct slots *slots, uint32_t i)
 
 	chunk = atomic_load_explicit(&slots->chunk[i / CHUNK_SLOTS], memory_order_acquire);
 	return &chunk[i % CHUNK_SLOTS];
+}
+
+static inline bool is_periodic(const struct slot *slot)
+{
+	return atomic_load_explicit(&slot->kind, memory_order_acquire) & KIND_PERIODIC;
 }
 
 static inline uint64_t state_of(uint32_t generation, enum phase phase)

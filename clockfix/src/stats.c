@@ -78,20 +78,20 @@ void stats_copy(const struct stats *stats, struct clockfix_stats *to)
 	COPY(sleeps);
 	COPY(disturbed);
 	COPY(deferred);
-	COPY(decays);
-	COPY(regimes);
+	COPY(trials);
 	COPY(missed);
-	COPY(throttled);
+	COPY(late);
 	COPY(counter_faults);
-	COPY(low_power_late);
 	COPY(prediction);
 	COPY(learning_cost);
 	COPY(polled);
 	COPY(longest_job);
+	COPY(late_ppm);
+	COPY(cpu_ppm);
+	COPY(limit);
 #undef COPY
 	to->size = sizeof(*to);
 	to->pending = 0;
-	to->tai_steps = 0;
 	histogram_copy(&stats->lateness, &to->lateness);
 	histogram_copy(&stats->oversleep, &to->oversleep);
 	histogram_copy(&stats->polling, &to->polling);

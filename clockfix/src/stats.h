@@ -20,9 +20,9 @@ struct histogram {
 };
 
 struct stats {
-	_Atomic uint64_t jobs, cancelled, sleeps, disturbed, deferred, decays, regimes, missed;
-	_Atomic uint64_t throttled, counter_faults, low_power_late;
-	_Atomic int64_t prediction, learning_cost, polled, longest_job;
+	_Atomic uint64_t jobs, cancelled, sleeps, disturbed, deferred, trials, missed;
+	_Atomic uint64_t late, counter_faults;
+	_Atomic int64_t prediction, learning_cost, polled, longest_job, late_ppm, cpu_ppm, limit;
 	struct histogram lateness, oversleep, polling;
 };
 
@@ -43,7 +43,7 @@ static inline void stat_add(_Atomic uint64_t *stat, uint64_t n)
 
 void histogram_add(struct histogram *histogram, int64_t val);
 
-/* all but pending and tai_steps */
+/* all but pending */
 void stats_copy(const struct stats *stats, struct clockfix_stats *to);
 
 #endif

@@ -4,7 +4,9 @@
 
 #include <platform.h>
 
-#include "timer.h"
+#include "jobs.h"
+#include "options.h"
+#include "worker.h"
 
 #define CLEAN_PER_SUBMISSION 4	/* slots: more than one, so that garbage becomes less */
 
@@ -18,18 +20,10 @@ static void unlinked(struct clockfix *timer, uint32_t i)
 {
 	struct slot *slot = slot_at(&timer->slots, i);
 	bool kept = state_phase(atomic_load(&slot->state)) == PHASE_DROPPED ||
-		    (atomic_load_explicit(&slot->period, memory_order_relaxed) &&
-		     atomic_load(&slot->passed));
+		    (is_periodic(slot) && atomic_load(&slot->passed));
 
 	if (!kept)
 		slot_put(&timer->slots, i);
-}
-
-static struct list *list_of(struct clockfix *timer, const struct slot *slot)
-{
-	uint8_t kind = atomic_load_explicit(&slot->kind, memory_order_relaxed);
-
-	return &timer->list[kind & KIND_TAI ? BASE_TAI : BASE_MONO];
 }
 
 static bool clean_handed(struct clockfix *timer)
@@ -42,7 +36,7 @@ static bool clean_handed(struct clockfix *timer)
 		return false;
 	timer->handed_first = next;
 	if (slot->linked)
-		list_remove(list_of(timer, slot), i);
+		list_remove(&timer->list, i);
 	slot_put(&timer->slots, i);
 	return true;
 }
@@ -51,15 +45,13 @@ static void clean(struct clockfix *timer, uint32_t most)
 {
 	uint32_t done = 0;
 
-	for (enum base base = 0; base < BASES; base++) {
-		while (done < most) {
-			uint32_t i = list_clean(&timer->list[base]);
+	while (done < most) {
+		uint32_t i = list_clean(&timer->list);
 
-			if (i == SLOT_NONE)
-				break;
-			unlinked(timer, i);
-			done++;
-		}
+		if (i == SLOT_NONE)
+			break;
+		unlinked(timer, i);
+		done++;
 	}
 	while (done < most && clean_handed(timer))
 		done++;
@@ -67,12 +59,10 @@ static void clean(struct clockfix *timer, uint32_t most)
 
 /* ---- submitting ------------------------------------------------------------------------- */
 
-/* Memory for one more job in a list; -ENOMEM. */
-static int acquire(struct clockfix *timer, enum base base, uint32_t *i)
+/* Memory for one more job; -ENOMEM. */
+static int acquire(struct clockfix *timer, uint32_t *i)
 {
 	clean(timer, CLEAN_PER_SUBMISSION);
-	if (list_reserve(&timer->list[base]))
-		return -ENOMEM;
 	*i = slot_get(&timer->slots);
 	if (*i == SLOT_NONE) {
 		clean(timer, UINT_MAX);
@@ -95,22 +85,18 @@ static bool insert(struct clockfix *timer, uint32_t i, const struct clockfix_spe
 	if (job)
 		*job = slot_job(i, state);
 	atomic_store(&slot->state, state);
-	return list_add(&timer->list[base_of(spec)], i);
+	return list_add(&timer->list, i);
 }
 
 static int submit_locked(struct clockfix *timer, const struct clockfix_spec *spec,
 			 clockfix_job *job, bool *earliest)
 {
-	enum base base = base_of(spec);
 	uint32_t i;
 	int ret;
 
-	if (base == BASE_TAI && timer->caps.tai_watch == CLOCKFIX_NOT_ASKED)
-		timer->caps.tai_watch = tai_watch(&timer->tai, &timer->wake);
-
 	if (timer_pending(timer) >= timer->options.max_jobs)
 		return -ENOMEM;
-	ret = acquire(timer, base, &i);
+	ret = acquire(timer, &i);
 	if (ret)
 		return ret;
 	atomic_store(&timer->added, timer->added + 1);
@@ -136,7 +122,7 @@ int clockfix_schedule(struct clockfix *timer, const struct clockfix_spec *given,
 	ret = submit_locked(timer, &spec, job, &earliest);
 	pthread_mutex_unlock(&timer->mutex);
 	if (earliest)
-		wake_notify(&timer->wake, timer_mono(timer, base_of(&spec), spec.start));
+		wake_notify(&timer->wake, spec.start);
 	return ret;
 }
 
@@ -154,13 +140,13 @@ int clockfix_submit(struct clockfix *timer, int64_t instant, clockfix_fn fn, voi
 
 /* ---- cancelling ------------------------------------------------------------------------- */
 
-/* For the worker: a cancelled job is in its heap. No need to wake it for that. */
+/* For the worker: a cancelled job is in its tree. No need to wake it for that. */
 static void litter(struct clockfix *timer, uint32_t i)
 {
 	uint32_t first = atomic_load(&timer->litter);
 
 	do {
-		slot_at(&timer->slots, i)->free_next = first;
+		slot_at(&timer->slots, i)->litter_next = first;
 	} while (!atomic_compare_exchange_weak(&timer->litter, &first, i));
 }
 
@@ -172,7 +158,7 @@ static void take_out(struct clockfix *timer, struct slot *slot, uint32_t i)
 		litter(timer, i);
 	} else {
 		/* No wake-up: a worker that polls for this job stops, one that sleeps sleeps on. */
-		if (list_remove(list_of(timer, slot), i))
+		if (list_remove(&timer->list, i))
 			atomic_fetch_add(&timer->wake.count, 1);
 		slot_put(&timer->slots, i);
 	}
@@ -246,7 +232,7 @@ static int reschedule_locked(struct clockfix *timer, clockfix_job *job,
 	if (!slot)
 		return -ENOENT;
 	slot_spec(slot, instant, spec);
-	ret = acquire(timer, base_of(spec), &i);
+	ret = acquire(timer, &i);
 	if (ret)
 		return ret;
 	/* counted twice for a moment: it is never over for those who drain */
@@ -279,6 +265,13 @@ int clockfix_reschedule(struct clockfix *timer, clockfix_job *job, int64_t insta
 	ret = reschedule_locked(timer, job, &spec, &earliest);
 	pthread_mutex_unlock(&timer->mutex);
 	if (earliest)
-		wake_notify(&timer->wake, timer_mono(timer, base_of(&spec), instant));
+		wake_notify(&timer->wake, instant);
 	return ret;
+}
+
+int clockfix_adjust(struct clockfix *timer, clockfix_job job, int64_t shift, int64_t period)
+{
+	int ret = timer_check(timer);
+
+	return ret ? ret : worker_adjust(timer, job, shift, period);
 }

@@ -7,9 +7,13 @@
 
 #include <platform.h>
 
+#include "hygiene.h"
+#include "jobs.h"
+#include "options.h"
 #include "timer.h"
+#include "worker.h"
 
-/* a dummy per list, the last of the queue, jobs that run */
+/* the dummy, the last of the queue, jobs that run */
 #define SLOTS_EXTRA 16
 
 static _Atomic bool *alive_create(void)
@@ -85,20 +89,15 @@ static int worker_start(struct clockfix *timer)
 
 static void describe_machine(struct clockfix_capabilities *caps)
 {
-	bool low_power = cpu_low_power();
-
 	memset(caps, 0, sizeof(*caps));
 	caps->size = sizeof(*caps);
 	caps->counter = cpu_counter_sound() ? 0 : -ENOTSUP;
-	caps->low_power = low_power ? 0 : -ENOTSUP;
 	strcpy(caps->counter_name, CPU_COUNTER_NAME);
-	strcpy(caps->low_power_name, low_power ? CPU_LOW_POWER_NAME : "");
 	caps->affinity = CLOCKFIX_NOT_ASKED;
 	caps->scheduling = CLOCKFIX_NOT_ASKED;
 	caps->memory = CLOCKFIX_NOT_ASKED;
 	caps->cpu_latency = CLOCKFIX_NOT_ASKED;
 	caps->timer_slack = CLOCKFIX_NOT_ASKED;
-	caps->tai_watch = CLOCKFIX_NOT_ASKED;
 }
 
 /* whole pages of its own, so that unmapping undoes mlock() and nothing else */
@@ -112,7 +111,6 @@ void timer_free(struct clockfix *timer)
 	hygiene_undo(timer);
 	alive_destroy(timer->alive);
 	slots_destroy(&timer->slots);
-	tree_nodes_destroy(&timer->nodes);
 	pf_free(timer, timer_size());
 }
 
@@ -130,10 +128,9 @@ int timer_new(struct clockfix **result, const struct clockfix_options *given)
 		return -ENOMEM;
 	timer->options = options;
 	timer->latency_fd = -1;
-	/* as many again: cancelled jobs of the heap wait there for the worker's next turn */
+	/* as many again: cancelled jobs of the worker's tree wait there for the worker's next turn */
 	slots_init(&timer->slots, 2 * options.max_jobs + options.job_reserve + SLOTS_EXTRA,
 		   options.flags & CLOCKFIX_LOCK_MEMORY);
-	tree_nodes_init(&timer->nodes);
 	describe_machine(&timer->caps);
 
 	ret = -ENOMEM;
@@ -143,8 +140,6 @@ int timer_new(struct clockfix **result, const struct clockfix_options *given)
 	ret = timer_jobs_init(timer);
 	if (ret)
 		goto free_timer;
-	tai_update(&timer->tai);
-	atomic_store(&timer->tai.steps, 0);
 	ret = waiter_init(&timer->waiter, &options, &timer->stats);
 	if (ret)
 		goto free_timer;
@@ -199,11 +194,8 @@ int clockfix_destroy(struct clockfix *timer, unsigned int flags)
 		atomic_store(&timer->dead, true);
 		wake_notify(&timer->wake, INT64_MIN);
 		pthread_join(timer->thread, NULL);
-		tai_unwatch(&timer->tai);
 		pthread_mutex_destroy(&timer->mutex);
 		pthread_setcancelstate(cancel_state, NULL);
-	} else {
-		tai_close(&timer->tai);
 	}
 	timer_free(timer);
 	return 0;
@@ -248,7 +240,6 @@ int clockfix_stats_read(struct clockfix *timer, struct clockfix_stats *stats)
 		return ret;
 	stats_copy(&timer->stats, &own);
 	own.pending = timer_pending(timer);
-	own.tai_steps = atomic_load(&timer->tai.steps);
 	return sized_return(stats, &own, sizeof(own), CLOCKFIX_STATS_SIZE_V1);
 }
 
@@ -264,9 +255,6 @@ int clockfix_capabilities_read(struct clockfix *timer, struct clockfix_capabilit
 	ret = timer_check(timer);
 	if (ret)
 		return ret;
-	/* tai_watch changes when the first job by CLOCK_TAI comes */
-	pthread_mutex_lock(&timer->mutex);
-	own = timer->caps;
-	pthread_mutex_unlock(&timer->mutex);
-	return sized_return(caps, &own, sizeof(own), CLOCKFIX_CAPABILITIES_SIZE_V1);
+	return sized_return(caps, &timer->caps, sizeof(timer->caps),
+			    CLOCKFIX_CAPABILITIES_SIZE_V1);
 }

@@ -1,61 +1,34 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * tree.h - find a job's place in the list
+ * tree.h - find a job's place
  *
- * A B+ tree of the jobs in a list, by instant and order of submission. Submitters' own: the
- * worker never looks at it. A search among a million jobs is a matter of cache misses, and a
- * node, the keys of which lie side by side, costs about one, as its lines are fetched at once.
+ * An AVL tree through the slots themselves, by instant and order of submission: nothing to
+ * allocate, and no operation takes more than some log2(n) steps, whatever went before. There are
+ * two trees. The submitters' one holds all jobs of the list, so that they find a job's place in
+ * it; the worker never looks at it. The worker's own one holds the jobs that it keeps itself:
+ * periodic jobs, and those that jobs submitted. A slot has a place in each, in a cache line of
+ * its own, as a periodic job that has run is in both until a submitter cleans up.
  */
 #ifndef CLOCKFIX_TREE_H
 #define CLOCKFIX_TREE_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "slots.h"
 
-#define TREE_FANOUT	24
-#define TREE_HEIGHT	16	/* reached after 12^15 additions at the earliest */
-#define TREE_CHUNKS	2048u
-#define TREE_CHUNK	(2u << 20)
-#define TREE_NONE	UINT32_MAX
-
-struct tree_key {
-	int64_t instant;
-	uint64_t seq;
-};
-
-struct tree_node;
-
-/* The nodes of some trees; they stay until all of them end. */
-struct tree_nodes {
-	struct tree_node *chunk[TREE_CHUNKS];
-	uint32_t chunks, used;
-	uint32_t free_first, free;
-};
+enum tree_kind { TREE_LIST, TREE_WORKER };
 
 struct tree {
-	struct tree_nodes *nodes;
-	uint32_t root;		/* TREE_NONE: empty */
-	uint32_t height;	/* levels */
+	struct slots *slots;
+	enum tree_kind kind;
+	uint32_t root;		/* SLOT_NONE: empty */
+	uint32_t first;		/* the earliest, SLOT_NONE: none */
 };
 
-void tree_nodes_init(struct tree_nodes *nodes);
-void tree_nodes_destroy(struct tree_nodes *nodes);
+void tree_init(struct tree *tree, enum tree_kind kind, struct slots *slots);
 
-void tree_init(struct tree *tree, struct tree_nodes *nodes);
+/* Add slot @i; instant and seq of its place are set. Returns the slot before it, or SLOT_NONE. */
+uint32_t tree_add(struct tree *tree, uint32_t i);
 
-/* See to it that there is memory for an addition; -ENOMEM. */
-int tree_reserve(struct tree *tree);
-
-/*
- * Add @slot, after tree_reserve(); the key is in the tree once at most. Returns the slot before
- * it, TREE_NONE if it is the first.
- */
-uint32_t tree_add(struct tree *tree, struct tree_key key, uint32_t slot);
-
-/* Remove what is there; returns the slot before it, TREE_NONE if it was the first. */
-uint32_t tree_remove(struct tree *tree, struct tree_key key);
-
-/* Is all as it should be? For tests. @count: slots it should hold. */
-bool tree_sound(const struct tree *tree, uint32_t count);
+/* Remove slot @i, which is in the tree. Returns the slot before it, or SLOT_NONE. */
+uint32_t tree_remove(struct tree *tree, uint32_t i);
 
 #endif

@@ -14,30 +14,26 @@
 #define REHEARSED	300	/* ns: how far away the instant of a rehearsal is */
 #define REHEARSAL	1500	/* ns that must be left for it */
 #define TIGHT		200	/* ns: polled without pause instructions */
-#define GUARD		500	/* ns: low power ends before */
-#define GUARD_MAX	20000
 #define COUNTER_FAULTS	16	/* in a row: no more polling by the counter */
-#define BUDGET_MAX	(NSEC_PER_SEC / 10)
-#define POLLED_MOST	1000000
+#define LATE		1000	/* ns: what is later counts as late */
+#define SHARES_OF	256	/* jobs: what shares of late jobs and CPU time are told of */
+#define ELAPSED_MOST	NSEC_PER_SEC	/* ns between jobs that count */
+#define MEASURE_EACH	64	/* of so many sleeps one is measured for CPU time */
+#define SLEEP_COST	10000	/* ns of CPU time, until one was */
 
 int waiter_init(struct waiter *w, const struct clockfix_options *options, struct stats *stats)
 {
 	memset(w, 0, sizeof(*w));
 	estimator_init(&w->est, options);
-	w->est.tick = pf_tick();
+	w->est.sleep_cost = SLEEP_COST;
 	w->stats = stats;
 	w->cost = COST_START * 8;
-	w->poll_share = options->poll_share ? options->poll_share : 100;
-	w->budget_time = pf_mono();
-	w->poll_budget = BUDGET_MAX * w->poll_share / 100;
-	w->low_power_guard = GUARD;
+	w->last = pf_mono();
 
 	if (options->source != CLOCKFIX_SOURCE_CLOCK)
 		w->use_counter = cpu_counter_sound() && counter_init(&w->counter);
 	if (options->source == CLOCKFIX_SOURCE_COUNTER && !w->use_counter)
 		return -ENOTSUP;
-	w->low_power = w->use_counter && cpu_low_power() &&
-		       !(options->flags & CLOCKFIX_NO_LOW_POWER);
 	return 0;
 }
 
@@ -64,10 +60,8 @@ static void discipline(struct waiter *w)
 	if (!w->use_counter || counter_discipline(&w->counter))
 		return;
 	stat_add(&w->stats->counter_faults, 1);
-	if (w->counter.faults == COUNTER_FAULTS) {
+	if (w->counter.faults == COUNTER_FAULTS)
 		w->use_counter = false;
-		w->low_power = false;
-	}
 }
 
 /* ---- learning --------------------------------------------------------------------------- */
@@ -77,8 +71,6 @@ static void learn(struct waiter *w)
 	int64_t start = pf_mono(), took, most;
 
 	estimator_learn(&w->est, w->oversleep, w->length);
-	stat_set(&w->stats->prediction, w->est.prediction);
-	stat_set_count(&w->stats->regimes, w->est.changes);
 	/* an exponential moving average, the second level of learning [IV.b]; a pause counts little */
 	took = pf_mono() - start;
 	most = 2 * cost_of(w) + COST_START;
@@ -88,29 +80,26 @@ static void learn(struct waiter *w)
 
 /* ---- sleeping --------------------------------------------------------------------------- */
 
-/* Polling is paid from a budget that fills with time. */
-static int64_t within_budget(struct waiter *w, int64_t now, int64_t margin)
+/* What a sleep costs in CPU time: of the thread's what was not polling. Measured now and then. */
+static void measure_sleep(struct waiter *w)
 {
-	int64_t gained = (now - w->budget_time) / 100 * w->poll_share;
+	int64_t took;
 
-	w->poll_budget += gained;
-	if (w->poll_budget > BUDGET_MAX * w->poll_share / 100)
-		w->poll_budget = BUDGET_MAX * w->poll_share / 100;
-	w->budget_time = now;
-	if (margin <= w->poll_budget)
-		return margin;
-	stat_add(&w->stats->throttled, 1);
-	return w->poll_budget > 0 ? w->poll_budget : 0;
+	if (!w->cpu)
+		return;
+	took = pf_cpu_time() - w->cpu - (pf_mono() - w->poll_start);
+	w->cpu = 0;
+	if (took > 0 && took < 4 * w->est.sleep_cost)
+		w->est.sleep_cost += (took - w->est.sleep_cost) / 4;
+	else if (took > 0)
+		w->est.sleep_cost *= 2;
 }
 
 static void account_polling(struct waiter *w, int64_t now)
 {
-	int64_t polled = now - w->poll_start;
-
-	/* a pause while polling counts as the longest polling that is usual */
-	w->poll_budget -= polled < POLLED_MOST ? polled : POLLED_MOST;
-	stat_set(&w->stats->polled,
-		 atomic_load_explicit(&w->stats->polled, memory_order_relaxed) + polled);
+	stat_set(&w->stats->polled, atomic_load_explicit(&w->stats->polled,
+							 memory_order_relaxed) +
+				    now - w->poll_start);
 }
 
 /* Sleep until @until for what is to be done at @instant. */
@@ -132,21 +121,17 @@ int64_t waiter_plan(struct waiter *w, int64_t instant, int64_t now)
 	/* the longer it sleeps the colder the caches are: a rehearsal then takes its time */
 	if (w->rehearse)
 		ready += length / REHEARSE_SHARE < FINAL ? length / REHEARSE_SHARE : FINAL;
-	margin = estimator_predict(&w->est, length, instant - ready) + ready;
+	margin = estimator_predict(&w->est, length, length - ready - SLEEP_MIN) + ready;
 	stat_set(&w->stats->prediction, w->est.prediction);
-	if (w->poll_share < 100)
-		margin = within_budget(w, now, length < margin ? length : margin);
 	until = instant - margin;
-	if (until - now < SLEEP_MIN) {
-		/* was it the prediction that made it too short? */
-		if (length - cost_of(w) >= SLEEP_MIN && length > w->gap)
-			w->gap = length;
+	if (until - now < SLEEP_MIN)
 		return 0;
-	}
 	stat_add(&w->stats->sleeps, 1);
+	stat_set_count(&w->stats->trials, w->est.trials);
+	w->cpu = w->sleeps++ % MEASURE_EACH ? 0 : pf_cpu_time();
 	w->slept = true;
 	w->length = length;
-	w->est.until = until;
+	w->until = until;
 	return until;
 }
 
@@ -154,7 +139,7 @@ int64_t waiter_woke(struct waiter *w, int64_t instant)
 {
 	int64_t now = time_now(w);
 
-	w->oversleep = now > w->est.until ? now - w->est.until : 0;
+	w->oversleep = now > w->until ? now - w->until : 0;
 	histogram_add(&w->stats->oversleep, w->oversleep);
 	w->deferred = instant - now < 2 * cost_of(w);
 	if (w->deferred)
@@ -190,24 +175,6 @@ static inline bool changed(const struct wake *wake, uint32_t count)
 	return wake && atomic_load_explicit(&wake->count, memory_order_acquire) != count;
 }
 
-static void wait_low_power(struct waiter *w, uint64_t ticks, const struct wake *wake,
-			   uint32_t count)
-{
-	static const uint32_t never;
-
-	pf_low_power_wait(wake ? (const void *)&wake->count : &never, wake ? count : 0,
-			  w->counter.now.counter + ticks -
-			  counter_ticks(&w->counter, w->low_power_guard));
-	if (counter_within(&w->counter, pf_counter(), ticks)) {
-		w->low_power_guard -= (w->low_power_guard - GUARD) / 64;
-		return;
-	}
-	/* the CPU needs longer than that to come back */
-	stat_add(&w->stats->low_power_late, 1);
-	if (w->low_power_guard < GUARD_MAX)
-		w->low_power_guard *= 2;
-}
-
 /* Poll, not tightly, until @instant, which may be overshot a little. */
 static int poll_roughly(struct waiter *w, int64_t instant, int64_t now, const struct wake *wake,
 			uint32_t count)
@@ -224,8 +191,6 @@ static int poll_roughly(struct waiter *w, int64_t instant, int64_t now, const st
 		}
 		ticks = counter_aim(&w->counter,
 				    instant - now > SEGMENT ? now + SEGMENT : instant);
-		if (w->low_power)
-			wait_low_power(w, ticks, wake, count);
 		while (counter_within(&w->counter, pf_counter(), ticks)) {
 			if (changed(wake, count))
 				return WAIT_CHANGED;
@@ -290,6 +255,9 @@ int waiter_near(struct waiter *w, int64_t instant, int64_t now, const struct wak
 	int ret;
 
 	w->poll_start = now;
+	/* when there is time, or none to lose */
+	if (instant - now > 2 * FINAL || now >= instant)
+		measure_sleep(w);
 	ret = poll_roughly(w, instant - FINAL, now, wake, count);
 	if (ret)
 		account_polling(w, pf_mono());
@@ -327,11 +295,35 @@ int waiter_arrive(struct waiter *w, int64_t instant, const struct wake *wake, ui
 	return ret;
 }
 
+/* What the program can hold against its late_ppm and cpu_ppm. */
+static void account_shares(struct waiter *w, int64_t late)
+{
+	int64_t elapsed = w->started - w->last, cpu = w->started - w->poll_start;
+	int64_t aim = estimator_aim(&w->est, w->length);
+
+	w->last = w->started;
+	if (elapsed > ELAPSED_MOST)
+		elapsed = ELAPSED_MOST;
+	cpu = (cpu < elapsed ? cpu : elapsed) + (w->slept ? w->est.sleep_cost : 0);
+	w->late_share += ((late > LATE ? 1000000 * SHARES_OF : 0) - w->late_share) / SHARES_OF;
+	w->cpu_share += cpu - w->cpu_share / SHARES_OF;
+	w->elapsed += elapsed - w->elapsed / SHARES_OF;
+	stat_add(&w->stats->late, late > LATE);
+	stat_set(&w->stats->late_ppm, w->late_share / SHARES_OF);
+	if (w->elapsed)
+		stat_set(&w->stats->cpu_ppm, w->cpu_share * 1000000 / w->elapsed);
+	stat_set(&w->stats->limit, w->late_share / SHARES_OF > aim ? w->est.limit :
+							       CLOCKFIX_LIMIT_NONE);
+}
+
 void waiter_ran(struct waiter *w, int64_t instant)
 {
-	histogram_add(&w->stats->lateness, w->started - instant + w->way_back);
+	int64_t late = w->started - instant + w->way_back;
+
+	histogram_add(&w->stats->lateness, late);
 	histogram_add(&w->stats->polling, w->started - w->poll_start);
 	account_polling(w, w->started);
+	account_shares(w, late);
 	stat_add(&w->stats->jobs, 1);
 	if (w->use_counter && w->arrived)
 		counter_aimed(&w->counter, w->early);
@@ -340,17 +332,11 @@ void waiter_ran(struct waiter *w, int64_t instant)
 		w->deferred = false;
 		stat_add(&w->stats->deferred, 1);
 		learn(w);
-	}
-	if (w->ran && !w->slept) {
-		estimator_decay(&w->est, w->gap);
-		stat_set_count(&w->stats->decays, w->est.decays);
+	} else if (!w->slept && cost_of(w) > COST_START) {
 		/* nothing was learned: what learning costs is not known any better, either */
-		if (cost_of(w) > COST_START)
-			w->cost -= cost_of(w) - COST_START;
+		w->cost -= cost_of(w) - COST_START;
 	}
-	w->ran = true;
 	w->slept = false;
-	w->gap = 0;
 }
 
 void wake_wait(struct wake *wake, uint32_t count)

@@ -24,17 +24,16 @@ struct waiter {
 	struct estimator est;
 	struct counter counter;
 	bool use_counter;
-	bool low_power;
 	bool rehearse;			/* the caller's: the next job is to be rehearsed */
-	int64_t low_power_guard;	/* low power ends that long before the instant */
 	int64_t cost;			/* EMA of what learning costs, in 1/8 ns [IV.b] */
 	bool deferred;			/* learning awaits the end of the job [IV.c] */
+	int64_t until;			/* what it sleeps until */
 	int64_t oversleep, length;	/* what it will learn */
 	bool slept;			/* since the last job */
-	bool ran;			/* there was a last job */
-	int64_t gap;			/* longest sleep declined since the last job */
-	uint32_t poll_share;		/* percent */
-	int64_t poll_budget, budget_time;
+	uint32_t sleeps;
+	int64_t cpu;			/* of the thread, before a sleep whose cost is measured; or 0 */
+	int64_t last;			/* end of the last wait */
+	int64_t late_share, cpu_share, elapsed;	/* EMAs over some 256 jobs */
 	int64_t poll_start;		/* when polling began in this wait */
 	unsigned int early;		/* reads of the clock that were too early */
 	bool arrived;			/* the counter told when to read the clock */
@@ -74,7 +73,7 @@ int64_t waiter_woke(struct waiter *waiter, int64_t instant);
 int waiter_near(struct waiter *waiter, int64_t instant, int64_t now, const struct wake *wake,
 		uint32_t count);
 
-/* To be called after the job: statistics, learning that was deferred, and decay. */
+/* To be called after the job: statistics, and learning that was deferred. */
 void waiter_ran(struct waiter *waiter, int64_t instant);
 
 /*

@@ -8,18 +8,17 @@
  */
 #include <platform.h>
 
-#include "timer.h"
+#include "jobs.h"
+#include "worker.h"
 
 /* the earliest job */
 struct pick {
 	uint32_t i;			/* SLOT_NONE: there is none */
-	enum base base;
-	bool from_heap;
+	bool own;			/* from the worker's tree, else from the list */
 	uint64_t work;			/* of the list, if from there */
 	uint64_t state;
 	uint64_t seq;
-	int64_t instant;		/* in its own clock */
-	int64_t mono;			/* the same by CLOCK_MONOTONIC */
+	int64_t instant;
 };
 
 #define REHEARSAL	 2000	/* ns that must be left for it */
@@ -53,11 +52,11 @@ static void hand_over(struct clockfix *timer, uint32_t i)
 
 static void reserve_put(struct clockfix *timer, uint32_t i)
 {
-	slot_at(&timer->slots, i)->left = timer->reserve;
+	slot_at(&timer->slots, i)->own.left = timer->reserve;
 	timer->reserve = i;
 }
 
-/* A job that was in the heap, and is popped, is over. */
+/* A job that was the worker's own, and is in its tree no more, is over. */
 static void retire(struct clockfix *timer, uint32_t i)
 {
 	struct slot *slot = slot_at(&timer->slots, i);
@@ -68,14 +67,7 @@ static void retire(struct clockfix *timer, uint32_t i)
 		hand_over(timer, i);
 }
 
-static struct heap *heap_of(struct clockfix *timer, const struct slot *slot)
-{
-	uint8_t kind = atomic_load_explicit(&slot->kind, memory_order_relaxed);
-
-	return &timer->heap[kind & KIND_TAI ? BASE_TAI : BASE_MONO];
-}
-
-/* Jobs of the heap that submitters have cancelled. Returns whether some are left. */
+/* The worker's own jobs that submitters have cancelled. Returns whether some are left. */
 static bool collect(struct clockfix *timer)
 {
 	for (int n = 0; n < COLLECT_PER_TURN; n++) {
@@ -89,9 +81,9 @@ static bool collect(struct clockfix *timer)
 			continue;
 		}
 		slot = slot_at(&timer->slots, i);
-		timer->litter_left = slot->free_next;
-		if (slot->rank)
-			heap_remove(heap_of(timer, slot), i);
+		timer->litter_left = slot->litter_next;
+		if (slot->own.height)
+			tree_remove(&timer->own, i);
 		retire(timer, i);
 	}
 	return true;
@@ -105,11 +97,6 @@ static void count_ended(struct clockfix *timer)
 
 /* ---- finding the earliest --------------------------------------------------------------- */
 
-static bool is_periodic(const struct slot *slot)
-{
-	return atomic_load_explicit(&slot->period, memory_order_acquire) > 0;
-}
-
 /* a timer that ends does not run periodic jobs again */
 static bool drop_periodic(struct clockfix *timer, struct slot *slot, uint64_t state)
 {
@@ -121,79 +108,69 @@ static bool drop_periodic(struct clockfix *timer, struct slot *slot, uint64_t st
 	return true;
 }
 
-static void consider(struct pick *best, const struct pick *pick)
+static void look_into_list(struct clockfix *timer, struct pick *pick)
 {
-	if (best->i == SLOT_NONE || pick->mono < best->mono ||
-	    (pick->mono == best->mono && pick->seq < best->seq))
-		*best = *pick;
-}
-
-static void look_into_list(struct clockfix *timer, enum base base, struct pick *best)
-{
-	struct list *list = &timer->list[base];
-	struct pick pick = { .base = base };
+	struct list *list = &timer->list;
 	struct slot *slot;
 
 	for (;;) {
-		pick.work = list_work(list);
-		pick.i = work_slot(pick.work);
-		slot = slot_at(&timer->slots, pick.i);
-		pick.state = atomic_load(&slot->state);
-		pick.instant = atomic_load_explicit(&slot->instant, memory_order_acquire);
-		pick.seq = atomic_load_explicit(&slot->seq, memory_order_acquire);
-		if (pick.i == list->dummy)
+		pick->work = list_work(list);
+		pick->i = work_slot(pick->work);
+		slot = slot_at(&timer->slots, pick->i);
+		pick->state = atomic_load(&slot->state);
+		pick->instant = atomic_load_explicit(&slot->in_list.instant, memory_order_acquire);
+		pick->seq = atomic_load_explicit(&slot->in_list.seq, memory_order_acquire);
+		if (pick->i == list->dummy) {
+			pick->i = SLOT_NONE;
 			return;
+		}
 		if (slot_finished(slot)) {
-			list_out(list, pick.work);
+			list_out(list, pick->work);
 			continue;
 		}
 		/* the slot was reused since @work was read: @work has changed then */
-		if (state_phase(pick.state) != PHASE_PENDING)
+		if (state_phase(pick->state) != PHASE_PENDING)
 			continue;
-		if (!drop_periodic(timer, slot, pick.state))
-			break;
+		if (!drop_periodic(timer, slot, pick->state))
+			return;
 	}
-	pick.mono = timer_mono(timer, base, pick.instant);
-	consider(best, &pick);
 }
 
-static void look_into_heap(struct clockfix *timer, enum base base, struct pick *best)
+static void look_into_own(struct clockfix *timer, struct pick *pick)
 {
-	struct heap *heap = &timer->heap[base];
-	struct pick pick = { .base = base, .from_heap = true };
 	struct slot *slot;
 
 	for (;;) {
-		pick.i = heap->top;
-		if (pick.i == SLOT_NONE)
+		pick->i = timer->own.first;
+		if (pick->i == SLOT_NONE)
 			return;
-		slot = slot_at(&timer->slots, pick.i);
-		pick.state = atomic_load(&slot->state);
-		if (state_phase(pick.state) == PHASE_PENDING) {
-			if (!drop_periodic(timer, slot, pick.state))
+		slot = slot_at(&timer->slots, pick->i);
+		pick->state = atomic_load(&slot->state);
+		if (state_phase(pick->state) == PHASE_PENDING) {
+			if (!drop_periodic(timer, slot, pick->state))
 				break;
-			heap_remove(heap, pick.i);
-			retire(timer, pick.i);
+			tree_remove(&timer->own, pick->i);
+			retire(timer, pick->i);
 		} else {
 			/* cancelled: it comes to collect() */
-			heap_remove(heap, pick.i);
+			tree_remove(&timer->own, pick->i);
 		}
 	}
-	pick.instant = slot->due;
-	pick.seq = atomic_load_explicit(&slot->seq, memory_order_relaxed);
-	pick.mono = timer_mono(timer, base, pick.instant);
-	consider(best, &pick);
+	pick->instant = slot->own.instant;
+	pick->seq = slot->own.seq;
 }
 
 static struct pick earliest(struct clockfix *timer)
 {
-	struct pick best = { .i = SLOT_NONE };
+	struct pick listed = { .own = false }, own = { .own = true };
 
-	for (enum base base = 0; base < BASES; base++) {
-		look_into_list(timer, base, &best);
-		look_into_heap(timer, base, &best);
-	}
-	return best;
+	look_into_list(timer, &listed);
+	look_into_own(timer, &own);
+	if (listed.i == SLOT_NONE || (own.i != SLOT_NONE &&
+				      (own.instant < listed.instant ||
+				       (own.instant == listed.instant && own.seq < listed.seq))))
+		return own;
+	return listed;
 }
 
 /* ---- periodic jobs ---------------------------------------------------------------------- */
@@ -208,9 +185,9 @@ static bool advance(struct slot *slot, uint64_t n)
 	if (runs && n >= runs - slot->index)
 		return false;
 	if (__builtin_mul_overflow(period, n, &step) ||
-	    __builtin_add_overflow(slot->due, step, &next) || next == INT64_MAX)
+	    __builtin_add_overflow(slot->own.instant, step, &next) || next == INT64_MAX)
 		return false;
-	slot->due = next;
+	slot->own.instant = next;
 	slot->index += n;
 	return true;
 }
@@ -252,7 +229,7 @@ static bool deal_with_missed(struct clockfix *timer, struct slot *slot, int64_t 
 	}
 	stat_add(&timer->stats.missed, behind);
 	run->missed += behind;
-	run->instant = slot->due;
+	run->instant = slot->own.instant;
 	run->index = slot->index;
 	return true;
 }
@@ -266,10 +243,10 @@ static void account(struct clockfix *timer, const struct pick *pick, int64_t sta
 
 	if (took > atomic_load_explicit(&timer->stats.longest_job, memory_order_relaxed))
 		stat_set(&timer->stats.longest_job, took);
-	waiter_ran(&timer->waiter, pick->mono);
+	waiter_ran(&timer->waiter, pick->instant);
 }
 
-/* Back into the heap for its next instant, unless that was the last or it was cancelled. */
+/* Back into the tree for its next instant, unless that was the last or it was cancelled. */
 static bool rearm(struct clockfix *timer, const struct pick *pick, struct slot *slot)
 {
 	uint64_t running = state_of(state_generation(pick->state), PHASE_RUNNING);
@@ -278,7 +255,7 @@ static bool rearm(struct clockfix *timer, const struct pick *pick, struct slot *
 		return false;
 	if (!atomic_compare_exchange_strong(&slot->state, &running, pick->state))
 		return false;
-	heap_add(&timer->heap[pick->base], pick->i);
+	tree_add(&timer->own, pick->i);
 	return true;
 }
 
@@ -287,7 +264,7 @@ static void finish_once(struct clockfix *timer, const struct pick *pick, struct 
 {
 	atomic_store(&slot->state, state_of(state_generation(pick->state), PHASE_DONE));
 	atomic_store(&slot->passed, true);
-	list_out(&timer->list[pick->base], pick->work);
+	list_out(&timer->list, pick->work);
 	count_ended(timer);
 }
 
@@ -296,22 +273,13 @@ static void finish(struct clockfix *timer, const struct pick *pick, struct slot 
 {
 	/* before it is PENDING again: a submitter that sees that knows it is not in the list */
 	atomic_store(&slot->passed, true);
-	if (!pick->from_heap)
-		list_out(&timer->list[pick->base], pick->work);
+	if (!pick->own)
+		list_out(&timer->list, pick->work);
 	if (rearm(timer, pick, slot))
 		return;
 	atomic_store(&slot->state, state_of(state_generation(pick->state), PHASE_DONE));
 	count_ended(timer);
 	retire(timer, pick->i);
-}
-
-static bool tai_has_come(struct clockfix *timer, const struct pick *pick)
-{
-	if (pick->base != BASE_TAI || pf_clock(CLOCK_TAI) >= pick->instant)
-		return true;
-	/* a step, or the distance of the clocks is known to some ns only: then look again */
-	tai_update(&timer->tai);
-	return false;
 }
 
 /*
@@ -325,15 +293,16 @@ static bool claim(struct clockfix *timer, const struct pick *pick, struct slot *
 
 	if (atomic_load(&timer->wake.count) != count)
 		return false;
-	if (!pick->from_heap && list_work(&timer->list[pick->base]) != pick->work)
+	if (!pick->own && list_work(&timer->list) != pick->work)
 		return false;
 	if (!atomic_compare_exchange_strong(&slot->state, &state,
 					    state_of(state_generation(state), PHASE_RUNNING)))
 		return false;
-	if (pick->from_heap) {
-		heap_remove(&timer->heap[pick->base], pick->i);
-	} else {
-		slot->due = pick->instant;
+	if (pick->own) {
+		tree_remove(&timer->own, pick->i);
+	} else if (is_periodic(slot)) {
+		slot->own.instant = pick->instant;
+		slot->own.seq = pick->seq;
 		slot->index = 0;
 	}
 	return true;
@@ -346,8 +315,8 @@ static bool unclaim(struct clockfix *timer, const struct pick *pick, struct slot
 
 	if (!atomic_compare_exchange_strong(&slot->state, &running, pick->state))
 		return false;
-	if (pick->from_heap)
-		heap_add(&timer->heap[pick->base], pick->i);
+	if (pick->own)
+		tree_add(&timer->own, pick->i);
 	return true;
 }
 
@@ -358,15 +327,11 @@ static bool unclaim(struct clockfix *timer, const struct pick *pick, struct slot
 static bool arrive(struct clockfix *timer, const struct pick *pick, struct slot *slot,
 		   uint32_t count)
 {
-	if (waiter_arrive(&timer->waiter, pick->mono, &timer->wake, count)) {
-		if (unclaim(timer, pick, slot))
-			return false;
-		waiter_arrive(&timer->waiter, pick->mono, NULL, 0);
-	}
-	while (__builtin_expect(!tai_has_come(timer, pick), 0)) {
-		if (unclaim(timer, pick, slot))
-			return false;
-	}
+	if (!waiter_arrive(&timer->waiter, pick->instant, &timer->wake, count))
+		return true;
+	if (unclaim(timer, pick, slot))
+		return false;
+	waiter_arrive(&timer->waiter, pick->instant, NULL, 0);
 	return true;
 }
 
@@ -393,8 +358,8 @@ static void run(struct clockfix *timer, const struct pick *pick, uint32_t count)
 	struct slot *slot = slot_at(&timer->slots, pick->i);
 	clockfix_fn fn = atomic_load_explicit(&slot->fn, memory_order_acquire);
 	void *arg = atomic_load_explicit(&slot->arg, memory_order_acquire);
-	int64_t period = atomic_load_explicit(&slot->period, memory_order_acquire);
-	int64_t late_limit = period ? period : INT64_MAX;
+	bool periodic = is_periodic(slot);
+	int64_t late_limit = INT64_MAX;
 	bool run = true;
 	struct clockfix_run info = {
 		.instant = pick->instant,
@@ -404,27 +369,29 @@ static void run(struct clockfix *timer, const struct pick *pick, uint32_t count)
 
 	if (!claim(timer, pick, slot, count))
 		return;
-	if (period) {
+	if (periodic) {
+		late_limit = atomic_load_explicit(&slot->period, memory_order_relaxed);
 		info.missed = slot->missed;
 		info.index = slot->index;
 	}
 	timer->running = info.job;
 	prefetch_job(fn, arg);
-	if (timer->waiter.rehearse && pf_mono() < pick->mono - REHEARSAL)
+	if (timer->waiter.rehearse && pf_mono() < pick->instant - REHEARSAL)
 		fn(arg, &info);
 	if (!arrive(timer, pick, slot, count))
 		return;
 
 	info.started = timer->waiter.started;
-	if (__builtin_expect(info.started - pick->mono >= late_limit, 0))
-		run = deal_with_missed(timer, slot, info.started - pick->mono, &info);
+	if (__builtin_expect(info.started - pick->instant >= late_limit, 0))
+		run = deal_with_missed(timer, slot, info.started - pick->instant, &info);
 	if (run) {
 		fn(arg, &info);
-		slot->missed = 0;
+		if (periodic)
+			slot->missed = 0;
 		account(timer, pick, info.started);
 	}
 	timer->running = 0;
-	if (pick->from_heap || period)
+	if (pick->own || periodic)
 		finish(timer, pick, slot);
 	else
 		finish_once(timer, pick, slot);
@@ -441,7 +408,7 @@ bool worker_turn(struct clockfix *timer)
 		return false;
 	more = collect(timer);
 	pick = earliest(timer);
-	if (more && (pick.i == SLOT_NONE || pick.mono > pf_mono() + COLLECT_AHEAD))
+	if (more && (pick.i == SLOT_NONE || pick.instant > pf_mono() + COLLECT_AHEAD))
 		return true;
 	if (pick.i == SLOT_NONE) {
 		/* what was submitted before the end has changed the count before */
@@ -451,7 +418,7 @@ bool worker_turn(struct clockfix *timer)
 		return true;
 	}
 	timer->waiter.rehearse = rehearsed(timer, &pick);
-	if (!waiter_approach(&timer->waiter, pick.mono, &timer->wake, count))
+	if (!waiter_approach(&timer->waiter, pick.instant, &timer->wake, count))
 		run(timer, &pick, count);
 	return true;
 }
@@ -460,7 +427,6 @@ bool worker_turn(struct clockfix *timer)
 
 int worker_submit(struct clockfix *timer, const struct clockfix_spec *spec, clockfix_job *job)
 {
-	enum base base = base_of(spec);
 	uint32_t i = timer->reserve;
 	struct slot *slot;
 	uint32_t generation;
@@ -468,7 +434,7 @@ int worker_submit(struct clockfix *timer, const struct clockfix_spec *spec, cloc
 	if (i == SLOT_NONE)
 		return -ENOMEM;
 	slot = slot_at(&timer->slots, i);
-	timer->reserve = slot->left;
+	timer->reserve = slot->own.left;
 	generation = state_generation(atomic_load(&slot->state)) + 1;
 	if (!generation)
 		generation = 1;
@@ -476,13 +442,14 @@ int worker_submit(struct clockfix *timer, const struct clockfix_spec *spec, cloc
 	slot_fill(timer, slot, spec);
 	atomic_store_explicit(&slot->kind, slot->kind | KIND_RESERVED, memory_order_relaxed);
 	atomic_store(&slot->passed, true);
-	slot->due = spec->start;
+	slot->own.instant = spec->start;
+	slot->own.seq = slot->in_list.seq;
 	slot->index = 0;
 	if (job)
 		*job = slot_job(i, state_of(generation, PHASE_FREE));
 	atomic_store(&timer->worker_added, timer->worker_added + 1);
 	atomic_store(&slot->state, state_of(generation, PHASE_PENDING));
-	heap_add(&timer->heap[base], i);
+	tree_add(&timer->own, i);
 	return 0;
 }
 
@@ -495,8 +462,8 @@ int worker_cancel(struct clockfix *timer, clockfix_job job)
 	if (ret)
 		return ret;
 	slot = slot_at(&timer->slots, i);
-	if (slot->rank) {
-		heap_remove(heap_of(timer, slot), i);
+	if (slot->own.height) {
+		tree_remove(&timer->own, i);
 		retire(timer, i);
 	} else {
 		/* in the list: submitters take it out when they clean up */
@@ -525,22 +492,19 @@ int worker_reschedule(struct clockfix *timer, clockfix_job *job, int64_t instant
 	return worker_submit(timer, &spec, job);
 }
 
-int clockfix_adjust(struct clockfix *timer, clockfix_job job, int64_t shift, int64_t period)
+int worker_adjust(struct clockfix *timer, clockfix_job job, int64_t shift, int64_t period)
 {
-	int ret = timer_check(timer);
 	struct slot *slot;
 	int64_t next;
 
-	if (ret)
-		return ret;
 	if (!worker_is_self(timer) || !job || job != timer->running)
 		return -EPERM;
 	slot = slot_of_job(&timer->slots, job);
 	if (!is_periodic(slot) || period < 0)
 		return -EINVAL;
-	if (__builtin_add_overflow(slot->due, shift, &next) || next < 0 || next == INT64_MAX)
+	if (__builtin_add_overflow(slot->own.instant, shift, &next) || next < 0 || next == INT64_MAX)
 		return -EINVAL;
-	slot->due = next;
+	slot->own.instant = next;
 	if (period)
 		atomic_store_explicit(&slot->period, period, memory_order_relaxed);
 	return 0;

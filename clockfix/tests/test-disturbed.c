@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * test-disturbed.c - no single event changes behaviour for good
+ * test-disturbed.c - no event changes behaviour for longer than 1,000 jobs after it ends
  *
- * A machine that stands still for a while, or a counter that jumps, at each point of a job in
- * turn: while the worker goes to sleep, sleeps, wakes up, learns, polls, and does its bookkeeping.
+ * An event is a machine that stands still for a while, or a counter that jumps, at each point of
+ * a job in turn: while the worker goes to sleep, sleeps, wakes up, learns, polls, and does its
+ * bookkeeping. Or it is a neighbour that is busy for 5,000 jobs.
  */
 #include "sim/waiter.h"
 
@@ -37,16 +38,15 @@ static void go_back(void)
 }
 
 /* To the steady state; returns the number of events of one job. */
-static uint64_t settle(int estimator, bool counter, int share)
+static uint64_t settle(bool counter)
 {
 	uint64_t events;
 
 	if (counter)
-		setup_counter(estimator);
+		setup_counter();
 	else
-		setup(estimator);
-	waiter.poll_share = share;
-	sleeps_of(200);
+		setup();
+	sleeps_of(600);
 	steady.waiter = waiter;
 	memcpy(&steady.stats, &stats, sizeof(stats));
 	steady.sim = sim;
@@ -56,12 +56,15 @@ static uint64_t settle(int estimator, bool counter, int share)
 	return sim.events - events;
 }
 
-static void disturb(int estimator, bool counter, int share, int64_t pause, int64_t jump)
+static void disturb(bool counter, uint32_t budget, int64_t pause, int64_t jump)
 {
-	uint64_t events = settle(estimator, counter, share);
+	uint64_t events;
 
+	cpu_ppm = budget;
+	events = settle(counter);
+	cpu_ppm = 0;
 	/* while it polls one event is as the next: not each of them */
-	for (uint64_t at = 1; at <= events && !check_failed; at += at < 20 ? 1 : 499) {
+	for (uint64_t at = 1; at <= events && !check_failed; at += at < 20 ? 1 : 997) {
 		int64_t polled;
 		uint64_t slept;
 
@@ -76,8 +79,8 @@ static void disturb(int estimator, bool counter, int share, int64_t pause, int64
 		slept = sleeps_of(100);
 		polled = stats.polled - polled;
 		if (slept < 95 || polled > 100 * 8000 || cost() > 250) {
-			printf("# estimator %d, counter %d, pause %lld, jump %lld at event %d: "
-			       "%d sleeps, %lld ns polled, learning %lld ns\n", estimator, counter,
+			printf("# counter %d, pause %lld, jump %lld at event %d: "
+			       "%d sleeps, %lld ns polled, learning %lld ns\n", counter,
 			       (long long)pause, (long long)jump, (int)at, (int)slept,
 			       (long long)polled / 100, (long long)cost());
 			CHECK(!"as before");
@@ -89,9 +92,8 @@ static void a_pause_is_forgotten(void)
 {
 	for (int64_t pause = 10000; pause <= 10 * NSEC_PER_SEC && !check_failed; pause *= 1000) {
 		for (int counter = 0; counter < 2; counter++) {
-			disturb(CLOCKFIX_ESTIMATOR_MAX, counter, 100, pause, 0);
-			disturb(CLOCKFIX_ESTIMATOR_DEFAULT, counter, 100, pause, 0);
-			disturb(CLOCKFIX_ESTIMATOR_DEFAULT, counter, 20, pause, 0);
+			disturb(counter, 0, pause, 0);
+			disturb(counter, 300000, pause, 0);
 		}
 	}
 }
@@ -102,8 +104,8 @@ static void a_jump_of_the_counter_is_forgotten(void)
 					 1000000 * NSEC_PER_SEC };
 
 	for (size_t i = 0; i < sizeof(jumps) / sizeof(*jumps) && !check_failed; i++) {
-		disturb(CLOCKFIX_ESTIMATOR_DEFAULT, true, 100, 0, jumps[i]);
-		disturb(CLOCKFIX_ESTIMATOR_DEFAULT, true, 100, 0, -jumps[i]);
+		disturb(true, 0, 0, jumps[i]);
+		disturb(true, 0, 0, -jumps[i]);
 	}
 }
 
@@ -114,7 +116,7 @@ static void a_jump_costs_five_microseconds_at_most(void)
 
 	for (int64_t jump = 100; jump < INT64_MAX / 400; jump *= 289) {
 		for (int sign = -1; sign <= 1; sign += 2, first++) {
-			uint64_t events = settle(CLOCKFIX_ESTIMATOR_DEFAULT, true, 100);
+			uint64_t events = settle(true);
 
 			/* of the polling each seventh event, others for each jump */
 			for (uint64_t at = 1; at <= events && !check_failed;
@@ -135,22 +137,67 @@ static void a_jump_costs_five_microseconds_at_most(void)
 	}
 }
 
-/* what made it wait longer for low power is forgotten, too */
-static void low_power_that_was_late_once_is_trusted_again(void)
+/* ---- neighbours ------------------------------------------------------------------------- */
+
+/* As measured on a virtual machine: most around a fifth of the interval or 25 us, a few twice. */
+static int64_t usual(int64_t interval)
 {
-	settle(CLOCKFIX_ESTIMATOR_DEFAULT, true, 100);
-	sim.has_low_power = true;
-	waiter.low_power = true;
-	sleeps_of(10);
-	sim.low_power_late = 6000;
-	next_oversleep = 0;
-	job(INTERVAL);
-	sim.low_power_late = 0;
-	CHECK(waiter.low_power_guard > 500);
-	sleeps_of(SETTLE);
-	CHECK(waiter.low_power_guard <= 700);
+	int64_t most = interval / 5 < 25000 ? interval / 5 : 25000;
+	int64_t value = most / 2 + check_random(&rng) % (most / 2);
+
+	if (!(check_random(&rng) % 50))
+		value += check_random(&rng) % most;
+	return value;
+}
+
+static void run_jobs(int64_t interval, int jobs, int64_t busy, unsigned int percent,
+		     uint64_t *slept, int64_t *polled)
+{
+	*slept = sim.sleeps;
+	*polled = stats.polled;
+	for (int i = 0; i < jobs; i++) {
+		next_oversleep = check_random(&rng) % 100 < percent ?
+				 busy / 2 + (int64_t)(check_random(&rng) % busy) :
+				 usual(interval);
+		job(interval);
+	}
+	*slept = sim.sleeps - *slept;
+	*polled = stats.polled - *polled;
+}
+
+/* @percent of the sleeps end about @busy late while it is there */
+static void neighbour(int64_t interval, int64_t busy, unsigned int percent)
+{
+	uint64_t slept[2], any;
+	int64_t polled[2], some;
+
+	setup_counter();
+	run_jobs(interval, 4000, 0, 0, &any, &some);
+	run_jobs(interval, 2000, 0, 0, &slept[0], &polled[0]);
+	run_jobs(interval, 5000, busy, percent, &any, &some);
+	run_jobs(interval, SETTLE, 0, 0, &any, &some);
+	run_jobs(interval, 2000, 0, 0, &slept[1], &polled[1]);
+	if (slept[1] < slept[0] * 9 / 10 || polled[1] > polled[0] * 3 / 2) {
+		printf("# each %lld ns, %u %% about %lld ns late: %d sleeps, then %d; polled %lld us, "
+		       "then %lld\n", (long long)interval, percent, (long long)busy, (int)slept[0],
+		       (int)slept[1], (long long)polled[0] / 1000, (long long)polled[1] / 1000);
+		CHECK(!"as before");
+	}
+}
+
+static void a_busy_neighbour_is_forgotten(void)
+{
+	static const int64_t intervals[] = { 20000, 50000, 100000, 1000000, 10000000 };
+	static const unsigned int percents[] = { 3, 10, 50, 100 };
+
+	for (int i = 0; i < 5; i++) {
+		for (int p = 0; p < 4; p++) {
+			for (int64_t busy = 20000; busy < 3300000; busy *= 16)
+				neighbour(intervals[i], busy, percents[p]);
+			neighbour(intervals[i], 3300000, percents[p]);
+		}
+	}
 }
 
 CHECK_MAIN(TEST(a_pause_is_forgotten), TEST(a_jump_of_the_counter_is_forgotten),
-	   TEST(a_jump_costs_five_microseconds_at_most),
-	   TEST(low_power_that_was_late_once_is_trusted_again))
+	   TEST(a_jump_costs_five_microseconds_at_most), TEST(a_busy_neighbour_is_forgotten))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * test-faults.c - what happens to programs: stopped, without a CPU, forked, interrupted,
- * cancelled, the clock stepped, without privileges
+ * cancelled, without privileges
  *
  * Nothing here depends on how fast the machine is, only on what must never happen and on what
  * must have happened afterwards.
@@ -13,7 +13,6 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/timex.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -57,9 +56,8 @@ static void nap(int64_t ns)
 
 static void job(void *arg, const struct clockfix_run *run)
 {
-	clockid_t clock = arg ? CLOCK_TAI : CLOCK_MONOTONIC;
-
-	if (clockfix_now(clock) < run->instant)
+	(void)arg;
+	if (clockfix_now(CLOCK_MONOTONIC) < run->instant)
 		atomic_fetch_add(&early, 1);
 	if ((int64_t)run->missed > atomic_load(&most_missed))
 		atomic_store(&most_missed, run->missed);
@@ -182,65 +180,6 @@ static void the_cpu_is_taken_away(void)
 	CHECK_EQ(clockfix_destroy(timer, 0), 0);
 	if (atomic_load(&hog_stop))
 		SKIP("SCHED_FIFO is not permitted: nothing took the CPU away");
-}
-
-/* Only CLOCK_TAI is stepped, by the offset that the kernel keeps for it: nobody else notices. */
-static bool tai_set(int seconds)
-{
-	struct timex tx = { .modes = ADJ_TAI, .constant = seconds };
-
-	return adjtimex(&tx) >= 0;
-}
-
-static int tai_get(void)
-{
-	struct timex tx = { 0 };
-
-	adjtimex(&tx);
-	return tx.tai;
-}
-
-static void the_clock_is_stepped(void)
-{
-	struct clockfix *timer;
-	struct clockfix_spec spec;
-	struct clockfix_capabilities caps = { .size = sizeof(caps) };
-	int tai = tai_get();
-	int64_t begin;
-
-	if (!tai_set(tai))
-		SKIP("no privilege to step CLOCK_TAI");
-	timer = create();
-	clockfix_spec_init(&spec);
-	spec.clock = CLOCK_TAI;
-	spec.start = clockfix_now(CLOCK_TAI) + 3600 * SEC;
-	spec.fn = job;
-	spec.arg = &spec;
-	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
-	CHECK_EQ(clockfix_capabilities_read(timer, &caps), 0);
-	CHECK_EQ(caps.tai_watch, 0);
-	nap(50 * MS);
-	CHECK_EQ(atomic_load(&runs), 0);
-
-	/* an hour forward: it runs now, though its worker was asleep for an hour */
-	begin = now();
-	CHECK(tai_set(tai + 3600));
-	CHECK_EQ(clockfix_drain(timer), 0);
-	CHECK(now() - begin < 10 * SEC);
-	CHECK_EQ(atomic_load(&runs), 1);
-
-	/* back while a job waits: it waits on */
-	spec.start = clockfix_now(CLOCK_TAI) + 300 * MS;
-	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
-	begin = now();
-	CHECK(tai_set(tai + 3599));
-	CHECK_EQ(clockfix_drain(timer), 0);
-	CHECK(now() - begin >= 1200 * MS);
-	CHECK_EQ(atomic_load(&runs), 2);
-	CHECK_EQ(atomic_load(&early), 0);
-	CHECK_EQ(stats(timer)->tai_steps, 2);
-	tai_set(tai);
-	CHECK_EQ(clockfix_destroy(timer, 0), 0);
 }
 
 static void a_child_has_no_worker(void)
@@ -564,7 +503,7 @@ static void options_take_effect(void)
 }
 
 CHECK_MAIN(TEST(the_process_is_stopped), TEST(the_cpu_is_taken_away),
-	   TEST(the_clock_is_stepped), TEST(a_child_has_no_worker),
+	   TEST(a_child_has_no_worker),
 	   TEST(signals_do_not_reach_the_worker), TEST(a_signal_ends_sleep_until),
 	   TEST(a_thread_is_cancelled_in_sleep_until), TEST(a_submitter_is_cancelled),
 	   TEST(sleep_until_is_never_early), TEST(jobs_do_not_wait_for_themselves),

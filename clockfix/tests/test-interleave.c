@@ -29,7 +29,6 @@ static int pending_before;
 
 static struct slots slots;
 static struct list list;
-static struct tree_nodes nodes;
 static uint32_t slot_of[JOBS];
 static bool told;
 static void (*operation)(void);
@@ -44,11 +43,10 @@ static uint32_t list_job(int n, int64_t instant)
 	jobs[n].instant = instant;
 	jobs[n].cancel = 1;
 	/* the slot is nobody else's yet: no steps */
-	atomic_store_explicit(&slot->instant, instant, memory_order_release);
-	atomic_store_explicit(&slot->seq, (uint64_t)n, memory_order_release);
+	atomic_store_explicit(&slot->in_list.instant, instant, memory_order_release);
+	atomic_store_explicit(&slot->in_list.seq, (uint64_t)n, memory_order_release);
 	atomic_store_explicit(&slot->arg, (void *)(intptr_t)n, memory_order_release);
 	atomic_store_explicit(&slot->passed, false, memory_order_release);
-	atomic_store_explicit(&slot->period, 0, memory_order_release);
 	atomic_store_explicit(&slot->state, state_of(state_generation(slot->state),
 						     PHASE_PENDING), memory_order_release);
 	slot_of[n] = i;
@@ -57,18 +55,13 @@ static uint32_t list_job(int n, int64_t instant)
 
 static bool list_add_job(int n, int64_t instant)
 {
-	uint32_t i = list_job(n, instant);
-
-	if (list_reserve(&list))
-		abort();
-	return list_add(&list, i);
+	return list_add(&list, list_job(n, instant));
 }
 
 /* An empty list. Memory stays, and what was used of it is cleared: a run is shorter than that. */
 static void forget_list(void)
 {
 	struct slot *chunk = slots.chunk[0];
-	struct tree_node *node = nodes.chunk[0];
 
 	if (chunk)
 		memset(chunk, 0, slots.used * sizeof(*chunk));
@@ -76,9 +69,6 @@ static void forget_list(void)
 	slots_init(&slots, 64, false);
 	slots.chunk[0] = chunk;
 	slots.chunks = !!chunk;
-	tree_nodes_init(&nodes);
-	nodes.chunk[0] = node;
-	nodes.chunks = !!node;
 }
 
 static void list_setup(void)
@@ -86,7 +76,7 @@ static void list_setup(void)
 	forget_list();
 	memset(&list, 0, sizeof(list));
 	memset(jobs, 0, sizeof(jobs));
-	list_init(&list, &slots, &nodes);
+	list_init(&list, &slots);
 	for (int n = 0; n < existing; n++)
 		list_add_job(n, 10 * (n + 1));
 	told = false;
@@ -371,18 +361,16 @@ static void timer_worker(void)
 /* slots neither free nor, for good, in use */
 static void check_slots(void)
 {
-	uint32_t free = 0, known = 3 + 1;	/* dummies, the queue's last; the reserve */
+	uint32_t free = 0, known = 2 + 1;	/* the dummy, the queue's last; the reserve */
 
 	clockfix_submit(timer, 0, job, (void *)(intptr_t)(JOBS - 1), NULL);
 	for (uint32_t i = timer->slots.free_first; i != SLOT_NONE && free < 1000;
-	     i = slot_at(&timer->slots, i)->free_next)
+	     i = slot_at(&timer->slots, i)->in_list.left)
 		free++;
-	/* what the lists still hold */
-	for (int base = 0; base < BASES; base++) {
-		for (uint32_t i = timer->list[base].head; i != timer->list[base].dummy;
-		     i = slot_at(&timer->slots, i)->next)
-			known++;
-	}
+	/* what the list still holds */
+	for (uint32_t i = timer->list.head; i != timer->list.dummy;
+	     i = slot_at(&timer->slots, i)->next)
+		known++;
 	if (free + known != timer->slots.used)
 		complain("a slot was lost or is used twice");
 }
@@ -504,7 +492,7 @@ static void schedule_periodic(void)
 	clockfix_cancel(timer, jobs[JOBS - 2].handle);
 }
 
-/* A periodic job goes from the list into the worker's heap while it is being cancelled. */
+/* A periodic job goes from the list into the worker's tree while it is being cancelled. */
 static void periodic_cancelled_with_few_preemptions(void)
 {
 	uint64_t runs = timer_explore(schedule_periodic, 1, 1, 2);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* test-list.c - slots, list and heap against plain models */
+/* test-list.c - slots, list and trees against plain models */
 #include <string.h>
 
 #include <platform.h>
 
 #include "check.h"
-#include "heap.h"
 #include "list.h"
 
 #define MODEL 512
@@ -18,7 +17,6 @@ struct entry {
 
 static struct slots slots;
 static struct list list;
-static struct tree_nodes nodes;
 static struct entry model[MODEL];
 static size_t count;		/* sorted entries, the first is where the worker is */
 static uint64_t seq, rng;
@@ -29,8 +27,7 @@ static void setup(void)
 	memset(&slots, 0, sizeof(slots));
 	memset(&list, 0, sizeof(list));
 	slots_init(&slots, 2 * MODEL, false);
-	tree_nodes_init(&nodes);
-	CHECK_EQ(list_init(&list, &slots, &nodes), 0);
+	CHECK_EQ(list_init(&list, &slots), 0);
 	count = 0;
 	seq = 0;
 	rng = 12345;
@@ -39,7 +36,6 @@ static void setup(void)
 static void teardown(void)
 {
 	slots_destroy(&slots);
-	tree_nodes_destroy(&nodes);
 	CHECK_EQ(sim.allocated, 0);
 }
 
@@ -50,8 +46,8 @@ static bool add(int64_t instant)
 	size_t at = 0;
 
 	CHECK(i != SLOT_NONE);
-	atomic_store(&slot->instant, instant);
-	atomic_store(&slot->seq, seq);
+	atomic_store(&slot->in_list.instant, instant);
+	atomic_store(&slot->in_list.seq, seq);
 	atomic_store(&slot->passed, false);
 	atomic_store(&slot->state, state_of(state_generation(slot->state), PHASE_PENDING));
 	while (at < count && model[at].instant <= instant)
@@ -59,7 +55,6 @@ static bool add(int64_t instant)
 	memmove(&model[at + 1], &model[at], (count - at) * sizeof(*model));
 	model[at] = (struct entry){ i, instant, seq++ };
 	count++;
-	CHECK_EQ(list_reserve(&list), 0);
 	return list_add(&list, i);
 }
 
@@ -94,6 +89,42 @@ static uint32_t unfinished(uint32_t i)
 	return i;
 }
 
+/*
+ * Slots of a tree, which must be in order and balanced: of two subtrees none is higher than the
+ * other by more than 1. The height, or -1.
+ */
+static int walk(const struct tree *tree, uint32_t i, uint32_t *found, int64_t *last)
+{
+	struct place *place;
+	struct slot *slot;
+	int left, right;
+
+	if (i == SLOT_NONE)
+		return 0;
+	slot = slot_at(&slots, i);
+	place = tree->kind == TREE_LIST ? &slot->in_list : &slot->own;
+	left = walk(tree, place->left, found, last);
+	if (place->instant < *last)
+		return -1;
+	*last = place->instant;
+	if (!(*found)++ && tree->first != i)
+		return -1;
+	right = walk(tree, place->right, found, last);
+	if (left < 0 || right < 0 || left - right > 1 || right - left > 1 ||
+	    place->height != (left > right ? left : right) + 1)
+		return -1;
+	return place->height;
+}
+
+static bool tree_sound(const struct tree *tree, uint32_t expected)
+{
+	int64_t last = INT64_MIN;
+	uint32_t found = 0;
+
+	return walk(tree, tree->root, &found, &last) >= 0 && found == expected &&
+	       (expected || tree->first == SLOT_NONE);
+}
+
 /* The whole list is sorted, and what is in it is in the tree. */
 static void compare_all(void)
 {
@@ -103,9 +134,9 @@ static void compare_all(void)
 	for (uint32_t i = list.head; i != list.dummy; linked++) {
 		struct slot *slot = slot_at(&slots, i);
 
-		CHECK(slot->instant >= last);
+		CHECK(slot->in_list.instant >= last);
 		CHECK(slot->linked);
-		last = slot->instant;
+		last = slot->in_list.instant;
 		i = atomic_load(&slot->next);
 	}
 	CHECK(tree_sound(&list.tree, linked));
@@ -130,7 +161,7 @@ static void list_is_never_empty(void)
 {
 	setup();
 	CHECK_EQ(work_slot(list_work(&list)), list.dummy);
-	CHECK_EQ(slot_at(&slots, list.dummy)->instant, INT64_MAX);
+	CHECK_EQ(slot_at(&slots, list.dummy)->in_list.instant, INT64_MAX);
 	add(10);
 	pass();
 	CHECK_EQ(work_slot(list_work(&list)), list.dummy);
@@ -185,7 +216,7 @@ static void job_in_the_past_of_finished_ones(void)
 	compare();
 	pass();
 	/* the worker comes by the finished ones again */
-	CHECK_EQ(slot_at(&slots, work_slot(list_work(&list)))->instant, 100);
+	CHECK_EQ(slot_at(&slots, work_slot(list_work(&list)))->in_list.instant, 100);
 	CHECK(slot_finished(slot_at(&slots, work_slot(list_work(&list)))));
 	teardown();
 }
@@ -200,8 +231,8 @@ static void clean_up_stops_at_work(void)
 	pass();
 	pass();
 	/* work is at the third */
-	CHECK_EQ(slot_at(&slots, list_clean(&list))->instant, 0);
-	CHECK_EQ(slot_at(&slots, list_clean(&list))->instant, 1);
+	CHECK_EQ(slot_at(&slots, list_clean(&list))->in_list.instant, 0);
+	CHECK_EQ(slot_at(&slots, list_clean(&list))->in_list.instant, 1);
 	CHECK_EQ(list_clean(&list), SLOT_NONE);
 	compare();
 	teardown();
@@ -277,13 +308,13 @@ static void slots_run_out_and_come_back(void)
 	teardown();
 }
 
-static void heap_matches_the_model(void)
+static void the_workers_tree_matches_the_model(void)
 {
-	struct heap heap;
+	struct tree tree;
 	size_t held = 0;
 
 	setup();
-	heap_init(&heap, &slots);
+	tree_init(&tree, TREE_WORKER, &slots);
 	for (int n = 0; n < 200000 && !check_failed; n++) {
 		uint64_t r = check_random(&rng);
 
@@ -291,27 +322,28 @@ static void heap_matches_the_model(void)
 			uint32_t i = slot_get(&slots);
 			size_t at = 0;
 
-			slot_at(&slots, i)->due = r / 2 % 300;
-			atomic_store(&slot_at(&slots, i)->seq, seq);
-			while (at < held && model[at].instant <= slot_at(&slots, i)->due)
+			slot_at(&slots, i)->own.instant = r / 2 % 300;
+			slot_at(&slots, i)->own.seq = seq;
+			while (at < held && model[at].instant <= (int64_t)(r / 2 % 300))
 				at++;
 			memmove(&model[at + 1], &model[at], (held - at) * sizeof(*model));
-			model[at] = (struct entry){ i, slot_at(&slots, i)->due, seq++ };
+			model[at] = (struct entry){ i, r / 2 % 300, seq++ };
 			held++;
-			heap_add(&heap, i);
+			CHECK_EQ(tree_add(&tree, i), at ? model[at - 1].slot : SLOT_NONE);
 		} else {
 			/* the first, or one from the middle */
 			size_t at = r & 2 ? r / 4 % held : 0;
+			uint32_t i = model[at].slot;
 
-			CHECK_EQ(heap.top, model[0].slot);
-			heap_remove(&heap, model[at].slot);
-			CHECK_EQ(slot_at(&slots, model[at].slot)->rank, 0);
-			slot_put(&slots, model[at].slot);
+			CHECK_EQ(tree.first, model[0].slot);
+			CHECK_EQ(tree_remove(&tree, i), at ? model[at - 1].slot : SLOT_NONE);
+			CHECK_EQ(slot_at(&slots, i)->own.height, 0);
+			slot_put(&slots, i);
 			held--;
 			memmove(&model[at], &model[at + 1], (held - at) * sizeof(*model));
 		}
-		CHECK_EQ(heap.count, held);
-		CHECK_EQ(heap.top == SLOT_NONE, held == 0);
+		if (n % 16 == 0)
+			CHECK(tree_sound(&tree, held));
 	}
 	teardown();
 }
@@ -320,4 +352,4 @@ CHECK_MAIN(TEST(list_is_never_empty), TEST(equal_instants_keep_their_order),
 	   TEST(only_an_earliest_job_wakes), TEST(job_behind_a_finished_one_wakes),
 	   TEST(job_in_the_past_of_finished_ones), TEST(clean_up_stops_at_work),
 	   TEST(every_change_of_work_is_counted), TEST(random_operations_match_the_model),
-	   TEST(slots_run_out_and_come_back), TEST(heap_matches_the_model))
+	   TEST(slots_run_out_and_come_back), TEST(the_workers_tree_matches_the_model))

@@ -1,27 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* test-polling.c - the CPU's counter, low power and the limit on polling, on an injected clock */
+/* test-polling.c - the CPU's counter, and what polling may take; on an injected clock */
 #include "sim/waiter.h"
 
 /* ---- the counter ------------------------------------------------------------------------ */
 
 static void the_counter_is_calibrated(void)
 {
-	setup_counter(CLOCKFIX_ESTIMATOR_MAX);
+	setup_counter();
 	CHECK(counter_hz(&waiter.counter) > 2499000000 && counter_hz(&waiter.counter) < 2501000000);
 }
 
 static int64_t lateness_of_many(int source)
 {
-	struct clockfix_options options;
 	int64_t late = 0;
 
-	setup(CLOCKFIX_ESTIMATOR_FIXED);
-	sim.has_counter = true;
-	clockfix_options_init(&options);
-	options.estimator = CLOCKFIX_ESTIMATOR_FIXED;
-	options.fixed_margin = 5000;
-	options.source = source;
-	CHECK_EQ(waiter_init(&waiter, &options, &stats), 0);
+	setup_with(source);
+	teach(5000);
 	for (int i = 0; i < 1000; i++) {
 		next_oversleep = 3000 + check_random(&rng) % 1000;
 		late += job(50000);
@@ -55,7 +49,7 @@ static void the_lead_is_soon_found(void)
 {
 	int64_t first, then;
 
-	setup_counter(CLOCKFIX_ESTIMATOR_MAX);
+	setup_counter();
 	mean_lateness(20);
 	first = mean_lateness(80);
 	mean_lateness(5000);
@@ -68,7 +62,7 @@ static void the_lead_is_soon_found(void)
 /* The clock is slewed, at times by as much as the kernel ever does. */
 static void never_early_whatever_the_clock_does(void)
 {
-	setup_counter(CLOCKFIX_ESTIMATOR_DEFAULT);
+	setup_counter();
 	for (int i = 0; i < 20000; i++) {
 		uint64_t r = check_random(&rng);
 		double rate = 2.5 * (0.9 + 0.2 * (r % 1000) / 1000);
@@ -87,7 +81,7 @@ static void never_early_whatever_the_clock_does(void)
 /* A virtual machine that migrates: the counter goes on from anywhere. */
 static void a_counter_that_jumps_is_survived(void)
 {
-	setup_counter(CLOCKFIX_ESTIMATOR_DEFAULT);
+	setup_counter();
 	for (int i = 0; i < 2000; i++) {
 		uint64_t r = check_random(&rng);
 
@@ -101,7 +95,7 @@ static void a_counter_that_jumps_is_survived(void)
 
 static void a_counter_that_is_wrong_is_given_up(void)
 {
-	setup_counter(CLOCKFIX_ESTIMATOR_DEFAULT);
+	setup_counter();
 	for (int i = 0; i < 200 && waiter.use_counter; i++) {
 		sim.counter_base -= 100000000;
 		job(2000000);
@@ -114,7 +108,7 @@ static void a_counter_that_is_not_sound_is_refused(void)
 {
 	struct clockfix_options options;
 
-	setup(CLOCKFIX_ESTIMATOR_MAX);
+	setup();
 	clockfix_options_init(&options);
 	options.source = CLOCKFIX_SOURCE_COUNTER;
 	CHECK_EQ(waiter_init(&waiter, &options, &stats), -ENOTSUP);
@@ -123,70 +117,64 @@ static void a_counter_that_is_not_sound_is_refused(void)
 	CHECK(!waiter.use_counter);
 }
 
-/* ---- low power -------------------------------------------------------------------------- */
+/* ---- punctuality and CPU time ----------------------------------------------------------- */
 
-static void low_power_is_used_and_left_in_time(void)
+/* Late jobs in millionths, and CPU time: what the program would measure. */
+static void run_with(uint32_t late, uint32_t cpu, int64_t *late_seen, int64_t *cpu_seen)
 {
-	struct clockfix_options options;
+	int64_t begin = 0, slept = 0, lates = 0;
 
-	setup(CLOCKFIX_ESTIMATOR_FIXED);
-	sim.has_counter = true;
-	sim.has_low_power = true;
-	clockfix_options_init(&options);
-	options.estimator = CLOCKFIX_ESTIMATOR_FIXED;
-	options.fixed_margin = 50000;
-	CHECK_EQ(waiter_init(&waiter, &options, &stats), 0);
-	CHECK(waiter.low_power);
-	for (int i = 0; i < 100; i++)
-		CHECK(job(100000) < 60);
-	CHECK(sim.low_power_waits > 100);
-	CHECK_EQ(stats.low_power_late, 0);
-	/* a CPU that needs 4 us to come back: noticed, and allowed for */
-	sim.low_power_late = 4000;
-	for (int i = 0; i < 20; i++)
-		job(100000);
-	CHECK(stats.low_power_late > 0 && stats.low_power_late < 10);
-	for (int i = 0; i < 100; i++)
-		CHECK(job(100000) < 60);
-	/* not wanted */
-	options.flags = CLOCKFIX_NO_LOW_POWER;
-	CHECK_EQ(waiter_init(&waiter, &options, &stats), 0);
-	CHECK(!waiter.low_power);
+	late_ppm = late;
+	cpu_ppm = cpu;
+	setup_counter();
+	late_ppm = cpu_ppm = 0;
+	sim.sleep_cost = 8000;
+	for (int i = 0; i < 40000; i++) {
+		int64_t was_late;
+
+		if (i == 10000) {
+			begin = sim.now;
+			slept = sim.slept;
+		}
+		next_oversleep = 10000 + check_random(&rng) % 10000;
+		if (!(check_random(&rng) % 20))
+			next_oversleep += check_random(&rng) % 50000;
+		was_late = job(100000);
+		lates += i >= 10000 && was_late > 1000;
+	}
+	*late_seen = lates * 1000000 / 30000;
+	*cpu_seen = (sim.now - begin - sim.slept + slept) * 1000000 / (sim.now - begin);
 }
 
-/* ---- the limit on polling --------------------------------------------------------------- */
-
-static double poll_share(uint32_t limit, int64_t interval)
+static void told_one_the_other_is_found_and_both_are_reported(void)
 {
-	struct clockfix_options options;
-	int64_t begin, polled;
+	static const struct {
+		uint32_t late, cpu;
+		enum clockfix_limit limit;
+	} wanted[] = {
+		{ 50000, 0, CLOCKFIX_LIMIT_NONE }, { 10000, 0, CLOCKFIX_LIMIT_NONE },
+		{ 2000, 0, CLOCKFIX_LIMIT_NONE }, { 0, 150000, CLOCKFIX_LIMIT_NONE },
+		{ 0, 300000, CLOCKFIX_LIMIT_NONE }, { 2000, 150000, CLOCKFIX_LIMIT_BUDGET },
+		{ 2000, 50000, CLOCKFIX_LIMIT_SLEEPING },
+		{ 50000, 900000, CLOCKFIX_LIMIT_NONE },
+	};
+	int64_t late, cpu;
 
-	setup(CLOCKFIX_ESTIMATOR_FIXED);
-	clockfix_options_init(&options);
-	options.estimator = CLOCKFIX_ESTIMATOR_FIXED;
-	options.fixed_margin = 80000;
-	options.poll_share = limit;
-	CHECK_EQ(waiter_init(&waiter, &options, &stats), 0);
-	for (int i = 0; i < 20000; i++)
-		job(interval);
-	begin = sim.now;
-	polled = stats.polled;
-	for (int i = 0; i < 20000; i++)
-		job(interval);
-	return (double)(stats.polled - polled) / (sim.now - begin);
-}
-
-static void polling_is_limited(void)
-{
-	double free = poll_share(100, 100000), ten = poll_share(10, 100000);
-	double tight = poll_share(10, 20000);
-
-	printf("# polling 80 us of each 100: %.3f; limited to 10 %%: %.3f; 20 us apart: %.3f\n",
-	       free, ten, tight);
-	CHECK(free > 0.75);
-	CHECK(ten < 0.11 && ten > 0.08);
-	CHECK(tight < 0.12);
-	CHECK(stats.throttled > 0);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		run_with(wanted[i].late, wanted[i].cpu, &late, &cpu);
+		printf("# %u ppm late, %u ppm of a CPU: %lld and %lld, reported %lld and %lld\n",
+		       wanted[i].late, wanted[i].cpu, (long long)late, (long long)cpu,
+		       (long long)stats.late_ppm, (long long)stats.cpu_ppm);
+		if (wanted[i].late && !wanted[i].limit)
+			CHECK(late < wanted[i].late * 3 / 2 && late > wanted[i].late / 2);
+		if (wanted[i].cpu && wanted[i].limit != CLOCKFIX_LIMIT_SLEEPING)
+			CHECK(cpu < wanted[i].cpu * 11 / 10);
+		if (wanted[i].cpu && !wanted[i].late)
+			CHECK(cpu > wanted[i].cpu * 8 / 10);
+		CHECK(stats.cpu_ppm > cpu * 8 / 10 && stats.cpu_ppm < cpu * 12 / 10);
+		if (wanted[i].late && wanted[i].limit)
+			CHECK_EQ(stats.limit, wanted[i].limit);
+	}
 }
 
 CHECK_MAIN(TEST(the_counter_is_calibrated), TEST(the_counter_is_finer_than_the_clock),
@@ -194,4 +182,4 @@ CHECK_MAIN(TEST(the_counter_is_calibrated), TEST(the_counter_is_finer_than_the_c
 	   TEST(never_early_whatever_the_clock_does), TEST(a_counter_that_jumps_is_survived),
 	   TEST(a_counter_that_is_wrong_is_given_up),
 	   TEST(a_counter_that_is_not_sound_is_refused),
-	   TEST(low_power_is_used_and_left_in_time), TEST(polling_is_limited))
+	   TEST(told_one_the_other_is_found_and_both_are_reported))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* test-process.c - forks, descriptors, locked memory, thread names, event loops, clocks */
+/* test-process.c - forks, descriptors, locked memory, thread names, event loops, crowds */
 #include <dirent.h>
 #include <errno.h>
 #include <poll.h>
@@ -77,26 +77,27 @@ static void a_job_forks(void)
 	CHECK_EQ(clockfix_destroy(timer, 0), 0);
 }
 
-static void a_childs_destroy_leaks_no_descriptors(void)
+static void a_timer_leaks_no_descriptors(void)
 {
-	struct clockfix_spec spec;
+	struct clockfix_options options;
+	struct clockfix_sleeper *sleeper;
 	struct clockfix *timer;
 	int before = descriptors(), status;
 	pid_t pid;
 
-	clockfix_spec_init(&spec);
-	spec.clock = CLOCK_TAI;
-	spec.start = clockfix_now(CLOCK_TAI);
-	spec.fn = job;
-	CHECK_EQ(clockfix_create(&timer, NULL), 0);
-	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
-	CHECK_EQ(clockfix_drain(timer), 0);
-	CHECK_EQ(descriptors(), before + 2);
+	clockfix_options_init(&options);
+	options.cpu_latency_us = 0;
+	CHECK_EQ(clockfix_create(&timer, &options), 0);
+	CHECK_EQ(clockfix_sleeper_create(&sleeper, NULL), 0);
+	CHECK(clockfix_sleeper_fd(sleeper) >= 0);
 	pid = fork();
-	if (!pid)
+	if (!pid) {
+		clockfix_sleeper_destroy(sleeper);
 		_exit(clockfix_destroy(timer, 0) || descriptors() != before);
+	}
 	waitpid(pid, &status, 0);
 	CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
+	clockfix_sleeper_destroy(sleeper);
 	CHECK_EQ(clockfix_destroy(timer, 0), 0);
 	CHECK_EQ(descriptors(), before);
 }
@@ -207,6 +208,102 @@ static void a_descriptor_is_readable_before_the_instant(void)
 	clockfix_sleeper_destroy(sleeper);
 }
 
-CHECK_MAIN(TEST(a_job_forks), TEST(a_childs_destroy_leaks_no_descriptors),
+/* ---- many threads, for the sanitizers --------------------------------------------------- */
+
+#define THREADS 4
+#define OPEN	64	/* jobs a thread keeps handles of */
+
+struct submitter {
+	pthread_t thread;
+	struct clockfix *timer;
+	uint64_t rng;
+	struct {
+		_Atomic int runs;
+		clockfix_job job;
+		bool periodic;
+	} item[OPEN];
+};
+
+static atomic_bool stop;
+
+static void count_run(void *arg, const struct clockfix_run *run)
+{
+	(void)run;
+	atomic_fetch_add((_Atomic int *)arg, 1);
+}
+
+/* Each job runs once or was cancelled before, never both. */
+static void *submit_and_cancel(void *arg)
+{
+	struct submitter *sub = arg;
+
+	for (uint64_t n = 0; !atomic_load(&stop) || n % OPEN; n++) {
+		uint64_t r = check_random(&sub->rng), i = n % OPEN;
+		int ret = clockfix_cancel_wait(sub->timer, sub->item[i].job);
+		struct clockfix_spec spec;
+
+		if (sub->item[i].job && !sub->item[i].periodic)
+			CHECK_EQ(atomic_load(&sub->item[i].runs), ret != 0);
+		sub->item[i].periodic = !(r % 16);
+		atomic_store(&sub->item[i].runs, 0);
+		clockfix_spec_init(&spec);
+		spec.start = now() + (int64_t)(r / 128 % 300000) - 20000;
+		spec.period = sub->item[i].periodic ? 20000 + r / 1024 % 100000 : 0;
+		spec.missed = r / 65536 % 3;
+		spec.fn = count_run;
+		spec.arg = (void *)&sub->item[i].runs;
+		ret = clockfix_schedule(sub->timer, &spec, &sub->item[i].job);
+		CHECK(ret == 0 || ret == -ENOMEM);
+		if (ret)
+			sub->item[i].job = 0;
+	}
+	for (int i = 0; i < OPEN; i++)
+		clockfix_cancel_wait(sub->timer, sub->item[i].job);
+	return NULL;
+}
+
+static void crowd(uint32_t max_jobs)
+{
+	static struct submitter subs[THREADS];
+	struct clockfix_stats stats = { .size = sizeof(stats) };
+	struct clockfix_options options;
+	struct clockfix *timer;
+	int64_t end = now() + 1500 * MS;
+
+	clockfix_options_init(&options);
+	options.max_jobs = max_jobs;
+	options.job_reserve = 1;
+	memset(subs, 0, sizeof(subs));
+	atomic_store(&stop, false);
+	CHECK_EQ(clockfix_create(&timer, &options), 0);
+	for (int i = 0; i < THREADS; i++) {
+		subs[i].timer = timer;
+		subs[i].rng = 1000 + i;
+		pthread_create(&subs[i].thread, NULL, submit_and_cancel, &subs[i]);
+	}
+	while (now() < end) {
+		CHECK_EQ(clockfix_stats_read(timer, &stats), 0);
+		usleep(1000);
+	}
+	atomic_store(&stop, true);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(subs[i].thread, NULL);
+	CHECK_EQ(clockfix_drain(timer), 0);
+	CHECK_EQ(clockfix_stats_read(timer, &stats), 0);
+	CHECK_EQ(stats.pending, 0);
+	printf("# %llu runs, %llu cancelled\n", (unsigned long long)stats.jobs,
+	       (unsigned long long)stats.cancelled);
+	CHECK(stats.jobs > 100 && stats.cancelled > 100);
+	CHECK_EQ(clockfix_destroy(timer, 0), 0);
+}
+
+static void threads_submit_and_cancel(void)
+{
+	crowd(0);
+	crowd(16);
+}
+
+CHECK_MAIN(TEST(a_job_forks), TEST(a_timer_leaks_no_descriptors),
 	   TEST(locked_memory_is_unlocked), TEST(the_worker_has_a_name), TEST(structures_grow),
-	   TEST(a_descriptor_is_readable_before_the_instant))
+	   TEST(a_descriptor_is_readable_before_the_instant),
+	   TEST(threads_submit_and_cancel))

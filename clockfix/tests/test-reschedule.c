@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test-reschedule.c - jobs moved, adjusted and cancelled; memory of cancelled jobs; simulated */
-#include "sim/jobs.h"
+#include "sim/runs.h"
 
 #define HOUR (3600 * NSEC_PER_SEC)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* test-schedule.c - periodic jobs, both clocks, statistics; on the simulated machine */
-#include "sim/jobs.h"
+/* test-schedule.c - periodic jobs, statistics; on the simulated machine */
+#include "sim/runs.h"
 
 /* ---- periodic --------------------------------------------------------------------------- */
 
@@ -155,7 +155,7 @@ static void periodic_slots_come_back(void)
 			sim_turn(timer);
 			sim_turn(timer);
 			CHECK_EQ(clockfix_cancel(timer, handle), 0);
-			/* the worker finds it in its heap when its instant comes */
+			/* the worker finds it in its tree when its instant comes */
 			submit(sim.now + 20000, 0);
 			CHECK(sim_run(timer, 10));
 		}
@@ -183,106 +183,6 @@ static void ending_drops_periodic_jobs_only(void)
 	CHECK_EQ(ran[0].who, 1);
 	CHECK_EQ(stats().pending, 0);
 	CHECK(!sim_turn(timer));
-	teardown();
-}
-
-/* ---- CLOCK_TAI -------------------------------------------------------------------------- */
-
-static clockfix_job submit_tai(int64_t instant, intptr_t who)
-{
-	struct clockfix_spec spec;
-	clockfix_job handle = 0;
-
-	clockfix_spec_init(&spec);
-	spec.clock = CLOCK_TAI;
-	spec.start = instant;
-	spec.fn = job;
-	spec.arg = (void *)who;
-	CHECK_EQ(clockfix_schedule(timer, &spec, &handle), 0);
-	return handle;
-}
-
-static void both_clocks_share_one_order(void)
-{
-	int64_t t0;
-
-	setup();
-	/* the watching thread is Linux's; this machine has none */
-	timer->caps.tai_watch = 0;
-	t0 = sim.now;
-	submit(t0 + 2000000, 1);
-	submit_tai(t0 + sim.tai_offset + 1000000, 0);
-	submit_tai(t0 + sim.tai_offset + 3000000, 2);
-	submit(t0 + 4000000, 3);
-	CHECK(sim_run(timer, 1000));
-	CHECK_EQ(runs, 4);
-	for (int i = 0; i < 4; i++) {
-		CHECK_EQ(ran[i].who, i);
-		CHECK(ran[i].now >= t0 + (i + 1) * 1000000);
-		CHECK(ran[i].now < t0 + (i + 1) * 1000000 + 20000);
-	}
-	teardown();
-}
-
-static int64_t step;
-
-static void step_tai(int64_t until)
-{
-	(void)until;
-	if (!step)
-		return;
-	sim.tai_offset += step;
-	step = 0;
-	/* what the watching thread does */
-	CHECK(tai_update(&timer->tai));
-	wake_notify(&timer->wake, INT64_MIN);
-}
-
-static void a_step_of_tai_moves_its_jobs(void)
-{
-	int64_t t0;
-
-	for (int forward = 0; forward < 2; forward++) {
-		setup();
-		timer->caps.tai_watch = 0;
-		t0 = sim.now;
-		sim.sleeping = step_tai;
-		step = forward ? 60 * NSEC_PER_SEC : -60 * NSEC_PER_SEC;
-		submit_tai(t0 + sim.tai_offset + 100 * NSEC_PER_SEC, 1);
-		submit(t0 + 70 * NSEC_PER_SEC, 0);
-		CHECK(sim_run(timer, 100));
-		CHECK_EQ(ran[0].who, forward);
-		CHECK_EQ(ran[1].who, !forward);
-		CHECK(ran[!forward].now - t0 >= (forward ? 40 : 160) * NSEC_PER_SEC);
-		CHECK(ran[!forward].now - t0 < (forward ? 40 : 160) * NSEC_PER_SEC + 100000);
-		CHECK_EQ(stats().tai_steps, 1);
-		teardown();
-	}
-}
-
-static void step_unnoticed(int64_t until)
-{
-	(void)until;
-	sim.tai_offset += step;
-	step = 0;
-}
-
-/* the watch is late, or there is none: noticed before the job would run early */
-static void a_step_back_is_noticed_at_the_instant(void)
-{
-	int64_t t0;
-
-	setup();
-	timer->caps.tai_watch = -EPERM;
-	t0 = sim.now;
-	sim.sleeping = step_unnoticed;
-	step = -NSEC_PER_SEC;
-	submit_tai(t0 + sim.tai_offset + NSEC_PER_SEC, 1);
-	CHECK(sim_run(timer, 100));
-	CHECK_EQ(runs, 1);
-	CHECK(ran[0].now + sim.tai_offset >= ran[0].run.instant);
-	CHECK(ran[0].now - t0 >= 2 * NSEC_PER_SEC);
-	CHECK_EQ(stats().tai_steps, 1);
 	teardown();
 }
 
@@ -373,6 +273,4 @@ CHECK_MAIN(TEST(rehearsals_come_before_the_instant),
 	   TEST(missed_instants_are_caught_up), TEST(missed_instants_are_reported),
 	   TEST(the_last_instants_are_missed), TEST(periods_end_with_time),
 	   TEST(periodic_and_single_jobs_interleave), TEST(periodic_slots_come_back),
-	   TEST(ending_drops_periodic_jobs_only), TEST(both_clocks_share_one_order),
-	   TEST(a_step_of_tai_moves_its_jobs), TEST(a_step_back_is_noticed_at_the_instant),
-	   TEST(statistics_count_what_happened), TEST(histograms_are_exact_to_a_sixteenth))
+	   TEST(ending_drops_periodic_jobs_only), TEST(statistics_count_what_happened), TEST(histograms_are_exact_to_a_sixteenth))

@@ -18,7 +18,7 @@ TITLE = "100 µs"
 INTERVAL = 100_000
 RIVALS = {
     "clockfix": "ClockFix, oversleep",
-    "clockfix-max": "ClockFix, maximum filter, oversleep",
+    "filter-max": "the paper's loop, maximum filter, oversleep",
     "poll": "polling loop, oversleep",
 }
 CLOCKS = {

@@ -13,6 +13,7 @@
 
 #include <clockfix.h>
 #include <estimator.h>
+#include <filters.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
@@ -111,9 +112,10 @@ static int64_t next_oversleep(uint64_t *state)
 	return 10000 + (*state >> 50) + (*state >> 33 & 63 ? 0 : (*state >> 46 & 0xffff));
 }
 
-static void measure_learning(struct counts *counts, int64_t samples, int kind)
+/* @filter: one of the paper's, or NULL: the library's estimator. */
+static void measure_learning(struct counts *counts, int64_t samples, struct filter *filter)
 {
-	const struct clockfix_options options = { .estimator = kind };
+	const struct clockfix_options options = { .late_ppm = 0 };
 	static struct estimator estimator;
 	uint64_t state = 1;
 
@@ -122,7 +124,10 @@ static void measure_learning(struct counts *counts, int64_t samples, int kind)
 		int64_t oversleep = next_oversleep(&state);
 		int64_t before = clock_ns(), after;
 
-		estimator_learn(&estimator, oversleep, INTERVAL);
+		if (filter)
+			filter_learn(filter, oversleep);
+		else
+			estimator_learn(&estimator, oversleep, INTERVAL);
 		after = clock_ns();
 		if (i >= 0)
 			note(counts, after - before);
@@ -160,16 +165,9 @@ static void measure_nothing(struct counts *counts, int64_t samples)
 	}
 }
 
-static const struct {
-	const char *name;
-	int kind;
-} estimators[] = {
-	{ "maximum", CLOCKFIX_ESTIMATOR_MAX },
-	{ "default", CLOCKFIX_ESTIMATOR_DEFAULT },
-};
-
 static int measure_all(FILE *out, const struct options *options, struct counts *counts)
 {
+	struct filter average = { .kind = FILTER_AVERAGE }, maximum = { .kind = FILTER_MAX };
 	int ret;
 
 	measure_clock(counts, options->samples);
@@ -180,13 +178,12 @@ static int measure_all(FILE *out, const struct options *options, struct counts *
 	ret |= write_counts(out, "learn-nothing", counts);
 	measure_ema(counts, options->samples);
 	ret |= write_counts(out, "learn-ema", counts);
-	for (size_t i = 0; i < sizeof(estimators) / sizeof(*estimators); i++) {
-		char name[40];
-
-		measure_learning(counts, options->samples, estimators[i].kind);
-		snprintf(name, sizeof(name), "learn-%s", estimators[i].name);
-		ret |= write_counts(out, name, counts);
-	}
+	measure_learning(counts, options->samples, &average);
+	ret |= write_counts(out, "learn-average", counts);
+	measure_learning(counts, options->samples, &maximum);
+	ret |= write_counts(out, "learn-maximum", counts);
+	measure_learning(counts, options->samples, NULL);
+	ret |= write_counts(out, "learn-default", counts);
 	return ret;
 }
 

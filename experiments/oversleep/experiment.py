@@ -17,9 +17,9 @@ RIVALS = {
     "clock_nanosleep": "clock_nanosleep",
     "nanosleep": "nanosleep",
     "futex": "futex",
-    "clockfix-none": "ClockFix, no learning",
-    "mean-deviation": "mean and deviation less",
-    "clockfix-max": "ClockFix, maximum",
+    "filter-none": "the paper's loop, no learning",
+    "filter-average": "the paper's loop, average",
+    "filter-max": "the paper's loop, maximum",
     "clockfix": "ClockFix",
 }
 SECONDS = 20
@@ -31,9 +31,8 @@ HOW = (
     "Jobs are run one after the other, each one interval after the last; the sample is how much "
     "later than its instant a job reads CLOCK_MONOTONIC. Rivals take turns in ten rounds of one "
     "run. Timer slack is 1 ns, nothing is removed. \"ClockFix\" is the library as it comes; "
-    "\"maximum\" is the paper's filter, \"no learning\" shows the worker alone; \"mean and "
-    "deviation less\" sleeps the mean oversleep and two deviations less and polls, with nothing "
-    "of ClockFix's."
+    "\"the paper's loop\" sleeps for what its filter predicts less and polls, as the paper "
+    "describes it, with nothing of the library's."
 )
 WHY = (
     "Why ours differ from the paper's: the paper measured a 3.6 GHz Xeon of its own with a "

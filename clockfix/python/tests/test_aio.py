@@ -57,22 +57,6 @@ def test_cancelled() -> None:
     asyncio.run(main())
 
 
-def test_the_earliest_first() -> None:
-    async def main() -> None:
-        order: list[int] = []
-
-        async def one(timer: AsyncTimer, k: int) -> None:
-            await timer.sleep_until(start + k * 10 * MS)
-            order.append(k)
-
-        async with AsyncTimer() as timer:
-            start = time.monotonic_ns() + 10 * MS
-            await asyncio.gather(*(one(timer, k) for k in (3, 0, 2, 1)))
-        assert order == [0, 1, 2, 3]
-
-    asyncio.run(main())
-
-
 def test_bad_arguments() -> None:
     async def main() -> None:
         timer = AsyncTimer()

@@ -25,7 +25,7 @@ def test_never_early(clock: int, lead: float) -> None:
 
 def test_duration() -> None:
     start = time.monotonic()
-    with Sleeper(Options(fixed_margin=100_000)) as sleeper:
+    with Sleeper(Options(late_ppm=1000)) as sleeper:
         sleeper.sleep(0.01)
     assert time.monotonic() - start >= 0.01
 
@@ -42,20 +42,6 @@ def test_a_signal_does_not_end_it() -> None:
     finally:
         signal.signal(signal.SIGALRM, before)
     assert caught
-
-
-def test_a_handler_that_raises_does() -> None:
-    def raises(*_: object) -> None:
-        raise InterruptedError
-
-    before = signal.signal(signal.SIGALRM, raises)
-    try:
-        with Sleeper() as sleeper:
-            signal.setitimer(signal.ITIMER_REAL, 0.01)
-            with pytest.raises(InterruptedError):
-                sleeper.sleep(30)
-    finally:
-        signal.signal(signal.SIGALRM, before)
 
 
 def test_the_gil_is_free_meanwhile() -> None:

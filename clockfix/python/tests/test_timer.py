@@ -20,59 +20,12 @@ from clockfix.timer import _jobs
 MS = 1_000_000
 
 
-def test_once_in_order_and_never_early() -> None:
-    calls: list[tuple[int, int]] = []
-    with Timer() as timer:
-        start = timer.now() + 20 * MS
-        for k in (3, 1, 2, 0):
-            timer.at(start + k * MS, lambda k=k: calls.append((k, timer.now())))
-        timer.drain()
-    assert [k for k, _ in calls] == [0, 1, 2, 3]
-    assert all(now >= start + k * MS for k, now in calls)
-
-
 def test_arguments_and_the_past() -> None:
     calls: list[object] = []
     with Timer() as timer:
         timer.at(timer.now() - MS, calls.append, 1)
         timer.after(0.001, calls.extend, (2, 3))
     assert calls == [1, 2, 3]
-
-
-def test_every_does_not_drift() -> None:
-    seen: list[tuple[int, int, bool]] = []
-    with Timer() as timer:
-        start = timer.now() + 5 * MS
-        job = timer.every(0.0005, lambda: seen.append(
-            (job.index, job.instant, timer.now() >= job.instant)), start=start,
-            runs=100, missed=Missed.CATCH_UP)
-        timer.drain()
-        assert not job.pending
-    assert [index for index, _, _ in seen] == list(range(100))
-    assert all(instant == start + k * 500_000 and late for k, instant, late in seen)
-
-
-@pytest.mark.parametrize("missed", Missed)
-def test_what_is_missed(missed: Missed) -> None:
-    indices: list[int] = []
-    told: list[int] = []
-
-    def run() -> None:
-        indices.append(job.index)
-        told.append(job.missed)
-        if len(indices) == 1:
-            time.sleep(0.02)
-
-    with Timer() as timer:
-        job = timer.every(0.004, run, runs=50, missed=missed)
-        timer.drain()
-    if missed is Missed.CATCH_UP:
-        assert indices == list(range(50))
-    else:
-        assert indices == sorted(set(indices))
-        assert len(indices) <= 47
-        assert sum(told) >= 3
-    assert job.index < 50
 
 
 def test_runs_of_which_the_last_are_missed() -> None:
@@ -101,20 +54,6 @@ def test_cancel() -> None:
     assert not job.cancel()
 
 
-def test_a_job_cancels_itself() -> None:
-    calls: list[int] = []
-
-    def run() -> None:
-        calls.append(job.index)
-        if len(calls) == 3:
-            assert not job.cancel()
-
-    with Timer() as timer:
-        job = timer.every(0.001, run)
-        timer.drain()
-    assert len(calls) == 3
-
-
 def test_cancel_waits_for_the_call_in_progress() -> None:
     begun, ended = threading.Event(), threading.Event()
 
@@ -128,20 +67,6 @@ def test_cancel_waits_for_the_call_in_progress() -> None:
         begun.wait()
         assert not job.cancel(wait=True)
         assert ended.is_set()
-
-
-def test_nothing_is_called_after_cancel() -> None:
-    with Timer() as timer:
-        for _ in range(300):
-            cancelled: list[bool] = []
-            late: list[bool] = []
-            job = timer.after(0.0002, late.extend, cancelled)
-            time.sleep(0.00019)
-            # called now, or already, or never: but not later
-            if job.cancel():
-                cancelled.append(True)
-            time.sleep(0.0001)
-            assert not late
 
 
 def test_reschedule() -> None:
@@ -161,17 +86,6 @@ def test_reschedule() -> None:
             timer.after(3600, int).reschedule(2**70)
         timer.close(drop=True)
     assert calls == [1, 0]
-
-
-def test_reschedule_beside_cancel() -> None:
-    with Timer() as timer:
-        for _ in range(200):
-            job = timer.every(3600, int)
-            thread = threading.Thread(target=job.cancel)
-            thread.start()
-            job.reschedule(timer.now() + 3600 * 1000 * MS)
-            thread.join()
-        assert timer.stats().pending == 0
 
 
 def test_adjust() -> None:
@@ -213,14 +127,6 @@ def test_jobs_submit_jobs() -> None:
         timer.after(0, run, 100)
         timer.drain()
     assert calls == list(range(100, -1, -1))
-
-
-def test_close_runs_what_is_pending_once() -> None:
-    calls: list[str] = []
-    with Timer() as timer:
-        timer.after(0.05, calls.append, "once")
-        timer.every(0.01, calls.append, "every", start=timer.now() + 10**12)
-    assert calls == ["once"]
 
 
 def test_close_drops_when_the_block_raises() -> None:
@@ -276,14 +182,10 @@ def test_the_worker_can_not_wait_for_itself() -> None:
 
 
 def test_bad_arguments() -> None:
-    with pytest.raises(ValueError, match="CLOCK_TAI"):
-        Timer(clock=time.CLOCK_PROCESS_CPUTIME_ID)
     with pytest.raises(ValueError, match="negative"):
         Timer(gil_lead=-1)
     with pytest.raises(ValueError, match="range"):
-        Timer(Options(poll_share=101))
-    with pytest.raises(ValueError, match="range"):
-        Timer(Options(effort=1001))
+        Timer(Options(late_ppm=1000001))
     with pytest.raises(ValueError, match="range"):
         Timer(Options(cpu=2**40))
     with Timer() as timer:
@@ -305,27 +207,6 @@ def test_bad_arguments() -> None:
         timer.stats()
 
 
-def test_too_many_jobs() -> None:
-    with Timer(Options(max_jobs=16)) as timer:
-        jobs = [timer.after(3600, print) for _ in range(16)]
-        with pytest.raises(MemoryError):
-            jobs += [timer.after(3600, print) for _ in range(1000)]
-        for job in list(timer._pending):
-            job.cancel()
-        assert len(jobs) == 16
-    assert not _jobs
-
-
-def test_by_tai() -> None:
-    seen: list[int] = []
-    with Timer(clock=time.CLOCK_TAI, gil_lead=0.0001) as timer:
-        instant = time.clock_gettime_ns(time.CLOCK_TAI) + 5 * MS
-        job = timer.at(instant, lambda: seen.append(time.clock_gettime_ns(time.CLOCK_TAI)))
-        timer.drain()
-        assert job.instant == instant
-    assert seen[0] >= instant
-
-
 def test_gil_lead_is_never_early() -> None:
     early: list[int] = []
 
@@ -342,7 +223,7 @@ def test_gil_lead_is_never_early() -> None:
 
 
 def test_stats_and_capabilities() -> None:
-    with Timer(Options(poll_share=50, effort=300)) as timer:
+    with Timer(Options(late_ppm=1000, cpu_ppm=500000)) as timer:
         timer.every(0.001, int, runs=20, missed=Missed.CATCH_UP)
         timer.drain()
         # a call is counted after its end; one more job set the thread up
@@ -354,25 +235,6 @@ def test_stats_and_capabilities() -> None:
         assert timer.capabilities().timer_slack == "in force"
         assert timer.capabilities().affinity == "not asked"
     assert capabilities().counter in ("in force", os.strerror(95))
-
-
-def test_many_threads_submit_and_cancel() -> None:
-    calls: list[int] = []
-    with Timer() as timer:
-        def submit() -> None:
-            for k in range(300):
-                job = timer.after(0.0001 * (k % 7), calls.append, 1)
-                if k % 3 == 0:
-                    job.cancel(wait=k % 2 == 0)
-
-        threads = [threading.Thread(target=submit) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        timer.drain()
-    assert 800 <= len(calls) <= 1200
-    assert not _jobs
 
 
 def test_close_beside_users() -> None:

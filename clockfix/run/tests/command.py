@@ -36,7 +36,7 @@ def main() -> int:
     expect([run], 125, "no COMMAND")
     expect([run, "--nonsense"], 125, "usage:")
     for bad in ("0", "-1", "x", "", "101"):
-        expect([run, "--poll-share", bad, "--", "true"], 125, "number from 1 to 100")
+        expect([run, "--cpu", bad, "--", "true"], 125, "number from 1 to 100")
     expect([run, "/nonexistent"], 127, "No such file")
     expect([run, "/"], 126, "Permission denied")
     expect([run, static], 125, "static")
@@ -45,7 +45,7 @@ def main() -> int:
     expect(["chrt", "-o", "0", run, "--stats", "--", sleeper, "child", "exact"],
            0,
            r"sleeper\[\d+\]: 0 waits, 0 slept, [1-9]\d* passed on")
-    expect([run, "--all", "--stats", "--poll-share", "50", "--", sleeper, "child", "exact"], 0,
+    expect([run, "--all", "--stats", "--cpu", "50", "--", sleeper, "child", "exact"], 0,
            r"sleeper\[\d+\]: [1-9]\d* waits, [1-9]\d* slept, [1-9]\d* passed on; late")
     expect([run, "--stats", "true"], 0, r"\A\Z")
     # what was preloaded already still is

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* cpu.h - the CPU's counter and its ways of waiting */
+/* cpu.h - the CPU's counter */
 #ifndef CLOCKFIX_CPU_H
 #define CLOCKFIX_CPU_H
 
@@ -26,7 +26,6 @@ static inline void cpu_relax(void)
 }
 
 #define CPU_COUNTER_NAME "tsc"
-#define CPU_LOW_POWER_NAME "umwait"
 
 #elif defined(__aarch64__)
 
@@ -44,7 +43,6 @@ static inline void cpu_relax(void)
 }
 
 #define CPU_COUNTER_NAME "cntvct"
-#define CPU_LOW_POWER_NAME "wfet"
 
 #else
 #error "libclockfix runs on x86-64 and arm64"
@@ -52,14 +50,5 @@ static inline void cpu_relax(void)
 
 /* Is the counter invariant, synchronised between CPUs, and the kernel's own clock source? */
 bool cpu_counter_sound(void);
-
-/* Does the CPU have a user-mode wait with a deadline? */
-bool cpu_low_power(void);
-
-/*
- * Wait in low power until @counter, unless *@word differs from @val or is written meanwhile.
- * May return early. Only if cpu_low_power().
- */
-void cpu_low_power_wait(const void *word, uint32_t val, uint64_t counter);
 
 #endif

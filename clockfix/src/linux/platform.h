@@ -32,15 +32,10 @@ static inline int64_t pf_mono(void)
 	return pf_clock(CLOCK_MONOTONIC);
 }
 
-/* period of the kernel's tick, 0 if it is not known */
-static inline int64_t pf_tick(void)
+/* CPU time of the calling thread; takes a system call */
+static inline int64_t pf_cpu_time(void)
 {
-	struct timespec ts;
-
-	/* what the coarse clock shows changes with each */
-	if (clock_getres(CLOCK_MONOTONIC_COARSE, &ts) || ts.tv_sec)
-		return 0;
-	return ts.tv_nsec;
+	return pf_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static inline uint64_t pf_counter(void)
@@ -51,12 +46,6 @@ static inline uint64_t pf_counter(void)
 static inline void pf_relax(void)
 {
 	cpu_relax();
-}
-
-/* Low-power wait until the counter reaches @counter or @word is written; may end early. */
-static inline void pf_low_power_wait(const void *word, uint32_t val, uint64_t counter)
-{
-	cpu_low_power_wait(word, val, counter);
 }
 
 /*

@@ -14,7 +14,6 @@ void sim_reset(void)
 	memset(&sim, 0, sizeof(sim));
 	sim.now = 1000 * NSEC_PER_SEC;
 	sim.tai_offset = 1700000000 * NSEC_PER_SEC;
-	sim.tick = 4000000;
 	sim.clock_cost = 25;
 	sim.counter_cost = 10;
 	sim.counter_rate = 2.5;
@@ -47,9 +46,9 @@ int64_t pf_mono(void)
 	return value;
 }
 
-int64_t pf_tick(void)
+int64_t pf_cpu_time(void)
 {
-	return sim.tick;
+	return pf_mono() - sim.slept;
 }
 
 int64_t pf_clock(clockid_t clock)
@@ -79,15 +78,6 @@ void pf_relax(void)
 	sim.now += 15;
 }
 
-void pf_low_power_wait(const void *word, uint32_t val, uint64_t counter)
-{
-	int64_t until = (counter - sim.counter_base) / sim.counter_rate + sim.low_power_late;
-
-	sim.low_power_waits++;
-	if (atomic_load((const _Atomic uint32_t *)word) == val && until > sim.now)
-		sim.now = until;
-}
-
 static int sleep_to(int64_t until)
 {
 	int64_t begin = sim.now;
@@ -114,6 +104,7 @@ static int sleep_to(int64_t until)
 		sim.now += sim.oversleep();
 	sim_event();
 	sim.slept += sim.now - begin;
+	sim.now += sim.sleep_cost;
 	return -ETIMEDOUT;
 }
 
@@ -161,9 +152,4 @@ void pf_free(void *mem, size_t size)
 bool cpu_counter_sound(void)
 {
 	return sim.has_counter;
-}
-
-bool cpu_low_power(void)
-{
-	return sim.has_low_power;
 }

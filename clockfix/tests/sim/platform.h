@@ -17,21 +17,19 @@
 
 #define NSEC_PER_SEC 1000000000LL
 #define CPU_COUNTER_NAME "sim"
-#define CPU_LOW_POWER_NAME "sim"
 #define SIM_DEVICE -5	/* the clock of a PTP device */
 
 struct sim {
 	int64_t now;			/* CLOCK_MONOTONIC */
 	int64_t tai_offset;
-	int64_t tick;
 	int64_t clock_cost;		/* ns per read of a clock */
 	int64_t counter_cost;		/* and of the counter */
 	double counter_rate;		/* ticks per ns */
 	int64_t device_cost;		/* ns per read of SIM_DEVICE */
 	double device_rate;		/* by CLOCK_MONOTONIC */
 	int64_t counter_base;
-	bool has_counter, has_low_power;
-	int64_t low_power_late;		/* low power ends so much too late */
+	bool has_counter;
+	int64_t sleep_cost;		/* ns of CPU time per sleep */
 	int64_t (*oversleep)(void);	/* NULL: 0 */
 	void (*sleeping)(int64_t until);	/* called in a sleep: another thread's doing */
 	void (*reading)(void);		/* called at each read of the clock */
@@ -39,7 +37,7 @@ struct sim {
 	int64_t pause, jump;		/* by a pause, or a jump of the counter (ticks) */
 	bool woken;			/* set by a wake-up */
 	int interrupt;			/* sleeps to be ended by EINTR */
-	uint64_t sleeps, low_power_waits, clock_reads;
+	uint64_t sleeps, clock_reads;
 	int64_t slept, last_until;
 	int64_t alloc_fail;		/* allocations left before they fail, -1: never */
 	int64_t allocated;
@@ -54,10 +52,9 @@ void sim_event(void);
 
 int64_t pf_clock(clockid_t clock);
 int64_t pf_mono(void);
-int64_t pf_tick(void);
+int64_t pf_cpu_time(void);
 uint64_t pf_counter(void);
 void pf_relax(void);
-void pf_low_power_wait(const void *word, uint32_t val, uint64_t counter);
 int pf_futex_wait(const _Atomic uint32_t *word, uint32_t val, int64_t until);
 void pf_futex_wake(const _Atomic uint32_t *word);
 int pf_sleep(int64_t until);
@@ -65,6 +62,5 @@ void *pf_alloc(size_t size, bool huge);
 void pf_free(void *mem, size_t size);
 
 bool cpu_counter_sound(void);
-bool cpu_low_power(void);
 
 #endif

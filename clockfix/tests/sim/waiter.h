@@ -23,14 +23,17 @@ static inline int64_t inject(void)
 	return next_oversleep;
 }
 
-static inline void setup_with(int estimator, int source)
+/* before setup: the options that are not 0 */
+static uint32_t late_ppm, cpu_ppm;
+
+static inline void setup_with(int source)
 {
 	struct clockfix_options options;
 
 	clockfix_options_init(&options);
-	options.estimator = estimator;
-	options.window = 4;
 	options.source = source;
+	options.late_ppm = late_ppm;
+	options.cpu_ppm = cpu_ppm;
 	memset(&stats, 0, sizeof(stats));
 	memset(&wake, 0, sizeof(wake));
 	sim_reset();
@@ -42,14 +45,14 @@ static inline void setup_with(int estimator, int source)
 	CHECK_EQ(waiter.use_counter, sim.has_counter);
 }
 
-static inline void setup(int estimator)
+static inline void setup(void)
 {
-	setup_with(estimator, CLOCKFIX_SOURCE_AUTO);
+	setup_with(CLOCKFIX_SOURCE_AUTO);
 }
 
-static inline void setup_counter(int estimator)
+static inline void setup_counter(void)
 {
-	setup_with(estimator, CLOCKFIX_SOURCE_COUNTER);
+	setup_with(CLOCKFIX_SOURCE_COUNTER);
 }
 
 static inline int arrive_at(int64_t instant)
@@ -75,6 +78,15 @@ static inline int64_t job(int64_t length)
 	sim.now += 100;		/* the job */
 	waiter_ran(&waiter, instant);
 	return late;
+}
+
+/* What is learned of sleeps that all end @oversleep late is a margin of that much. */
+static inline void teach(int64_t oversleep)
+{
+	for (int i = 0; i < 100; i++) {
+		for (int64_t length = 20000; length < 100000000; length *= 4)
+			estimator_learn(&waiter.est, oversleep, length);
+	}
 }
 
 static inline int64_t cost(void)

@@ -18,21 +18,16 @@ class Options:
     priority: int | None = None
     cpu_latency_us: int | None = None
     """Keep CPUs from idle states that take longer than this to leave."""
-    poll_share: int | None = None
-    """Percent of the time that polling may take; more shortens the tail of lateness."""
-    effort: int | None = None
-    """Percent of the usual effort to be on time: 300 aims at a third as many late sleeps, by more
-    polling."""
-    fixed_margin: int | None = None
-    """Learn nothing: sleep until that many nanoseconds before the instant."""
+    late_ppm: int | None = None
+    """Of a million calls so many may be more than 1 us late: 1000 is 1 in 1,000."""
+    cpu_ppm: int | None = None
+    """Waiting may take that many millionths of a CPU: 50,000 is 5 %."""
     max_jobs: int | None = None
     job_reserve: int | None = None
     """How many jobs submitted by functions that the timer calls may be pending."""
     name: str | None = None
     """Of the worker's thread, as top and ps show it; 15 bytes at most."""
     lock_memory: bool = False
-    low_power: bool = True
-    """Wait with the CPU's low-power instructions where it has them."""
     strict: bool = False
     """Fail if an option can't be had; else capabilities() says so."""
 
@@ -40,8 +35,8 @@ class Options:
         """As the library takes them."""
         options = ffi.new("struct clockfix_options *")
         lib.clockfix_options_init(options)
-        for name in ("cpu", "policy", "priority", "cpu_latency_us", "poll_share", "effort",
-                     "fixed_margin", "max_jobs", "job_reserve"):
+        for name in ("cpu", "policy", "priority", "cpu_latency_us", "late_ppm", "cpu_ppm",
+                     "max_jobs", "job_reserve"):
             value = getattr(self, name)
             if value is None:
                 continue
@@ -54,11 +49,8 @@ class Options:
             if not 0 < len(encoded) <= 15:
                 raise ValueError("a thread's name has 1 to 15 bytes")
             options.name = encoded
-        if self.fixed_margin is not None:
-            options.estimator = lib.CLOCKFIX_ESTIMATOR_FIXED
         options.flags = (
             (lib.CLOCKFIX_LOCK_MEMORY if self.lock_memory else 0)
-            | (0 if self.low_power else lib.CLOCKFIX_NO_LOW_POWER)
             | (lib.CLOCKFIX_STRICT if self.strict else 0)
         )
         return options

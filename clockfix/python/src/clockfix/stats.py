@@ -38,12 +38,17 @@ class Stats:
     pending: int
     sleeps: int
     missed: int
-    throttled: int
+    late: int
     counter_faults: int
     prediction: int
-    learning_cost: int
     polled: int
     longest_job: int
+    late_ppm: int
+    """Share of late calls of late, in millionths."""
+    cpu_ppm: int
+    """CPU time that waiting took meanwhile, in millionths of a CPU."""
+    limit: int
+    """Why more are late than wanted: enum clockfix_limit, 0 if they are not."""
     lateness: Histogram
     """Where the library's wait ended after the instant (less gil_lead): before the GIL."""
     oversleep: Histogram
@@ -69,7 +74,6 @@ class Capabilities:
     """Of each option: "in force", "not asked", or why it was refused."""
 
     counter: str
-    low_power: str
     counter_hz: int
     affinity: str
     scheduling: str

@@ -31,8 +31,6 @@ class ClosedError(ValueError):
     """The timer is closed."""
 
 
-CLOCKS = (time.CLOCK_MONOTONIC, time.CLOCK_TAI)
-
 _keys = itertools.count(1)
 _jobs: dict[int, "Job"] = {}
 """All that are pending. The worker hands in a key: what is not found here is not called."""
@@ -42,7 +40,7 @@ class Job:
     """A function that is pending. While it is called it finds here what the call is for."""
 
     instant = 0
-    """When it was meant to be called, in nanoseconds of the timer's clock."""
+    """When it was meant to be called, in nanoseconds of CLOCK_MONOTONIC."""
     started = 0
     """CLOCK_MONOTONIC when waiting ended: before the GIL was asked for."""
     index = 0
@@ -140,27 +138,23 @@ class Timer:
     close().
     """
 
-    def __init__(self, options: Options | None = None, *, clock: int = time.CLOCK_MONOTONIC,
-                 gil_lead: float = 0) -> None:
+    def __init__(self, options: Options | None = None, *, gil_lead: float = 0) -> None:
         if gil_lead < 0:
             raise ValueError("gil_lead is negative")
         self._native: Any = None
         self._users: set[object] = set()
         self._pid = os.getpid()
-        self._clock = clock
         self._lead = nanoseconds(gil_lead)
         self._pending: set[Job] = set()
         self._current: Job | None = None
         self._drains: list[threading.Event] = []
         self._error: BaseException | None = None
         self._worker = 0
-        if clock not in CLOCKS:
-            raise ValueError("a timer's clock is CLOCK_MONOTONIC or CLOCK_TAI")
         result = ffi.new("struct clockfix **")
         checked(lib.clockfix_create(result, (options or Options()).native()))
         self._native = result[0]
         with _attach_lock:
-            checked(lib.native_begin(self._native, clock, self._lead))
+            checked(lib.native_begin(self._native, self._lead))
             self._worker = _attached
         _open.add(self)
 
@@ -184,7 +178,7 @@ class Timer:
     # ---- jobs ----------------------------------------------------------------------------
 
     def at(self, instant: int, function: Callable[..., object], *args: object) -> Job:
-        """Call it at an instant, in nanoseconds of the timer's clock; at once if that passed."""
+        """Call it at an instant, in nanoseconds of CLOCK_MONOTONIC; at once if that passed."""
         return self._schedule(function, args, instant)
 
     def after(self, seconds: float, function: Callable[..., object], *args: object) -> Job:
@@ -215,7 +209,7 @@ class Timer:
         _jobs[job._key] = job
         self._pending.add(job)
         try:
-            checked(self._native_call(lib.native_schedule, self._clock, start, period, missed,
+            checked(self._native_call(lib.native_schedule, start, period, missed,
                                       self._lead, job._key, handle))
         except OverflowError:
             self._forget(job)
@@ -305,8 +299,8 @@ class Timer:
     # ---- what there is to know -----------------------------------------------------------
 
     def now(self) -> int:
-        """The timer's clock."""
-        return int(lib.clockfix_now(self._clock))
+        """What CLOCK_MONOTONIC shows."""
+        return time.monotonic_ns()
 
     def stats(self) -> Stats:
         """What happened so far."""

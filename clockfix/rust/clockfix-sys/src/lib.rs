@@ -32,14 +32,10 @@ pub struct clockfix_run {
     pub timer: *mut clockfix,
 }
 
-pub const CLOCKFIX_ESTIMATOR_DEFAULT: i32 = 0;
-pub const CLOCKFIX_ESTIMATOR_MAX: i32 = 1;
-pub const CLOCKFIX_ESTIMATOR_FIXED: i32 = 2;
 pub const CLOCKFIX_SOURCE_COUNTER: i32 = 1;
 pub const CLOCKFIX_SOURCE_CLOCK: i32 = 2;
 pub const CLOCKFIX_LOCK_MEMORY: u32 = 1 << 0;
 pub const CLOCKFIX_STRICT: u32 = 1 << 1;
-pub const CLOCKFIX_NO_LOW_POWER: u32 = 1 << 2;
 pub const CLOCKFIX_DROP_PENDING: c_uint = 1 << 0;
 pub const CLOCKFIX_MISSED_SKIP: i32 = 0;
 pub const CLOCKFIX_MISSED_CATCH_UP: i32 = 1;
@@ -57,15 +53,12 @@ pub struct clockfix_options {
     pub policy: i32,
     pub priority: i32,
     pub cpu_latency_us: i32,
-    pub estimator: i32,
-    pub window: u32,
-    pub poll_share: u32,
-    pub fixed_margin: i64,
     pub source: i32,
+    pub late_ppm: u32,
+    pub cpu_ppm: u32,
     pub max_jobs: u32,
     pub job_reserve: u32,
     pub name: [c_char; 16],
-    pub effort: u32,
 }
 
 /// A job in full.
@@ -103,17 +96,17 @@ pub struct clockfix_stats {
     pub sleeps: u64,
     pub disturbed: u64,
     pub deferred: u64,
-    pub decays: u64,
-    pub regimes: u64,
+    pub trials: u64,
     pub missed: u64,
-    pub throttled: u64,
-    pub tai_steps: u64,
+    pub late: u64,
     pub counter_faults: u64,
-    pub low_power_late: u64,
     pub prediction: i64,
     pub learning_cost: i64,
     pub polled: i64,
     pub longest_job: i64,
+    pub late_ppm: i64,
+    pub cpu_ppm: i64,
+    pub limit: i64,
     pub lateness: clockfix_histogram,
     pub oversleep: clockfix_histogram,
     pub polling: clockfix_histogram,
@@ -125,16 +118,13 @@ pub struct clockfix_stats {
 pub struct clockfix_capabilities {
     pub size: usize,
     pub counter: i32,
-    pub low_power: i32,
     pub counter_name: [c_char; 16],
-    pub low_power_name: [c_char; 16],
     pub counter_hz: u64,
     pub affinity: i32,
     pub scheduling: i32,
     pub memory: i32,
     pub cpu_latency: i32,
     pub timer_slack: i32,
-    pub tai_watch: i32,
 }
 
 extern "C" {

@@ -48,19 +48,16 @@ fn layout() {
     let mut text = String::from("#include <clockfix.h>\n");
     structure!(text, clockfix_run: instant, started, index, missed, job, timer);
     structure!(text, clockfix_options: size, flags, cpu, policy, priority,
-               cpu_latency_us, estimator, window, poll_share, fixed_margin, source, max_jobs,
-               job_reserve, name, effort);
+               cpu_latency_us, source, late_ppm, cpu_ppm, max_jobs, job_reserve, name);
     structure!(text, clockfix_spec: size, clock, missed, start, period, runs, r#fn, arg);
     structure!(text, clockfix_histogram: count, sum, max, bucket);
     structure!(text, clockfix_stats: size, jobs, cancelled, pending, sleeps, disturbed, deferred,
-               decays, regimes, missed, throttled, tai_steps, counter_faults, low_power_late,
-               prediction, learning_cost, polled, longest_job, lateness, oversleep, polling);
-    structure!(text, clockfix_capabilities: size, counter, low_power, counter_name,
-               low_power_name, counter_hz, affinity, scheduling, memory, cpu_latency,
-               timer_slack, tai_watch);
-    constants!(text: CLOCKFIX_ESTIMATOR_DEFAULT, CLOCKFIX_ESTIMATOR_MAX, CLOCKFIX_ESTIMATOR_FIXED,
-               CLOCKFIX_SOURCE_COUNTER, CLOCKFIX_SOURCE_CLOCK, CLOCKFIX_LOCK_MEMORY,
-               CLOCKFIX_STRICT, CLOCKFIX_NO_LOW_POWER, CLOCKFIX_DROP_PENDING,
+               trials, missed, late, counter_faults, prediction, learning_cost, polled,
+               longest_job, late_ppm, cpu_ppm, limit, lateness, oversleep, polling);
+    structure!(text, clockfix_capabilities: size, counter, counter_name, counter_hz,
+               affinity, scheduling, memory, cpu_latency, timer_slack);
+    constants!(text: CLOCKFIX_SOURCE_COUNTER, CLOCKFIX_SOURCE_CLOCK, CLOCKFIX_LOCK_MEMORY,
+               CLOCKFIX_STRICT, CLOCKFIX_DROP_PENDING,
                CLOCKFIX_MISSED_SKIP, CLOCKFIX_MISSED_CATCH_UP, CLOCKFIX_MISSED_REPORT,
                CLOCKFIX_NOT_ASKED, CLOCKFIX_HISTOGRAM_BUCKETS);
     assert!(compiles(&text), "{text}");

@@ -6,7 +6,7 @@ use std::convert::TryFrom;
 use std::ops::{Add, Sub};
 use std::time::Duration;
 
-/// The clock that instants are meant by.
+/// The clock that a sleeper's instants are meant by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Clock {

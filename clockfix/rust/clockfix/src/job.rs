@@ -27,12 +27,12 @@ pub struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// When it was meant to run, by the job's clock.
+    /// When it was meant to run.
     pub fn instant(&self) -> Instant {
         Instant::from_nanos(self.raw.instant)
     }
 
-    /// When waiting ended, immediately before it ran, by [`Clock::Monotonic`](crate::Clock::Monotonic).
+    /// When waiting ended, immediately before it ran.
     pub fn started(&self) -> Instant {
         Instant::from_nanos(self.raw.started)
     }
@@ -69,7 +69,7 @@ impl Run<'_> {
         unsafe { &*self.state.jobs }
     }
 
-    /// How long after its instant a job by [`Clock::Monotonic`](crate::Clock::Monotonic) started.
+    /// How long after its instant the job started.
     pub fn lateness(&self) -> Duration {
         self.started().saturating_duration_since(self.instant())
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //! Options of a timer or sleeper.
 
-use crate::instant::nanos;
 use clockfix_sys as sys;
 use std::convert::TryFrom;
 use std::mem::MaybeUninit;
@@ -65,26 +64,17 @@ impl Options {
         self
     }
 
-    /// Percent of the time that polling may take, 1 to 100; more shortens the tail of lateness.
+    /// Of a million jobs so many may start more than 1 us late: 1000 is 1 in 1,000.
     #[must_use]
-    pub fn poll_share(mut self, percent: u32) -> Self {
-        self.0.poll_share = percent;
+    pub fn late_ppm(mut self, ppm: u32) -> Self {
+        self.0.late_ppm = ppm;
         self
     }
 
-    /// Percent of the usual effort to be on time, 10 to 1000: 300 aims at a third as many late
-    /// sleeps, by more polling.
+    /// Waiting may take that many millionths of a CPU: 50,000 is 5 %.
     #[must_use]
-    pub fn effort(mut self, percent: u32) -> Self {
-        self.0.effort = percent;
-        self
-    }
-
-    /// Learn nothing: sleep until that long before the instant.
-    #[must_use]
-    pub fn fixed_margin(mut self, margin: Duration) -> Self {
-        self.0.estimator = sys::CLOCKFIX_ESTIMATOR_FIXED;
-        self.0.fixed_margin = nanos(margin);
+    pub fn cpu_ppm(mut self, ppm: u32) -> Self {
+        self.0.cpu_ppm = ppm;
         self
     }
 
@@ -124,12 +114,6 @@ impl Options {
     #[must_use]
     pub fn lock_memory(self) -> Self {
         self.flag(sys::CLOCKFIX_LOCK_MEMORY)
-    }
-
-    /// Don't use the CPU's low-power waiting instructions.
-    #[must_use]
-    pub fn no_low_power(self) -> Self {
-        self.flag(sys::CLOCKFIX_NO_LOW_POWER)
     }
 
     /// Fail if an option can't be had.

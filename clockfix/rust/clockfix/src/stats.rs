@@ -64,8 +64,14 @@ pub struct Stats {
     pub sleeps: u64,
     /// Instants of periodic jobs that were missed.
     pub missed: u64,
-    /// Sleeps lengthened because of the poll share.
-    pub throttled: u64,
+    /// Jobs that started more than 1 us late.
+    pub late: u64,
+    /// Share of late jobs of late, in millionths.
+    pub late_ppm: i64,
+    /// CPU time that waiting took meanwhile, in millionths of a CPU.
+    pub cpu_ppm: i64,
+    /// Why more jobs are late than wanted: `enum clockfix_limit`, 0 if they are not.
+    pub limit: i64,
     /// Times the CPU's counter disagreed with the clock.
     pub counter_faults: u64,
     /// The oversleep that is predicted at present.
@@ -95,7 +101,10 @@ pub(crate) fn read(
         pending: native.pending,
         sleeps: native.sleeps,
         missed: native.missed,
-        throttled: native.throttled,
+        late: native.late,
+        late_ppm: native.late_ppm,
+        cpu_ppm: native.cpu_ppm,
+        limit: native.limit,
         counter_faults: native.counter_faults,
         prediction: duration(native.prediction),
         polled: duration(native.polled),
@@ -135,11 +144,9 @@ pub struct Capabilities {
     pub counter: Status,
     /// Its frequency.
     pub counter_hz: u64,
-    /// Whether the CPU has low-power waiting instructions.
-    pub low_power: Status,
     /// Option `cpu`.
     pub affinity: Status,
-    /// Options `fifo`, `round_robin`, `deadline`.
+    /// Options `fifo`, `round_robin`.
     pub scheduling: Status,
     /// Option `lock_memory`.
     pub memory: Status,
@@ -165,7 +172,6 @@ impl Capabilities {
         Ok(Capabilities {
             counter: native.counter.into(),
             counter_hz: native.counter_hz,
-            low_power: native.low_power.into(),
             affinity: native.affinity.into(),
             scheduling: native.scheduling.into(),
             memory: native.memory.into(),

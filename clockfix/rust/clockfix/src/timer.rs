@@ -3,7 +3,7 @@
 
 use crate::instant::nanos;
 use crate::job::{trampoline, Call, Over, State, CANCELLED, RUNNING};
-use crate::{checked, stats, Capabilities, Clock, Instant, Job, Options, Run, Stats};
+use crate::{checked, stats, Capabilities, Instant, Job, Options, Run, Stats};
 use crate::{EDEADLK, EINPROGRESS, EINVAL, ENOENT};
 use clockfix_sys as sys;
 use std::any::Any;
@@ -38,7 +38,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Once, by [`Clock::Monotonic`]; as soon as possible if that has passed.
+    /// Once; as soon as possible if that has passed.
     pub fn at(instant: Instant) -> Self {
         let mut spec = MaybeUninit::uninit();
         // SAFETY: it fills in all of it
@@ -60,12 +60,6 @@ impl Schedule {
     /// For that many k, run or missed; 0: for ever.
     pub fn runs(mut self, runs: u64) -> Self {
         self.runs = runs;
-        self
-    }
-
-    /// The instants are meant by that clock.
-    pub fn clock(mut self, clock: Clock) -> Self {
-        self.spec.clock = clock.id();
         self
     }
 
@@ -110,7 +104,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Jobs {
-    /// Run a closure at an instant of [`Clock::Monotonic`].
+    /// Run a closure at an instant.
     pub fn at<F>(&self, instant: Instant, call: F) -> io::Result<Job>
     where
         F: FnOnce(&Run<'_>) + Send + 'static,
@@ -249,7 +243,7 @@ impl Jobs {
         Ok(if running { Cancelled::Running } else { Cancelled::Pending })
     }
 
-    /// Move a pending job to another instant of its clock, in one step. A periodic job keeps its
+    /// Move a pending job to another instant, in one step. A periodic job keeps its
     /// period and counts its runs anew. False: it is over, or running at this moment.
     pub fn reschedule(&self, job: &mut Job, instant: Instant) -> io::Result<bool> {
         if self.state_of(job)?.is_none() {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* jobs.h - a timer on the simulated machine, and jobs that note when they ran */
-#ifndef SIM_JOBS_H
-#define SIM_JOBS_H
+/* runs.h - a timer on the simulated machine, and jobs that note when they ran */
+#ifndef SIM_RUNS_H
+#define SIM_RUNS_H
 
 #include <string.h>
 

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * filters.h - the paper's filters of oversleeps: none, average, maximum [IV.a]
+ *
+ * They predict the average or the greatest of the last few oversleeps. If there was no sleep
+ * between two jobs all values are reduced by a quarter, so that an outlier does not keep a
+ * program from ever sleeping again. The library's own estimator is measured against them.
+ */
+#ifndef FILTERS_H
+#define FILTERS_H
+
+#include <stdint.h>
+
+enum filter_kind { FILTER_NONE, FILTER_AVERAGE, FILTER_MAX };
+
+#define FILTER_WINDOW_MOST 128
+
+struct filter {
+	enum filter_kind kind;
+	unsigned int window, count, next;
+	int64_t value[FILTER_WINDOW_MOST];
+	int64_t prediction;
+};
+
+static inline void filter_predict(struct filter *f)
+{
+	int64_t sum = 0, most = 0;
+
+	for (unsigned int i = 0; i < f->count; i++) {
+		sum += f->value[i];
+		most = f->value[i] > most ? f->value[i] : most;
+	}
+	f->prediction = f->kind == FILTER_MAX ? most :
+			f->kind == FILTER_AVERAGE && f->count ? sum / f->count : 0;
+}
+
+static inline void filter_learn(struct filter *f, int64_t oversleep)
+{
+	if (!f->window)
+		f->window = 64;
+	f->value[f->next] = oversleep;
+	f->next = (f->next + 1) % f->window;
+	f->count += f->count < f->window;
+	filter_predict(f);
+}
+
+static inline void filter_decay(struct filter *f)
+{
+	for (unsigned int i = 0; i < f->count; i++)
+		f->value[i] -= f->value[i] / 4;
+	filter_predict(f);
+}
+
+#endif
