@@ -19,6 +19,7 @@ static const struct verb * const verbs[] = {
 	&verb_timers,
 	&verb_blame,
 	&verb_measure,
+	&verb_prove,
 	&verb_help,
 	&verb_version,
 };

@@ -51,7 +51,7 @@ static char *mount_point_of_line(char *line)
 	return copy(mount);
 }
 
-static char *find_mount_point(void)
+char *cgroup_find_mount(void)
 {
 	autotext struct text text = { 0 };
 	char *rest, *line, *mount = NULL;
@@ -83,7 +83,7 @@ static bool has_controller(const char *group, const char *file)
 
 char *cgroup_mount_point(const char **why)
 {
-	char *mount = find_mount_point();
+	char *mount = cgroup_find_mount();
 
 	if (!mount) {
 		*why = "cgroup v2 is not mounted";

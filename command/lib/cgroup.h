@@ -11,6 +11,9 @@
  */
 char *cgroup_mount_point(const char **why);
 
+/* The same with or without a cpuset controller; NULL if cgroup v2 is not mounted. */
+char *cgroup_find_mount(void);
+
 /* What makes a partition possible where it is not. */
 const char *cgroup_mend(void);
 

@@ -43,7 +43,7 @@ struct verb {
 };
 
 extern const struct verb verb_status, verb_isolate, verb_unisolate, verb_run, verb_timers,
-	verb_blame, verb_measure;
+	verb_blame, verb_measure, verb_prove;
 
 /* Values of options without a letter start at OPTION_OWN. */
 enum { OPTION_JSON = 256, OPTION_ROOT, OPTION_OWN };

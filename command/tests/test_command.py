@@ -28,7 +28,7 @@ class CommandTest(unittest.TestCase):
     def test_help(self) -> None:
         text = run("help").stdout
         for verb in ("status", "isolate", "unisolate", "run", "timers", "blame", "measure",
-                     "help", "version"):
+                     "prove", "help", "version"):
             self.assertIn(f"  {verb} ", text)
             for words in (("help", verb), (verb, "--help")):
                 done = run(*words)
@@ -48,6 +48,8 @@ class CommandTest(unittest.TestCase):
                       ("isolate", "--nonsense", "1"), ("isolate", ""), ("unisolate", "x"),
                       ("timers", "maybe"), ("timers", "on", "off"), ("status", "x"),
                       ("status", "--nonsense"), ("help", "nonsense"), ("version", "x"),
+                      ("prove", "x"), ("prove", "-s", "0"), ("prove", "-c", "x"),
+                      ("prove", "--root=/tmp"),
                       ("isolate", "--config=/x", "1"), ("isolate", "-p", "1"),
                       ("unisolate", "-i")):
             done = run(*words)

@@ -58,7 +58,7 @@ class InstalledTest(unittest.TestCase):
 
     def test_completion(self) -> None:
         self.assertLessEqual({"status", "isolate", "run"}, complete(""))
-        for verb in ("status", "isolate", "unisolate", "run", "blame", "measure"):
+        for verb in ("status", "isolate", "unisolate", "run", "blame", "measure", "prove"):
             offered = {word.rstrip("=") for word in complete(verb, "--")}
             self.assertLessEqual(options(verb) - {"--help"}, offered, verb)
         self.assertEqual(complete("blame", "--source", ""), {"bpf", "trace"})

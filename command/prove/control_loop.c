@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "control_loop.h"
+
+#include "lib/text.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define CALIBRATION_ROUNDS 200000
+#define WORK_BATCHES 5
+#define WORK_ROUNDS 20000
+#define LEAST_MARGIN 200		/* ns: caches, translations, a busy sibling */
+#define MOST_MARGIN 1000		/* what the shortest timer interrupt takes */
+#define WARM_UP 20
+/* Ticks come at multiples of 1, 4 or 10 ms: no job lies across one. */
+#define ALIGN_NS 20000000
+#define OFFSET_NS 500000
+
+volatile sig_atomic_t prove_interrupted;
+
+static volatile uint64_t sink;
+
+void loop_sleep_until(uint64_t time)
+{
+	struct timespec until = {
+		.tv_sec = (time_t)(time / 1000000000), .tv_nsec = (long)(time % 1000000000),
+	};
+
+	while (!prove_interrupted &&
+	       clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+		;
+}
+
+static int set_policy(int policy, int priority)
+{
+	struct sched_param parameter = { .sched_priority = priority };
+
+	return sched_setscheduler(0, policy, &parameter) ? -errno : 0;
+}
+
+int control_loop_enter(const struct control_loop *loop)
+{
+	cpu_set_t cpu;
+
+	CPU_ZERO(&cpu);
+	CPU_SET(loop->cpu, &cpu);
+	if (sched_setaffinity(0, sizeof(cpu), &cpu))
+		return -errno;
+	return set_policy(SCHED_FIFO, LOOP_PRIORITY);
+}
+
+void control_loop_leave(void)
+{
+	set_policy(SCHED_OTHER, 0);
+}
+
+static inline uint64_t round_of_work(uint64_t x)
+{
+	for (int i = 0; i < 16; i++)
+		x = x * 6364136223846793005ull + 1442695040888963407ull;
+	return x;
+}
+
+__attribute__((noinline))
+void control_loop_work(const struct control_loop *loop, struct job *job)
+{
+	const uint64_t threshold = loop->threshold, round = loop->round;
+	uint64_t before = loop_now(), x = before;
+
+	for (uint64_t i = 0; i < loop->rounds; i++) {
+		uint64_t now;
+
+		x = round_of_work(x);
+		now = loop_now();
+		if (now - before > threshold) {
+			job->interruptions++;
+			job->taken += now - before - round;
+		}
+		before = now;
+	}
+	sink = x;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const uint32_t *one = a, *other = b;
+
+	return *one < *other ? -1 : *one > *other;
+}
+
+/* In batches of a job's length, so that real-time throttling has no reason to step in. */
+static void time_rounds(uint32_t *times, unsigned int count)
+{
+	uint64_t before = loop_now(), x = before, batch = before;
+
+	for (unsigned int i = 0; i < count; i++) {
+		uint64_t now;
+
+		x = round_of_work(x);
+		now = loop_now();
+		times[i] = now - before < UINT32_MAX ? (uint32_t)(now - before) : UINT32_MAX;
+		before = now;
+		if (now - batch < LOOP_WORK)
+			continue;
+		loop_sleep_until(batch + LOOP_PERIOD);
+		batch = loop_now();
+		before = loop_now();
+	}
+	sink = x;
+}
+
+static void set_rounds(struct control_loop *loop)
+{
+	uint64_t best = UINT64_MAX;
+	struct job unused = { 0 };
+
+	loop->rounds = WORK_ROUNDS;
+	for (int i = 0; i < WORK_BATCHES; i++) {
+		uint64_t start = loop_now(), took;
+
+		control_loop_work(loop, &unused);
+		took = loop_now() - start;
+		if (took < best)
+			best = took;
+		loop_sleep_until(loop_now() + LOOP_PERIOD);
+	}
+	loop->rounds = LOOP_WORK * WORK_ROUNDS / best;
+}
+
+void control_loop_calibrate(struct control_loop *loop)
+{
+	uint32_t *times = grow(NULL, CALIBRATION_ROUNDS, sizeof(*times));
+	uint64_t margin;
+
+	time_rounds(times, CALIBRATION_ROUNDS);
+	qsort(times, CALIBRATION_ROUNDS, sizeof(*times), by_size);
+	loop->round = times[0];
+	loop->quiet = times[CALIBRATION_ROUNDS - CALIBRATION_ROUNDS / 1000 - 1];
+	free(times);
+	margin = 2 * (loop->quiet - loop->round);
+	if (margin < LEAST_MARGIN)
+		margin = LEAST_MARGIN;
+	if (margin > MOST_MARGIN)
+		margin = MOST_MARGIN;
+	loop->threshold = loop->round + margin;
+	set_rounds(loop);
+}
+
+uint64_t control_loop_grid(uint64_t lead)
+{
+	uint64_t time = loop_now() + lead;
+
+	return time - time % ALIGN_NS + ALIGN_NS + OFFSET_NS;
+}
+
+static void run_one(const struct control_loop *loop, uint64_t due, struct job *job)
+{
+	*job = (struct job){ 0 };
+	loop_sleep_until(due);
+	control_loop_work(loop, job);
+	job->response = loop_now() - due;
+}
+
+int control_loop_run(const struct control_loop *loop, uint64_t grid, struct job *jobs,
+		     unsigned int count)
+{
+	uint64_t due = grid, now = loop_now();
+	struct job unused;
+	int missed = 0;
+
+	if (now > due)
+		due += ((now - due) / LOOP_PERIOD + 1) * LOOP_PERIOD;
+	for (int i = 0; i < WARM_UP; i++, due += LOOP_PERIOD)
+		run_one(loop, due, &unused);
+	for (unsigned int i = 0; i < count; i++) {
+		run_one(loop, due, &jobs[i]);
+		if (prove_interrupted)
+			return -EINTR;
+		due += LOOP_PERIOD;
+		for (now = loop_now(); now > due; due += LOOP_PERIOD)
+			missed++;
+	}
+	return missed;
+}

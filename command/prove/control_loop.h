@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The measured loop: SCHED_FIFO 99, a job every millisecond that does a fixed amount of
+ * work. After every small round of work it reads the clock; a round that took longer than
+ * the threshold was interrupted. Times in ns, on CLOCK_MONOTONIC.
+ */
+#ifndef TIMERSHIELD_CONTROL_LOOP_H
+#define TIMERSHIELD_CONTROL_LOOP_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#define LOOP_PERIOD 1000000ull
+#define LOOP_WORK 300000ull
+#define LOOP_PRIORITY 99
+
+struct job {
+	uint64_t response;		/* from its release to its end */
+	uint64_t taken;			/* of it, by interruptions of the work */
+	uint32_t interruptions;
+};
+
+struct control_loop {
+	unsigned int cpu;
+	uint64_t rounds;		/* of work in a job */
+	uint64_t round;			/* the shortest one */
+	uint64_t quiet;			/* 99.9 % of an idle loop's took no longer */
+	uint64_t threshold;		/* one that takes longer was interrupted */
+};
+
+/* Set by a signal: everything that waits or measures ends soon. */
+extern volatile sig_atomic_t prove_interrupted;
+
+static inline uint64_t loop_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void loop_sleep_until(uint64_t time);
+
+/*
+ * Moves the calling thread to the loop's CPU, and makes it FIFO 99, or ordinary again.
+ * 0 or -errno.
+ */
+int control_loop_enter(const struct control_loop *loop);
+void control_loop_leave(void);
+
+/* Fills in all but the CPU; after control_loop_enter(), with nothing else to do there. */
+void control_loop_calibrate(struct control_loop *loop);
+
+/* One job's work; adds to JOB's interruptions and taken. */
+void control_loop_work(const struct control_loop *loop, struct job *job);
+
+/* A time in the future at which a job may be released: half-way between two ticks. */
+uint64_t control_loop_grid(uint64_t lead);
+
+/*
+ * After control_loop_enter(): waits for the next time on GRID, does a few jobs that do not
+ * count and then COUNT that do. Returns how many releases it missed because a job took longer
+ * than a period, or -EINTR.
+ */
+int control_loop_run(const struct control_loop *loop, uint64_t grid, struct job *jobs,
+		     unsigned int count);
+
+#endif

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "prove_print.h"
+
+#include "lib/file.h"
+#include "lib/machine.h"
+#include "lib/output.h"
+#include "lib/timers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One value without a shield, else two. */
+static void add_cell(struct text *row, bool both, unsigned int digits, double off, double on)
+{
+	text_add(row, "\t%.*f", (int)digits, off);
+	if (both)
+		text_add(row, " -> %.*f", (int)digits, on);
+}
+
+static bool is_counted(const struct prove *prove)
+{
+	for (size_t i = 0; i < prove->count; i++)
+		for (int j = 0; j < TURNS; j++)
+			if (prove->trials[i].turns[j].count && !prove->trials[i].turns[j].counted)
+				return false;
+	return true;
+}
+
+const char *prove_head(const struct prove *prove)
+{
+	return is_counted(prove) ?
+	       "next to\tp50, us\tp99.9\tmax\tinterruptions\tcycles\tcache misses\tthe shield" :
+	       "next to\tp50, us\tp99.9\tmax\tinterruptions\tthe shield";
+}
+
+char *prove_row(const struct prove *prove, size_t trial)
+{
+	struct figures off = figures_of(&prove->trials[trial], false);
+	struct figures on = figures_of(&prove->trials[trial], true);
+	struct text row = { 0 };
+
+	text_add(&row, "%s", prove->trials[trial].kind->title);
+	add_cell(&row, on.count, 1, (double)off.p50 / 1000, (double)on.p50 / 1000);
+	add_cell(&row, on.count, 1, (double)off.p999 / 1000, (double)on.p999 / 1000);
+	add_cell(&row, on.count, 1, (double)off.max / 1000, (double)on.max / 1000);
+	add_cell(&row, on.count, 2, (double)off.interruptions / off.count,
+		 on.count ? (double)on.interruptions / on.count : 0);
+	if (is_counted(prove)) {
+		add_cell(&row, on.count, 0, (double)off.cycles, (double)on.cycles);
+		add_cell(&row, on.count, 0, (double)off.misses, (double)on.misses);
+	}
+	text_add(&row, "\t%s", verdict_text(prove->judgements[trial].verdict));
+	free(off.responses);
+	free(on.responses);
+	return row.s;
+}
+
+/* The titles of the loads with that verdict, or NULL. */
+static char *loads_with(const struct prove *prove, enum verdict verdict)
+{
+	struct text list = { 0 };
+
+	for (size_t i = 0; i < prove->count; i++)
+		if (prove->judgements[i].verdict == verdict)
+			text_add(&list, "%s%s", list.length ? ", " : "",
+				 prove->trials[i].kind->title);
+	return list.s;
+}
+
+/* The largest gain of those with that verdict. */
+static double most_gained(const struct prove *prove, enum verdict verdict)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < prove->count; i++)
+		if (prove->judgements[i].verdict == verdict &&
+		    prove->judgements[i].p50_gain > most)
+			most = prove->judgements[i].p50_gain;
+	return most / 1000;
+}
+
+char *prove_summary(const struct prove *prove)
+{
+	enum verdict whole = judge_all(prove->judgements, prove->count);
+	autofree char *helped = loads_with(prove, whole);
+	autofree char *costly = whole == VERDICT_HELPS ? loads_with(prove, VERDICT_COSTS) : NULL;
+
+	switch (whole) {
+	case VERDICT_HELPS:
+		return format("The shield helps on this machine, next to: %s. A job takes up to %.1f us less.%s%s",
+			      helped, most_gained(prove, whole),
+			      costly ? " It costs next to: " : "", costly ? costly : "");
+	case VERDICT_COULD_HELP:
+		return format("A shield could help on this machine, next to: %s. A job would take up to %.1f us less.",
+			      helped, most_gained(prove, whole));
+	case VERDICT_COSTS:
+		return format("The shield costs on this machine, next to: %s.", helped);
+	case VERDICT_UNKNOWN:
+		return format("It could not be told, next to: %s. The machine itself changed by as much: try again when it is idle, or for longer (-s).",
+			      helped);
+	case VERDICT_NO_HELP:
+		return copy("The shield does not help on this machine: these timers take less than 1 % of a job and less than one interruption, with and without it.");
+	case VERDICT_COULD_NOT_HELP:
+		return copy("A shield would not help on this machine: these timers take less than 1 % of a job and less than one interruption.");
+	default:
+		return copy("Nothing was measured to the end.");
+	}
+}
+
+char *prove_method(const struct prove *prove)
+{
+	const struct control_loop *loop = &prove->loop;
+	const struct trial *trial = &prove->trials[0];
+
+	return format("A FIFO %d loop on CPU %u, released every %llu us, did %llu us of work %u times in each turn (shield %s), next to each load. Times are from a release to the job's end; interruptions, cycles and misses are a job's. A gap between two readings of its clock counts as an interruption if it is longer than %llu ns: here the shortest takes %llu ns, and 99.9 %% of an idle loop's take %llu ns at most.",
+		      LOOP_PRIORITY, loop->cpu, LOOP_PERIOD / 1000, LOOP_WORK / 1000,
+		      trial->turns[TURN_OFF].count, prove->shield ? "off, on, off" : "none, twice",
+		      (unsigned long long)loop->threshold, (unsigned long long)loop->round,
+		      (unsigned long long)loop->quiet);
+}
+
+static unsigned int missed_in(const struct prove *prove)
+{
+	unsigned int missed = 0;
+
+	for (size_t i = 0; i < prove->count; i++)
+		for (int j = 0; j < TURNS; j++)
+			missed += prove->trials[i].turns[j].missed;
+	return missed;
+}
+
+char *prove_meanwhile(const struct prove *prove)
+{
+	const struct meanwhile *meanwhile = &prove->meanwhile;
+	unsigned int missed = missed_in(prove);
+	struct text text = { 0 };
+
+	text_add(&text, "Meanwhile, and nobody's fault: steal %llu ms (in steps of %ld)",
+		 (unsigned long long)meanwhile->steal_ms, meanwhile_steal_step());
+	if (meanwhile->smis >= 0)
+		text_add(&text, ", %lld SMIs", (long long)meanwhile->smis);
+	else
+		text_add(&text, ", SMIs not counted here");
+	if (meanwhile->khz_low)
+		text_add(&text, ", %llu to %llu MHz between turns.",
+			 (unsigned long long)meanwhile->khz_low / 1000,
+			 (unsigned long long)meanwhile->khz_high / 1000);
+	else
+		text_add(&text, ", frequency not shown here.");
+	if (missed)
+		text_add(&text, " %u releases were missed, because a job took longer than a period.",
+			 missed);
+	return text.s;
+}
+
+/* Whether the module is made for this kernel; as docs/module.md has it. */
+static bool has_module_for(void)
+{
+	static const char * const versions[] = { "6.1.", "6.12.", "7.3." };
+	autotext struct text release = { 0 };
+
+	file_read_line("/proc/sys/kernel/osrelease", &release);
+	for (size_t i = 0; i < ARRAY_SIZE(versions); i++)
+		if (!strncmp(release.s, versions[i], strlen(versions[i])))
+			return true;
+	return false;
+}
+
+char *prove_advice(const struct prove *prove)
+{
+	if (prove->shield)
+		return copy("");
+	if (timers_module_there())
+		return copy("The module is there and not loaded: 'timershield prove --load' measures with it and unloads it again.");
+	if (has_module_for())
+		return copy("There may be a module for this kernel: 'make packages' of TimerShield makes timershield-dkms.");
+	return copy("There is no module for this kernel, only for Debian's 6.1, 6.12 and 7.3, and patches for 6.12 and 7.3.");
+}
+
+static void print_drift(const struct prove *prove)
+{
+	double p50 = 0, interruptions = 0;
+
+	for (size_t i = 0; i < prove->count; i++) {
+		const struct judgement *judgement = &prove->judgements[i];
+
+		p50 = judgement->p50_drift > p50 ? judgement->p50_drift : p50;
+		interruptions = judgement->interruptions_drift > interruptions ?
+				judgement->interruptions_drift : interruptions;
+	}
+	printf("Between the first and the last turn of a load p50 drifted by %.1f us at most, interruptions by %.2f a job.\n",
+	       p50 / 1000, interruptions);
+}
+
+void prove_print(const struct prove *prove)
+{
+	autofree char *summary = prove_summary(prove), *method = prove_method(prove);
+	autofree char *meanwhile = prove_meanwhile(prove), *advice = prove_advice(prove);
+	struct table table = { .columns = is_counted(prove) ? 8 : 6 };
+
+	if (prove->count) {
+		printf("%s\n\n", method);
+		table_add(&table, "%s", prove_head(prove));
+		for (size_t i = 0; i < prove->count; i++) {
+			autofree char *row = prove_row(prove, i);
+
+			table_add(&table, "%s", row);
+		}
+		table_print(&table, "");
+		putchar('\n');
+		print_drift(prove);
+		printf("%s\n", meanwhile);
+	}
+	printf("%s\n%s%s", summary, advice, *advice ? "\n" : "");
+}
+
+static void json_turn(const struct turn *turn, enum turn_name name)
+{
+	struct trial alone = { .turns[TURN_OFF] = *turn };
+	struct figures figures = figures_of(&alone, false);
+
+	json_open(NULL, '{');
+	json_bool("shield_on", name == TURN_ON);
+	json_number("jobs", figures.count);
+	json_number("missed", figures.missed);
+	json_number("p50_ns", figures.p50);
+	json_number("p99_9_ns", figures.p999);
+	json_number("max_ns", figures.max);
+	json_number("interruptions", figures.interruptions);
+	json_number("taken_ns", figures.taken);
+	if (figures.counted) {
+		json_number("cycles", turn->cycles);
+		json_number("cache_misses", turn->misses);
+	} else {
+		json_null("cycles");
+		json_null("cache_misses");
+	}
+	json_close('}');
+	free(figures.responses);
+}
+
+static void json_trial(const struct prove *prove, size_t number)
+{
+	const struct trial *trial = &prove->trials[number];
+	enum verdict verdict = prove->judgements[number].verdict;
+
+	json_open(NULL, '{');
+	json_string("load", trial->kind->name);
+	json_string("title", trial->kind->title);
+	json_open("turns", '[');
+	for (int i = 0; i < TURNS; i++)
+		if (trial->turns[i].count)
+			json_turn(&trial->turns[i], (enum turn_name)i);
+	json_close(']');
+	if (verdict == VERDICT_NONE)
+		json_null("verdict");
+	else
+		json_string("verdict", verdict_text(verdict));
+	json_close('}');
+}
+
+static void json_meanwhile(const struct meanwhile *meanwhile)
+{
+	json_open("meanwhile", '{');
+	json_number("steal_ms", meanwhile->steal_ms);
+	if (meanwhile->smis >= 0)
+		json_number("smis", (unsigned long long)meanwhile->smis);
+	else
+		json_null("smis");
+	if (meanwhile->khz_low) {
+		json_number("khz_low", meanwhile->khz_low);
+		json_number("khz_high", meanwhile->khz_high);
+	} else {
+		json_null("khz_low");
+		json_null("khz_high");
+	}
+	json_close('}');
+}
+
+void prove_print_json(const struct prove *prove)
+{
+	autofree char *summary = prove_summary(prove), *advice = prove_advice(prove);
+
+	json_open(NULL, '{');
+	json_string("shield", prove->kind);
+	json_number("cpu", prove->loop.cpu);
+	json_number("priority", LOOP_PRIORITY);
+	json_number("period_ns", LOOP_PERIOD);
+	json_number("round_ns", prove->loop.round);
+	json_number("quiet_round_ns", prove->loop.quiet);
+	json_number("threshold_ns", prove->loop.threshold);
+	json_open("loads", '[');
+	for (size_t i = 0; i < prove->count; i++)
+		json_trial(prove, i);
+	json_close(']');
+	json_meanwhile(&prove->meanwhile);
+	json_string("verdict", verdict_text(judge_all(prove->judgements, prove->count)));
+	json_string("summary", summary);
+	json_string("advice", advice);
+	json_close('}');
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What prove found, for people and for programs. */
+#ifndef TIMERSHIELD_PROVE_PRINT_H
+#define TIMERSHIELD_PROVE_PRINT_H
+
+#include "trial.h"
+
+#include "lib/text.h"
+
+/* Standard output: a table and sentences, or JSON. */
+void prove_print(const struct prove *prove);
+void prove_print_json(const struct prove *prove);
+
+/* Sentences that the report has, too; the caller frees them. */
+char *prove_summary(const struct prove *prove);		/* the verdict as a whole */
+char *prove_method(const struct prove *prove);		/* what was measured, and how */
+char *prove_meanwhile(const struct prove *prove);	/* nobody's fault */
+char *prove_advice(const struct prove *prove);		/* without a shield: how to get it; or "" */
+
+/*
+ * The table's cells, "off -> on", separated by tabs: the names of the columns, and a trial.
+ * Cycles and cache misses are there if they were counted.
+ */
+const char *prove_head(const struct prove *prove);
+char *prove_row(const struct prove *prove, size_t trial);
+
+#endif

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "trial.h"
+
+#include "lib/message.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define LEAD_NS 100000000
+#define SETTLE_NS 200000000		/* until a load that has just started is in full swing */
+
+static const char * const turn_names[] = {
+	[TURN_OFF] = "shield off", [TURN_ON] = "shield on", [TURN_OFF_AGAIN] = "shield off again",
+};
+
+/* A line that the next one replaces; NULL: none. */
+static void progress(const struct load_kind *kind, const char *what, size_t number)
+{
+	if (!isatty(STDERR_FILENO))
+		return;
+	fputs("\r\033[K", stderr);
+	if (kind)
+		fprintf(stderr, "%zu of %zu, next to %s: %s ", number + 1, load_kind_count,
+			kind->title, what);
+	fflush(stderr);
+}
+
+static int run_turn(struct prove *prove, struct turn *turn, unsigned int count, uint64_t grid)
+{
+	struct counters counters;
+	int ret;
+
+	turn->jobs = grow(NULL, count, sizeof(*turn->jobs));
+	memset(turn->jobs, 0, count * sizeof(*turn->jobs));
+	ret = control_loop_enter(&prove->loop);
+	if (ret)
+		return failed(ret, "FIFO %d on CPU %u: %s", LOOP_PRIORITY, prove->loop.cpu,
+			      strerror(-ret));
+	counters_open(&counters);
+	ret = control_loop_run(&prove->loop, grid, turn->jobs, count);
+	turn->counted = !counters_read(&counters, &turn->cycles, &turn->misses);
+	counters_close(&counters);
+	control_loop_leave();
+	meanwhile_look(&prove->meanwhile);
+	if (ret < 0)
+		return ret;
+	turn->count = count;
+	turn->missed = (unsigned int)ret;
+	return 0;
+}
+
+static int run_turns(struct prove *prove, struct trial *trial, const struct load *load,
+		     uint64_t grid)
+{
+	unsigned int turns = prove->shield ? 3 : 2;
+	unsigned int count = prove->seconds * 1000 / (turns * (unsigned int)load_kind_count);
+	int ret = 0;
+
+	for (int i = 0; i < TURNS; i++) {
+		if (i == TURN_ON && !prove->shield)
+			continue;
+		progress(trial->kind, turn_names[i], prove->count);
+		ret = prove->shield ? undo_switch(&prove->undo, i == TURN_ON) : 0;
+		if (!ret)
+			ret = run_turn(prove, &trial->turns[i], count, grid);
+		if (!ret && load_has_ended(load))
+			ret = failed(-ECHILD, "the load '%s' has ended", trial->kind->title);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int run_trial(struct prove *prove, struct trial *trial)
+{
+	uint64_t grid = control_loop_grid(LEAD_NS);
+	struct load load;
+	int ret;
+
+	ret = load_start(&load, trial->kind, prove->loop.cpu, grid, prove->undo.group);
+	if (ret)
+		return ret;
+	loop_sleep_until(grid + SETTLE_NS);
+	ret = prove_interrupted ? -EINTR : run_turns(prove, trial, &load, grid);
+	load_stop(&load);
+	return ret;
+}
+
+static int calibrate(struct control_loop *loop)
+{
+	int ret = mlockall(MCL_CURRENT | MCL_FUTURE) ? -errno : 0;
+
+	if (ret)
+		return failed(ret, "cannot lock memory: %s", strerror(-ret));
+	ret = control_loop_enter(loop);
+	if (ret)
+		return failed(ret, "FIFO %d on CPU %u: %s%s", LOOP_PRIORITY, loop->cpu,
+			      strerror(-ret), ret == -EINVAL ?
+			      " (if it is isolated, measure on another: -c)" : ret == -EPERM ?
+			      " (this cgroup may have no real-time share: CONFIG_RT_GROUP_SCHED)" : "");
+	control_loop_calibrate(loop);
+	control_loop_leave();
+	return prove_interrupted ? -EINTR : 0;
+}
+
+int trials_run(struct prove *prove)
+{
+	int ret = prove->shield ? undo_switch(&prove->undo, false) : 0;
+
+	progress(&load_kinds[0], "calibrating", 0);
+	if (!ret)
+		ret = calibrate(&prove->loop);
+	meanwhile_begin(&prove->meanwhile, prove->loop.cpu);
+	for (size_t i = 0; i < load_kind_count && !ret; i++) {
+		prove->trials[i].kind = &load_kinds[i];
+		ret = run_trial(prove, &prove->trials[i]);
+		if (!ret)
+			prove->count++;
+	}
+	meanwhile_end(&prove->meanwhile);
+	progress(NULL, "", 0);
+	for (size_t i = 0; i < prove->count; i++)
+		prove->judgements[i] = judge(&prove->trials[i], &prove->trials[0]);
+	return ret;
+}
+
+void trials_free(struct prove *prove)
+{
+	for (size_t i = 0; i < TRIALS; i++)
+		for (int j = 0; j < TURNS; j++)
+			free(prove->trials[i].turns[j].jobs);
+}

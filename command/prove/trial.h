@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One run of prove: the loop next to each load, in turns. */
+#ifndef TIMERSHIELD_TRIAL_H
+#define TIMERSHIELD_TRIAL_H
+
+#include "control_loop.h"
+#include "meanwhile.h"
+#include "undo.h"
+#include "verdict.h"
+
+#define TRIALS 8			/* at most */
+
+struct prove {
+	struct control_loop loop;
+	unsigned int seconds;		/* of all turns together */
+	bool shield;			/* there is one */
+	const char *kind;		/* of the shield: timers_kind() */
+	struct undo undo;
+	struct trial trials[TRIALS];
+	size_t count;			/* of trials that are complete */
+	struct judgement judgements[TRIALS];
+	struct meanwhile meanwhile;
+};
+
+/*
+ * Calibrates, measures and judges. Returns 0; -EINTR if a signal ended it, and what is
+ * complete is there all the same; or -errno after a message. The caller calls
+ * trials_free() in any case.
+ */
+int trials_run(struct prove *prove);
+void trials_free(struct prove *prove);
+
+#endif

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "page.h"
+#include "prove_print.h"
+#include "trial.h"
+
+#include "isolate/journal_file.h"
+#include "lib/cgroup.h"
+#include "lib/file.h"
+#include "lib/machine.h"
+#include "lib/message.h"
+#include "lib/output.h"
+#include "lib/timers.h"
+#include "lib/verb.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GROUP "timershield-prove"
+
+enum { OPTION_LOAD = OPTION_OWN, OPTION_REPORT };
+
+static const struct verb_option options[] = {
+	{ "cpu", 'c', "CPU", "run loop and loads there (default: the last CPU that it may use)",
+	  "<cpus>" },
+	{ "seconds", 's', "N", "measure for N seconds, all turns together (30)", NULL },
+	{ "load", OPTION_LOAD, NULL,
+	  "load the shield's module if it is not loaded, and unload it afterwards", NULL },
+	{ "report", OPTION_REPORT, "FILE", "write figures and pictures to FILE, one HTML page",
+	  "<files>" },
+	{ 0 }
+};
+
+struct request {
+	long cpu, seconds;
+	bool load;
+	const char *report;
+};
+
+static void interrupt(int number)
+{
+	(void)number;
+	prove_interrupted = 1;
+}
+
+static void catch_signals(void)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction action = { .sa_handler = interrupt };
+
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		sigaction(signals[i], &action, NULL);
+}
+
+/* The last CPU on which we may run: the first ones get most interrupts. */
+static int choose_cpu(const struct request *request, unsigned int *cpu)
+{
+	struct cpus chosen = { 0 };
+	struct machine machine;
+	cpu_set_t allowed;
+	int ret;
+
+	*cpu = (unsigned int)request->cpu;
+	if (request->cpu < 0) {
+		CPU_ZERO(&allowed);
+		sched_getaffinity(0, sizeof(allowed), &allowed);
+		for (unsigned int i = 0; i < CPU_SETSIZE; i++)
+			if (CPU_ISSET(i, &allowed))
+				*cpu = i;
+	}
+	cpus_add(&chosen, *cpu);
+	ret = machine_read(&machine);
+	return ret ? ret : machine_check_online(&machine, &chosen);
+}
+
+/* Before anything is changed: where it is, how it is, and the file that says so. */
+static int prepare(const struct request *request, struct prove *prove)
+{
+	autofree char *mount = cgroup_find_mount();
+	struct undo *undo = &prove->undo;
+	int ret;
+
+	undo->before = timers_get();
+	if (undo->before < 0 && undo->before != -ENOENT)
+		return failed(undo->before, TIMERS_SWITCH ": %s", strerror(-undo->before));
+	if (undo->before < 0)
+		undo->before = -1;
+	undo->now = undo->before;
+	if (request->load && undo->before < 0 && !timers_module_there())
+		return failed(-EOPNOTSUPP, "there is no module " TIMERS_MODULE " for this kernel; without --load prove measures what timers take from it");
+	undo->load = request->load && undo->before < 0;
+	undo->group = mount ? format("%s/" GROUP, mount) : NULL;
+	ret = undo_begin(undo);
+	if (!ret && undo->load)
+		ret = timers_set(true);
+	if (!ret && undo->load)
+		undo->now = timers_get();
+	prove->shield = timers_get() >= 0;
+	prove->kind = timers_kind();
+	return ret;
+}
+
+/* With the journal's lock: nobody isolates CPUs meanwhile. */
+static int measure(const struct request *request, struct prove *prove)
+{
+	int ret, other;
+
+	catch_signals();
+	ret = undo_leftovers();
+	if (ret)
+		return ret;
+	ret = prepare(request, prove);
+	if (!ret)
+		ret = trials_run(prove);
+	other = undo_all(&prove->undo);
+	if (ret == -EINTR)
+		failed(ret, "interrupted: %zu of %zu loads were measured to the end, and everything is as before",
+		       prove->count, load_kind_count);
+	return ret ? ret : other;
+}
+
+static int print(const struct prove *prove, FILE *report, const char *command)
+{
+	if (prove->count && output == OUTPUT_JSON)
+		prove_print_json(prove);
+	else if (prove->count)
+		prove_print(prove);
+	return report ? page_write(report, prove, command) : 0;
+}
+
+static int prove_all(const struct request *request, const char *command)
+{
+	struct prove prove = { .seconds = (unsigned int)request->seconds };
+	int ret = choose_cpu(request, &prove.loop.cpu), lock, other;
+	FILE *report = NULL;
+
+	if (ret)
+		return ret;
+	if (request->report) {
+		report = page_open(request->report);
+		if (!report)
+			return -errno;
+	}
+	lock = journal_lock();
+	if (lock < 0)
+		return lock;
+	ret = measure(request, &prove);
+	close(lock);
+	other = print(&prove, report, command);
+	trials_free(&prove);
+	free(prove.undo.group);
+	return ret ? ret : other;
+}
+
+static int take_option(void *argument, int option)
+{
+	struct request *request = argument;
+
+	switch (option) {
+	case 'c':
+		return take_number(&verb_prove, option, 0, CPU_SETSIZE - 1, &request->cpu);
+	case 's':
+		return take_number(&verb_prove, option, 1, 86400, &request->seconds);
+	case OPTION_LOAD:
+		request->load = true;
+		return -1;
+	default:
+		request->report = optarg;
+		return -1;
+	}
+}
+
+/* The command line as it was given. */
+static char *join_words(int argc, char **argv)
+{
+	struct text line = { 0 };
+
+	text_add(&line, "timershield prove");
+	for (int i = 1; i < argc; i++)
+		text_add(&line, " %s", argv[i]);
+	return line.s;
+}
+
+static int run(int argc, char **argv)
+{
+	struct request request = { .cpu = -1, .seconds = 30 };
+	autofree char *command = join_words(argc, argv);
+	int status = verb_parse(&verb_prove, argc, argv, &request);
+
+	if (status >= 0)
+		return status;
+	if (optind < argc)
+		return usage_error(&verb_prove, "'%s' is one argument too many", argv[optind]);
+	if (*file_root())
+		return usage_error(&verb_prove, "it measures this machine, not a directory (--root)");
+	if (geteuid())
+		return status_of(failed(-EPERM, "prove runs real-time tasks and switches the shield: run it as root"));
+	return status_of(prove_all(&request, command));
+}
+
+const struct verb verb_prove = {
+	.name = "prove",
+	.arguments = "[OPTION]...",
+	.summary = "measure whether the timer shield helps on this machine",
+	.about =
+"A FIFO 99 loop does 300 us of work every millisecond, next to nothing, 1,000 timerfds, 200\n"
+"sleeping threads, 100 FIFO tasks that wake up together, and two tasks that compute; each\n"
+"with the shield off, on and off again. Afterwards everything is as it was, also after\n"
+"Ctrl-C. If prove is killed, its next start puts back what is left.\n",
+	.options = options,
+	.take = take_option,
+	.run = run,
+};

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* prove's verdicts on samples that are made up, and its file of what to put back. */
+#include "check.h"
+#include "lib/text.h"
+#include "prove/undo.h"
+#include "prove/verdict.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define JOBS 400
+
+static const struct load_kind timers = { .name = "timers", .title = "timers", .timers = true };
+static const struct load_kind hogs = { .name = "hogs", .title = "hogs" };
+
+/* How a turn went. */
+struct recipe {
+	double us;			/* the median */
+	double interruptions;		/* a job */
+	double drift;			/* us from the turn's first job to its last */
+};
+
+/* Every fourth job takes 5 us more: no distribution is a single value. */
+static void cook(struct turn *turn, struct recipe recipe)
+{
+	turn->count = JOBS;
+	turn->jobs = grow(NULL, JOBS, sizeof(*turn->jobs));
+	for (unsigned int i = 0; i < JOBS; i++) {
+		double us = recipe.us + (i % 4 ? 0 : 5) + recipe.drift * i / JOBS;
+		double before = recipe.interruptions * i, after = recipe.interruptions * (i + 1);
+
+		turn->jobs[i] = (struct job){
+			.response = (uint64_t)(us * 1000), .taken = 100,
+			.interruptions = (uint32_t)after - (uint32_t)before,
+		};
+	}
+}
+
+static void expect(const char *what, const struct load_kind *kind, struct recipe off,
+		   struct recipe on, struct recipe again, enum verdict wanted)
+{
+	struct trial trial = { .kind = kind };
+	struct judgement judgement;
+
+	cook(&trial.turns[TURN_OFF], off);
+	cook(&trial.turns[TURN_ON], on);
+	cook(&trial.turns[TURN_OFF_AGAIN], again);
+	judgement = judge(&trial, &trial);
+	check(judgement.verdict == wanted, "%s: %s, not %s", what,
+	      verdict_text(judgement.verdict), verdict_text(wanted));
+	for (int i = 0; i < TURNS; i++)
+		free(trial.turns[i].jobs);
+}
+
+#define R(us, interruptions) ((struct recipe){ us, interruptions, 0 })
+#define DRIFTING(us, by) ((struct recipe){ us, 0, by })
+
+static void with_a_shield(void)
+{
+	expect("much less time", &timers, R(400, 80), R(300, 0), R(401, 81), VERDICT_HELPS);
+	expect("no interruptions", &timers, R(300, 0), R(310, 0), R(300, 0), VERDICT_COSTS);
+	expect("fewer interruptions", &timers, R(300, 7), R(299, 0), R(300, 7), VERDICT_HELPS);
+	expect("more interruptions", &timers, R(300, 0), R(300, 3), R(300, 0), VERDICT_COSTS);
+	expect("the same", &timers, R(300, 0.5), R(301, 0), R(300, 0.5), VERDICT_NO_HELP);
+	expect("less than 1 %", &timers, R(301, 0), R(299, 0), R(301, 0), VERDICT_NO_HELP);
+	expect("a drift larger than the difference", &timers, R(300, 0), R(310, 0), R(325, 0),
+	       VERDICT_UNKNOWN);
+	expect("a drift without a difference", &timers, R(300, 0), R(305, 0), R(310, 0),
+	       VERDICT_UNKNOWN);
+	expect("a turn that changes half-way", &timers, DRIFTING(320, 40),
+	       DRIFTING(340, -40), DRIFTING(325, 40), VERDICT_UNKNOWN);
+	expect("one that changes, beyond doubt", &timers, DRIFTING(420, 40),
+	       DRIFTING(320, -20), DRIFTING(425, 40), VERDICT_HELPS);
+	expect("hogs cost, too", &hogs, R(300, 0), R(310, 0), R(300, 0), VERDICT_COSTS);
+}
+
+static void expect_without(const char *what, const struct load_kind *kind, struct recipe alone,
+			   struct recipe first, struct recipe last, enum verdict wanted)
+{
+	struct trial nothing = { .kind = &hogs }, trial = { .kind = kind };
+	struct judgement judgement;
+
+	cook(&nothing.turns[TURN_OFF], alone);
+	cook(&nothing.turns[TURN_OFF_AGAIN], alone);
+	cook(&trial.turns[TURN_OFF], first);
+	cook(&trial.turns[TURN_OFF_AGAIN], last);
+	judgement = judge(&trial, &nothing);
+	check(judgement.verdict == wanted, "%s: %s, not %s", what,
+	      verdict_text(judgement.verdict), verdict_text(wanted));
+	judgement = judge(&nothing, &nothing);
+	check(judgement.verdict == VERDICT_NONE, "a verdict on nothing");
+	for (int i = 0; i < TURNS; i++) {
+		free(nothing.turns[i].jobs);
+		free(trial.turns[i].jobs);
+	}
+}
+
+static void without_a_shield(void)
+{
+	expect_without("timers", &timers, R(300, 0), R(400, 80), R(401, 80), VERDICT_COULD_HELP);
+	expect_without("few timers", &timers, R(300, 0), R(301, 0.1), R(301, 0.1),
+		       VERDICT_COULD_NOT_HELP);
+	expect_without("drift", &timers, R(300, 0), R(310, 0), R(340, 0), VERDICT_UNKNOWN);
+	expect_without("hogs have no timers", &hogs, R(300, 0), R(320, 0), R(320, 0),
+		       VERDICT_COULD_NOT_HELP);
+	expect_without("hogs that are interrupted", &hogs, R(300, 0), R(300, 4), R(300, 4),
+		       VERDICT_COULD_HELP);
+}
+
+static void figures(void)
+{
+	struct job jobs[1000];
+	struct trial trial = { .turns[TURN_ON] = { .jobs = jobs, .count = 1000, .missed = 2 } };
+	struct figures off = figures_of(&trial, false), on;
+
+	check(!off.count && !off.responses, "figures without jobs");
+	for (unsigned int i = 0; i < 1000; i++)
+		jobs[i] = (struct job){ .response = 1000 - i, .interruptions = i % 2, .taken = 3 };
+	on = figures_of(&trial, true);
+	check(on.count == 1000 && on.missed == 2, "%u jobs, %u missed", on.count, on.missed);
+	check(on.p50 == 500 && on.p999 == 999 && on.max == 1000, "%llu, %llu, %llu",
+	      (unsigned long long)on.p50, (unsigned long long)on.p999,
+	      (unsigned long long)on.max);
+	check(on.interruptions == 500 && on.taken == 3000, "sums");
+	free(on.responses);
+}
+
+static void whole(void)
+{
+	struct judgement some[] = {
+		{ .verdict = VERDICT_NO_HELP }, { .verdict = VERDICT_UNKNOWN },
+		{ .verdict = VERDICT_COSTS }, { .verdict = VERDICT_HELPS },
+	};
+
+	check(judge_all(some, 0) == VERDICT_NONE, "nothing");
+	check(judge_all(some, 1) == VERDICT_NO_HELP, "one");
+	check(judge_all(some, 2) == VERDICT_UNKNOWN, "two");
+	check(judge_all(some, 3) == VERDICT_COSTS, "three");
+	check(judge_all(some, 4) == VERDICT_HELPS, "four");
+}
+
+static void round_trip(int before, int now, bool load, const char *group)
+{
+	autofree char *name = group ? copy(group) : NULL;
+	struct undo undo = { .before = before, .now = now, .load = load, .group = name }, back;
+	autofree char *text = undo_text(&undo, "boot-1");
+
+	check(!undo_parse(&back, text, "boot-1"), "'%s' is refused", text);
+	check(back.before == before && back.now == now && back.load == load, "'%s'", text);
+	check(group ? back.group && !strcmp(back.group, group) : !back.group, "group of '%s'", text);
+	free(back.group);
+	check(!undo_parse(&back, text, "boot-2"), "another boot");
+	check(back.before == -1 && !back.load && !back.group, "of another boot something is left");
+}
+
+static void what_to_put_back(void)
+{
+	static const char * const damaged[] = {
+		"", "boot", "boot b", "boot b\n", "boot b\nswitch 1\n",
+		"boot b\nswitch 1 0\nload 0\ngroup", "boot b\nswitch 1 0\nload 0\ngroup /x",
+		"boot b\nswitch x 0\nload 0\ngroup \n",
+	};
+	struct undo undo;
+
+	round_trip(1, 0, false, NULL);
+	round_trip(-1, 1, true, "/sys/fs/cgroup/timershield-prove");
+	round_trip(-1, -1, false, "/a mount with blanks/x");
+	for (size_t i = 0; i < ARRAY_SIZE(damaged); i++)
+		check(undo_parse(&undo, damaged[i], "b") == (strncmp(damaged[i], "boot ", 5) ||
+		      !strncmp(damaged[i], "boot b\n", 7) ? -EBADMSG : 0),
+		      "'%s' is not refused", damaged[i]);
+}
+
+int main(void)
+{
+	with_a_shield();
+	without_a_shield();
+	figures();
+	whole();
+	what_to_put_back();
+	return 0;
+}
