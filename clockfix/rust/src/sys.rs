@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-//! libclockfix as it is; its header says what all this means. The crate `clockfix` is safe.
+//! libclockfix as it is; its header explains it.
 #![allow(non_camel_case_types)]
 
 use std::os::raw::{c_char, c_double, c_int, c_uint, c_void};
@@ -15,6 +15,8 @@ pub struct clockfix {
 pub struct clockfix_sleeper {
     _private: [u8; 0],
 }
+
+pub const CLOCK_MONOTONIC: clockid_t = 1;
 
 pub type clockid_t = c_int;
 pub type clockfix_job = u64;
@@ -32,7 +34,6 @@ pub struct clockfix_run {
     pub timer: *mut clockfix,
 }
 
-pub const CLOCKFIX_SOURCE_COUNTER: i32 = 1;
 pub const CLOCKFIX_SOURCE_CLOCK: i32 = 2;
 pub const CLOCKFIX_LOCK_MEMORY: u32 = 1 << 0;
 pub const CLOCKFIX_STRICT: u32 = 1 << 1;
@@ -40,7 +41,6 @@ pub const CLOCKFIX_DROP_PENDING: c_uint = 1 << 0;
 pub const CLOCKFIX_MISSED_SKIP: i32 = 0;
 pub const CLOCKFIX_MISSED_CATCH_UP: i32 = 1;
 pub const CLOCKFIX_MISSED_REPORT: i32 = 2;
-pub const CLOCKFIX_NOT_ASKED: i32 = 1;
 pub const CLOCKFIX_HISTOGRAM_BUCKETS: usize = 640;
 
 /// Options of a timer.
@@ -112,23 +112,24 @@ pub struct clockfix_stats {
     pub polling: clockfix_histogram,
 }
 
-/// What the machine offers, and what became of a timer's options.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct clockfix_capabilities {
-    pub size: usize,
-    pub counter: i32,
-    pub counter_name: [c_char; 16],
-    pub counter_hz: u64,
-    pub affinity: i32,
-    pub scheduling: i32,
-    pub memory: i32,
-    pub cpu_latency: i32,
-    pub timer_slack: i32,
+impl clockfix_histogram {
+    /// The value that a share of `q` (0 to 1) does not exceed; 0 without values.
+    pub fn quantile(&self, q: f64) -> i64 {
+        // SAFETY: a valid histogram
+        unsafe { clockfix_histogram_quantile(self, q) }
+    }
+}
+
+/// Statistics, by one of the functions that read them.
+pub(crate) fn stats_by(read: impl FnOnce(*mut clockfix_stats) -> i32) -> std::io::Result<clockfix_stats> {
+    // SAFETY: integers only
+    let mut stats: clockfix_stats = unsafe { std::mem::zeroed() };
+    stats.size = std::mem::size_of::<clockfix_stats>();
+    crate::checked(read(&mut stats))?;
+    Ok(stats)
 }
 
 extern "C" {
-    pub fn clockfix_version() -> c_uint;
     pub fn clockfix_options_init(options: *mut clockfix_options);
     pub fn clockfix_spec_init(spec: *mut clockfix_spec);
     pub fn clockfix_create(
@@ -138,13 +139,6 @@ extern "C" {
     pub fn clockfix_destroy(timer: *mut clockfix, flags: c_uint) -> c_int;
     pub fn clockfix_drain(timer: *mut clockfix) -> c_int;
     pub fn clockfix_now(clock: clockid_t) -> i64;
-    pub fn clockfix_submit(
-        timer: *mut clockfix,
-        instant: i64,
-        r#fn: clockfix_fn,
-        arg: *mut c_void,
-        job: *mut clockfix_job,
-    ) -> c_int;
     pub fn clockfix_schedule(
         timer: *mut clockfix,
         spec: *const clockfix_spec,
@@ -173,15 +167,10 @@ extern "C" {
         clock: clockid_t,
         instant: i64,
     ) -> c_int;
-    pub fn clockfix_histogram_floor(i: c_uint) -> i64;
     pub fn clockfix_histogram_quantile(histogram: *const clockfix_histogram, q: c_double) -> i64;
     pub fn clockfix_stats_read(timer: *mut clockfix, stats: *mut clockfix_stats) -> c_int;
     pub fn clockfix_sleeper_stats_read(
         sleeper: *mut clockfix_sleeper,
         stats: *mut clockfix_stats,
-    ) -> c_int;
-    pub fn clockfix_capabilities_read(
-        timer: *mut clockfix,
-        capabilities: *mut clockfix_capabilities,
     ) -> c_int;
 }

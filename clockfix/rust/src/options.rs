@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //! Options of a timer or sleeper.
 
-use clockfix_sys as sys;
+use crate::sys;
 use std::convert::TryFrom;
 use std::mem::MaybeUninit;
 use std::time::Duration;
 
 const SCHED_FIFO: i32 = 1;
-const SCHED_RR: i32 = 2;
 
 /// Options; what is not set is the library's default. A value that is out of its range is an error
 /// of [`Timer::new`](crate::Timer::new).
 ///
-/// What asks for a privilege is tried, and where it is refused the timer runs without;
-/// [`capabilities`](crate::Jobs::capabilities) tells. With [`strict`](Options::strict) it fails.
+/// What asks for a privilege is tried, and where it is refused the timer runs without. With
+/// [`strict`](Options::strict) it fails.
 #[derive(Debug, Clone)]
 pub struct Options(pub(crate) sys::clockfix_options);
 
@@ -49,14 +48,6 @@ impl Options {
         self
     }
 
-    /// `SCHED_RR` with this priority, 1 to 99.
-    #[must_use]
-    pub fn round_robin(mut self, priority: i32) -> Self {
-        self.0.policy = SCHED_RR;
-        self.0.priority = priority;
-        self
-    }
-
     /// Keep CPUs out of idle states that take longer than this to leave.
     #[must_use]
     pub fn cpu_latency(mut self, latency: Duration) -> Self {
@@ -75,13 +66,6 @@ impl Options {
     #[must_use]
     pub fn cpu_ppm(mut self, ppm: u32) -> Self {
         self.0.cpu_ppm = ppm;
-        self
-    }
-
-    /// Poll `CLOCK_MONOTONIC` itself, not the CPU's counter.
-    #[must_use]
-    pub fn poll_clock(mut self) -> Self {
-        self.0.source = sys::CLOCKFIX_SOURCE_CLOCK;
         self
     }
 

@@ -9,12 +9,14 @@ fn main() -> std::io::Result<()> {
     let timer = Timer::new(&Options::new().fifo(80).lock_memory())?;
     let job = timer.every(Duration::from_millis(1), |run| {
         // what is to be done each millisecond
-        if run.missed() > 0 {
-            eprintln!("{} missed before step {}", run.missed(), run.index());
+        if run.missed > 0 {
+            eprintln!("{} missed before step {}", run.missed, run.index);
         }
     })?;
     std::thread::sleep(Duration::from_secs(1));
     timer.cancel_wait(&job)?;
-    println!("{:?}", timer.stats()?.lateness);
+    let late = timer.stats()?.lateness;
+    println!("{} steps, late by {} ns (median), {} ns (99 %)", late.count, late.quantile(0.5),
+             late.quantile(0.99));
     timer.close()
 }

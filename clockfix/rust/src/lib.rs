@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//! Call a closure at an exact time.
+//!
+//! An operating system's timers fire late. A [`Timer`] learns how late, sleeps for that much less,
+//! and polls the clock for the rest. So a closure starts tens of nanoseconds after its time and
+//! never before it. Times are nanoseconds of `CLOCK_MONOTONIC`, see [`now`].
+//!
+//! ```
+//! use clockfix::{Options, Timer};
+//! use std::time::Duration;
+//!
+//! let timer = Timer::new(&Options::new())?;
+//! let job = timer.every(Duration::from_millis(1), |run| {
+//!     // each millisecond, on the timer's thread
+//!     assert!(run.started >= run.instant);
+//! })?;
+//! std::thread::sleep(Duration::from_millis(20));
+//! timer.cancel(&job)?;
+//! timer.close()?;
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! One thread runs all jobs of a timer, one after the other; signals are blocked there. By itself
+//! it never takes a lock, allocates or frees: the threads that schedule drop closures, or the
+//! timer does when it ends. A closure that panics aborts the program.
+//!
+//! Errors are those of the library, as [`std::io::Error`] with its errno. In a child made by
+//! `fork()` there is no thread: there functions fail with `ECHILD`.
+#![warn(missing_docs, unsafe_op_in_unsafe_fn)]
+
+mod options;
+mod sleeper;
+#[doc(hidden)]
+#[allow(missing_docs)]
+pub mod sys;
+mod timer;
+
+pub use options::Options;
+pub use sleeper::Sleeper;
+pub use sys::{clockfix_histogram as Histogram, clockfix_run as Run, clockfix_stats as Stats};
+pub use timer::{Cancelled, Job, Missed, Schedule, Timer};
+
+use std::io;
+
+/// What `CLOCK_MONOTONIC` shows, in nanoseconds.
+pub fn now() -> i64 {
+    // SAFETY: reads a clock
+    unsafe { sys::clockfix_now(sys::CLOCK_MONOTONIC) }
+}
+
+pub(crate) fn checked(ret: i32) -> io::Result<i32> {
+    if ret < 0 {
+        return Err(io::Error::from_raw_os_error(-ret));
+    }
+    Ok(ret)
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//! Sleep in a thread of one's own.
+
+use crate::{checked, sys, Options, Stats};
+use std::io;
+use std::ptr::{self, NonNull};
+
+/// Returns at an exact time; it learns from the sleeps of the thread that uses it.
+///
+/// ```
+/// let mut sleeper = clockfix::Sleeper::new(&clockfix::Options::new())?;
+/// let mut instant = clockfix::now();
+/// for _ in 0..10 {
+///     instant += 500_000;
+///     sleeper.sleep_until(instant)?;
+///     assert!(clockfix::now() >= instant);
+/// }
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Sleeper(NonNull<sys::clockfix_sleeper>);
+
+// SAFETY: a sleeper may be used by any thread, by one at a time
+unsafe impl Send for Sleeper {}
+
+impl Sleeper {
+    /// Options that concern the thread (CPU, policy, memory) are an error: they are the caller's
+    /// own affair.
+    pub fn new(options: &Options) -> io::Result<Self> {
+        let mut sleeper = ptr::null_mut();
+        // SAFETY: valid pointers; it is set on success
+        checked(unsafe { sys::clockfix_sleeper_create(&mut sleeper, &options.0) })?;
+        Ok(Sleeper(NonNull::new(sleeper).expect("set on success")))
+    }
+
+    /// Return when `CLOCK_MONOTONIC` shows `instant`, at once if that has passed. With
+    /// [`io::ErrorKind::Interrupted`] a signal's handler ran, and it does not show it yet.
+    pub fn sleep_until(&mut self, instant: i64) -> io::Result<()> {
+        self.sleep_until_by(sys::CLOCK_MONOTONIC, instant)
+    }
+
+    /// The same by another clock that `clockfix_sleep_until(3)` knows.
+    pub fn sleep_until_by(&mut self, clock: i32, instant: i64) -> io::Result<()> {
+        // SAFETY: &mut self: nobody else uses it
+        checked(unsafe { sys::clockfix_sleep_until(self.0.as_ptr(), clock, instant) })?;
+        Ok(())
+    }
+
+    /// What happened so far.
+    pub fn stats(&self) -> io::Result<Stats> {
+        // SAFETY: valid pointers
+        sys::stats_by(|stats| unsafe { sys::clockfix_sleeper_stats_read(self.0.as_ptr(), stats) })
+    }
+}
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        // SAFETY: nobody uses it any more
+        unsafe { sys::clockfix_sleeper_destroy(self.0.as_ptr()) }
+    }
+}

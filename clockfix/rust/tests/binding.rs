@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//! What the crate adds to the library. None of this depends on how late the machine is.
+
+use clockfix::{now, Cancelled, Missed, Options, Schedule, Sleeper, Timer};
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::{mpsc, Arc, Barrier};
+use std::thread;
+use std::time::Duration;
+
+const HOUR: i64 = 3_600_000_000_000;
+const MS: i64 = 1_000_000;
+
+fn timer() -> Timer {
+    Timer::new(&Options::new()).unwrap()
+}
+
+/// Counts how many of it are alive.
+struct Canary(Arc<AtomicU32>);
+
+impl Canary {
+    fn new(alive: &Arc<AtomicU32>) -> Self {
+        alive.fetch_add(1, SeqCst);
+        Canary(Arc::clone(alive))
+    }
+}
+
+impl Drop for Canary {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, SeqCst);
+    }
+}
+
+#[test]
+fn closures_are_told_what_the_library_says() {
+    let timer = timer();
+    let (send, receive) = mpsc::channel();
+    let start = now() + 5 * MS;
+    let period = Duration::from_millis(2);
+    let when = Schedule { start, period, runs: 4, missed: Missed::CatchUp };
+    timer
+        .schedule(when, move |run| {
+            assert!(now() >= run.instant);
+            match run.index {
+                0 => run.adjust(MS / 2, None).unwrap(),
+                1 => run.adjust(0, Some(Duration::from_millis(3))).unwrap(),
+                _ => (),
+            }
+            send.send(run.instant - start).unwrap();
+        })
+        .unwrap();
+    timer.close().unwrap();
+    let seen: Vec<i64> = receive.iter().collect();
+    // close() does not run periodic jobs again: those that did are right
+    assert!([0, 5 * MS / 2, 11 * MS / 2, 17 * MS / 2].starts_with(&seen));
+}
+
+#[test]
+fn closures_are_dropped() {
+    let alive = Arc::new(AtomicU32::new(0));
+    let canary = || Canary::new(&alive);
+    let timer = timer();
+    for _ in 0..100 {
+        let held = canary();
+        let job = timer.at(now() + HOUR, move |_| drop(held)).unwrap();
+        assert_eq!(timer.cancel(&job).unwrap(), Cancelled::Pending);
+        assert_eq!(timer.cancel(&job).unwrap(), Cancelled::Over);
+        assert_eq!(timer.cancel_wait(&job).unwrap(), Cancelled::Over);
+    }
+    let held = canary();
+    timer.at(now(), move |_| drop(held)).unwrap();
+    let held = canary();
+    let period = Duration::from_micros(100);
+    // of these the last may be missed
+    timer
+        .schedule(Schedule { start: now(), period, runs: 5, missed: Missed::Skip }, move |run| {
+            let _ = &held;
+            assert!(run.index < 5);
+            thread::sleep(Duration::from_micros(150));
+        })
+        .unwrap();
+    timer.drain().unwrap();
+    timer.at(now() + HOUR, |_| ()).unwrap();
+    assert_eq!(alive.load(SeqCst), 0);
+    let held = canary();
+    timer.at(now() + HOUR, move |_| drop(held)).unwrap();
+    drop(timer);
+    assert_eq!(alive.load(SeqCst), 0);
+}
+
+#[test]
+fn a_run_in_progress_is_waited_for() {
+    let timer = timer();
+    let (started, ended) = (Arc::new(Barrier::new(2)), Arc::new(AtomicU32::new(0)));
+    let theirs = (Arc::clone(&started), Arc::clone(&ended));
+    let mut job = timer
+        .at(now(), move |_| {
+            theirs.0.wait();
+            thread::sleep(Duration::from_millis(20));
+            theirs.1.store(1, SeqCst);
+        })
+        .unwrap();
+    started.wait();
+    assert!(!timer.reschedule(&mut job, now()).unwrap());
+    assert_eq!(timer.cancel_wait(&job).unwrap(), Cancelled::Running);
+    assert_eq!(ended.load(SeqCst), 1);
+    let theirs = Arc::clone(&ended);
+    let mut job = timer.at(now() + HOUR, move |_| theirs.store(2, SeqCst)).unwrap();
+    assert!(timer.reschedule(&mut job, now()).unwrap());
+    timer.drain().unwrap();
+    assert_eq!(ended.load(SeqCst), 2);
+}
+
+#[test]
+fn closures_schedule_from_other_threads() {
+    let timer = Arc::new(timer());
+    let (send, receive) = mpsc::channel();
+    let threads: Vec<_> = (0..4)
+        .map(|_| {
+            let (timer, send) = (Arc::clone(&timer), send.clone());
+            thread::spawn(move || {
+                for _ in 0..200 {
+                    let send = send.clone();
+                    timer.at(now() + 100_000, move |_| send.send(()).unwrap()).unwrap();
+                }
+            })
+        })
+        .collect();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    timer.drain().unwrap();
+    drop(send);
+    assert_eq!(receive.try_iter().count(), 800);
+    assert_eq!(timer.stats().unwrap().jobs, 800);
+}
+
+#[test]
+fn errors_have_the_librarys_errno() {
+    let errno = |error: std::io::Error| error.raw_os_error();
+    let timer = timer();
+    assert_eq!(errno(timer.every(Duration::ZERO, |_| ()).unwrap_err()), Some(22));
+    assert_eq!(errno(timer.at(-1, |_| ()).unwrap_err()), Some(22));
+    assert!(Timer::new(&Options::new().late_ppm(1_000_001)).is_err());
+    assert!(Timer::new(&Options::new().cpu_ppm(1_000_001)).is_err());
+    assert!(Timer::new(&Options::new().fifo(100)).is_err());
+    assert!(Sleeper::new(&Options::new().cpu(0)).is_err());
+    let small = Timer::new(&Options::new().max_jobs(16).late_ppm(1000).name("small")).unwrap();
+    let refused = (0..1000).find_map(|_| small.at(now() + HOUR, |_| ()).err());
+    assert_eq!(refused.and_then(errno), Some(12));
+}
+
+#[test]
+fn sleepers_are_never_early() {
+    let mut sleeper = Sleeper::new(&Options::new().cpu_ppm(500_000)).unwrap();
+    for length in [-MS, 0, 10_000, 300_000, 2 * MS].repeat(10) {
+        let instant = now() + length;
+        sleeper.sleep_until(instant).unwrap();
+        assert!(now() >= instant);
+    }
+    let stats = sleeper.stats().unwrap();
+    assert_eq!(stats.jobs, 50);
+    assert!(stats.lateness.quantile(0.5) <= stats.lateness.max);
+    assert!(sleeper.sleep_until_by(99, 1).is_err());
+}
