@@ -22,7 +22,8 @@ from lab.report.page import Part, Table, Text
 from lab.report.stats import middle_mean, percentile
 
 SOURCES = {"": "without blame", "bpf": "BPF", "trace": "trace events"}
-LOADS = {load.name: load for load in response_time.LOADS if load.name in response_time.DEMO}
+LOADS = {load.name: load for load in response_time.LOADS
+         if load.name in response_time.DEMO and not load.extra}
 TURNS = ("--priority=80,70",)
 ROUNDS = 2000
 ROWS = 6

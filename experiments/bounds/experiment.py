@@ -5,23 +5,33 @@ from experiments.common import compare
 from experiments.common.experiment import Context, Experiment
 from experiments.response_loop import runs
 from experiments.response_loop.runs import Load
+from lab.measure import spans
 from lab.measure.results import Measured, Store
+from lab.measure.spans import Span
 from lab.report.claims import Claim
 from lab.report.page import Part, Table, Text
 from lab.report.stats import summarize
 
-LONG = ("--period=40000000", "--jobs=100", "--warmup=2")
+LONG = ("--period=40000000", "--jobs=100", "--warmup=2", "--arm")
 WORK_FACTOR = 67
 """Times 300 us, the work of other experiments' jobs, is 20 ms."""
 LONGER = 0.003
 TURN = 1
 """us that a virtual CPU executes at most before the other has its turn."""
+SPANS = (
+    Span("interrupt", "hrtimer_interrupt"),
+    Span("switch", "__schedule", until="finish_task_switch"),
+    Span("job", "__(x64|arm64)_sys_timerfd_settime", until="__(x64|arm64)_sys_clock_nanosleep",
+         through=spans.INTERRUPTS),
+)
 GAP = ("--gap=1150", "--anywhere")
 """A turn of the other CPU is no interruption; the shortest timer interrupt is longer."""
 
 LONG_LOADS = (
     Load("long-none", "20 ms job, no load", "", LONG),
     Load("long-timerfds-1000", "20 ms job, 1,000 timerfds", "timerfds:n=1000", LONG),
+    Load("long-sleepers-1000", "20 ms job, 1,000 FIFO-70 sleepers",
+         "sleepers:n=1000,periods=long+drift", LONG),
 )
 TWO_CPU_LOADS = (
     Load("two-none", "two CPUs, no load", "", GAP, off=False),
@@ -48,7 +58,7 @@ class Bounds(Experiment):
         return runs.titles(LONG_LOADS + TWO_CPU_LOADS)
 
     def run(self, context: Context) -> None:
-        runs.run(context, self.name, LONG_LOADS, work_factor=WORK_FACTOR)
+        runs.run(context, self.name, LONG_LOADS, work_factor=WORK_FACTOR, watched=SPANS)
         if not context.host:
             runs.run(context, self.name, TWO_CPU_LOADS, cpus=2, turn=TURN)
 

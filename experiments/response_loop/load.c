@@ -67,6 +67,17 @@ static int run_itimers(struct run *run, struct task *tasks, int count)
 	return itimer_run(run, tasks);
 }
 
+/* Never sleeps: what the scheduler itself arms for it is all that can interrupt a job. */
+static int run_hog(struct run *run, struct task *tasks, int count)
+{
+	if (task_become(tasks))
+		return 1;
+	task_ready_and_wait(run, 1);
+	while (clock_ns() < run->shared->stop)
+		;
+	return 0;
+}
+
 static const struct kind kinds[] = {
 	{ "sleepers", "SCHED_FIFO threads that sleep periodically",
 	  SCHED_FIFO, false, true, false, plan_sleeper, sleepers_run },
@@ -78,6 +89,8 @@ static const struct kind kinds[] = {
 	  SCHED_OTHER, true, false, false, plan_even, posix_timers_run },
 	{ "itimers", "unprivileged processes with an interval timer each",
 	  SCHED_OTHER, true, false, true, plan_even, run_itimers },
+	{ "hogs", "unprivileged processes that compute without end",
+	  SCHED_OTHER, true, false, true, plan_even, run_hog },
 };
 
 static const struct kind *find_kind(const char *name)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from experiments.common import running
 from experiments.common.experiment import Context, Scenario, run_all
+from lab.measure.spans import Span
 from lab.measure.systems import host_modes
 
 PROGRAM = "response_loop"
@@ -47,10 +48,11 @@ def scenarios(context: Context, loads: Sequence[Load], rounds: int) -> list[Scen
 
 
 def run(context: Context, experiment: str, loads: Sequence[Load], *, cpus: int = 1,
-        turn: int = 0, work_factor: int = 1) -> None:
+        turn: int = 0, work_factor: int = 1, watched: Sequence[Span] = ()) -> None:
     """Run ``loads`` on every platform and mode, or on this machine.
 
-    ``cpus`` and ``turn`` are the guest's (qemu.Machine).
+    ``cpus`` and ``turn`` are the guest's (qemu.Machine); ``watched`` is for guests of the lab's own
+    kernels.
     """
     if context.host:
         modes = host_modes(context.modes)
@@ -68,5 +70,5 @@ def run(context: Context, experiment: str, loads: Sequence[Load], *, cpus: int =
             if chosen and wanted:
                 calls.append(functools.partial(
                     running.run_guest, context, experiment, chosen, PROGRAM, wanted,
-                    turn=turn))
+                    watched=watched, turn=turn))
     run_all(calls)

@@ -16,6 +16,9 @@ from lab.report.page import Part
 STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40, 50, 70, 100)
 """Numbers of low-priority tasks, for the figure of where the shield begins to pay."""
 
+PHASE = ("--period=1037000",)
+"""Jobs of other scenarios begin half-way between two ticks; these fall on ticks, too."""
+
 
 def _sleepers(n: int, synchronized: bool) -> Load:
     plural = "s" * (n > 1)
@@ -46,6 +49,13 @@ LOADS = (
     Load("posix-500", "one unprivileged process, 500 POSIX timers", "posix-timers:n=500"),
     Load("itimers-100", "100 unprivileged processes, interval timers", "itimers:n=100"),
     Load("threads-200", "200 unprivileged sleeping threads", "threads:n=200"),
+    Load("hogs-2", "2 unprivileged processes that compute", "hogs:n=2"),
+    *(Load(f"phase-{name}", f"{title}, period 1.037 ms", load, PHASE) for name, title, load in (
+        ("none", "no load", ""),
+        ("drift-100", "100 FIFO-70 sleepers, drifting", "sleepers:n=100,periods=drift"),
+        ("timerfds-1000", "1,000 timerfds", "timerfds:n=1000"),
+        ("threads-200", "200 unprivileged sleeping threads", "threads:n=200"),
+        ("hogs-2", "2 processes that compute", "hogs:n=2"))),
     Load("spare-none", "no load, spare time counted", "", ("--spare",)),
     Load("spare-100", "100 FIFO-70 sleepers, drifting, spare time counted",
          "sleepers:n=100,periods=drift", ("--spare",)),
@@ -55,7 +65,8 @@ LOADS = (
          "sleepers:n=1000,spread,periods=long+drift", ("--spare",)),
 )
 
-DEMO = ("none", "drift-100", "sync-100", "timerfds-1000", "posix-500", "threads-200")
+DEMO = ("none", "drift-100", "sync-100", "timerfds-1000", "posix-500", "threads-200", "hogs-2",
+        "phase-none", "phase-timerfds-1000")
 """What ``make demo`` shows."""
 
 
@@ -86,5 +97,7 @@ LOADS_BY_GROUP: dict[str, tuple[str, ...]] = {
         ("none", "sync-1", "sync-50", "sync-100", "sync-1000"),
     "Unprivileged timers (paper: Figs 9, 10)":
         ("none", "timerfds-100", "timerfds-1000", "posix-500", "threads-200"),
+    "Jobs that fall on ticks, period 1.037 ms":
+        ("phase-none", "phase-drift-100", "phase-timerfds-1000", "phase-hogs-2"),
 }
 EXPERIMENT = ResponseTime()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from experiments.common import fabricated as made_up
-from experiments.common.fabricated import SHIELDED, STOCK, column, write_scenarios
+from experiments.common.fabricated import SHIELDED, STOCK, column, csv, write_scenarios
 from experiments.response_loop.fabricated import response
 from experiments.response_time import claims, steps
 from experiments.response_time.experiment import STEPS
@@ -82,6 +82,17 @@ def test_each_claim_is_missed_by_spoiled_samples(
         write_system(tmp_path, mode, {"none": BASE, "sync-100": samples, "spare-100": BASE},
                      **(more if bad else {}))
     assert missed(tmp_path) == expected
+
+
+@pytest.mark.parametrize(("interruptions", "expected"), [(1, []), (2, ["No"])])
+def test_the_tick_is_no_lower_ranking_timer(
+    tmp_path: Path, interruptions: int, expected: list[str]
+) -> None:
+    store = write_scenarios(tmp_path, "response-time", "x86_64-rt-shielded", {
+        name: {**response(name), "jobs.csv": csv("response_ns,interruptions", [(300, n)])}
+        for name, n in (("phase-none", 1), ("phase-hogs-2", interruptions))})
+    found = claims.claims(store, STEPS)
+    assert [c.text.split(" ")[0] for c in found if c.met is False] == expected
 
 
 def test_the_cost_without_load_is_judged(tmp_path: Path) -> None:

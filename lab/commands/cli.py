@@ -28,6 +28,7 @@ COMMANDS = {
     "defects": "whether the tests notice defects that are put into the kernel",
     "deb": "Debian packages of a shielded kernel",
     "evaluate": "all experiments; one report",
+    "papers": "the papers' figures beside ours, into experiments/README.md",
 }
 """Each is a module here: ``add(parser)`` adds its arguments, ``run(arguments)`` is the verb."""
 ENDING = (signal.SIGTERM, signal.SIGHUP)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The table of experiments/README.md: every row of the papers, ours beside it, and a verdict.
+
+papers.toml says what a row is; measured.json what the last evaluation found, as evaluate left it.
+"""
+
+import json
+import tomllib
+from typing import Any
+
+from lab.paths import REPO
+from lab.report.claims import Claim, rows
+
+DIRECTORY = REPO / "experiments"
+MEASURED = DIRECTORY / "measured.json"
+README = DIRECTORY / "README.md"
+BEGIN, END = "<!-- papers -->\n", "<!-- end of papers -->\n"
+
+
+def compact(results: dict[str, Any]) -> dict[str, Any]:
+    """What of an evaluation's results.json is kept in the repository."""
+    return {name: {"kernels": sorted({m["kernel"] for m in found["systems"].values()}),
+                   "claims": [{k: v for k, v in claim.items() if k != "verdict"}
+                              for claim in found["claims"]]}
+            for name, found in results["experiments"].items()}
+
+
+def saved() -> dict[str, Any]:
+    """What measured.json holds."""
+    found: dict[str, Any] = json.loads(MEASURED.read_text())
+    return found
+
+
+def save(measured: dict[str, Any]) -> None:
+    """Replace it."""
+    MEASURED.write_text(json.dumps(measured, indent=1, ensure_ascii=False) + "\n")
+
+
+def _measured(measured: dict[str, Any], experiment: str, begins: str) -> tuple[str, str]:
+    """What was found for the claims that begin so, and their verdict."""
+    claims = [Claim(**c) for c in measured.get(experiment, {}).get("claims", [])]
+    found = rows(c for c in claims if c.text.startswith(begins))
+    if not found:
+        return "not measured", "–"
+    words = {r.verdict + (f" (on {r.where})" if r.where else "") for r in found}
+    verdict = next((w for w in sorted(words) if w.startswith("missed")), sorted(words)[0])
+    return "<br>".join(r.found.replace("\n", "<br>") for r in found), verdict
+
+
+def table(measured: dict[str, Any]) -> str:
+    """The table as Markdown."""
+    rows_of = tomllib.loads((DIRECTORY / "papers.toml").read_text())
+    text = ""
+    for paper, lines in rows_of["papers"].items():
+        text += f"\n### {paper}\n\n| | paper | ours | measured | verdict |\n|---|---|---|---|---|\n"
+        for number, theirs, ours, verdict, place in lines:
+            found = ""
+            if number in rows_of["measured"]:
+                found, verdict = _measured(measured, *rows_of["measured"][number])
+            link = f"[{number}](../{place})" if place else number
+            cells = (link, theirs, ours, found, verdict)
+            text += "| " + " | ".join(c.replace("|", "\\|") for c in cells) + " |\n"
+    return text
+
+
+def written(readme: str, measured: dict[str, Any]) -> str:
+    """``readme`` with the table between its marks."""
+    before, _, rest = readme.partition(BEGIN)
+    after = rest.partition(END)[2]
+    kernels = sorted({k for e in measured.values() for k in e["kernels"]})
+    listed = "".join(f"- {k}\n" for k in kernels)
+    return f"{before}{BEGIN}{table(measured)}\nMeasured on:\n\n{listed}{END}{after}"
