@@ -20,9 +20,9 @@ PARTS = (
 US = 1000.0
 
 
-def boxes(ages: dict[str, Ages], prefix: str) -> str:
+def boxes(ages: dict[str, Ages], prefix: str, where: str) -> str:
     """Box plots, quartiles and 1.5 interquartile ranges; outliers are left out as in the paper."""
-    figure, panels = plt.subplots(1, 4, figsize=(9, 2.9), layout="constrained")
+    figure, panels = plt.subplots(1, 4, figsize=(9, 2.9), layout="constrained", sharey=True)
     for panel, (part, title) in zip(panels, PARTS, strict=True):
         drawn = panel.boxplot(
             [getattr(a, part) / US for a in ages.values()], showfliers=False, widths=0.55,
@@ -36,11 +36,11 @@ def boxes(ages: dict[str, Ages], prefix: str) -> str:
         panel.set_ylim(bottom=0)
         panel.grid(axis="x", visible=False)
     panels[0].set_ylabel("µs")
-    return to_svg(figure, prefix)
+    return to_svg(figure, prefix, where)
 
 
 def drift(packets: Table, iterations: Table, names: list[str], clock: Correction,
-          prefix: str) -> str:
+          prefix: str, where: str) -> str:
     """Seeming delivery times, iteration by iteration, and the parallel lines through them."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3), layout="constrained")
     lines = fit_drift([seeming(packets, iterations, t) for t in names])
@@ -64,4 +64,4 @@ def drift(packets: Table, iterations: Table, names: list[str], clock: Correction
     for axes in (left, right):
         axes.set_xlabel("date, s")
     left.legend(fontsize=7.5)
-    return to_svg(figure, prefix)
+    return to_svg(figure, prefix, where)

@@ -160,7 +160,8 @@ def parts(store: Store) -> list[Part]:
         for scenario, name, found in rows:
             count = len(found.ages[OURS].age)
             result.append(Figure(
-                figures.boxes(found.ages, f"aoi-{system.name}-{scenario}"),
+                figures.boxes(found.ages, f"aoi-{system.name}-{scenario}",
+                              f"{system.system.place}, {name}"),
                 f"{name}: what the age of information is made of (the paper's Fig 9). About "
                 f"{count:,} packets each; box: quartiles, whiskers: 1.5 interquartile ranges; "
                 "outliers are not drawn, as in the paper, but are counted in the table."))
@@ -168,7 +169,7 @@ def parts(store: Store) -> list[Part]:
         scenario, name, found = next((r for r in rows if r[0] == LIKE_THE_PAPER), rows[0])
         result.append(Figure(
             figures.drift(found.packets, found.iterations, list(found.ages), found.clock,
-                          f"drift-{system.name}-{scenario}"),
+                          f"drift-{system.name}-{scenario}", f"{system.system.place}, {name}"),
             f"{name}: delivery times before and after correction (the paper's Fig 8). A point: the "
             "median of a sixtieth of the packets."))
         result.append(_clock_table([(name, found) for _, name, found in rows]))

@@ -89,10 +89,12 @@ class ClockPrecision(Experiment):
             costs = system.table(SCENARIO, "costs")
             curves = [figures.from_counts(label, costs, what)
                       for what, label in CLOCKS.items()]
+            limit = TIMES * figures.quantile(costs, "clock_gettime", 0.5)
             curves += oversleep.curves(system, SCENARIO, RIVALS)
             result.append(Text(system.meta["kernel"] + "."))
             result.append(Figure(
-                figures.cdfs([("", curves)], "ns", f"precision-{system.name}"),
+                figures.cdfs([("", curves)], "ns", f"precision-{system.name}",
+                             system.meta["kernel"], {f"{TIMES:g} times the clock": limit}),
                 "Time between two reads of the clock, and oversleep each 100 µs (the paper's "
                 f"Fig 5); {system.summary(SCENARIO)['samples']:,.0f} pairs of reads."))
             result.append(self._clocks(system))

@@ -82,8 +82,9 @@ def candlesticks(
             groups[word] = sticks
     if not groups:
         return []
+    place = next(iter(modes.values())).system.place
     least = min(len(c.samples) for sticks in groups.values() for c in sticks)
-    return [Figure(plots.candles(groups, unit, prefix), caption.format(least=f"{least:,}"))]
+    return [Figure(plots.candles(groups, unit, prefix, place), caption.format(least=f"{least:,}"))]
 
 
 Found = tuple[str, bool | None] | None

@@ -80,6 +80,9 @@ def _figure(system: Measured) -> Figure:
         axes.step(values, share, where="pre", color=colour, linestyle=line, linewidth=1.4,
                   label=titles[scenario])
         axes.plot(values[-1:], share[-1:], marker="o", markersize=4, color=colour)
+    for words, x in (("the article, shielded: 220 µs", 220), ("the article: 10 ms", 10_000)):
+        axes.axvline(x, color="#cc79a7", linewidth=1)
+        axes.annotate(words, (x, 1), rotation=90, fontsize=6.5, ha="right", va="top")
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
@@ -89,7 +92,8 @@ def _figure(system: Measured) -> Figure:
     axes.set_ylabel("share of interrupts that took as long or longer")
     axes.grid(which="major", alpha=0.4)
     axes.legend(loc="upper right", fontsize=8)
-    return Figure(plots.to_svg(figure, f"isolated-{system.name}"),
+    return Figure(plots.to_svg(figure, f"isolated-{system.name}",
+                               system.system.place),
                   f"{system.system.place}: from the interrupt's time to the task's "
                   f"return from read(), {count:,} interrupts a curve; the dot is the worst.")
 

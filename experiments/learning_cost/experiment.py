@@ -120,7 +120,8 @@ class LearningCost(Experiment):
             samples = system.summary(SCENARIO)["samples"]
             result.append(Text(system.meta["kernel"] + "."))
             result.append(Figure(
-                figures.cdfs([("", curves)], "ns", f"learning-{system.name}"),
+                figures.cdfs([("", curves)], "ns", f"learning-{system.name}",
+                             system.meta["kernel"], {"the paper: 80 ns": 80}),
                 f"Time to learn (the paper's Fig 6); {samples:,.0f} samples a curve."))
             result.append(costs_table(costs, FUNCTIONS, "learning function",
                                             "Time in ns, the measurement itself included."))

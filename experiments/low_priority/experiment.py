@@ -89,7 +89,7 @@ def _figure(platform: str, modes: compare.Modes) -> list[Figure]:
     if not curves:
         return []
     return [Figure(
-        plots.distribution(curves, "response time in µs", f"low-{platform}"),
+        plots.distribution(curves, "response time in µs", f"low-{platform}", platform),
         f"{platform}: response time of the lowest-priority task; "
         f"{max(len(c.samples) for c in curves):,} releases a curve.")]
 

@@ -142,7 +142,8 @@ class Oversleep(Experiment):
             panels = [(f"every {meta['titles'][s]}", curves(system, s, RIVALS))
                       for s in system.scenarios]
             result.append(Figure(
-                cdfs(panels, "lateness in ns", f"oversleep-{system.name}"),
+                cdfs(panels, "lateness in ns", f"oversleep-{system.name}",
+                     meta["kernel"]),
                 "Oversleep (the paper's Figs 3 and 4); numbers of jobs in the table."))
             result.append(rivals_table(system, RIVALS))
         return result

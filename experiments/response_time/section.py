@@ -25,7 +25,7 @@ def _overview(
         rows.append(plots.Bars(title, values))
     if not rows:
         return []
-    svg = plots.ranges(rows, "response time in µs", f"overview-{platform}")
+    svg = plots.ranges(rows, "response time in µs", f"overview-{platform}", platform)
     return [Figure(svg, f"{platform}: response time of the job, median to maximum.")]
 
 

@@ -8,6 +8,9 @@ from lab.measure.results import Measured
 from lab.report import plots
 from lab.report.page import Figure, Table
 
+PAPER: dict[bool, plots.Marks] = {True: {"the paper: pays from here on": 3},
+                                  False: {"the paper, Intel: pays from here on": 5}}
+
 
 def step_scenarios(synchronized: bool, steps: Sequence[int]) -> dict[int, str]:
     """Number of tasks -> scenario."""
@@ -61,7 +64,7 @@ def steps_figure(
         count = len(data["stock"][0])
         parts.append(Figure(
             plots.lines(lines, "low-priority tasks", "response time in µs",
-                        f"steps-{platform}-{word}"),
+                        f"steps-{platform}-{word}", platform, PAPER[synchronized]),
             f"{platform}: response time beside {word} low-priority tasks, {count:,} jobs a point."))
         first = pays_from(shown["stock"], shown["shielded"], scenarios)
         pays = "nowhere" if first is None else f"from {first} tasks on"

@@ -218,7 +218,7 @@ def picture(platform: str, modes: compare.Modes, prefix: str) -> str:
                                        (right, "the job ends late by, µs"))):
         _draw(axes, [np.maximum(s[i], 0.01) for _, s in shown], labels)
         axes.set_xlabel(title)
-    return plots.to_svg(figure, prefix)
+    return plots.to_svg(figure, prefix, platform)
 
 
 def _table(modes: compare.Modes) -> Table:

@@ -14,6 +14,7 @@ mpl.use("svg")
 
 import matplotlib.pyplot as plt
 from matplotlib import ticker
+from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
@@ -51,8 +52,25 @@ class Curve:
     samples: Samples
 
 
-def to_svg(figure: Figure, prefix: str) -> str:
-    """The figure as an SVG element whose ids begin with ``prefix``, for use inside HTML."""
+def _honest(axis: Axis) -> None:
+    """Say on an axis with a name that it is logarithmic, or where it begins."""
+    label, low = axis.get_label_text(), float(min(axis.get_view_interval()))
+    if label and axis.get_scale() == "log":
+        axis.set_label_text(f"{label} (logarithmic)")
+    elif label and low > 0:
+        axis.set_label_text(f"{label} (axis begins at {low:.4g})")
+
+
+def to_svg(figure: Figure, prefix: str, where: str = "") -> str:
+    """The figure as an SVG element whose ids begin with ``prefix``, for use inside HTML.
+
+    ``where``, the kernel or machine, is written into it; so is what its axes are.
+    """
+    for axes in figure.axes:
+        _honest(axes.xaxis)
+        _honest(axes.yaxis)
+    if where:
+        figure.suptitle(where, x=0.01, ha="left", fontsize=8)
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     plt.close(figure)
@@ -86,7 +104,19 @@ def _wide(axis: Axis, low: float, high: float) -> None:
     axis.set_minor_formatter(ticker.NullFormatter())
 
 
-def distribution(curves: list[Curve], unit: str, prefix: str) -> str:
+Marks = dict[str, float]
+"""What the paper has: a thin line at a place of the x axis, and its words."""
+
+
+def _mark(axes: Axes, marks: Marks) -> None:
+    for words, x in marks.items():
+        axes.axvline(x, color="#cc79a7", linewidth=1, zorder=0)
+        axes.annotate(words, (x, 0.02), xycoords=("data", "axes fraction"), rotation=90,
+                      fontsize=6.5, color="#a0507f", ha="right", va="bottom")
+
+
+def distribution(curves: list[Curve], unit: str, prefix: str, where: str = "",
+                 marks: Marks | None = None) -> str:
     """A CDF, and beside it the tail on a logarithmic axis."""
     key = 0.19 * ((len(curves) + 1) // 2)
     figure, axes_by_name = plt.subplot_mosaic(
@@ -116,10 +146,11 @@ def distribution(curves: list[Curve], unit: str, prefix: str) -> str:
         axes.ticklabel_format(axis="x", useOffset=False)
     _wide(right.xaxis, min(float(c.samples.min()) for c in curves),
           max(float(c.samples.max()) for c in curves))
+    _mark(right, marks or {})
     axes_by_name["key"].axis("off")
     axes_by_name["key"].legend(*left.get_legend_handles_labels(), loc="center", ncols=2,
                                fontsize=7.5)
-    return to_svg(figure, prefix)
+    return to_svg(figure, prefix, where)
 
 
 @dataclass(frozen=True)
@@ -133,7 +164,8 @@ class Line:
     y: list[float]
 
 
-def lines(curves: list[Line], x_unit: str, y_unit: str, prefix: str) -> str:
+def lines(curves: list[Line], x_unit: str, y_unit: str, prefix: str, where: str = "",
+          marks: Marks | None = None) -> str:
     """Values against a number, on a logarithmic axis of values."""
     figure, axes = plt.subplots(figsize=(9, 3.2), layout="constrained")
     for curve in curves:
@@ -145,8 +177,10 @@ def lines(curves: list[Line], x_unit: str, y_unit: str, prefix: str) -> str:
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(ticker.ScalarFormatter())
     axes.yaxis.set_minor_formatter(ticker.LogFormatter(minor_thresholds=(1.5, 1)))
+    axes.set_xlim(left=0)
+    _mark(axes, marks or {})
     axes.legend(fontsize=7.5)
-    return to_svg(figure, prefix)
+    return to_svg(figure, prefix, where)
 
 
 @dataclass(frozen=True)
@@ -157,7 +191,7 @@ class Candle:
     samples: Samples
 
 
-def candles(groups: dict[str, list[Candle]], unit: str, prefix: str) -> str:
+def candles(groups: dict[str, list[Candle]], unit: str, prefix: str, where: str = "") -> str:
     """Candlesticks as in the paper: line from minimum to maximum, box from the 5th to the 95th
     percentile, bar at the median; logarithmic axis.
     """
@@ -185,7 +219,7 @@ def candles(groups: dict[str, list[Candle]], unit: str, prefix: str) -> str:
     axes.grid(axis="x", visible=False)
     axes.set_ylabel(unit)
     axes.legend(fontsize=7.5)
-    return to_svg(figure, prefix)
+    return to_svg(figure, prefix, where)
 
 
 @dataclass(frozen=True)
@@ -196,7 +230,7 @@ class Bars:
     values: dict[str, tuple[float, float]]
 
 
-def ranges(rows: list[Bars], unit: str, prefix: str) -> str:
+def ranges(rows: list[Bars], unit: str, prefix: str, where: str = "") -> str:
     """Median to maximum of several distributions under each other, mode by mode."""
     modes = [m for m in ("stock", "off", "shielded") if any(m in r.values for r in rows)]
     height = 0.26 * len(rows) * len(modes) + 1.0
@@ -220,4 +254,4 @@ def ranges(rows: list[Bars], unit: str, prefix: str) -> str:
     _wide(axes.xaxis, min(v[0] for v in values), max(v[1] for v in values))
     axes.grid(axis="y", visible=False)
     axes.legend(loc="lower right", fontsize=7.5)
-    return to_svg(figure, prefix)
+    return to_svg(figure, prefix, where)
