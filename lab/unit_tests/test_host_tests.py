@@ -16,7 +16,7 @@ def test_what_the_user_installs_is_not_the_labs(monkeypatch: pytest.MonkeyPatch)
     texts = [p.read_text() for p in (REPO / "README.md", *(REPO / "docs").glob("*.md"))]
     users = {BUILD / name for text in texts
              for name in re.findall(r"meson setup (?:-\S+ \S+ )?build/(\S+)", text)}
-    assert {BUILD / "command", BUILD / "clockfix"} <= users
+    assert BUILD / "clockfix" in users
     labs = {clockfix_bench.DIRECTORY}
 
     def meson(name: str, _source: Path, build: Path, *_options: str) -> Verdict:
