@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* jobs.c - what the worker and submitters both do with jobs: prepare, fill and count them */
+#include <sys/mman.h>
+
 #include <platform.h>
 
 #include "jobs.h"
@@ -24,7 +26,7 @@ void slot_fill(struct clockfix *timer, struct slot *slot, const struct clockfix_
 {
 	uint8_t kind = spec->missed | (spec->period ? KIND_PERIODIC : 0);
 
-	atomic_store_explicit(&slot->in_list.instant, spec->start, memory_order_release);
+	atomic_store_explicit(&slot->instant, spec->start, memory_order_release);
 	atomic_store_explicit(&slot->fn, spec->fn, memory_order_release);
 	atomic_store_explicit(&slot->arg, spec->arg, memory_order_release);
 	/* in another cache line */
@@ -34,7 +36,7 @@ void slot_fill(struct clockfix *timer, struct slot *slot, const struct clockfix_
 		slot->missed = 0;
 	}
 	atomic_store_explicit(&slot->kind, kind, memory_order_release);
-	atomic_store_explicit(&slot->in_list.seq,
+	atomic_store_explicit(&slot->seq,
 			      atomic_fetch_add_explicit(&timer->seq, 1, memory_order_relaxed),
 			      memory_order_release);
 	atomic_store_explicit(&slot->passed, false, memory_order_release);
@@ -58,11 +60,16 @@ void slot_spec(const struct slot *slot, int64_t instant, struct clockfix_spec *s
 int timer_jobs_init(struct clockfix *timer)
 {
 	uint32_t i;
-	int ret = list_init(&timer->list, &timer->slots);
+	int ret = list_init(&timer->list, &timer->slots, &timer->list_nodes);
 
 	if (ret)
 		return ret;
-	tree_init(&timer->own, TREE_WORKER, &timer->slots);
+	tree_init(&timer->own, &timer->own_nodes);
+	ret = tree_nodes_reserve(&timer->own_nodes, timer->options.job_reserve);
+	if (ret)
+		return ret;
+	if (timer->slots.lock_memory && mlock(timer->own_nodes.chunk[0], TREE_CHUNK))
+		timer->slots.lock_error = -errno;
 	i = slot_get(&timer->slots);
 	if (i == SLOT_NONE)
 		return -ENOMEM;
@@ -77,7 +84,7 @@ int timer_jobs_init(struct clockfix *timer)
 		i = slot_get(&timer->slots);
 		if (i == SLOT_NONE)
 			return -ENOMEM;
-		slot_at(&timer->slots, i)->own.left = timer->reserve;
+		slot_at(&timer->slots, i)->free_next = timer->reserve;
 		timer->reserve = i;
 	}
 	return 0;

@@ -41,7 +41,7 @@ static uint32_t take_free(struct slots *slots)
 {
 	uint32_t i = slots->free_first;
 
-	slots->free_first = slot_at(slots, i)->in_list.left;
+	slots->free_first = slot_at(slots, i)->free_next;
 	if (slots->free_first == SLOT_NONE)
 		slots->free_last = SLOT_NONE;
 	return i;
@@ -75,11 +75,11 @@ void slot_put(struct slots *slots, uint32_t i)
 {
 	struct slot *slot = slot_at(slots, i);
 
-	slot->in_list.left = SLOT_NONE;
+	slot->free_next = SLOT_NONE;
 	if (slots->free_last == SLOT_NONE)
 		slots->free_first = i;
 	else
-		slot_at(slots, slots->free_last)->in_list.left = i;
+		slot_at(slots, slots->free_last)->free_next = i;
 	slots->free_last = i;
 }
 

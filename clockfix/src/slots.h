@@ -33,14 +33,6 @@ enum phase {
 	PHASE_DROPPED,		/* cancelled by a job: the worker gives the slot back */
 };
 
-/* A slot's place in a tree (tree.h): the key, and the links, which are that tree's own. */
-struct place {
-	_Atomic int64_t instant;
-	_Atomic uint64_t seq;		/* order of submission */
-	uint32_t left, right;
-	uint8_t height;			/* 0: not in the tree */
-};
-
 /*
  * Atomic fields but @state are read by the worker while a submitter may already fill the slot
  * anew: they are stored with release and loaded with acquire, so that whoever sees a new value
@@ -49,28 +41,30 @@ struct place {
  * All that a job for once needs is in the first cache line.
  */
 struct slot {
-	struct place in_list;		/* by its first instant; submitters' */
 	_Atomic uint64_t state;		/* generation << 32 | phase */
+	_Atomic int64_t instant;	/* first instant, by which the list is sorted */
+	_Atomic uint64_t seq;		/* order of submission */
 	_Atomic uint32_t next;		/* successor in the list */
 	bool linked;			/* submitters': it is in the list */
 	_Atomic uint8_t kind;		/* spec->missed | KIND_... */
 	_Atomic bool passed;		/* the worker is through with it in the list */
 	_Atomic(clockfix_fn) fn;
 	_Atomic(void *) arg;
+	uint32_t free_next;		/* next of the free slots, of the reserve or of the litter */
 
-	struct place own;		/* by its next instant; the worker's */
 	/* if periodic */
-	_Atomic int64_t period;
+	_Atomic int64_t period __attribute__((aligned(64)));
 	_Atomic uint64_t runs;
 	uint64_t index;			/* the worker's: of its next instant */
+	int64_t due;			/* the worker's: that instant */
+	bool kept;			/* the worker's: it is in its tree */
 	union {
 		uint32_t missed;	/* the worker's: instants since its last run */
 		_Atomic uint32_t handed;/* next in the queue to submitters */
 	};
-	uint32_t litter_next;		/* next of the cancelled jobs that the worker keeps */
 } __attribute__((aligned(64)));
 
-_Static_assert(sizeof(struct slot) == 128 && offsetof(struct slot, own) == 64,
+_Static_assert(sizeof(struct slot) == 128 && offsetof(struct slot, period) == 64,
 	       "a slot is two cache lines");
 
 #define KIND_MISSED	0x0f	/* mask: enum clockfix_missed */

@@ -18,6 +18,7 @@ struct clockfix {
 	_Atomic uint32_t drained;	/* what they wait on */
 	struct list list;
 	struct slots slots;
+	struct tree_nodes list_nodes, own_nodes;	/* submitters see to it that they suffice */
 
 	/* the worker's own */
 	struct tree own __attribute__((aligned(64)));	/* jobs that it keeps itself */
@@ -33,6 +34,7 @@ struct clockfix {
 	_Atomic uint64_t seq;		/* order of submission; jobs that submit count, too */
 	_Atomic uint64_t added, cancelled;
 	uint32_t handed_first;
+	uint32_t periodic;		/* slots of periodic jobs */
 	_Atomic uint32_t litter;	/* cancelled jobs that the worker keeps */
 
 	struct stats stats;

@@ -12,6 +12,12 @@
 
 /* ---- cleaning up ------------------------------------------------------------------------ */
 
+static void give_back(struct clockfix *timer, uint32_t i)
+{
+	timer->periodic -= is_periodic(slot_at(&timer->slots, i));
+	slot_put(&timer->slots, i);
+}
+
 /*
  * A slot is free once it is out of the list and the worker is done with it. The worker keeps
  * periodic jobs that have run, and those that a job cancelled, until it hands them over.
@@ -23,7 +29,7 @@ static void unlinked(struct clockfix *timer, uint32_t i)
 		    (is_periodic(slot) && atomic_load(&slot->passed));
 
 	if (!kept)
-		slot_put(&timer->slots, i);
+		give_back(timer, i);
 }
 
 static bool clean_handed(struct clockfix *timer)
@@ -37,7 +43,7 @@ static bool clean_handed(struct clockfix *timer)
 	timer->handed_first = next;
 	if (slot->linked)
 		list_remove(&timer->list, i);
-	slot_put(&timer->slots, i);
+	give_back(timer, i);
 	return true;
 }
 
@@ -60,9 +66,13 @@ static void clean(struct clockfix *timer, uint32_t most)
 /* ---- submitting ------------------------------------------------------------------------- */
 
 /* Memory for one more job; -ENOMEM. */
-static int acquire(struct clockfix *timer, uint32_t *i)
+static int acquire(struct clockfix *timer, bool periodic, uint32_t *i)
 {
 	clean(timer, CLEAN_PER_SUBMISSION);
+	if (list_reserve(&timer->list) ||
+	    (periodic && tree_nodes_reserve(&timer->own_nodes, timer->periodic + 1 +
+					    timer->options.job_reserve)))
+		return -ENOMEM;
 	*i = slot_get(&timer->slots);
 	if (*i == SLOT_NONE) {
 		clean(timer, UINT_MAX);
@@ -79,6 +89,7 @@ static bool insert(struct clockfix *timer, uint32_t i, const struct clockfix_spe
 	uint64_t state;
 
 	slot_fill(timer, slot, spec);
+	timer->periodic += spec->period > 0;
 	state = state_of(state_generation(atomic_load_explicit(&slot->state,
 							       memory_order_relaxed)),
 			 PHASE_PENDING);
@@ -96,7 +107,7 @@ static int submit_locked(struct clockfix *timer, const struct clockfix_spec *spe
 
 	if (timer_pending(timer) >= timer->options.max_jobs)
 		return -ENOMEM;
-	ret = acquire(timer, &i);
+	ret = acquire(timer, spec->period, &i);
 	if (ret)
 		return ret;
 	atomic_store(&timer->added, timer->added + 1);
@@ -146,7 +157,7 @@ static void litter(struct clockfix *timer, uint32_t i)
 	uint32_t first = atomic_load(&timer->litter);
 
 	do {
-		slot_at(&timer->slots, i)->litter_next = first;
+		slot_at(&timer->slots, i)->free_next = first;
 	} while (!atomic_compare_exchange_weak(&timer->litter, &first, i));
 }
 
@@ -160,7 +171,7 @@ static void take_out(struct clockfix *timer, struct slot *slot, uint32_t i)
 		/* No wake-up: a worker that polls for this job stops, one that sleeps sleeps on. */
 		if (list_remove(&timer->list, i))
 			atomic_fetch_add(&timer->wake.count, 1);
-		slot_put(&timer->slots, i);
+		give_back(timer, i);
 	}
 	timer_note_ended(timer);
 }
@@ -232,7 +243,7 @@ static int reschedule_locked(struct clockfix *timer, clockfix_job *job,
 	if (!slot)
 		return -ENOENT;
 	slot_spec(slot, instant, spec);
-	ret = acquire(timer, &i);
+	ret = acquire(timer, spec->period, &i);
 	if (ret)
 		return ret;
 	/* counted twice for a moment: it is never over for those who drain */

@@ -111,6 +111,8 @@ void timer_free(struct clockfix *timer)
 	hygiene_undo(timer);
 	alive_destroy(timer->alive);
 	slots_destroy(&timer->slots);
+	tree_nodes_destroy(&timer->list_nodes);
+	tree_nodes_destroy(&timer->own_nodes);
 	pf_free(timer, timer_size());
 }
 
@@ -131,6 +133,8 @@ int timer_new(struct clockfix **result, const struct clockfix_options *given)
 	/* as many again: cancelled jobs of the worker's tree wait there for the worker's next turn */
 	slots_init(&timer->slots, 2 * options.max_jobs + options.job_reserve + SLOTS_EXTRA,
 		   options.flags & CLOCKFIX_LOCK_MEMORY);
+	tree_nodes_init(&timer->list_nodes);
+	tree_nodes_init(&timer->own_nodes);
 	describe_machine(&timer->caps);
 
 	ret = -ENOMEM;

@@ -52,8 +52,34 @@ static void hand_over(struct clockfix *timer, uint32_t i)
 
 static void reserve_put(struct clockfix *timer, uint32_t i)
 {
-	slot_at(&timer->slots, i)->own.left = timer->reserve;
+	slot_at(&timer->slots, i)->free_next = timer->reserve;
 	timer->reserve = i;
+}
+
+/* ---- jobs it keeps itself --------------------------------------------------------------- */
+
+static struct tree_key own_key(const struct slot *slot)
+{
+	return (struct tree_key){
+		slot->due, atomic_load_explicit(&slot->seq, memory_order_relaxed),
+	};
+}
+
+/* Submitters have seen to it that there is memory for it. */
+static void own_add(struct clockfix *timer, uint32_t i)
+{
+	struct slot *slot = slot_at(&timer->slots, i);
+
+	tree_add(&timer->own, own_key(slot), i);
+	slot->kept = true;
+}
+
+static void own_remove(struct clockfix *timer, uint32_t i)
+{
+	struct slot *slot = slot_at(&timer->slots, i);
+
+	tree_remove(&timer->own, own_key(slot));
+	slot->kept = false;
 }
 
 /* A job that was the worker's own, and is in its tree no more, is over. */
@@ -81,9 +107,9 @@ static bool collect(struct clockfix *timer)
 			continue;
 		}
 		slot = slot_at(&timer->slots, i);
-		timer->litter_left = slot->litter_next;
-		if (slot->own.height)
-			tree_remove(&timer->own, i);
+		timer->litter_left = slot->free_next;
+		if (slot->kept)
+			own_remove(timer, i);
 		retire(timer, i);
 	}
 	return true;
@@ -118,8 +144,8 @@ static void look_into_list(struct clockfix *timer, struct pick *pick)
 		pick->i = work_slot(pick->work);
 		slot = slot_at(&timer->slots, pick->i);
 		pick->state = atomic_load(&slot->state);
-		pick->instant = atomic_load_explicit(&slot->in_list.instant, memory_order_acquire);
-		pick->seq = atomic_load_explicit(&slot->in_list.seq, memory_order_acquire);
+		pick->instant = atomic_load_explicit(&slot->instant, memory_order_acquire);
+		pick->seq = atomic_load_explicit(&slot->seq, memory_order_acquire);
 		if (pick->i == list->dummy) {
 			pick->i = SLOT_NONE;
 			return;
@@ -141,7 +167,7 @@ static void look_into_own(struct clockfix *timer, struct pick *pick)
 	struct slot *slot;
 
 	for (;;) {
-		pick->i = timer->own.first;
+		pick->i = tree_empty(&timer->own) ? SLOT_NONE : tree_first(&timer->own);
 		if (pick->i == SLOT_NONE)
 			return;
 		slot = slot_at(&timer->slots, pick->i);
@@ -149,15 +175,15 @@ static void look_into_own(struct clockfix *timer, struct pick *pick)
 		if (state_phase(pick->state) == PHASE_PENDING) {
 			if (!drop_periodic(timer, slot, pick->state))
 				break;
-			tree_remove(&timer->own, pick->i);
+			own_remove(timer, pick->i);
 			retire(timer, pick->i);
 		} else {
 			/* cancelled: it comes to collect() */
-			tree_remove(&timer->own, pick->i);
+			own_remove(timer, pick->i);
 		}
 	}
-	pick->instant = slot->own.instant;
-	pick->seq = slot->own.seq;
+	pick->instant = slot->due;
+	pick->seq = atomic_load_explicit(&slot->seq, memory_order_relaxed);
 }
 
 static struct pick earliest(struct clockfix *timer)
@@ -185,9 +211,9 @@ static bool advance(struct slot *slot, uint64_t n)
 	if (runs && n >= runs - slot->index)
 		return false;
 	if (__builtin_mul_overflow(period, n, &step) ||
-	    __builtin_add_overflow(slot->own.instant, step, &next) || next == INT64_MAX)
+	    __builtin_add_overflow(slot->due, step, &next) || next == INT64_MAX)
 		return false;
-	slot->own.instant = next;
+	slot->due = next;
 	slot->index += n;
 	return true;
 }
@@ -229,7 +255,7 @@ static bool deal_with_missed(struct clockfix *timer, struct slot *slot, int64_t 
 	}
 	stat_add(&timer->stats.missed, behind);
 	run->missed += behind;
-	run->instant = slot->own.instant;
+	run->instant = slot->due;
 	run->index = slot->index;
 	return true;
 }
@@ -255,7 +281,7 @@ static bool rearm(struct clockfix *timer, const struct pick *pick, struct slot *
 		return false;
 	if (!atomic_compare_exchange_strong(&slot->state, &running, pick->state))
 		return false;
-	tree_add(&timer->own, pick->i);
+	own_add(timer, pick->i);
 	return true;
 }
 
@@ -299,10 +325,9 @@ static bool claim(struct clockfix *timer, const struct pick *pick, struct slot *
 					    state_of(state_generation(state), PHASE_RUNNING)))
 		return false;
 	if (pick->own) {
-		tree_remove(&timer->own, pick->i);
+		own_remove(timer, pick->i);
 	} else if (is_periodic(slot)) {
-		slot->own.instant = pick->instant;
-		slot->own.seq = pick->seq;
+		slot->due = pick->instant;
 		slot->index = 0;
 	}
 	return true;
@@ -316,7 +341,7 @@ static bool unclaim(struct clockfix *timer, const struct pick *pick, struct slot
 	if (!atomic_compare_exchange_strong(&slot->state, &running, pick->state))
 		return false;
 	if (pick->own)
-		tree_add(&timer->own, pick->i);
+		own_add(timer, pick->i);
 	return true;
 }
 
@@ -434,7 +459,7 @@ int worker_submit(struct clockfix *timer, const struct clockfix_spec *spec, cloc
 	if (i == SLOT_NONE)
 		return -ENOMEM;
 	slot = slot_at(&timer->slots, i);
-	timer->reserve = slot->own.left;
+	timer->reserve = slot->free_next;
 	generation = state_generation(atomic_load(&slot->state)) + 1;
 	if (!generation)
 		generation = 1;
@@ -442,14 +467,13 @@ int worker_submit(struct clockfix *timer, const struct clockfix_spec *spec, cloc
 	slot_fill(timer, slot, spec);
 	atomic_store_explicit(&slot->kind, slot->kind | KIND_RESERVED, memory_order_relaxed);
 	atomic_store(&slot->passed, true);
-	slot->own.instant = spec->start;
-	slot->own.seq = slot->in_list.seq;
+	slot->due = spec->start;
 	slot->index = 0;
 	if (job)
 		*job = slot_job(i, state_of(generation, PHASE_FREE));
 	atomic_store(&timer->worker_added, timer->worker_added + 1);
 	atomic_store(&slot->state, state_of(generation, PHASE_PENDING));
-	tree_add(&timer->own, i);
+	own_add(timer, i);
 	return 0;
 }
 
@@ -462,8 +486,8 @@ int worker_cancel(struct clockfix *timer, clockfix_job job)
 	if (ret)
 		return ret;
 	slot = slot_at(&timer->slots, i);
-	if (slot->own.height) {
-		tree_remove(&timer->own, i);
+	if (slot->kept) {
+		own_remove(timer, i);
 		retire(timer, i);
 	} else {
 		/* in the list: submitters take it out when they clean up */
@@ -502,9 +526,9 @@ int worker_adjust(struct clockfix *timer, clockfix_job job, int64_t shift, int64
 	slot = slot_of_job(&timer->slots, job);
 	if (!is_periodic(slot) || period < 0)
 		return -EINVAL;
-	if (__builtin_add_overflow(slot->own.instant, shift, &next) || next < 0 || next == INT64_MAX)
+	if (__builtin_add_overflow(slot->due, shift, &next) || next < 0 || next == INT64_MAX)
 		return -EINVAL;
-	slot->own.instant = next;
+	slot->due = next;
 	if (period)
 		atomic_store_explicit(&slot->period, period, memory_order_relaxed);
 	return 0;

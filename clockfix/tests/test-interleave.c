@@ -29,6 +29,7 @@ static int pending_before;
 
 static struct slots slots;
 static struct list list;
+static struct tree_nodes nodes;
 static uint32_t slot_of[JOBS];
 static bool told;
 static void (*operation)(void);
@@ -43,8 +44,8 @@ static uint32_t list_job(int n, int64_t instant)
 	jobs[n].instant = instant;
 	jobs[n].cancel = 1;
 	/* the slot is nobody else's yet: no steps */
-	atomic_store_explicit(&slot->in_list.instant, instant, memory_order_release);
-	atomic_store_explicit(&slot->in_list.seq, (uint64_t)n, memory_order_release);
+	atomic_store_explicit(&slot->instant, instant, memory_order_release);
+	atomic_store_explicit(&slot->seq, (uint64_t)n, memory_order_release);
 	atomic_store_explicit(&slot->arg, (void *)(intptr_t)n, memory_order_release);
 	atomic_store_explicit(&slot->passed, false, memory_order_release);
 	atomic_store_explicit(&slot->state, state_of(state_generation(slot->state),
@@ -55,13 +56,18 @@ static uint32_t list_job(int n, int64_t instant)
 
 static bool list_add_job(int n, int64_t instant)
 {
-	return list_add(&list, list_job(n, instant));
+	uint32_t i = list_job(n, instant);
+
+	if (list_reserve(&list))
+		abort();
+	return list_add(&list, i);
 }
 
 /* An empty list. Memory stays, and what was used of it is cleared: a run is shorter than that. */
 static void forget_list(void)
 {
 	struct slot *chunk = slots.chunk[0];
+	struct tree_node *node = nodes.chunk[0];
 
 	if (chunk)
 		memset(chunk, 0, slots.used * sizeof(*chunk));
@@ -69,6 +75,9 @@ static void forget_list(void)
 	slots_init(&slots, 64, false);
 	slots.chunk[0] = chunk;
 	slots.chunks = !!chunk;
+	tree_nodes_init(&nodes);
+	nodes.chunk[0] = node;
+	nodes.chunks = !!node;
 }
 
 static void list_setup(void)
@@ -76,7 +85,7 @@ static void list_setup(void)
 	forget_list();
 	memset(&list, 0, sizeof(list));
 	memset(jobs, 0, sizeof(jobs));
-	list_init(&list, &slots);
+	list_init(&list, &slots, &nodes);
 	for (int n = 0; n < existing; n++)
 		list_add_job(n, 10 * (n + 1));
 	told = false;
@@ -365,7 +374,7 @@ static void check_slots(void)
 
 	clockfix_submit(timer, 0, job, (void *)(intptr_t)(JOBS - 1), NULL);
 	for (uint32_t i = timer->slots.free_first; i != SLOT_NONE && free < 1000;
-	     i = slot_at(&timer->slots, i)->in_list.left)
+	     i = slot_at(&timer->slots, i)->free_next)
 		free++;
 	/* what the list still holds */
 	for (uint32_t i = timer->list.head; i != timer->list.dummy;

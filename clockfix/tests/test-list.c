@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* test-list.c - slots, list and trees against plain models */
+/* test-list.c - slots, list and tree against plain models */
 #include <string.h>
 
 #include <platform.h>
@@ -17,6 +17,7 @@ struct entry {
 
 static struct slots slots;
 static struct list list;
+static struct tree_nodes nodes;
 static struct entry model[MODEL];
 static size_t count;		/* sorted entries, the first is where the worker is */
 static uint64_t seq, rng;
@@ -27,7 +28,8 @@ static void setup(void)
 	memset(&slots, 0, sizeof(slots));
 	memset(&list, 0, sizeof(list));
 	slots_init(&slots, 2 * MODEL, false);
-	CHECK_EQ(list_init(&list, &slots), 0);
+	tree_nodes_init(&nodes);
+	CHECK_EQ(list_init(&list, &slots, &nodes), 0);
 	count = 0;
 	seq = 0;
 	rng = 12345;
@@ -36,6 +38,7 @@ static void setup(void)
 static void teardown(void)
 {
 	slots_destroy(&slots);
+	tree_nodes_destroy(&nodes);
 	CHECK_EQ(sim.allocated, 0);
 }
 
@@ -46,8 +49,8 @@ static bool add(int64_t instant)
 	size_t at = 0;
 
 	CHECK(i != SLOT_NONE);
-	atomic_store(&slot->in_list.instant, instant);
-	atomic_store(&slot->in_list.seq, seq);
+	atomic_store(&slot->instant, instant);
+	atomic_store(&slot->seq, seq);
 	atomic_store(&slot->passed, false);
 	atomic_store(&slot->state, state_of(state_generation(slot->state), PHASE_PENDING));
 	while (at < count && model[at].instant <= instant)
@@ -55,6 +58,7 @@ static bool add(int64_t instant)
 	memmove(&model[at + 1], &model[at], (count - at) * sizeof(*model));
 	model[at] = (struct entry){ i, instant, seq++ };
 	count++;
+	CHECK_EQ(list_reserve(&list), 0);
 	return list_add(&list, i);
 }
 
@@ -89,42 +93,6 @@ static uint32_t unfinished(uint32_t i)
 	return i;
 }
 
-/*
- * Slots of a tree, which must be in order and balanced: of two subtrees none is higher than the
- * other by more than 1. The height, or -1.
- */
-static int walk(const struct tree *tree, uint32_t i, uint32_t *found, int64_t *last)
-{
-	struct place *place;
-	struct slot *slot;
-	int left, right;
-
-	if (i == SLOT_NONE)
-		return 0;
-	slot = slot_at(&slots, i);
-	place = tree->kind == TREE_LIST ? &slot->in_list : &slot->own;
-	left = walk(tree, place->left, found, last);
-	if (place->instant < *last)
-		return -1;
-	*last = place->instant;
-	if (!(*found)++ && tree->first != i)
-		return -1;
-	right = walk(tree, place->right, found, last);
-	if (left < 0 || right < 0 || left - right > 1 || right - left > 1 ||
-	    place->height != (left > right ? left : right) + 1)
-		return -1;
-	return place->height;
-}
-
-static bool tree_sound(const struct tree *tree, uint32_t expected)
-{
-	int64_t last = INT64_MIN;
-	uint32_t found = 0;
-
-	return walk(tree, tree->root, &found, &last) >= 0 && found == expected &&
-	       (expected || tree->first == SLOT_NONE);
-}
-
 /* The whole list is sorted, and what is in it is in the tree. */
 static void compare_all(void)
 {
@@ -134,9 +102,9 @@ static void compare_all(void)
 	for (uint32_t i = list.head; i != list.dummy; linked++) {
 		struct slot *slot = slot_at(&slots, i);
 
-		CHECK(slot->in_list.instant >= last);
+		CHECK(slot->instant >= last);
 		CHECK(slot->linked);
-		last = slot->in_list.instant;
+		last = slot->instant;
 		i = atomic_load(&slot->next);
 	}
 	CHECK(tree_sound(&list.tree, linked));
@@ -161,7 +129,7 @@ static void list_is_never_empty(void)
 {
 	setup();
 	CHECK_EQ(work_slot(list_work(&list)), list.dummy);
-	CHECK_EQ(slot_at(&slots, list.dummy)->in_list.instant, INT64_MAX);
+	CHECK_EQ(slot_at(&slots, list.dummy)->instant, INT64_MAX);
 	add(10);
 	pass();
 	CHECK_EQ(work_slot(list_work(&list)), list.dummy);
@@ -216,7 +184,7 @@ static void job_in_the_past_of_finished_ones(void)
 	compare();
 	pass();
 	/* the worker comes by the finished ones again */
-	CHECK_EQ(slot_at(&slots, work_slot(list_work(&list)))->in_list.instant, 100);
+	CHECK_EQ(slot_at(&slots, work_slot(list_work(&list)))->instant, 100);
 	CHECK(slot_finished(slot_at(&slots, work_slot(list_work(&list)))));
 	teardown();
 }
@@ -231,8 +199,8 @@ static void clean_up_stops_at_work(void)
 	pass();
 	pass();
 	/* work is at the third */
-	CHECK_EQ(slot_at(&slots, list_clean(&list))->in_list.instant, 0);
-	CHECK_EQ(slot_at(&slots, list_clean(&list))->in_list.instant, 1);
+	CHECK_EQ(slot_at(&slots, list_clean(&list))->instant, 0);
+	CHECK_EQ(slot_at(&slots, list_clean(&list))->instant, 1);
 	CHECK_EQ(list_clean(&list), SLOT_NONE);
 	compare();
 	teardown();
@@ -308,43 +276,49 @@ static void slots_run_out_and_come_back(void)
 	teardown();
 }
 
-static void the_workers_tree_matches_the_model(void)
+/* Up to three levels; all additions at one end, at random, and until it is empty again. */
+static void the_tree_matches_the_model(void)
 {
+	struct tree_nodes own;
 	struct tree tree;
 	size_t held = 0;
 
 	setup();
-	tree_init(&tree, TREE_WORKER, &slots);
-	for (int n = 0; n < 200000 && !check_failed; n++) {
+	tree_nodes_init(&own);
+	tree_init(&tree, &own);
+	CHECK_EQ(tree_nodes_reserve(&own, MODEL), 0);
+	/* never more memory than was reserved */
+	sim.alloc_fail = 0;
+	for (int n = 0; n < 300000 && !check_failed; n++) {
 		uint64_t r = check_random(&rng);
+		bool grows = n / 3000 % 2;
 
-		if (held < MODEL && (r & 1 || !held)) {
-			uint32_t i = slot_get(&slots);
+		if (held < MODEL && (r % 4 < (grows ? 3 : 1) || !held)) {
+			struct tree_key key = { n / 50000 % 2 ? n : (int64_t)(r / 4 % 300), seq++ };
 			size_t at = 0;
 
-			slot_at(&slots, i)->own.instant = r / 2 % 300;
-			slot_at(&slots, i)->own.seq = seq;
-			while (at < held && model[at].instant <= (int64_t)(r / 2 % 300))
+			while (at < held && model[at].instant <= key.instant)
 				at++;
 			memmove(&model[at + 1], &model[at], (held - at) * sizeof(*model));
-			model[at] = (struct entry){ i, r / 2 % 300, seq++ };
+			model[at] = (struct entry){ n, key.instant, key.seq };
 			held++;
-			CHECK_EQ(tree_add(&tree, i), at ? model[at - 1].slot : SLOT_NONE);
+			CHECK_EQ(tree_add(&tree, key, n), at ? model[at - 1].slot : TREE_NONE);
 		} else {
 			/* the first, or one from the middle */
-			size_t at = r & 2 ? r / 4 % held : 0;
-			uint32_t i = model[at].slot;
+			size_t at = r & 4 ? r / 8 % held : 0;
+			struct tree_key key = { model[at].instant, model[at].seq };
 
-			CHECK_EQ(tree.first, model[0].slot);
-			CHECK_EQ(tree_remove(&tree, i), at ? model[at - 1].slot : SLOT_NONE);
-			CHECK_EQ(slot_at(&slots, i)->own.height, 0);
-			slot_put(&slots, i);
+			CHECK_EQ(tree_first(&tree), model[0].slot);
+			CHECK_EQ(tree_remove(&tree, key), at ? model[at - 1].slot : TREE_NONE);
 			held--;
 			memmove(&model[at], &model[at + 1], (held - at) * sizeof(*model));
 		}
+		CHECK_EQ(tree_empty(&tree), !held);
+		CHECK(own.used - own.free <= MODEL / 2 + 2 * TREE_HEIGHT);
 		if (n % 16 == 0)
 			CHECK(tree_sound(&tree, held));
 	}
+	tree_nodes_destroy(&own);
 	teardown();
 }
 
@@ -352,4 +326,4 @@ CHECK_MAIN(TEST(list_is_never_empty), TEST(equal_instants_keep_their_order),
 	   TEST(only_an_earliest_job_wakes), TEST(job_behind_a_finished_one_wakes),
 	   TEST(job_in_the_past_of_finished_ones), TEST(clean_up_stops_at_work),
 	   TEST(every_change_of_work_is_counted), TEST(random_operations_match_the_model),
-	   TEST(slots_run_out_and_come_back), TEST(the_workers_tree_matches_the_model))
+	   TEST(slots_run_out_and_come_back), TEST(the_tree_matches_the_model))

@@ -18,6 +18,7 @@
 static struct slot memory[SLOTS];
 static struct slots slots;
 static struct list list;
+static struct tree_nodes nodes;
 static int runs[JOBS], cancelled[JOBS];
 /* what was freed last is used first: the worst for whoever still looks at it */
 static uint32_t slot_of[JOBS], free_slot[SLOTS], free_count;
@@ -45,39 +46,32 @@ void slot_put(struct slots *s, uint32_t i)
 	free_slot[free_count++] = i;
 }
 
-static int64_t instant_of(uint32_t i)
-{
-	return atomic_load_explicit(&slot_at(&slots, i)->in_list.instant, memory_order_relaxed);
-}
-
-void tree_init(struct tree *tree, enum tree_kind kind, struct slots *s)
+void tree_init(struct tree *tree, struct tree_nodes *n)
 {
 	(void)tree;
-	(void)kind;
-	(void)s;
+	(void)n;
 }
 
-uint32_t tree_add(struct tree *tree, uint32_t i)
+uint32_t tree_add(struct tree *tree, struct tree_key key, uint32_t slot)
 {
-	int64_t instant = instant_of(i);
 	int at = count++;
 
 	(void)tree;
-	for (; at && sorted_instant[at - 1] > instant; at--) {
+	for (; at && sorted_instant[at - 1] > key.instant; at--) {
 		sorted_instant[at] = sorted_instant[at - 1];
 		sorted_slot[at] = sorted_slot[at - 1];
 	}
-	sorted_instant[at] = instant;
-	sorted_slot[at] = i;
+	sorted_instant[at] = key.instant;
+	sorted_slot[at] = slot;
 	return at ? sorted_slot[at - 1] : SLOT_NONE;
 }
 
-uint32_t tree_remove(struct tree *tree, uint32_t slot)
+uint32_t tree_remove(struct tree *tree, struct tree_key key)
 {
 	int at = 0;
 
 	(void)tree;
-	while (sorted_slot[at] != slot)
+	while (sorted_instant[at] != key.instant)
 		at++;
 	count--;
 	for (int i = at; i < count; i++) {
@@ -95,8 +89,8 @@ static void submit(int n, int64_t instant)
 	struct slot *slot = slot_at(&slots, i);
 	uint64_t state = atomic_load_explicit(&slot->state, memory_order_relaxed);
 
-	atomic_store_explicit(&slot->in_list.instant, instant, memory_order_release);
-	atomic_store_explicit(&slot->in_list.seq, (uint64_t)n, memory_order_release);
+	atomic_store_explicit(&slot->instant, instant, memory_order_release);
+	atomic_store_explicit(&slot->seq, (uint64_t)n, memory_order_release);
 	atomic_store_explicit(&slot->arg, (void *)(intptr_t)n, memory_order_release);
 	atomic_store_explicit(&slot->passed, false, memory_order_release);
 	atomic_store(&slot->state, state_of(state_generation(state), PHASE_PENDING));
@@ -194,7 +188,7 @@ int main(void)
 	atomic_store(&slots.chunk[0], &memory[0]);
 	for (uint32_t i = 0; i < SLOTS; i++)
 		slot_put(&slots, i);
-	list_init(&list, &slots);
+	list_init(&list, &slots, &nodes);
 	submit(0, 10);
 	pthread_create(&threads[0], NULL, submitter, NULL);
 	pthread_create(&threads[1], NULL, worker, NULL);
