@@ -15,7 +15,9 @@ LAYERS = (("commands",), ("experiments", "runner"), ("report", "measure"), ("boo
 """From above; what is no folder is the ground floor, below all of them."""
 UNITS, EDGES = 15, 40
 EXPERIMENTS = REPO / "experiments"
-C_SOURCES = ("clockfix/src", "lab/common", "lab/init", "tests/lib", "command",
+C_SOURCES = ("clockfix/src", "kernel/src", "lab/common", "lab/init", "tests/lib", "command",
+             pytest.param("kernel/module", marks=pytest.mark.xfail(
+                 reason="expire.c, hooks.c and queue.c need each other")),
              *sorted(f"experiments/{p.parent.name}" for p in EXPERIMENTS.glob("*/main.c")))
 Graph = Mapping[str, set[str]]
 
@@ -105,14 +107,42 @@ def test_no_circle_of_python_modules() -> None:
     assert circle(modules()) == []
 
 
+DEFINITION = re.compile(r"^(?!static\b|typedef\b)[a-z_][\w \t*]*?(\w+)\([^;{}()]*\)\s*\{",
+                        re.MULTILINE)
+
+
+def c_modules(directory: Path) -> Graph:
+    """A module is NAME.c with NAME.h; it needs those whose headers it includes, and those in which
+    functions are defined that it calls, whatever header declares them.
+    """
+    files = [(f, re.sub(r"/\*.*?\*/|//[^\n]*", "", f.read_text(), flags=re.DOTALL))
+             for f in sorted(directory.rglob("*.[ch]"))]
+    owner = {name: f.with_suffix("") for f, text in files for name in DEFINITION.findall(text)}
+    known = {f.with_suffix("") for f, _ in files}
+    graph: dict[str, set[str]] = {}
+    for file, text in files:
+        module = file.with_suffix("")
+        needed: set[Path] = set()
+        for name in re.findall(r'^#include "(?:.*/)?([^"/]+)\.h"', text, re.MULTILINE):
+            beside = file.with_name(name)
+            needed |= {beside} if beside in known else {m for m in known if m.name == name}
+        if file.suffix == ".c":
+            needed |= {owner[n] for n in re.findall(r"\b(\w+)\(", text) if n in owner}
+        graph.setdefault(str(module.relative_to(directory)), set()).update(
+            str(m.relative_to(directory)) for m in needed - {module})
+    return graph
+
+
 @pytest.mark.parametrize("directory", C_SOURCES)
 def test_no_circle_of_c_modules(directory: str) -> None:
-    """A module is NAME.c with NAME.h, which includes the headers of others."""
-    graph: dict[str, set[str]] = {}
-    for file in (REPO / directory).rglob("*.[ch]"):
-        found = re.findall(r'^#include "(?:.*/)?([^"/]+)\.h"', file.read_text(), re.MULTILINE)
-        graph.setdefault(file.stem, set()).update(set(found) - {file.stem})
-    assert circle(graph) == []
+    assert circle(c_modules(REPO / directory)) == []
+
+
+def test_calls_through_a_common_header_are_seen(tmp_path: Path) -> None:
+    (tmp_path / "all.h").write_text("int a(void);\nint b(void);\n")
+    (tmp_path / "a.c").write_text('#include "all.h"\nint a(void)\n{\n\treturn b();\n}\n')
+    (tmp_path / "b.c").write_text('#include "all.h"\nint b(void)\n{\n\treturn a();\n}\n')
+    assert circle(c_modules(tmp_path)) == ["a", "b", "a"]
 
 
 def test_circles_are_found() -> None:
