@@ -20,8 +20,9 @@ US = 1000.0
 
 HOW = (
     "A sender sends samples of 1,172 bytes as datagrams, as fast as the bottleneck that it "
-    "measures lets them through: as BBR does, each packet one interval after the last was sent, "
-    "one round in eight faster by a quarter to probe for more. The receiver "
+    "measures lets them through: each packet one interval after the last was sent, one round in "
+    "eight faster by a quarter to probe for more. That is BBR's way, but without PROBE_RTT: the "
+    "least round-trip time is kept for the whole run. The receiver "
     "takes each sample when the arrivals before let it expect the next. Nothing is sent again: a "
     "sample that is lost, or late by more than its deadline, is signalled to the application. "
     "Both wait for their instants by clock_nanosleep, by ClockFix, or, as the limit of what "
@@ -37,9 +38,9 @@ CLOCKS = (
     "delivery time."
 )
 WHY = (
-    "Why ours differ from the paper's. BBR's next instant is one interval after the last send, so "
-    "an oversleep lengthens every interval: with clock_nanosleep the sender is slower by one "
-    "oversleep than it means to be, the rate that it then measures is lower, and it settles, as "
+    "Why ours differ from the paper's. The next instant is, as in BBR, one interval after the last "
+    "send, so an oversleep lengthens every interval: with clock_nanosleep the sender is slower by "
+    "one oversleep than it means to be, the rate that it then measures is lower, and it settles, as "
     "probing must gain at least one oversleep, at five oversleeps or more between packets. How "
     "much ClockFix gains therefore depends on the link alone: all where the link is faster than "
     "that, and two oversleeps of an age of two intervals where it is slow. Polling shows what "

@@ -21,9 +21,10 @@ THROUGHPUT_LOSS = 0.0005
 UNAFFECTED = 0.005
 AFFECTED = 0.01
 """Where stock's median grows by less, there is nothing to protect from."""
-WINDOW_MS = 0.3
-"""Of each period of 1 ms, the job multiplies matrices for so long."""
+WINDOWS_MS = {"matrix": 0.3, "endless": 1.0}
+"""Of each period of 1 ms, the job multiplies matrices for so long; without end, as the paper's."""
 
+ENDLESS = ("none", "timerfds-100", "timerfds-1000")
 KINDS = (
     ("timerfds-100", "timerfds of 1, 2, … 100 µs", "timerfds:n=100"),
     ("timerfds-1000", "timerfds of 1, 2, … 1,000 µs", "timerfds:n=1000"),
@@ -34,13 +35,14 @@ KINDS = (
     ("itimers-100", "100 processes with an interval timer", "itimers:n=100"),
     ("itimers-1000", "1,000 processes with an interval timer", "itimers:n=1000"),
 )
-MATRIX = ("--matrix=300000",)
 LOADS = (
     Load("none", "no load"),
     *(Load(name, title, load, off=False) for name, title, load in KINDS),
-    Load("matrix-none", "no load, matrix multiplications", "", MATRIX, off=False),
-    *(Load(f"matrix-{name}", f"{title}, matrix multiplications", load, MATRIX, off=False)
-      for name, title, load in KINDS),
+    *(Load(f"{work}-{name}", f"{title}, {words}", load, (f"--matrix={ms * 1e6:.0f}",), off=False)
+      for (work, ms), words in zip(WINDOWS_MS.items(), (
+          "matrix multiplications", "multiplications without end"), strict=True)
+      for name, title, load in (("none", "no load", ""), *KINDS)
+      if work == "matrix" or name in ENDLESS),
 )
 FIGURES = {
     "timerfds (the paper's Figs 9 and 10)": ("none", "timerfds-100", "timerfds-1000"),
@@ -50,16 +52,15 @@ FIGURES = {
 
 def rate(system: Measured, scenario: str) -> float:
     """Matrix multiplications a ms of a job's time, on average."""
-    return float(system.table(scenario, "jobs")["products"].mean()) / WINDOW_MS
+    window = WINDOWS_MS[scenario.partition("-")[0]]
+    return float(system.table(scenario, "jobs")["products"].mean()) / window
 
 
 def losses(system: Measured) -> dict[str, float]:
     """Scenario -> share of throughput lost to it."""
-    if not system.has("matrix-none"):
-        return {}
-    idle = rate(system, "matrix-none")
-    return {name: 1 - rate(system, f"matrix-{name}") / idle
-            for name, _, _ in KINDS if system.has(f"matrix-{name}")}
+    return {f"{work}-{name}": 1 - rate(system, f"{work}-{name}") / rate(system, f"{work}-none")
+            for work in WINDOWS_MS if system.has(f"{work}-none")
+            for name, _, _ in KINDS if system.has(f"{work}-{name}")}
 
 
 class Hostile(Experiment):
@@ -136,7 +137,9 @@ def _papers(modes: compare.Modes) -> plots.Marks:
 def _throughput(modes: compare.Modes) -> list[Table]:
     rows = []
     by_mode = {m: losses(s) for m, s in modes.items() if m in ("stock", "shielded")}
-    for name, title, _ in KINDS:
+    titles = runs.titles(LOADS)
+    for name in titles:
+        title = titles[name]
         for mode in ("stock", "shielded"):
             if name not in by_mode.get(mode, {}):
                 continue
@@ -145,8 +148,9 @@ def _throughput(modes: compare.Modes) -> list[Table]:
             verdict = ""
             if mode == "shielded":
                 verdict = "met" if loss <= THROUGHPUT_LOSS else "missed"
-            rows.append([title, mode, f"{rate(system, 'matrix-none'):,.1f}",
-                         f"{rate(system, f'matrix-{name}'):,.1f}", f"{loss:.3%}", verdict])
+            idle = f"{name.partition('-')[0]}-none"
+            rows.append([title, mode, f"{rate(system, idle):,.1f}", f"{rate(system, name):,.1f}",
+                         f"{loss:.3%}", verdict])
             title = ""
     if not rows:
         return []

@@ -28,7 +28,7 @@ def test_throughput_lost_to_hostile_timers(
             "matrix-none": products(300, 300), "matrix-timerfds-1000": products(300, lossy)})
     (claim,) = hostile.EXPERIMENT.claims(store)
     assert claim.met is met
-    assert abs(hostile.losses(store[STOCK])["timerfds-1000"] - (300 - stock) / 600) < 1e-12
+    assert abs(hostile.losses(store[STOCK])["matrix-timerfds-1000"] - (300 - stock) / 600) < 1e-12
 
 
 @pytest.mark.parametrize(("stock", "shielded", "interruptions", "met"), [

@@ -22,7 +22,7 @@ MODE_TITLES = {"stock": "stock", "off": "shield off", "shielded": "shielded", "m
 
 def timed(system: Measured) -> list[str]:
     """Scenarios whose jobs do a fixed amount of work."""
-    return [s for s in system.scenarios if not s.startswith(("matrix-", "spare-"))]
+    return [s for s in system.scenarios if not s.startswith(("endless-", "matrix-", "spare-"))]
 
 
 def kernel_title(system: Measured, mode: str) -> str:
