@@ -40,8 +40,8 @@ CLOCKS = (
 WHY = (
     "Why ours differ from the paper's. The next instant is, as in BBR, one interval after the last "
     "send, so an oversleep lengthens every interval: with clock_nanosleep the sender is slower by "
-    "one oversleep than it means to be, the rate that it then measures is lower, and it settles, as "
-    "probing must gain at least one oversleep, at five oversleeps or more between packets. How "
+    "one oversleep than it means to be, the rate that it then measures is lower, and it settles, "
+    "as probing must gain at least one oversleep, at five oversleeps or more between packets. How "
     "much ClockFix gains therefore depends on the link alone: all where the link is faster than "
     "that, and two oversleeps of an age of two intervals where it is slow. Polling shows what "
     "there is to gain. The paper's Raspberry Pis oversleep more than this machine and are slower "
