@@ -8,7 +8,7 @@ REPO = Path(__file__).resolve().parent.parent
 MODULE = REPO / "kernel" / "module"
 CONFIGS = REPO / "kernel" / "configs"
 TESTS = REPO / "tests"
-LIVEPATCH = TESTS / "livepatch"
+TEST_MODULES = TESTS / "modules"
 DEFECTS = TESTS / "defects.patch"
 
 BUILD = Path(os.environ.get("BUILD", REPO / "build")).resolve()

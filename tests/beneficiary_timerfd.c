@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Rule R4 for timerfds: they rank with the highest of the task that armed them and those that
- * have read or polled them since, by whatever call, and sink when they are armed again.
- * A task that waited before, or is raised while it waits, gets them two ticks late at most (R11).
+ * Rule R4 for timerfds: they rank with the highest of the processes that armed them and of the
+ * tasks that read, polled or watched them, by whatever call, for as long as the file is open.
+ * A task that is raised while it waits, or whose set others fill, gets them two ticks late at
+ * most (R11).
  *
  * Tests of lateness pass on stock, tests of levels fail there, where there are none. With
  * a timer that ranks with the task that armed it, for good, and no tick that expires what
@@ -285,7 +286,7 @@ static u64 arm_far(struct timerfd_wait *wait)
 	return wait->s->expiry;
 }
 
-static void sinks_when_rearmed(void)
+static void sinks_when_armed_again(void)
 {
 	struct timerfd_wait *wait = new_wait(&ways[test_argument()]);
 	pid_t pid;
@@ -392,6 +393,49 @@ static void alarm_ranks_with_its_waiter(void)
 	compare(alarm_timerfd, NULL, TOLERANCE);
 }
 
+/*
+ * The task that armed it is gone when it expires, whatever runs then. Where the task is read after
+ * its last reference was dropped, KASAN (debug kernel) reports it.
+ */
+struct orphans {
+	int fd[64];
+	u64 expiry;
+};
+
+static void arm_and_exit(void *argument)
+{
+	struct orphans *orphans = argument;
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(orphans->fd); i++)
+		timerfd_arm(orphans->fd[i], orphans->expiry + i * 20 * USEC, 0);
+}
+
+static void outlives_the_task_that_armed_it(void)
+{
+	struct orphans *orphans = shared_memory(sizeof(*orphans));
+	unsigned int fired = 0;
+
+	pin(test_cpu);
+	for (unsigned int i = 0; i < ARRAY_SIZE(orphans->fd); i++)
+		orphans->fd[i] = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	for (int round = 0; round < 10; round++) {
+		orphans->expiry = now() + 20 * MSEC;
+		waitpid(spawn(FIFO(10 + round), test_cpu, arm_and_exit, orphans), NULL, 0);
+		become(FIFO(round % 2 ? 5 : 90));
+		spin_until(orphans->expiry + 5 * MSEC);
+		become(OTHER);
+		sleep_for(2 * MSEC);
+		for (unsigned int i = 0; i < ARRAY_SIZE(orphans->fd); i++) {
+			u64 count = 0;
+
+			if (read(orphans->fd[i], &count, sizeof(count)) > 0)
+				fired += count;
+		}
+	}
+	check(fired == 10 * ARRAY_SIZE(orphans->fd), "%u timers fired, %zu were armed", fired,
+	      10 * ARRAY_SIZE(orphans->fd));
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
@@ -418,14 +462,15 @@ int main(int argc, char **argv)
 		TEST(joins_a_set_that_is_waited_for),
 		TEST(joins_a_nested_set_that_is_waited_for),
 		TEST(a_second_waiter_raises_it),
-		{ "sinks_after_read", sinks_when_rearmed, 0 },
-		{ "sinks_after_poll", sinks_when_rearmed, 1 },
-		{ "sinks_after_select", sinks_when_rearmed, 2 },
-		{ "sinks_after_epoll", sinks_when_rearmed, 3 },
-		{ "sinks_after_nested_epoll", sinks_when_rearmed, 4 },
-		{ "sinks_after_poll_of_epoll", sinks_when_rearmed, 6 },
+		{ "sinks_after_read", sinks_when_armed_again, 0 },
+		{ "sinks_after_poll", sinks_when_armed_again, 1 },
+		{ "sinks_after_select", sinks_when_armed_again, 2 },
+		{ "sinks_after_epoll", sinks_when_armed_again, 3 },
+		{ "sinks_after_nested_epoll", sinks_when_armed_again, 4 },
+		{ "sinks_after_poll_of_epoll", sinks_when_armed_again, 6 },
 		TEST(lower_waiter_does_not_lower_it),
 		TEST(alarm_ranks_with_its_waiter),
+		TEST(outlives_the_task_that_armed_it),
 		{ "peek_read", ranks_with_who_peeks, 0 },
 		{ "peek_poll", ranks_with_who_peeks, 1 },
 		{ "peek_epoll", ranks_with_who_peeks, 2 },

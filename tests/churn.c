@@ -19,7 +19,7 @@
 #define _GNU_SOURCE
 #include "options.h"
 #include "lib/churn.h"
-#include "lib/cpushield.h"
+#include "lib/isolation.h"
 #include "lib/shield.h"
 #include "lib/task.h"
 

@@ -11,6 +11,7 @@
 #include "lib/task.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/timerfd.h>
@@ -156,6 +157,59 @@ static u64 measure_expire(void)
 	return median(expire);
 }
 
+/* What rises and falls sleeps, so that its timer follows. */
+static pid_t sleeper;
+
+static u64 change(void)
+{
+	static int priority = 5;
+	u64 start = now();
+
+	priority = 11 - priority;
+	require(!set_policy(sleeper, FIFO(priority)), "sched_setattr: %s", strerror(errno));
+	return now() - start;
+}
+
+static u64 measure_change(void)
+{
+	u64 took;
+
+	sleeper = spawn(FIFO(5), 0, sleep_long, NULL);
+	await_sleep(sleeper);
+	took = median(change);
+	end(sleeper);
+	return took;
+}
+
+#define THREADS 8
+
+static void *wait_for_ever(void *unused)
+{
+	become(FIFO(9));
+	pause();
+	return NULL;
+}
+
+/* In a process of its own, of real-time threads that count when a timerfd is armed */
+static void arm_among_threads(void *took)
+{
+	pthread_t thread;
+
+	become(FIFO(10));
+	for (int i = 0; i < THREADS; i++)
+		require(!pthread_create(&thread, NULL, wait_for_ever, NULL), "no thread");
+	sleep_for(MSEC);
+	*(u64 *)took = median(arm);
+}
+
+static u64 measure_arm_among_threads(void)
+{
+	u64 *took = shared_memory(sizeof(*took));
+
+	waitpid(spawn(FIFO(10), 0, arm_among_threads, took), NULL, 0);
+	return *took;
+}
+
 static const struct {
 	const char *name;
 	u64 (*measure)(void);
@@ -166,6 +220,8 @@ static const struct {
 	{ "two switches within a level", same_level },
 	{ "two switches between levels", other_level },
 	{ "the same with a timer pending", other_level_beside_a_timer },
+	{ "priority of a task that sleeps", measure_change },
+	{ "arm in a process of 8 more threads", measure_arm_among_threads },
 };
 
 static void set_state(enum state state)

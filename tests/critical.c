@@ -14,8 +14,11 @@
 #include "lib/trace.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define GROUP "/sys/fs/cgroup/timershield-test"
@@ -152,6 +155,61 @@ static void hrtick_ends_a_budget(void)
 	file_write(features, "NO_HRTICK_DL");
 }
 
+/*
+ * Sleeps of a kernel thread, and of a task in a driver (tests/modules/naps.c), end under a FIFO-99
+ * spinner as with the shield off, not in a tick.
+ */
+#define NAPS_MODULE "/lab/modules/naps.ko"
+
+static void load_naps(void)
+{
+	int ret, file = open(NAPS_MODULE, O_RDONLY | O_CLOEXEC);
+
+	if (file < 0)
+		skip("this kernel has no modules");
+	pin(test_cpu);
+	ret = syscall(SYS_finit_module, file, "", 0);
+	require(!ret || errno == EEXIST, NAPS_MODULE ": %s", strerror(errno));
+	close(file);
+}
+
+/* Its start has been chosen, see scene_run(). */
+static int nap_in_driver(const struct api *api, u64 expiry, u64 *due)
+{
+	char text[32];
+
+	*due = expiry;
+	snprintf(text, sizeof(text), "%llu", (expiry - now()) / USEC);
+	return file_write("/proc/naps", text);
+}
+
+static void drivers_sleeps_are_not_masked(void)
+{
+	static const struct api driver = { "usleep_range", .wait = nap_in_driver };
+	unsigned int expired[2];
+
+	load_naps();
+	for (int on = 0; on < 2; on++) {
+		struct scene *scene = scene_new(2);
+
+		shield_set(on);
+		scene->runner = FIFO(99);
+		for (unsigned int i = 0; i < scene->owners; i++) {
+			scene->owner[i].policy = i ? FIFO(10) : OTHER;
+			scene->owner[i].api = &driver;
+		}
+		scene_run(scene);
+		expired[on] = scene->window.expired;
+		note("shield %d: %u sleeps ended in time, %u in ticks", on, scene->window.expired,
+		     scene->window.held);
+	}
+	syscall(SYS_delete_module, "naps", 0);
+	/* The thread's first nap, and the two of the driver */
+	require(expired[0] >= 3, "%u sleeps ended with the shield off", expired[0]);
+	check(expired[1] == expired[0], "%u sleeps ended, %u with the shield off", expired[1],
+	      expired[0]);
+}
+
 /* While a masked timer stands before the tick's, the tick is not late. */
 static void tick_behind_masked_timers(void)
 {
@@ -177,6 +235,7 @@ int main(int argc, char **argv)
 		TEST(deadline_budget_is_replenished),
 		TEST(group_bandwidth_is_refilled),
 		TEST(hrtick_ends_a_budget),
+		TEST(drivers_sleeps_are_not_masked),
 	};
 
 	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);

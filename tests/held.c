@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -130,6 +131,74 @@ static void looks_answer_as_on_stock(void)
 		looks[i](0);
 		looks[i](PERIOD);
 	}
+}
+
+/*
+ * A timer is held on CPU 1 while its process, on CPU 0, sets it anew and asks for the old setting:
+ * the kernel warns of nothing, and a signal of the setting that is gone does not arrive, or does
+ * not more often than on stock.
+ */
+#define TAINT_WARN (1 << 9)
+
+static bool kernel_has_warned(void)
+{
+	char text[32];
+
+	require(file_read("/proc/sys/kernel/tainted", text, sizeof(text)) > 0, "no taint");
+	return atoi(text) & TAINT_WARN;
+}
+
+struct setting {
+	struct situation *s;
+	u64 again;			/* the new setting, relative; 0: it is disarmed */
+	bool signalled;
+};
+
+static void set_anew(void *argument)
+{
+	struct setting *setting = argument;
+	struct itimerspec new = to_itimerspec(setting->again, setting->again), old;
+	sigset_t set = block_signal(SIGRTMIN);
+	timer_t timer = posix_timer_arm(SIGEV_SIGNAL, 0, setting->s->expiry, 0);
+
+	pin(0);
+	sleep_until(setting->s->expiry + MSEC * slowness());
+	require(!timer_settime(timer, 0, &new, &old), "timer_settime: %s", strerror(errno));
+	setting->signalled = sigtimedwait(&set, NULL, &(struct timespec){ 0 }) == SIGRTMIN;
+	setting->s->woke = now();
+}
+
+static bool play_setting(u64 again)
+{
+	struct setting *setting = shared_memory(sizeof(*setting));
+
+	test_cpu = 1;
+	setting->s = situation_new();
+	setting->again = again;
+	pin(0);
+	await_sleep(spawn(OTHER, 1, set_anew, setting));
+	situation_lateness(setting->s);
+	return setting->signalled;
+}
+
+static void setting_anew_what_is_held(void)
+{
+	static const u64 again[] = { 3600 * SEC, 0 };
+
+	if (online_cpus() < 2)
+		skip("needs two CPUs");
+	require(!kernel_has_warned(), "the kernel has warned of something before");
+	for (unsigned int i = 0; i < ARRAY_SIZE(again); i++) {
+		bool off, on;
+
+		shield_set(false);
+		off = play_setting(again[i]);
+		shield_set(true);
+		on = play_setting(again[i]);
+		check(on <= off, "set to %llu: a signal of the setting before", again[i]);
+		note("set to %llu: signal %d, with the shield off %d", again[i], on, off);
+	}
+	check(!kernel_has_warned(), "the kernel warned");
 }
 
 /* A FIFO-80 task arms for a FIFO-10 thread: the timer is below the threshold at once. */
@@ -419,6 +488,7 @@ int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
 		TEST(looks_answer_as_on_stock),
+		TEST(setting_anew_what_is_held),
 		TEST(armed_while_masked_is_released),
 		TEST(lower_look_does_not_sink_it),
 		TEST(sleeper_gets_its_share),

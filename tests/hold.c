@@ -5,7 +5,7 @@
  * held at all. FIFO 50 spins on CPU 0 for 600 ms; others can run on CPU 1.
  */
 #define _GNU_SOURCE
-#include "lib/cpushield.h"
+#include "lib/isolation.h"
 #include "lib/shield.h"
 #include "lib/task.h"
 #include "lib/timers.h"

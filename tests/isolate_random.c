@@ -6,7 +6,7 @@
  *	isolate_random [--sequences=N] [TEST...]
  */
 #define _GNU_SOURCE
-#include "lib/cpushield.h"
+#include "lib/isolation.h"
 #include "lib/task.h"
 
 #include <signal.h>

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which tasks run on an isolated CPU, and "timershield run".
+ * Which tasks run on an isolated CPU, "timershield run", and that "timershield unisolate" undoes
+ * what "timershield isolate" changed: every file of interrupt affinity, the cgroup tree and every
+ * task's affinity are then as they were.
  */
 #define _GNU_SOURCE
-#include "lib/cpushield.h"
+#include "lib/isolation.h"
 #include "file.h"
 #include "lib/task.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -170,7 +173,7 @@ static void what_remains_is_named(void)
 	unisolate("");
 }
 
-static void run_is_there_with_rank(void)
+static void run_is_there_with_its_priority(void)
 {
 	const struct command_result *result;
 
@@ -236,12 +239,83 @@ static void refused_without_privilege(void)
 	isolate("1");
 	pid = fork();
 	if (!pid) {
-		become_unprivileged();
+		become_nobody();
 		_exit(try_affinity(0, CPU(1)) ? 0 : 1);
 	}
 	waitpid(pid, &status, 0);
 	check(!status, "a task without privilege took the isolated CPU");
 	unisolate("");
+}
+
+static void undone(void)
+{
+	struct snapshot before, isolated;
+
+	prepare_tasks(&before);
+	isolate("1");
+	snapshot_take(&isolated);
+	require(before.length != isolated.length ||
+		memcmp(before.text, isolated.text, before.length),
+		"isolating a CPU changed nothing that could be undone");
+	unisolate("");
+	snapshot_check(&before, "after unisolate");
+}
+
+static void undone_twice_and_in_parts(void)
+{
+	struct snapshot before, one, again;
+
+	prepare_tasks(&before);
+	isolate("1");
+	snapshot_take(&one);
+	isolate("1");
+	snapshot_check(&one, "after the same isolation again");
+	isolate("2");
+	unisolate("2");
+	snapshot_take(&again);
+	snapshot_compare(&one, &again, "after CPU 2 was isolated for a time");
+	isolate("--only --irqs 2");
+	isolate("--only 1-2");
+	unisolate("--irqs 1");
+	unisolate("--procs");
+	unisolate("2");
+	snapshot_check(&before, "after the isolation ended in parts");
+	unisolate("");
+	snapshot_check(&before, "after a further unisolate");
+}
+
+static void foreign_changes_stay(void)
+{
+	char text[64], before[64];
+
+	prepare_cpus();
+	require(file_read("/proc/irq/default_smp_affinity", before, sizeof(before)) > 0,
+		"no default_smp_affinity");
+	isolate("1");
+	require(!file_write("/proc/irq/default_smp_affinity", "4\n"), "cannot write");
+	unisolate("");
+	file_read("/proc/irq/default_smp_affinity", text, sizeof(text));
+	check(!strcmp(text, "4\n"), "the administrator's mask 4 became %s", text);
+	file_write("/proc/irq/default_smp_affinity", before);
+}
+
+/* Isolates or ends it 20 times, each a process of its own, all at once. */
+static void many_at_once(void)
+{
+	struct snapshot before;
+	pid_t pids[20];
+	int status;
+
+	prepare_tasks(&before);
+	for (unsigned int i = 0; i < ARRAY_SIZE(pids); i++)
+		pids[i] = i % 3 ? timershield_start("isolate %u", 1 + i % 2) :
+			  timershield_start("unisolate");
+	for (unsigned int i = 0; i < ARRAY_SIZE(pids); i++) {
+		waitpid(pids[i], &status, 0);
+		check(!status, "process %u ended with %#x", i, status);
+	}
+	unisolate("");
+	snapshot_check(&before, "after many at once");
 }
 
 static const struct test tests[] = {
@@ -253,10 +327,14 @@ static const struct test tests[] = {
 	TEST(interrupts_leave),
 	TEST(threads_of_interrupts_leave),
 	TEST(what_remains_is_named),
-	TEST(run_is_there_with_rank),
+	TEST(run_is_there_with_its_priority),
 	TEST(run_hands_the_status_through),
 	TEST(run_moves_a_process_there_and_back),
 	TEST(refused_without_privilege),
+	TEST(undone),
+	TEST(undone_twice_and_in_parts),
+	TEST(foreign_changes_stay),
+	TEST(many_at_once),
 };
 
 int main(int argc, char **argv)

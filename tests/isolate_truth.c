@@ -4,7 +4,7 @@
  * and what others do to the partition can be mended or undone.
  */
 #define _GNU_SOURCE
-#include "lib/cpushield.h"
+#include "lib/isolation.h"
 #include "file.h"
 #include "lib/task.h"
 
@@ -146,27 +146,6 @@ static void foreign_processes_in_the_partition(void)
 	}
 }
 
-static void journal_is_lost(void)
-{
-	const struct command_result *result;
-	struct snapshot before;
-
-	prepare();
-	/* Whether it was enabled before, the journal alone knows. */
-	write_file(MOUNT "/cgroup.subtree_control", "+cpuset\n");
-	snapshot_take(&before);
-	isolate("2");
-	require(!unlink("/run/timershield/journal"), "unlink: %s", strerror(errno));
-	expect("bad", "journal", "has gone", "without journal");
-	result = timershield("isolate 1");
-	check_status(result, 5);
-	check(strstr(result->err, "CPU 2"), "it said: %s", result->err);
-	check_status(timershield("unisolate"), 5);
-	check_status(timershield("unisolate --salvage"), 0);
-	snapshot_check(&before, "after unisolate --salvage");
-	write_file(MOUNT "/cgroup.subtree_control", "-cpuset\n");
-}
-
 static void run_needs_no_isolated_cpu(void)
 {
 	const struct command_result *result;
@@ -187,7 +166,7 @@ static void run_needs_no_isolated_cpu(void)
 }
 
 /* kthreadd is one that may be moved, migration/1 is not. */
-static void run_ranks_kernel_threads(void)
+static void run_sets_kernel_threads(void)
 {
 	pid_t pid = 2;
 	char path[64], name[64];
@@ -239,9 +218,8 @@ static const struct test tests[] = {
 	TEST(partition_is_removed),
 	TEST(isolated_cpu_goes_offline),
 	TEST(foreign_processes_in_the_partition),
-	TEST(journal_is_lost),
 	TEST(run_needs_no_isolated_cpu),
-	TEST(run_ranks_kernel_threads),
+	TEST(run_sets_kernel_threads),
 	TEST(isolated_at_boot),
 };
 

@@ -8,6 +8,7 @@
  * fail.
  */
 #define _GNU_SOURCE
+#include "lib/scene.h"
 #include "lib/shield.h"
 #include "lib/situation.h"
 #include "lib/timers.h"
@@ -448,6 +449,25 @@ static void level_follows_inheritance(void)
 	}
 }
 
+/* FIFO 10 raises itself to FIFO 90: a FIFO-50 timer no longer interrupts it. */
+static void raise_oneself_and_spin(struct scene *scene)
+{
+	become(FIFO(90));
+	window_spin(&scene->window, scene->start + scene->length);
+}
+
+static void raised_by_itself(void)
+{
+	struct scene *scene = scene_new(1);
+
+	scene->owner[0].policy = FIFO(50);
+	scene->runner = FIFO(10);
+	scene->run = raise_oneself_and_spin;
+	scene_run(scene);
+	check_undisturbed(&scene->window, "FIFO 10 became FIFO 90");
+	check_served(scene);
+}
+
 /*
  * The running task is lowered with an expired FIFO-50 timer masked: that one
  * expires at once.
@@ -526,6 +546,194 @@ static void lowered_by_another_cpu(void)
 	      "FIFO 50 ran %lld ns after FIFO 90 was lowered", s->woke - lowering->lowered);
 }
 
+/*
+ * What runs on CPU 1, an ordinary task, rises from there on by a call on CPU 0, or by a lock for
+ * which a task on CPU 0 waits: FIFO-30 sleepers no longer interrupt it.
+ */
+struct rise {
+	struct locks *locks;
+	struct window window;
+	bool by_lock;
+	unsigned int spins;
+	u64 start;
+};
+
+#define RISE_SLEEPERS 5
+
+static void spin_and_rise(void *argument)
+{
+	struct rise *rise = argument;
+
+	pthread_mutex_lock(&rise->locks->mutex[0]);
+	window_spin(&rise->window, now() + 100 * USEC);
+	__atomic_store_n(&rise->spins, 1, __ATOMIC_RELEASE);
+	spin_until(rise->start);
+	window_spin(&rise->window, rise->start + (RISE_SLEEPERS + 1) * MSEC);
+	pthread_mutex_unlock(&rise->locks->mutex[0]);
+	pause();
+}
+
+static void sleep_to_start(void *argument)
+{
+	sleep_until(*(u64 *)argument);
+}
+
+static unsigned int play_rise(struct rise *rise)
+{
+	u64 expiries[RISE_SLEEPERS];
+	pid_t pids[RISE_SLEEPERS + 2];
+
+	test_cpu = 1;
+	rise->locks = new_locks();
+	pin(0);
+	window_prepare();
+	rise->spins = 0;
+	rise->start = now() + 2 * LEAD;
+	for (unsigned int i = 0; i < RISE_SLEEPERS; i++) {
+		expiries[i] = rise->start + i * MSEC + 500 * USEC;
+		pids[i] = spawn(FIFO(30), 1, sleep_to_start, &expiries[i]);
+		await_sleep(pids[i]);
+	}
+	pids[RISE_SLEEPERS] = spawn(OTHER, 1, spin_and_rise, rise);
+	while (!__atomic_load_n(&rise->spins, __ATOMIC_ACQUIRE))
+		sleep_for(100 * USEC);
+	pids[RISE_SLEEPERS + 1] = spawn(ABOVE, 0, rise->by_lock ? wait_for_first : sleep_far,
+					rise->by_lock ? (void *)rise->locks : &rise->start);
+	await_sleep(pids[RISE_SLEEPERS + 1]);
+	if (!rise->by_lock)
+		change(pids[RISE_SLEEPERS], FIFO(60));
+	require(now() < rise->start, "prepared too late");
+	sleep_until(rise->start + 2 * RISE_SLEEPERS * MSEC);
+	for (unsigned int i = 0; i < ARRAY_SIZE(pids); i++)
+		end_process(pids[i]);
+	window_read(&rise->window);
+	return rise->window.foreign;
+}
+
+static void raised_by_another_cpu(void)
+{
+	struct rise *rise = shared_memory(sizeof(*rise));
+
+	if (online_cpus() < 2)
+		skip("needs two CPUs");
+	if (slowness() > 1)
+		skip("a debug kernel takes longer than the window");
+	rise->by_lock = test_argument();
+	shield_set(false);
+	play_rise(rise);
+	require_disturbed(&rise->window, "with the shield off");
+	shield_set(true);
+	play_rise(rise);
+	note("%u interruptions, %u timers expired", rise->window.foreign, rise->window.expired);
+	/* For what the device was set for when it rose. */
+	check(rise->window.foreign <= 1 && !rise->window.expired,
+	      "%u interruptions, %u timers expired", rise->window.foreign, rise->window.expired);
+}
+
+/*
+ * A task whose timer expires at the instant of thousands of others of its user is raised: that
+ * takes no longer than without these.
+ */
+#define SAME 3000
+
+static u64 time_of_change(unsigned int others)
+{
+	struct rlimit files = { SAME + 64, SAME + 64 };
+	u64 *expiry = shared_memory(sizeof(*expiry)), start;
+	pid_t pid;
+
+	require(!setrlimit(RLIMIT_NOFILE, &files), "setrlimit: %s", strerror(errno));
+	pin(test_cpu);
+	become(OTHER);
+	*expiry = now() + FAR;
+	/* A sleeper's expiry is later by its slack, 1 ns. */
+	for (unsigned int i = 0; i < others / 2; i++)
+		timerfd_arm(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC), *expiry + 1, 0);
+	become(FIFO(99));
+	pid = spawn(OTHER, test_cpu, sleep_far, expiry);
+	await_sleep(pid);
+	become(OTHER);
+	for (unsigned int i = others / 2; i < others; i++)
+		timerfd_arm(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC), *expiry + 1, 0);
+	become(FIFO(99));
+	start = now();
+	change(pid, FIFO(10));
+	start = now() - start;
+	end_process(pid);
+	return start;
+}
+
+static void others_of_the_same_expiry_cost_nothing(void)
+{
+	u64 alone, beside;
+
+	time_of_change(0);
+	alone = time_of_change(0);
+	beside = time_of_change(SAME);
+	note("sched_setattr() takes %llu ns, %llu ns beside %u timers of one expiry", alone, beside,
+	     SAME);
+	check(beside <= 2 * alone + 10 * USEC, "%llu ns, %llu ns alone", beside, alone);
+}
+
+/*
+ * A process that may be real-time, at FIFO 10 or 11, has a thousand signal timers and changes its
+ * priority again and again. These follow, but not all of them while interrupts are kept out: a
+ * FIFO-99 task that sleeps and wakes beside it is on time.
+ */
+#define FOLLOWERS 1000
+#define WAKE_UPS 300
+
+static void change_for_ever(void *argument)
+{
+	struct rlimit signals = { FOLLOWERS + 64, FOLLOWERS + 64 };
+	bool *ready = argument;
+
+	require(!setrlimit(RLIMIT_SIGPENDING, &signals), "setrlimit: %s", strerror(errno));
+	for (unsigned int i = 0; i < FOLLOWERS; i++)
+		posix_timer_arm(SIGEV_SIGNAL, 0, now() + FAR + i, 0);
+	__atomic_store_n(ready, true, __ATOMIC_RELEASE);
+	for (unsigned int i = 0;; i++)
+		change(0, FIFO(10 + i % 2));
+}
+
+static u64 lateness_beside_changes(void)
+{
+	bool *ready = shared_memory(sizeof(*ready));
+	u64 worst = 0, next;
+	pid_t pid;
+
+	pin(test_cpu);
+	become(FIFO(99));
+	pid = spawn(FIFO(10), test_cpu, change_for_ever, ready);
+	while (!__atomic_load_n(ready, __ATOMIC_ACQUIRE))
+		sleep_for(MSEC);
+	next = now();
+	for (unsigned int i = 0; i < WAKE_UPS; i++) {
+		u64 late;
+
+		next += 537 * USEC;
+		sleep_until(next);
+		late = now() - next;
+		if (late > worst)
+			worst = late;
+	}
+	end_process(pid);
+	return worst;
+}
+
+static void timers_that_follow_delay_nobody(void)
+{
+	u64 off, on;
+
+	shield_set(false);
+	lateness_beside_changes();
+	off = lateness_beside_changes();
+	shield_set(true);
+	on = lateness_beside_changes();
+	note("FIFO 99 is %llu ns late at worst, %llu with the shield off", on, off);
+	check(on <= off + TOLERANCE, "FIFO 99 is %llu ns late, %llu with the shield off", on, off);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
@@ -538,8 +746,13 @@ int main(int argc, char **argv)
 		TEST(boost_follows_a_chain_of_locks),
 		TEST(ordinary_sleeper_that_has_inherited_is_on_time),
 		TEST(level_follows_inheritance),
+		TEST(raised_by_itself),
 		TEST(lowered_by_itself),
 		TEST(lowered_by_another_cpu),
+		{ "raised_by_another_cpu", raised_by_another_cpu, false },
+		{ "boosted_by_another_cpu", raised_by_another_cpu, true },
+		TEST(others_of_the_same_expiry_cost_nothing),
+		TEST(timers_that_follow_delay_nobody),
 	};
 
 	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);

@@ -13,14 +13,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/klog.h>
-#include <sys/mount.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define FTRACE_SWITCH "/proc/sys/kernel/ftrace_enabled"
 #define LIVEPATCH "/lab/modules/livepatch.ko"
 #define LIVEPATCH_STATE "/sys/kernel/livepatch/livepatch"
-#define LOCKDOWN "/sys/kernel/security/lockdown"
 #define SYSLOG_ACTION_READ_ALL 3
 #define SYSLOG_ACTION_CLEAR 5
 
@@ -140,42 +138,6 @@ static void refused_without_what_it_needs(void)
 	refused_without("sched_switch", "sched_swatch", "no tracepoint sched_swatch");
 }
 
-/* The checksum of the function's types, 4 bytes of 8 in front of its name, which has 56. */
-static bool falsify_checksum(const char *name)
-{
-	char *end = image.bytes + image.size, *at = image.bytes + 8;
-	char padded[56] = "";
-
-	memcpy(padded, name, strlen(name));
-	while ((at = memmem(at, end - at, padded, sizeof(padded)))) {
-		uint32_t words[2];
-
-		memcpy(words, at - sizeof(words), sizeof(words));
-		if (words[0] && !words[1]) {
-			at[-8] ^= 1;
-			return true;
-		}
-		at++;
-	}
-	return false;
-}
-
-/* Where a kernel has no checksums of types, it compares its version. */
-static void refused_by_another_kernel(void)
-{
-	shield_load(false);
-	read_image(SHIELD_MODULE);
-	if (falsify_checksum("hrtimer_start_range_ns")) {
-		check_refused(load_image(), "disagrees about version of symbol");
-	} else {
-		require(replace("vermagic=7.", "vermagic=8.") ||
-			replace("vermagic=6.", "vermagic=8."),
-			SHIELD_MODULE " has no version");
-		check_refused(load_image(), "version magic");
-	}
-	shield_load(true);
-}
-
 static void unload_livepatch(void)
 {
 	u64 end = now() + 60 * SEC;
@@ -207,15 +169,6 @@ static void refused_beside_a_livepatch(void)
 	check(shield_get() == 1, "the shield is no longer on");
 }
 
-/* Cannot be undone: for a boot of its own. */
-static void refused_under_lockdown(void)
-{
-	shield_load(false);
-	mount("securityfs", "/sys/kernel/security", "securityfs", 0, NULL);
-	require(!file_write(LOCKDOWN, "integrity"), "cannot lock the kernel down");
-	check_refused(load(), "Lockdown: ");
-}
-
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
@@ -224,9 +177,7 @@ int main(int argc, char **argv)
 		TEST(refused_a_second_time),
 		TEST(the_queues_stay),
 		TEST(refused_without_what_it_needs),
-		TEST(refused_by_another_kernel),
 		TEST(refused_beside_a_livepatch),
-		TEST(refused_under_lockdown),
 	};
 
 	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);

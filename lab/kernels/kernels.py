@@ -17,7 +17,7 @@ from lab.errors import LabError
 from lab.kernels import debian, distribution, kconfig, outside
 from lab.kernels.arch import ARCHES
 from lab.kernels.toolchain import require
-from lab.paths import BUILD, CONFIGS, DEFECTS, KERNEL_BUILDS, LOGS, MODULE, REPO
+from lab.paths import BUILD, CONFIGS, DEFECTS, KERNEL_BUILDS, LOGS, MODULE, REPO, TESTS
 from lab.progress import Progress
 
 LINUXES = ("6.12", "7.3")
@@ -30,9 +30,12 @@ MODULE_VARIANT = "module"
 """A kernel with kernel/module loaded: Debian's, or ours with all that ``debug`` checks."""
 VARIANTS = ("stock", "shielded", "debug", MODULE_VARIANT)
 FEATURES = {**{p.stem: p for p in sorted((REPO / "experiments").glob("*/*.config"))},
-            **{name: CONFIGS / name for name in ("ptp", "kcsan")}}
+            **{name: CONFIGS / name for name in ("ptp", "kcsan")},
+            "nohz": TESTS / "nohz.config"}
 """What a kernel may have on top, as the last word of its name, and the fragment; an experiment
 brings its own."""
+WITH_MODULES = ("nohz",)
+"""Features of kernels that can load the tests' own modules."""
 WITH_DEFECTS = "defects"
 """Stands there for no fragment, but for the source: with the defects that tests have to notice."""
 
@@ -443,7 +446,8 @@ def build(kernel: Kernel, progress: Progress, jobs: int | None = None) -> Path:
 
 def modules(kernel: Kernel, progress: Progress, sources: Path = MODULE) -> list[Path]:
     """What is to be loaded into ``kernel`` first, in that order; or other modules for it."""
-    if kernel.variant != MODULE_VARIANT:
+    loads = kernel.feature in WITH_MODULES and sources != MODULE
+    if kernel.variant != MODULE_VARIANT and not loads:
         return []
     build(kernel, progress)
     with locked(str(kernel.build.relative_to(KERNEL_BUILDS))):

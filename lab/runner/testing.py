@@ -13,7 +13,7 @@ from lab.errors import LabError
 from lab.kernels import guests, kernels
 from lab.kernels.kernels import Kernel
 from lab.measure.systems import SWITCH
-from lab.paths import BUILD, LIVEPATCH
+from lab.paths import BUILD, TEST_MODULES
 from lab.progress import Progress
 from lab.runner import host_tests, matrix, self_test, soak, suites
 from lab.runner.suites import Suite, Suites
@@ -205,7 +205,7 @@ def _guest_verdicts(
         try:
             kernels.build(kernel, progress)
             modules = kernels.modules(kernel, progress)
-            spare = kernels.modules(kernel, progress, LIVEPATCH)
+            spare = kernels.modules(kernel, progress, TEST_MODULES)
             tree = kernels.source_tree(kernel, progress)
             guests.build(kernel.arch, ["init", *(t for s in wanted for t in s.targets)], tree)
         except (LabError, OSError) as error:

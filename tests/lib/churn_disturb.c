@@ -2,7 +2,7 @@
 /* What changes under the workers' feet; and the worker that dies with armed timers. */
 #define _GNU_SOURCE
 #include "churn.h"
-#include "cpushield.h"
+#include "isolation.h"
 #include "file.h"
 #include "shield.h"
 #include "task.h"

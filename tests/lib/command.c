@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -147,84 +145,22 @@ static void be_silent(void)
 	dup2(null, STDERR_FILENO);
 }
 
-static pid_t start(bool traced, const char *format, va_list args)
+pid_t timershield_start(const char *format, ...)
 {
 	struct words words;
+	va_list args;
 	pid_t pid;
 
+	va_start(args, format);
 	split(&words, format, args);
+	va_end(args);
 	pid = fork();
 	require(pid >= 0, "fork: %s", strerror(errno));
 	if (!pid) {
 		be_silent();
-		if (traced)
-			ptrace(PTRACE_TRACEME, 0, NULL, NULL);
 		execute(&words);
 	}
 	return pid;
-}
-
-pid_t timershield_start(const char *format, ...)
-{
-	va_list args;
-	pid_t pid;
-
-	va_start(args, format);
-	pid = start(false, format, args);
-	va_end(args);
-	return pid;
-}
-
-/* The first of two stops of a call that changes files or tasks. */
-static bool is_change(pid_t pid)
-{
-	struct __ptrace_syscall_info info;
-
-	if (ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(info), &info) <= 0 ||
-	    info.op != PTRACE_SYSCALL_INFO_ENTRY)
-		return false;
-	switch (info.entry.nr) {
-	case SYS_openat:
-		return info.entry.args[2] & O_CREAT;
-	case SYS_write:
-	case SYS_fsync:
-	case SYS_unlinkat:
-	case SYS_mkdirat:
-	case SYS_renameat:
-	case SYS_sched_setaffinity:
-	case SYS_exit_group:
-#ifdef SYS_rename
-	case SYS_rename:
-	case SYS_unlink:
-	case SYS_mkdir:
-	case SYS_rmdir:
-#endif
-		return true;
-	default:
-		return false;
-	}
-}
-
-bool timershield_killed_at(unsigned int count, const char *format, ...)
-{
-	unsigned int changes = 0;
-	va_list args;
-	int status;
-	pid_t pid;
-
-	va_start(args, format);
-	pid = start(true, format, args);
-	va_end(args);
-	while (waitpid(pid, &status, 0) == pid && WIFSTOPPED(status)) {
-		/* This tells calls from signals; the first stop is that of exec(). */
-		ptrace(PTRACE_SETOPTIONS, pid, NULL, (void *)PTRACE_O_TRACESYSGOOD);
-		changes += is_change(pid);
-		if (changes == count)
-			kill(pid, SIGKILL);
-		else
-			ptrace(PTRACE_SYSCALL, pid, NULL, NULL);
-	}
-	return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 }
 
 void check_status(const struct command_result *result, int status)

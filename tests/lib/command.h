@@ -28,14 +28,6 @@ const struct command_result *timershield_as_nobody(const char *format, ...)
 /* Starts it and does not wait; its output is thrown away. */
 pid_t timershield_start(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/*
- * Runs it, and kills it with SIGKILL before its COUNTth system call, from 1, of those
- * that change anything: what is between two of them makes no difference. Returns
- * whether it came to that.
- */
-bool timershield_killed_at(unsigned int count, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
 /* The test fails unless RESULT has that status; shows what the command said. */
 void check_status(const struct command_result *result, int status);
 

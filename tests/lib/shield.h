@@ -21,8 +21,10 @@ enum {
 #define TICK (4 * MSEC)
 /* The tick expires what has been held for a tick: at worst it does so in the tick after. */
 #define HOLD (2 * TICK)
-/* Callbacks at most in one go, and timers at most that a tick expires */
+/* Callbacks of held timers at most in one go, and timers at most that a tick expires */
 #define GO 8
+/* Callbacks of others at most in one go */
+#define GO_FRESH 32
 
 /* Whether this kernel has the shield at all. */
 bool shield_present(void);

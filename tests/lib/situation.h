@@ -39,7 +39,7 @@ struct situation *situation_new(void);
 /* Waits for the expiry with clock_nanosleep() and notes when it woke. For spawn(). */
 void sleep_to_expiry(void *situation);
 
-/* Spins until hog_ends. For spawn(). */
+/* Spins until hog_ends, which may change meanwhile. For spawn(). */
 void spin_to_the_end(void *situation);
 
 /* Lets the hog spin over the expiry; how late the task that matters was, ns. */

@@ -6,6 +6,7 @@
 #include "shield.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
@@ -65,6 +67,19 @@ void become(struct policy policy)
 
 	require(!ret, "sched_setattr(policy %d, priority %d): %s", policy.policy,
 		policy.priority, strerror(-ret));
+}
+
+#define NOBODY 65534
+
+void become_nobody(void)
+{
+	struct rlimit none = { 0, 0 };
+
+	require(!setrlimit(RLIMIT_RTPRIO, &none) && !setrlimit(RLIMIT_NICE, &none) &&
+		!setgroups(0, NULL) && !setresgid(NOBODY, NOBODY, NOBODY) &&
+		!setresuid(NOBODY, NOBODY, NOBODY), "cannot become nobody: %s", strerror(errno));
+	/* Else it would not die with the test. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
 static bool set_thread(const char *name, struct policy policy)

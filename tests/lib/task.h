@@ -38,6 +38,9 @@ int set_policy(pid_t pid, struct policy policy);
 /* The same for the caller; the test fails if it cannot. */
 void become(struct policy policy);
 
+/* Gives up every privilege, that to become real-time included. */
+void become_nobody(void);
+
 /*
  * Sets the policy of those threads of the kernel that run CPU 0's soft
  * interrupts on PREEMPT_RT: as the ordinary tasks that they are, they take turns

@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <linux/io_uring.h>
 #include <linux/time_types.h>
+#include <poll.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -22,7 +24,8 @@ int uring_open(struct uring *ring)
 	struct io_uring_params params = { 0 };
 	char *sq, *cq;
 
-	ring->fd = syscall(SYS_io_uring_setup, 1, &params);
+	ring->never = 0;
+	ring->fd = syscall(SYS_io_uring_setup, 2, &params);
 	if (ring->fd < 0)
 		return -errno;
 	sq = map(ring, params.sq_off.array + params.sq_entries * sizeof(unsigned int),
@@ -49,22 +52,72 @@ void uring_close(struct uring *ring)
 	close(ring->fd);
 }
 
-int uring_arm(struct uring *ring, u64 expiry)
+static struct io_uring_sqe *next_request(struct uring *ring, unsigned int number)
 {
-	struct __kernel_timespec time = { .tv_sec = expiry / SEC, .tv_nsec = expiry % SEC };
-	unsigned int tail = *ring->sq_tail;
-	unsigned int slot = tail & ring->sq_mask;
-	struct io_uring_sqe *sqe = &ring->sqes[slot];
+	unsigned int slot = (*ring->sq_tail + number) & ring->sq_mask;
 
-	memset(sqe, 0, sizeof(*sqe));
-	sqe->opcode = IORING_OP_TIMEOUT;
+	memset(&ring->sqes[slot], 0, sizeof(ring->sqes[slot]));
+	ring->sq_array[slot] = slot;
+	return &ring->sqes[slot];
+}
+
+static int submit(struct uring *ring, int count)
+{
+	int ret;
+
+	__atomic_store_n(ring->sq_tail, *ring->sq_tail + count, __ATOMIC_RELEASE);
+	ret = syscall(SYS_io_uring_enter, ring->fd, count, 0, 0, NULL, 0);
+	return ret == count ? 0 : ret < 0 ? -errno : -EBADMSG;
+}
+
+static struct __kernel_timespec to_kernel_timespec(u64 ns)
+{
+	return (struct __kernel_timespec){ .tv_sec = ns / SEC, .tv_nsec = ns % SEC };
+}
+
+static void be_timeout(struct io_uring_sqe *sqe, const struct __kernel_timespec *time)
+{
 	sqe->fd = -1;
-	sqe->addr = (u64)(uintptr_t)&time;
+	sqe->addr = (u64)(uintptr_t)time;
 	sqe->len = 1;
 	sqe->timeout_flags = IORING_TIMEOUT_ABS;
-	ring->sq_array[slot] = slot;
-	__atomic_store_n(ring->sq_tail, tail + 1, __ATOMIC_RELEASE);
-	return syscall(SYS_io_uring_enter, ring->fd, 1, 0, 0, NULL, 0) == 1 ? 0 : -errno;
+}
+
+int uring_arm(struct uring *ring, u64 expiry)
+{
+	struct __kernel_timespec time = to_kernel_timespec(expiry);
+	struct io_uring_sqe *sqe = next_request(ring, 0);
+
+	sqe->opcode = IORING_OP_TIMEOUT;
+	be_timeout(sqe, &time);
+	return submit(ring, 1);
+}
+
+int uring_arm_link(struct uring *ring, u64 expiry)
+{
+	struct __kernel_timespec time = to_kernel_timespec(expiry);
+	struct io_uring_sqe *sqe = next_request(ring, 0);
+
+	if (!ring->never)
+		ring->never = eventfd(0, EFD_CLOEXEC);
+	sqe->opcode = IORING_OP_POLL_ADD;
+	sqe->fd = ring->never;
+	sqe->poll32_events = POLLIN;
+	sqe->flags = IOSQE_IO_LINK;
+	sqe = next_request(ring, 1);
+	sqe->opcode = IORING_OP_LINK_TIMEOUT;
+	be_timeout(sqe, &time);
+	return submit(ring, 2);
+}
+
+int uring_wait(struct uring *ring, u64 duration)
+{
+	struct __kernel_timespec time = to_kernel_timespec(duration);
+	struct io_uring_getevents_arg arg = { .ts = (u64)(uintptr_t)&time };
+
+	return syscall(SYS_io_uring_enter, ring->fd, 0, 1,
+		       IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG, &arg, sizeof(arg)) < 0 ?
+	       -errno : 0;
 }
 
 int uring_await(struct uring *ring)

@@ -28,6 +28,7 @@
 static const char * const task_functions[] = {
 	"hrtimer_wakeup", "posix_timer_fn", "timerfd_tmrproc", "it_real_fn",
 	"alarmtimer_fired", "timerfd_alarmproc", "io_timeout_fn", "io_link_timeout_fn",
+	"io_cqring_timer_wakeup",
 };
 
 static const char * const tick_functions[] = { "tick_nohz_handler", "tick_sched_timer" };
@@ -79,6 +80,13 @@ void window_spin(struct window *window, u64 until)
 	/* Once for nothing: no page fault later. */
 	poll_clock(window, now() + 20 * USEC);
 	window_open(window);
+	poll_clock(window, until);
+	trace_off();
+}
+
+void window_go_on(struct window *window, u64 until)
+{
+	trace_on();
 	poll_clock(window, until);
 	trace_off();
 }

@@ -38,6 +38,9 @@ void window_prepare(void);
 /* Spins until then on CLOCK_MONOTONIC. */
 void window_spin(struct window *window, u64 until);
 
+/* Spins on, in a window that was opened before; what happens in between does not count. */
+void window_go_on(struct window *window, u64 until);
+
 /* The same without spinning, for a task that does something else meanwhile. */
 void window_open(struct window *window);
 void window_close(struct window *window);

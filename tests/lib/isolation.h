@@ -3,8 +3,8 @@
  * CPUs isolated by the timershield command: affinities as bit masks, and tasks that tell where
  * they run.
  */
-#ifndef TESTS_CPUSHIELD_H
-#define TESTS_CPUSHIELD_H
+#ifndef TESTS_ISOLATION_H
+#define TESTS_ISOLATION_H
 
 #include "command.h"
 #include "snapshot.h"
@@ -50,9 +50,6 @@ struct spinner start_spinner(void);
  * had no turn of the machine that the guest is on.
  */
 cpus_t spinner_watch(const struct spinner *spinner, u64 duration);
-
-/* Gives up every privilege; the files of root are no longer writable. */
-void become_unprivileged(void);
 
 /*
  * Skips the test if the machine has not three CPUs; ends any isolation; this process may

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #define _GNU_SOURCE
-#include "cpushield.h"
+#include "isolation.h"
 #include "file.h"
 #include "task.h"
 
@@ -164,12 +164,6 @@ cpus_t spinner_watch(const struct spinner *spinner, u64 duration)
 				cpus |= CPU(cpu);
 	} while (!cpus && now() < limit);
 	return cpus;
-}
-
-void become_unprivileged(void)
-{
-	require(!setresgid(1000, 1000, 1000) && !setresuid(1000, 1000, 1000), "setresuid: %s",
-		strerror(errno));
 }
 
 void prepare_cpus(void)
