@@ -433,15 +433,24 @@ static void names_armed_before(const char *source)
 
 static void names_ipis(const char *source)
 {
+	double reschedules;
 	const char *victim;
+	char name[64];
 
 	if (online_cpus() < 2)
 		skip("needs two CPUs");
 	victim = blame_run(source, "ipis");
-	blame_check("function calls", count_of(victim, (struct blame_wanted){
-		.kind = "ipi", .name = "IPI: function call" }), truth->counters[FUNCTION_CALLS], 3);
-	blame_check("reschedules", count_of(victim, (struct blame_wanted){
-		.kind = "ipi", .name = "IPI: reschedule" }), truth->counters[RESCHEDULES], 3);
+	reschedules = count_of(victim, (struct blame_wanted){
+		.kind = "ipi", .name = "IPI: reschedule" });
+	blame_check("reschedules", reschedules, truth->counters[RESCHEDULES], 3);
+	blame_check("function calls", count_of(victim, (struct blame_wanted){ .kind = "ipi" }) -
+		    count_of(victim, (struct blame_wanted){ .name = "IPI: irq_work" }) - reschedules,
+		    truth->counters[FUNCTION_CALLS], 3);
+	/* Linux 6.5 and later tell the function and who sent it */
+	snprintf(name, sizeof(name), "IPI: ipi_mb from load-barrier[%d]", truth->loads[0].pid);
+	if (!access("/sys/kernel/tracing/events/csd", F_OK))
+		check(count_of(victim, (struct blame_wanted){ .name = name }) > BARRIERS / 2,
+		      "no %s", name);
 	check(truth->counters[FUNCTION_CALLS] > BARRIERS / 2, "%llu function calls",
 	      truth->counters[FUNCTION_CALLS]);
 }

@@ -42,6 +42,17 @@ static struct cpu *FIND_CPU(u32 number)
 	return bpf_map_lookup_elem(&cpus, &number);
 }
 
+/* A task_struct that has gone reads as something, or not at all. */
+static u32 IS_THROTTLED(const struct victim *victim)
+{
+	struct task_struct *task = (struct task_struct *)victim->task;
+
+	if (!task || !bpf_core_field_exists(task->se.cfs_rq) ||
+	    !bpf_core_field_exists(((struct cfs_rq *)0)->throttle_count))
+		return 0;
+	return BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
+}
+
 #include "engine.h"
 
 inline_always void read_task(struct who *who, struct task_struct *task)
@@ -212,6 +223,32 @@ int BPF_PROG(hrtimer_start, struct hrtimer *timer)
 	return 0;
 }
 
+SEC("tp_btf/csd_queue_cpu")
+int BPF_PROG(csd_queue_cpu, unsigned int number, unsigned long callsite, void *function,
+	     void *descriptor)
+{
+	struct armed by = { 0 };
+	u64 key = (u64)descriptor;
+
+	if (!config.on)
+		return 0;
+	read_task(&by.who, bpf_get_current_task_btf());
+	PUT(armed, &key, &by);
+	return 0;
+}
+
+SEC("tp_btf/csd_function_entry")
+int BPF_PROG(csd_function_entry, void *function, struct __call_single_data *descriptor)
+{
+	struct cpu *cpu = this_cpu();
+
+	/* a program may not read FUNCTION */
+	if (cpu)
+		on_call(cpu, bpf_ktime_get_ns(), (u64)BPF_CORE_READ(descriptor, func),
+			(u64)descriptor);
+	return 0;
+}
+
 SEC("tp_btf/timer_expire_entry")
 int BPF_PROG(timer_expire_entry, struct timer_list *timer)
 {
@@ -256,7 +293,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 		read_task(&previous, prev);
 	read_task(&who, next);
 	on_switch(cpu, bpf_get_smp_processor_id(), bpf_ktime_get_ns(), &previous,
-		  preempt || !state, &who, next->flags);
+		  preempt || !state, &who, next->flags, (u64)next);
 	return 0;
 }
 

@@ -7,19 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double share_of(const struct loser *loser, u64 total)
+static double share_of(const struct victim_report *victim, u64 total)
 {
-	u64 taken = loser->victim.victim.taken;
+	u64 taken = victim->sums.taken;
 
 	return taken ? 100.0 * (double)total / (double)taken : 0;
 }
 
-static void print_culprit(const struct loser *loser, const struct culprit *culprit)
+static void print_culprit(const struct victim_report *victim, const struct culprit *culprit)
 {
 	printf("  %9llu %12.1f %10.1f %6.1f%%  %-4s  %s%s%s", (unsigned long long)culprit->count,
 	       microseconds(culprit->total), microseconds(culprit->longest),
-	       share_of(loser, culprit->total), masked_text(culprit->masked), culprit->name,
-	       *culprit->rank ? " " : "", culprit->rank);
+	       share_of(victim, culprit->total), masked_text(culprit->masked), culprit->name,
+	       *culprit->level ? " " : "", culprit->level);
 	if (*culprit->how)
 		printf(": %s", culprit->how);
 	if (*culprit->function && strcmp(culprit->kind, "kernel-timer") &&
@@ -36,22 +36,22 @@ static bool is_unexplained(const struct culprit *culprit)
 }
 
 /* What no event explains is always shown, and last. */
-void culprits_print(const struct loser *loser, unsigned int lines)
+void culprits_print(const struct victim_report *victim, unsigned int lines)
 {
-	struct culprit rest = { .name = (char *)"", .rank = (char *)"", .how = (char *)"",
+	struct culprit rest = { .name = (char *)"", .level = (char *)"", .program = (char *)"", .how = (char *)"",
 				.function = "", .unit = (char *)"", .kind = "" };
 	const struct culprit *unexplained = NULL;
-	size_t left = lines && loser->count > lines ? lines - 2 : loser->count, more = 0;
+	size_t left = lines && victim->count > lines ? lines - 2 : victim->count, more = 0;
 
 	printf("  %9s %12s %10s %7s  %-4s  %s\n", "times", "total us", "longest us", "share",
 	       "mask", "culprit");
-	for (size_t i = 0; i < loser->count; i++) {
-		const struct culprit *culprit = &loser->culprits[i];
+	for (size_t i = 0; i < victim->count; i++) {
+		const struct culprit *culprit = &victim->culprits[i];
 
 		if (is_unexplained(culprit)) {
 			unexplained = culprit;
 		} else if (left) {
-			print_culprit(loser, culprit);
+			print_culprit(victim, culprit);
 			left--;
 		} else {
 			more++;
@@ -64,21 +64,21 @@ void culprits_print(const struct loser *loser, unsigned int lines)
 	if (more) {
 		rest.name = format("%zu more", more);
 		rest.masked = MASKED_UNKNOWN;
-		print_culprit(loser, &rest);
+		print_culprit(victim, &rest);
 		free(rest.name);
 	}
 	if (unexplained)
-		print_culprit(loser, unexplained);
+		print_culprit(victim, unexplained);
 }
 
-static void print_head(const struct loser *loser)
+static void print_head(const struct victim_report *victim)
 {
-	const struct victim *sums = &loser->victim.victim;
+	const struct victim *sums = &victim->sums;
 	u64 wanted = sums->ran + sums->taken;
 
-	printf("%s", loser->name);
-	if (*loser->rank)
-		printf(" %s, CPU %u", loser->rank, sums->cpu);
+	printf("%s", victim->name);
+	if (*victim->level)
+		printf(" %s, CPU %u", victim->level, sums->cpu);
 	printf(": ran %.1f ms, %.1f us (%.2f %%) taken from it; longest %.1f us\n",
 	       microseconds(sums->ran) / 1000, microseconds(sums->taken),
 	       wanted ? 100.0 * (double)sums->taken / (double)wanted : 0,
@@ -86,36 +86,36 @@ static void print_head(const struct loser *loser)
 }
 
 /* Each remedy once, with what it is worth: culprits come the worst first. */
-static void print_remedies(const struct loser *loser)
+static void print_remedies(const struct victim_report *victim)
 {
 	unsigned int printed = 0;
 
-	for (size_t i = 0; i < loser->count && printed < 3; i++) {
-		const char *remedy = loser->culprits[i].remedy;
+	for (size_t i = 0; i < victim->count && printed < 3; i++) {
+		const char *remedy = victim->culprits[i].remedy;
 		bool before = false;
 		u64 total = 0;
 
-		for (size_t j = 0; remedy && j < loser->count; j++) {
-			if (!loser->culprits[j].remedy || strcmp(remedy, loser->culprits[j].remedy))
+		for (size_t j = 0; remedy && j < victim->count; j++) {
+			if (!victim->culprits[j].remedy || strcmp(remedy, victim->culprits[j].remedy))
 				continue;
 			before |= j < i;
-			total += loser->culprits[j].total;
+			total += victim->culprits[j].total;
 		}
-		if (!remedy || before || share_of(loser, total) < 1)
+		if (!remedy || before || share_of(victim, total) < 1)
 			continue;
 		printf("%s    %-36s would save %.1f %%\n", printed ? "" : "  what helps:\n", remedy,
-		       share_of(loser, total));
+		       share_of(victim, total));
 		printed++;
 	}
 }
 
-static u64 maskable(const struct loser *loser)
+static u64 maskable(const struct victim_report *victim)
 {
 	u64 total = 0;
 
-	for (size_t i = 0; i < loser->count; i++)
-		if (loser->culprits[i].masked == MASKED_YES)
-			total += loser->culprits[i].total;
+	for (size_t i = 0; i < victim->count; i++)
+		if (victim->culprits[i].masked == MASKED_YES)
+			total += victim->culprits[i].total;
 	return total;
 }
 
@@ -140,19 +140,19 @@ void report_print(const struct report *report, unsigned int lines)
 	else if (shown > 8)
 		shown = 8;
 	for (size_t i = 0; i < shown; i++) {
-		const struct loser *loser = &report->losers[i];
-		u64 masked = maskable(loser);
+		const struct victim_report *victim = &report->victims[i];
+		u64 masked = maskable(victim);
 
 		if (i)
 			putchar('\n');
-		print_head(loser);
-		culprits_print(loser, lines ? lines / (unsigned int)shown : 30);
+		print_head(victim);
+		culprits_print(victim, lines ? lines / (unsigned int)shown : 30);
 		if (masked)
-			printf("  TimerShield masks timers of lower-ranking tasks: %.1f us "
+			printf("  TimerShield masks timers of tasks of a lower level: %.1f us "
 			       "(%.1f %%) of this.\n", microseconds(masked),
-			       share_of(loser, masked));
+			       share_of(victim, masked));
 		if (!lines)
-			print_remedies(loser);
+			print_remedies(victim);
 	}
 	if (shown < report->count)
 		printf("\n%zu more lost less; --json shows all, -p one of them.\n",
@@ -171,10 +171,10 @@ static void csv_field(const char *s)
 	putchar('"');
 }
 
-static void csv_row(const struct loser *loser, const struct culprit *culprit)
+static void csv_row(const struct victim_report *victim, const struct culprit *culprit)
 {
 	const char * const fields[] = {
-		loser->name, loser->rank, culprit->kind, culprit->name, culprit->rank,
+		victim->name, victim->level, culprit->kind, culprit->name, culprit->level,
 		culprit->how, culprit->function, culprit->unit, masked_text(culprit->masked),
 		culprit->remedy ? culprit->remedy : "",
 	};
@@ -183,18 +183,18 @@ static void csv_row(const struct loser *loser, const struct culprit *culprit)
 		csv_field(fields[i]);
 		putchar(',');
 	}
-	printf("%u,%u,%llu,%llu,%llu,%.3f\n", culprit->process, culprit->tid,
+	printf("%u,%u,%llu,%llu,%llu,%.3f\n", culprit->pid, culprit->tid,
 	       (unsigned long long)culprit->count, (unsigned long long)culprit->total,
-	       (unsigned long long)culprit->longest, share_of(loser, culprit->total));
+	       (unsigned long long)culprit->longest, share_of(victim, culprit->total));
 }
 
 void report_print_csv(const struct report *report)
 {
-	puts("victim,victim_rank,kind,culprit,rank,how,function,unit,masked,remedy,pid,tid,count,"
+	puts("victim,victim_level,kind,culprit,level,how,function,unit,masked,remedy,pid,tid,count,"
 	     "total_ns,longest_ns,share_percent");
 	for (size_t i = 0; i < report->count; i++)
-		for (size_t j = 0; j < report->losers[i].count; j++)
-			csv_row(&report->losers[i], &report->losers[i].culprits[j]);
+		for (size_t j = 0; j < report->victims[i].count; j++)
+			csv_row(&report->victims[i], &report->victims[i].culprits[j]);
 }
 
 static void json_culprit(const struct culprit *culprit)
@@ -202,9 +202,11 @@ static void json_culprit(const struct culprit *culprit)
 	json_open(NULL, '{');
 	json_string("kind", culprit->kind);
 	json_string("name", culprit->name);
-	json_string("rank", culprit->rank);
-	json_number("pid", culprit->process);
+	json_string("level", culprit->level);
+	json_number("pid", culprit->pid);
 	json_number("tid", culprit->tid);
+	json_number("threads", culprit->threads);
+	json_number("processes", culprit->processes);
 	json_string("how", culprit->how);
 	json_string("function", culprit->function);
 	json_string("unit", culprit->unit);
@@ -219,15 +221,15 @@ static void json_culprit(const struct culprit *culprit)
 	json_close('}');
 }
 
-static void json_loser(const struct loser *loser)
+static void json_victim(const struct victim_report *victim)
 {
-	const struct victim *sums = &loser->victim.victim;
+	const struct victim *sums = &victim->sums;
 
 	json_open(NULL, '{');
-	json_string("name", loser->name);
-	json_string("rank", loser->rank);
-	json_number("tid", loser->victim.id & VICTIM_CPU ? 0 : loser->victim.id);
-	json_number("cpu", loser->victim.id & VICTIM_CPU ? loser->victim.id & ~VICTIM_CPU :
+	json_string("name", victim->name);
+	json_string("level", victim->level);
+	json_number("tid", victim->id & VICTIM_CPU ? 0 : victim->id);
+	json_number("cpu", victim->id & VICTIM_CPU ? victim->id & ~VICTIM_CPU :
 		    sums->cpu);
 	json_number("ran_ns", sums->ran);
 	json_number("taken_ns", sums->taken);
@@ -235,8 +237,8 @@ static void json_loser(const struct loser *loser)
 	json_number("episodes", sums->episodes);
 	json_number("episodes_over", sums->over);
 	json_open("culprits", '[');
-	for (size_t i = 0; i < loser->count; i++)
-		json_culprit(&loser->culprits[i]);
+	for (size_t i = 0; i < victim->count; i++)
+		json_culprit(&victim->culprits[i]);
 	json_close(']');
 	json_close('}');
 }
@@ -252,6 +254,6 @@ void report_print_json(const struct report *report)
 	json_number("lost_victims", report->lost.victims);
 	json_open("victims", '[');
 	for (size_t i = 0; i < report->count; i++)
-		json_loser(&report->losers[i]);
+		json_victim(&report->victims[i]);
 	json_close(']');
 }

@@ -13,6 +13,6 @@ void report_print_csv(const struct report *report);
 void report_print_json(const struct report *report);
 
 /* Rows of one victim, such as the worst wake-ups of measure. */
-void culprits_print(const struct loser *loser, unsigned int lines);
+void culprits_print(const struct victim_report *loser, unsigned int lines);
 
 #endif

@@ -52,6 +52,7 @@ enum cause_kind {
 	CAUSE_SOFTIRQ,			/* id: vector */
 	CAUSE_ELSEWHERE,		/* waited on a run queue from which it was moved */
 	CAUSE_SWITCH,			/* switching tasks, by calibration */
+	CAUSE_THROTTLED,		/* id: enum throttle */
 	CAUSE_STEAL,			/* added by the command */
 	CAUSE_KINDS
 };
@@ -60,6 +61,13 @@ enum cause_kind {
 enum how { HOW_SLEEP = 1, HOW_TIMERFD, HOW_POSIX, HOW_ITIMER, HOW_ALARM, HOW_IO_URING };
 
 #define HOW_SHIFT 16
+
+/* Why the scheduler passed over a task that was ready and ranked highest. */
+enum throttle {
+	THROTTLE_RT = 1,		/* real-time throttling, or the fair server */
+	THROTTLE_DEADLINE,		/* its own budget is used up */
+	THROTTLE_QUOTA,			/* that of its cgroup */
+};
 
 enum ipi {
 	IPI_TIMER, IPI_RESCHEDULE, IPI_CALL, IPI_CALL_SINGLE, IPI_IRQ_WORK, IPI_PLATFORM,
@@ -70,7 +78,7 @@ enum ipi {
 /* Also the key of a row; victim is 0 elsewhere. */
 struct cause {
 	u32 victim;
-	u32 kind, id, how;
+	u32 kind, id, how;		/* how, of an IPI: the thread that sent it */
 	u64 function;
 };
 
@@ -79,12 +87,16 @@ struct row {
 	struct who who;
 };
 
+#define BASE_IDLE 1000
+
 /* What a CPU did for a while. */
 struct segment {
 	u64 start, end;
 	struct cause cause;
 	struct who who;
-	u32 first, unused;		/* first: of an event, not its continuation */
+	u64 picked;			/* when the scheduler chose the task; 0: not known */
+	s32 base;			/* that task's priority, or BASE_IDLE */
+	u32 first;			/* of an event, not its continuation */
 };
 
 /* CPUs are victims too: this bit and the CPU's number. */
@@ -94,6 +106,11 @@ struct victim {
 	u64 ran, taken, longest, episodes, over;
 	u64 since;			/* it waits to run since then */
 	u64 blamed;			/* the wait until then is in rows */
+	u64 ready;			/* on a run queue since then, in this wait */
+	u64 task;			/* BPF: its task_struct */
+	s32 priority;			/* when this wait began */
+	u32 throttled;			/* by a quota, as far as is known */
+	u32 counted;			/* this wait counts in a row of CAUSE_THROTTLED */
 	u32 queued, cpu;		/* queued: enum queued */
 	struct who who;
 };
@@ -119,6 +136,7 @@ struct episode {
 struct cpu {
 	u64 last;			/* accounted until then */
 	u64 left;			/* when an interrupt or softirq ended last */
+	u64 picked;			/* when the scheduler chose what runs; 0: not known */
 	u64 events;
 	u64 expired;			/* BPF: the timer that one of two programs has taken */
 	u64 episode_start, episode_end, worst;
@@ -146,6 +164,7 @@ struct blame_config {
 	u64 over;			/* ns; 0: not wanted */
 	u64 started;			/* when it was switched on */
 	u32 victims_are, on;
+	u32 self;			/* this process, which is not a victim unless asked for */
 	u32 cpu_limited, realtime;	/* realtime: victims only while they are real-time tasks */
 	u64 cpus[128];			/* if cpu_limited: of which victims are looked at */
 };

@@ -25,8 +25,17 @@ enum { BPF_ANY, BPF_NOEXIST };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct cfs_rq {
+	int throttle_count;
+};
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+};
+
 struct task_struct {
 	int pid, tgid, prio;
+	struct sched_entity se;
 	unsigned int policy, flags;
 	char comm[16];
 };
@@ -41,6 +50,10 @@ struct timer_list {
 };
 
 struct work_struct {
+	void *func;
+};
+
+struct __call_single_data {
 	void *func;
 };
 

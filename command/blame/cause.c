@@ -3,6 +3,8 @@
 #include "cause.h"
 
 #include "lib/file.h"
+#include "lib/kernel.h"
+#include "lib/machine.h"
 #include "lib/task.h"
 #include "symbols.h"
 
@@ -54,7 +56,7 @@ const char *cause_kind(u32 kind)
 		[CAUSE_WHEEL] = "wheel-timer", [CAUSE_TIMER_IRQ] = "timer-interrupt",
 		[CAUSE_IRQ] = "interrupt", [CAUSE_IPI] = "ipi", [CAUSE_SOFTIRQ] = "softirq",
 		[CAUSE_ELSEWHERE] = "other-cpu", [CAUSE_SWITCH] = "switch",
-		[CAUSE_STEAL] = "steal",
+		[CAUSE_THROTTLED] = "throttled", [CAUSE_STEAL] = "steal",
 	};
 
 	return kind < CAUSE_KINDS ? kinds[kind] : kinds[CAUSE_NONE];
@@ -67,7 +69,51 @@ bool cause_is_tick(u64 function)
 	return name && (!strcmp(name, "tick_nohz_handler") || !strcmp(name, "tick_sched_timer"));
 }
 
-char *rank_text(const struct who *who)
+bool cause_is_tlb(u64 function)
+{
+	const char *name = symbol_name(function);
+
+	return name && (!strncmp(name, "flush_tlb", 9) || !strcmp(name, "do_flush_tlb_all") ||
+			!strcmp(name, "do_kernel_range_flush"));
+}
+
+/* Linux 6.12 brought it in place of throttling, but for groups of real-time tasks. */
+bool cause_is_fair_server(void)
+{
+	static int is = -1;
+
+	if (is < 0)
+		is = machine_linux_since(6, 12) && !kernel_has("CONFIG_RT_GROUP_SCHED");
+	return is;
+}
+
+static char *throttle_name(u32 why, const struct who *victim)
+{
+	const struct task_info *task = task_info_of(victim);
+
+	switch (why) {
+	case THROTTLE_RT:
+		return copy(cause_is_fair_server() ? "fair server" : "real-time throttling");
+	case THROTTLE_QUOTA:
+		return format("CPU quota of %s (cpu.max)",
+			      task->quota ? strrchr(task->quota, '/') + 1 : "its cgroup");
+	default:
+		return copy("its SCHED_DEADLINE budget is used up");
+	}
+}
+
+/* "IPI: TLB shootdown from web[812]" */
+static char *ipi_name(const struct cause *cause, const struct who *who)
+{
+	const char *function = symbol_name(cause->function);
+	autofree char *sender = who->tid ? who_text(who) : copy("");
+
+	return format("IPI: %s%s%s", cause_is_tlb(cause->function) ? "TLB shootdown" :
+		      function ? function : ipis[cause->id < IPI_KINDS ? cause->id : IPI_OTHER],
+		      *sender ? " from " : "", sender);
+}
+
+char *level_text(const struct who *who)
 {
 	const struct task_info *person = task_info_of(who);
 	int priority = who->priority;
@@ -154,7 +200,7 @@ char *cause_name(const struct cause *cause, const struct who *who)
 		interrupt = interrupt_name(cause->id);
 		return format("interrupt %u %s", cause->id, interrupt);
 	case CAUSE_IPI:
-		return format("IPI: %s", ipis[cause->id < IPI_KINDS ? cause->id : IPI_OTHER]);
+		return ipi_name(cause, who);
 	case CAUSE_SOFTIRQ:
 		return format("softirq %s",
 			      cause->id < ARRAY_SIZE(softirqs) ? softirqs[cause->id] : "?");
@@ -162,6 +208,8 @@ char *cause_name(const struct cause *cause, const struct who *who)
 		return copy("waited for another CPU, was moved then");
 	case CAUSE_SWITCH:
 		return copy("switching tasks");
+	case CAUSE_THROTTLED:
+		return throttle_name(cause->id, who);
 	case CAUSE_STEAL:
 		return copy("hypervisor (steal)");
 	default:

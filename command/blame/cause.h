@@ -9,6 +9,13 @@
 const char *cause_kind(u32 kind);
 
 bool cause_is_tick(u64 function);
+bool cause_is_tlb(u64 function);
+
+/* Whether ordinary tasks get their share from the fair server, not from real-time throttling. */
+bool cause_is_fair_server(void);
+
+/* As the kernel numbers them. */
+enum { SOFTIRQ_TIMER = 1, SOFTIRQ_SCHED = 7, SOFTIRQ_HRTIMER = 8, SOFTIRQ_RCU = 9 };
 
 /* "web[812]", "tick", "interrupt 24 virtio0" */
 char *cause_name(const struct cause *cause, const struct who *who);
@@ -20,7 +27,7 @@ char *cause_how(const struct cause *cause);
 char *cause_text(const struct cause *cause, const struct who *who);
 
 /* "FIFO 80", "OTHER" */
-char *rank_text(const struct who *who);
+char *level_text(const struct who *who);
 
 /* "process/thread[812]" */
 char *who_text(const struct who *who);

@@ -6,7 +6,8 @@
  * Whoever includes this provides: config, lost; the stores rows, victims, armed, works and
  * targets; the macros LOOKUP(store, key), INSERT(store, key, value), which fails if it is there
  * or there is no room, PUT(), which replaces, REMOVE(store, key), ADD(counter, number), NOINLINE,
- * LOOP(count, function, argument), FIND_CPU(number).
+ * LOOP(count, function, argument), FIND_CPU(number), IS_THROTTLED(victim): whether the quota of
+ * its cgroup is used up.
  */
 #ifndef TIMERSHIELD_BLAME_ENGINE_H
 #define TIMERSHIELD_BLAME_ENGINE_H
@@ -112,6 +113,8 @@ static NOINLINE int cut(struct cpu *cpu, u64 now, u64 extra)
 	segment->end = now;
 	segment->cause = frame->cause;
 	segment->who = frame->who;
+	segment->picked = cpu->picked;
+	segment->base = cpu->frames[0].who.tid ? cpu->frames[0].who.priority : BASE_IDLE;
 	segment->first = first;
 	if (!cpu->victim)
 		return 0;
@@ -133,9 +136,34 @@ static NOINLINE int cut(struct cpu *cpu, u64 now, u64 extra)
 
 struct wait_context {
 	struct cpu *cpu;
+	struct victim *victim;
 	u64 since;
 	u32 id, unused;
 };
+
+/*
+ * The scheduler picks what ranks highest. If it picked something lower while the victim was on
+ * the queue, the victim was not allowed to run.
+ */
+inline_always u32 why_passed_over(const struct victim *victim, const struct segment *segment)
+{
+	if (!segment->picked || segment->picked < victim->ready)
+		return 0;
+	if (victim->priority < 0)
+		return segment->base >= 0 ? THROTTLE_DEADLINE : 0;
+	if (victim->priority < 100)
+		return segment->base >= 100 ? THROTTLE_RT : 0;
+	return segment->base == BASE_IDLE ? THROTTLE_QUOTA : 0;
+}
+
+/* A wait counts once. */
+inline_always void blame_throttle(struct victim *victim, u32 id, u32 why, u64 time)
+{
+	struct cause cause = { .kind = CAUSE_THROTTLED, .id = why };
+
+	add_row(id, &cause, &victim->who, time, !victim->counted);
+	victim->counted = 1;
+}
 
 static long blame_segment(u32 i, void *argument)
 {
@@ -143,11 +171,15 @@ static long blame_segment(u32 i, void *argument)
 	struct cpu *cpu = wait->cpu;
 	const struct segment *segment = &cpu->recent[(cpu->head - 1 - i) & (RECENT_SEGMENTS - 1)];
 	u64 start = segment->start > wait->since ? segment->start : wait->since;
+	u32 why = why_passed_over(wait->victim, segment);
 
 	if (segment->end <= wait->since)
 		return 1;
-	add_row(wait->id, &segment->cause, &segment->who, segment->end - start,
-		segment->first || start > segment->start);
+	if (why)
+		blame_throttle(wait->victim, wait->id, why, segment->end - start);
+	else
+		add_row(wait->id, &segment->cause, &segment->who, segment->end - start,
+			segment->first || start > segment->start);
 	return start == wait->since;
 }
 
@@ -160,13 +192,44 @@ inline_always u64 not_blamed(const struct victim *victim)
 /* A victim has waited until NOW: what did this CPU do meanwhile? */
 inline_always void blame_wait(struct cpu *cpu, struct victim *victim, u32 id, u64 now)
 {
-	struct wait_context wait = { .cpu = cpu, .since = not_blamed(victim), .id = id };
+	struct wait_context wait = {
+		.cpu = cpu, .victim = victim, .since = not_blamed(victim), .id = id,
+	};
 
 	if (wait.since >= now)
 		return;
 	victim->taken += now - wait.since;
-	LOOP(RECENT_SEGMENTS, blame_segment, &wait);
+	if (victim->throttled)
+		blame_throttle(victim, id, THROTTLE_QUOTA, now - wait.since);
+	else
+		LOOP(RECENT_SEGMENTS, blame_segment, &wait);
 	victim->blamed = now;
+}
+
+/* It begins to wait, on the queue. */
+inline_always void begin_wait(struct victim *victim, s32 priority, u64 now)
+{
+	victim->ready = now;
+	victim->priority = priority;
+	victim->counted = 0;
+	victim->throttled = priority >= 100 && IS_THROTTLED(victim);
+}
+
+/* The quota of one that waits may be used up by now, or there may be a new one. */
+inline_always void follow_quota(struct cpu *cpu, u64 now)
+{
+	struct victim *victim;
+	u32 throttled;
+
+	if (!cpu->waiting)
+		return;
+	victim = LOOKUP(victims, &cpu->waiting);
+	if (!victim || !victim->since || victim->cpu != cpu->number || victim->priority < 100)
+		return;
+	throttled = IS_THROTTLED(victim);
+	if (throttled != victim->throttled)
+		blame_wait(cpu, victim, cpu->waiting, now);
+	victim->throttled = throttled;
 }
 
 /* It waits no more. The other one, which it outranked, may go on waiting. */
@@ -305,6 +368,26 @@ inline_always void own_frame(struct cpu *cpu, const struct who *who, u32 owner, 
 		frame->cause.how = HOW_SLEEP << HOW_SHIFT | (call & 0xffff);
 }
 
+/* An IPI runs a function that another CPU, perhaps, had queued with this descriptor. */
+inline_always void on_call(struct cpu *cpu, u64 now, u64 function, u64 descriptor)
+{
+	struct frame *frame = &cpu->frames[cpu->depth & (MAX_DEPTH - 1)];
+	u32 ipi = frame->cause.id;
+	struct armed *by;
+
+	if (!cpu->depth || frame->cause.kind != CAUSE_IPI)
+		return;
+	frame = name_frame(cpu, now, CAUSE_IPI, function);
+	if (!frame)
+		return;
+	frame->cause.id = ipi;
+	by = LOOKUP(armed, &descriptor);
+	if (by) {
+		frame->who = by->who;
+		frame->cause.how = by->who.tid;
+	}
+}
+
 inline_always int cpu_is_watched(u32 number)
 {
 	return !config.cpu_limited || (config.cpus[number / 64 & 127] >> number % 64 & 1);
@@ -313,6 +396,9 @@ inline_always int cpu_is_watched(u32 number)
 inline_always int is_victim(const struct who *who, u32 flags)
 {
 	if (!who->tid || flags & IS_KTHREAD)
+		return 0;
+	if (config.victims_are != VICTIMS_TARGETS &&
+	    (who->tid == config.self || who->tgid == config.self))
 		return 0;
 	if (config.realtime && who->priority >= 100)
 		return 0;
@@ -449,7 +535,7 @@ inline_always void switch_cpu_victim(struct cpu *cpu, u32 number, int runnable,
 /* PREVIOUS: its number alone, if it is no victim. */
 inline_always void on_switch(struct cpu *cpu, u32 number, u64 now,
 			     const struct who *previous, int runnable,
-			     const struct who *next, u32 flags)
+			     const struct who *next, u32 flags, u64 task)
 {
 	struct victim *victim;
 	u64 since = now;
@@ -459,7 +545,9 @@ inline_always void on_switch(struct cpu *cpu, u32 number, u64 now,
 		since = begin_preemption(cpu, now);
 	cut(cpu, now, 0);
 	set_task(cpu, next, flags);
+	cpu->picked = now;
 	leave_wait(cpu, next->tid);
+	follow_quota(cpu, now);
 	if (config.victims_are == VICTIMS_CPUS) {
 		if (cpu_is_watched(number))
 			switch_cpu_victim(cpu, number, runnable, next, flags);
@@ -472,8 +560,10 @@ inline_always void on_switch(struct cpu *cpu, u32 number, u64 now,
 			know_victim(victim, previous);
 			victim->since = runnable ? since : 0;
 			victim->queued = runnable ? PREEMPTED : NOT_QUEUED;
-			if (runnable)
+			if (runnable) {
+				begin_wait(victim, previous->priority, since);
 				expect_wait(cpu, victim, cpu->victim);
+			}
 		}
 	}
 	cpu->victim = cpu_is_watched(number) && is_victim(next, flags) ? next->tid : 0;
@@ -488,6 +578,7 @@ inline_always void on_switch(struct cpu *cpu, u32 number, u64 now,
 	preempted = victim->queued == PREEMPTED;
 	victim->queued = RUNNING;
 	victim->cpu = number;
+	victim->task = task;
 	know_victim(victim, next);
 	if (victim->since && victim->since < now)
 		end_wait(cpu, victim, next->tid, now, preempted);
@@ -507,8 +598,10 @@ inline_always void on_wakeup(u64 now, const struct who *who, u32 flags, int queu
 	if (!victim->since || !queued)
 		victim->since = now;
 	victim->queued = queued ? WOKEN : NOT_QUEUED;
-	if (queued)
-		expect_wait(FIND_CPU(victim->cpu), victim, who->tid);
+	if (!queued)
+		return;
+	begin_wait(victim, who->priority, now);
+	expect_wait(FIND_CPU(victim->cpu), victim, who->tid);
 }
 
 /* A task goes to another run queue; perhaps it has waited on one. */
@@ -525,6 +618,7 @@ inline_always void on_migrate(u64 now, u32 tid, u32 cpu)
 		return;
 	time = now - not_blamed(victim);
 	victim->since = now;
+	victim->ready = now;
 	victim->taken += time;
 	add_row(tid, &cause, &victim->who, time, 1);
 	expect_wait(FIND_CPU(cpu), victim, tid);

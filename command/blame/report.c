@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "report.h"
-
-#include "lib/timers.h"
 #include "cause.h"
+#include "remedy.h"
 #include "symbols.h"
 
 #include <stdlib.h>
@@ -35,86 +34,44 @@ static enum masked would_mask(const struct blame_victim *victim, const struct bl
 	return level_of(&victim->victim.who) > level_of(&row->row.who) ? MASKED_YES : MASKED_NO;
 }
 
-static char *remedy_for_task(const struct blame_row *row, unsigned int cpu)
-{
-	const struct task_info *person = task_info_of(&row->row.who);
-
-	if (!row->cause.id)
-		return NULL;
-	if (!person->kernel_thread || !strncmp(person->comm, "kworker/u", 9))
-		return format("timershield isolate %u", cpu);
-	if (!strncmp(person->comm, "rcu", 3))
-		return format("boot with rcu_nocbs=%u", cpu);
-	if (!strncmp(person->comm, "irq/", 4))
-		return format("timershield isolate --irqs %u", cpu);
-	return NULL;
-}
-
-static char *remedy_for(const struct blame_victim *victim, const struct blame_row *row,
-			enum masked masked)
-{
-	unsigned int cpu = victim->id & VICTIM_CPU ? victim->id & ~VICTIM_CPU :
-			   victim->victim.cpu;
-
-	switch (row->cause.kind) {
-	case CAUSE_TIMER:
-		if (masked == MASKED_YES && timers_get() == 0)
-			return copy("timershield timers on");
-		return row->cause.id ? remedy_for_task(row, cpu) : NULL;
-	case CAUSE_TASK:
-	case CAUSE_WORK:
-		return remedy_for_task(row, cpu);
-	case CAUSE_KERNEL_TIMER:
-		if (cause_is_tick(row->cause.function))
-			return format("boot with nohz_full=%u", cpu);
-		return NULL;
-	case CAUSE_IRQ:
-	case CAUSE_SOFTIRQ:
-		return format("timershield isolate --irqs %u", cpu);
-	case CAUSE_ELSEWHERE:
-		return format("taskset -pc %u %u", cpu, victim->id);
-	default:
-		return NULL;
-	}
-}
-
-static void add_culprit(struct loser *loser, const struct blame_row *row)
+static void add_culprit(struct victim_report *victim, const struct blame_row *row)
 {
 	bool thread = row->cause.kind == CAUSE_TASK || row->cause.kind == CAUSE_TIMER ||
 		      row->cause.kind == CAUSE_WORK;
+	const struct blame_victim of = { .id = victim->id, .victim = victim->sums };
 	struct culprit culprit = {
 		.kind = cause_kind(row->cause.kind),
 		.name = cause_name(&row->cause, &row->row.who),
 		.how = cause_how(&row->cause),
 		.function = symbol_name(row->cause.function),
-		.masked = would_mask(&loser->victim, row),
+		.masked = would_mask(&of, row),
 		.count = row->row.count, .total = row->row.total, .longest = row->row.longest,
 	};
+	const struct task_info *task = NULL;
 
 	if (!culprit.function)
 		culprit.function = "";
 	if (thread && row->cause.id) {
-		const struct task_info *person = task_info_of(&row->row.who);
-
+		task = task_info_of(&row->row.who);
 		culprit.tid = row->cause.id;
-		culprit.process = person->process;
-		culprit.unit = copy(person->unit ? person->unit : "");
-		culprit.rank = rank_text(&row->row.who);
-	} else {
-		culprit.rank = copy("");
-		culprit.unit = copy("");
+		culprit.pid = task->process;
+		culprit.threads = culprit.processes = 1;
 	}
-	culprit.remedy = remedy_for(&loser->victim, row, culprit.masked);
-	loser->culprits = grow(loser->culprits, loser->count + 1, sizeof(culprit));
-	loser->culprits[loser->count++] = culprit;
+	culprit.program = task ? copy(task->process_comm[0] ? task->process_comm : task->comm) :
+				 copy("");
+	culprit.unit = copy(task && task->unit ? task->unit : "");
+	culprit.level = task ? level_text(&row->row.who) : copy("");
+	culprit.remedy = remedy_for(&of, row, culprit.masked);
+	victim->culprits = grow(victim->culprits, victim->count + 1, sizeof(culprit));
+	victim->culprits[victim->count++] = culprit;
 }
 
 /* A row that no event explains. */
-static void add_rest(struct loser *loser, u32 kind, u64 total)
+static void add_rest(struct victim_report *victim, u32 kind, u64 total)
 {
 	struct blame_row row = { .cause.kind = kind, .row.total = total };
 
-	add_culprit(loser, &row);
+	add_culprit(victim, &row);
 }
 
 static int by_total(const void *a, const void *b)
@@ -126,102 +83,203 @@ static int by_total(const void *a, const void *b)
 
 static int by_taken(const void *a, const void *b)
 {
-	const struct victim *one = &((const struct loser *)a)->victim.victim;
-	const struct victim *other = &((const struct loser *)b)->victim.victim;
+	const struct victim_report *one = a, *other = b;
 
-	return one->taken < other->taken ? 1 : one->taken > other->taken ? -1 : 0;
+	return one->sums.taken < other->sums.taken ? 1 : one->sums.taken > other->sums.taken ? -1 : 0;
+}
+
+/* Rows of one process are next to each other then, and those of one program. */
+static int by_place(const void *a, const void *b)
+{
+	const struct culprit *one = a, *other = b;
+	int order = strcmp(one->kind, other->kind);
+
+	if (!order)
+		order = strcmp(one->program, other->program);
+	if (!order)
+		order = strcmp(one->how, other->how);
+	if (!order)
+		order = strcmp(one->function, other->function);
+	if (!order)
+		order = (int)one->masked - (int)other->masked;
+	if (!order)
+		order = one->pid < other->pid ? -1 : one->pid > other->pid;
+	return order;
+}
+
+static bool is_same_place(const struct culprit *one, const struct culprit *other, enum row_by by)
+{
+	/* a worker is a process, and any of them may do any work */
+	if (!*one->program || strcmp(one->kind, other->kind) || strcmp(one->how, other->how) ||
+	    strcmp(one->function, other->function) || one->masked != other->masked)
+		return false;
+	if (!strcmp(one->kind, "work"))
+		return true;
+	return by == BY_PROCESS ? one->pid && one->pid == other->pid :
+	       !strcmp(one->program, other->program);
+}
+
+static void free_culprit(struct culprit *culprit)
+{
+	free(culprit->name);
+	free(culprit->program);
+	free(culprit->level);
+	free(culprit->how);
+	free(culprit->unit);
+	free(culprit->remedy);
+}
+
+/* What both have in common stays. */
+static void keep_common(char **kept, const char *other)
+{
+	if (*kept && (!other || strcmp(*kept, other))) {
+		free(*kept);
+		*kept = copy("");
+	}
+}
+
+static void merge(struct culprit *sum, struct culprit *more)
+{
+	sum->threads += more->threads;
+	if (sum->pid != more->pid)
+		sum->processes++;
+	sum->tid = 0;
+	sum->pid = sum->pid == more->pid ? sum->pid : 0;
+	sum->count += more->count;
+	sum->total += more->total;
+	if (more->longest > sum->longest)
+		sum->longest = more->longest;
+	keep_common(&sum->level, more->level);
+	keep_common(&sum->unit, more->unit);
+	if (!sum->remedy) {
+		sum->remedy = more->remedy;
+		more->remedy = NULL;
+	}
+	free_culprit(more);
+}
+
+static void name_sum(struct culprit *sum)
+{
+	if (sum->threads < 2)
+		return;
+	free(sum->name);
+	if (sum->processes > 1)
+		sum->name = format("%s (%u processes)", sum->program, sum->processes);
+	else
+		sum->name = format("%s[%u] (%u threads)", sum->program, sum->pid, sum->threads);
+}
+
+/* The rows of a process, or of all processes of one name, become one. */
+static void merge_rows(struct victim_report *victim, enum row_by by)
+{
+	struct culprit *rows = victim->culprits;
+	size_t count = 0;
+
+	if (by == BY_THREAD || !victim->count)
+		return;
+	qsort(rows, victim->count, sizeof(*rows), by_place);
+	for (size_t i = 1; i < victim->count; i++) {
+		if (is_same_place(&rows[count], &rows[i], by))
+			merge(&rows[count], &rows[i]);
+		else
+			rows[++count] = rows[i];
+	}
+	victim->count = count + 1;
+	for (size_t i = 0; i < victim->count; i++)
+		name_sum(&rows[i]);
 }
 
 /* The hypervisor stole from the CPU; what ran there lost its share. */
-static u64 stolen_from(const struct blame_victim *victim, const u64 *steal, unsigned int cpus,
+static u64 stolen_from(const struct victim_report *victim, const u64 *steal, unsigned int cpus,
 		       u64 elapsed)
 {
-	unsigned int cpu = victim->id & VICTIM_CPU ? victim->id & ~VICTIM_CPU :
-			   victim->victim.cpu;
+	unsigned int cpu = victim->id & VICTIM_CPU ? victim->id & ~VICTIM_CPU : victim->sums.cpu;
 	u64 stolen = cpu < cpus ? steal[cpu] : 0;
 
 	if (!stolen || !elapsed)
 		return 0;
-	stolen = (u64)((double)stolen * (double)victim->victim.ran / (double)elapsed);
-	return stolen < victim->victim.ran ? stolen : victim->victim.ran;
+	stolen = (u64)((double)stolen * (double)victim->sums.ran / (double)elapsed);
+	return stolen < victim->sums.ran ? stolen : victim->sums.ran;
 }
 
-static void make_loser(struct loser *loser, const struct blame_figures *figures,
-		       const struct blame_victim *victim)
+static void name_victim(struct victim_report *victim)
 {
-	struct victim *sums = &loser->victim.victim;
+	struct victim *sums = &victim->sums;
+	const struct task_info *task;
+
+	if (victim->id & VICTIM_CPU) {
+		victim->name = format("CPU %u", victim->id & ~VICTIM_CPU);
+		victim->level = copy("");
+		return;
+	}
+	task = task_info_of(&sums->who);
+	/* it may have been raised, and run ever since */
+	if (task->alive && task->priority < sums->who.priority)
+		sums->who.priority = task->priority;
+	victim->name = who_text(&sums->who);
+	victim->level = level_text(&sums->who);
+}
+
+static void make_victim_report(struct victim_report *victim, const struct blame_figures *figures,
+			       enum row_by by)
+{
+	struct victim *sums = &victim->sums;
 	u64 explained = 0;
 
-	loser->victim = *victim;
-	if (victim->id & VICTIM_CPU) {
-		loser->name = format("CPU %u", victim->id & ~VICTIM_CPU);
-		loser->rank = copy("");
-	} else {
-		const struct task_info *person = task_info_of(&sums->who);
-
-		/* it may have been raised, and run ever since */
-		if (person->alive && person->priority < sums->who.priority)
-			sums->who.priority = person->priority;
-		loser->name = who_text(&sums->who);
-		loser->rank = rank_text(&sums->who);
-	}
+	name_victim(victim);
 	for (size_t i = 0; i < figures->row_count; i++) {
 		if (figures->rows[i].cause.victim != victim->id)
 			continue;
-		add_culprit(loser, &figures->rows[i]);
+		add_culprit(victim, &figures->rows[i]);
 		explained += figures->rows[i].row.total;
 	}
 	/* The figures are read while they grow: a row may be ahead of its sum. */
 	if (sums->taken < explained)
 		sums->taken = explained;
-	add_rest(loser, CAUSE_NONE, sums->taken - explained);
-	if (loser->steal) {
-		sums->ran -= loser->steal;
-		sums->taken += loser->steal;
-		add_rest(loser, CAUSE_STEAL, loser->steal);
+	add_rest(victim, CAUSE_NONE, sums->taken - explained);
+	if (victim->steal) {
+		sums->ran -= victim->steal;
+		sums->taken += victim->steal;
+		add_rest(victim, CAUSE_STEAL, victim->steal);
 	}
-	qsort(loser->culprits, loser->count, sizeof(*loser->culprits), by_total);
+	merge_rows(victim, by);
+	qsort(victim->culprits, victim->count, sizeof(*victim->culprits), by_total);
 }
 
-void report_make(struct report *report, const struct blame_figures *figures,
+void report_make(struct report *report, const struct blame_figures *figures, enum row_by by,
 		 const u64 *steal, unsigned int cpus)
 {
 	report->lost = figures->lost;
 	report->lost_events = figures->lost_events;
-	report->losers = grow(NULL, figures->victim_count + 1, sizeof(*report->losers));
+	report->victims = grow(NULL, figures->victim_count + 1, sizeof(*report->victims));
 	report->count = 0;
 	for (size_t i = 0; i < figures->victim_count; i++) {
-		const struct blame_victim *victim = &figures->victims[i];
-		struct loser *loser = &report->losers[report->count];
+		const struct blame_victim *from = &figures->victims[i];
+		struct victim_report *victim = &report->victims[report->count];
 
-		if (!victim->victim.ran && !victim->victim.taken)
+		if (!from->victim.ran && !from->victim.taken)
 			continue;
-		*loser = (struct loser){
-			.steal = stolen_from(victim, steal, cpus, report->elapsed),
-		};
-		make_loser(loser, figures, victim);
+		*victim = (struct victim_report){ .id = from->id, .sums = from->victim };
+		victim->steal = stolen_from(victim, steal, cpus, report->elapsed);
+		make_victim_report(victim, figures, by);
 		report->count++;
 	}
-	qsort(report->losers, report->count, sizeof(*report->losers), by_taken);
+	qsort(report->victims, report->count, sizeof(*report->victims), by_taken);
+	remedy_free();
 }
 
 void report_free(struct report *report)
 {
 	for (size_t i = 0; i < report->count; i++) {
-		struct loser *loser = &report->losers[i];
+		struct victim_report *victim = &report->victims[i];
 
-		for (size_t j = 0; j < loser->count; j++) {
-			free(loser->culprits[j].name);
-			free(loser->culprits[j].rank);
-			free(loser->culprits[j].how);
-			free(loser->culprits[j].unit);
-			free(loser->culprits[j].remedy);
-		}
-		free(loser->culprits);
-		free(loser->name);
-		free(loser->rank);
+		for (size_t j = 0; j < victim->count; j++)
+			free_culprit(&victim->culprits[j]);
+		free(victim->culprits);
+		free(victim->name);
+		free(victim->level);
 	}
-	free(report->losers);
-	report->losers = NULL;
+	free(report->victims);
+	report->victims = NULL;
 	report->count = 0;
 }

@@ -9,29 +9,35 @@
 
 enum masked { MASKED_NO, MASKED_YES, MASKED_UNKNOWN };
 
+/* What one row is about; those of kernel threads and interrupts are rows of their own. */
+enum row_by { BY_PROCESS, BY_PROGRAM, BY_THREAD };
+
 struct culprit {
 	const char *kind;		/* for programs */
 	char *name;			/* process and thread, function, interrupt ... */
-	char *rank;			/* "FIFO 80"; "" if it has none */
+	char *program;			/* what the process is called; "" if it is not a task */
+	char *level;			/* "FIFO 80"; "" if it has none */
 	char *how;			/* how its timer was armed, what it was waiting for */
 	const char *function;		/* "" if there is none or its name is not known */
 	char *unit;			/* "" if it has none */
 	char *remedy;			/* a command; NULL if we know none */
 	enum masked masked;
-	u32 tid, process;
+	u32 tid, pid;			/* 0: several, or none */
+	u32 threads, processes;		/* in this row */
 	u64 count, total, longest;
 };
 
-struct loser {
-	char *name, *rank;
-	struct blame_victim victim;
+struct victim_report {
+	char *name, *level;
+	u32 id;				/* as struct blame_victim has it */
+	struct victim sums;
 	u64 steal;			/* part of taken */
 	struct culprit *culprits;	/* the worst first; their totals sum to taken */
 	size_t count;
 };
 
 struct report {
-	struct loser *losers;		/* the one that lost most first */
+	struct victim_report *victims;		/* the one that lost most first */
 	size_t count;
 	struct blame_lost lost;
 	u64 lost_events;
@@ -41,8 +47,8 @@ struct report {
 	u64 interrupt_overhead, switch_overhead;
 };
 
-/* Makes sense of FIGURES; steal: ns taken by the hypervisor from each CPU, of CPUS. */
-void report_make(struct report *report, const struct blame_figures *figures,
+/* Makes sense of FIGURES; steal: ns taken by the hypervisor from each CPU, of CPUS. A row is BY what. */
+void report_make(struct report *report, const struct blame_figures *figures, enum row_by by,
 		 const u64 *steal, unsigned int cpus);
 void report_free(struct report *report);
 

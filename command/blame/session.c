@@ -104,6 +104,8 @@ static int start_source(struct session *session, const char *name)
 		failed(ret, "there is no source '%s' in this build", name);
 	else if (ret)
 		failed(ret, "no source of events: %s", why.s);
+	else if (!name && session->source != sources[0])
+		notice("reading trace events, not BPF: %.*s", (int)strcspn(why.s, ";\n"), why.s);
 	return ret;
 }
 
@@ -131,6 +133,7 @@ int session_start(struct session *session, const char *name, const struct cpus *
 	if (ret)
 		return failed(ret, "%s", why.s);
 	find_functions(&session->config);
+	session->config.self = (u32)getpid();
 	limit_cpus(&session->config, cpus);
 	session->cpus = (unsigned int)sysconf(_SC_NPROCESSORS_CONF);
 	ret = start_source(session, name);
@@ -230,7 +233,7 @@ int session_report(struct session *session, struct report *report)
 	if (ret)
 		failed(ret, "%s: %s", session->source->name, strerror(-ret));
 	else
-		report_make(report, &figures, steal, session->cpus);
+		report_make(report, &figures, session->by, steal, session->cpus);
 	blame_figures_free(&figures);
 	free(steal);
 	return ret;

@@ -16,6 +16,7 @@ struct session {
 	u64 started;			/* ns, CLOCK_MONOTONIC */
 	u64 *steal;			/* of each CPU when it started */
 	unsigned int cpus;
+	enum row_by by;
 };
 
 /*

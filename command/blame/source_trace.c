@@ -72,6 +72,14 @@ static void on_arm(const struct trace_event *event, const unsigned char *data,
 	PUT(armed, &timer, &by);
 }
 
+static void on_queue(u64 descriptor, const struct cpu *cpu, u32 tid)
+{
+	struct armed by;
+
+	read_current(&by.who, cpu, tid);
+	PUT(armed, &descriptor, &by);
+}
+
 static void on_wake(const struct trace_event *event, const unsigned char *data,
 		    struct cpu *cpu, u64 now, int queued)
 {
@@ -103,7 +111,7 @@ static void on_task_switch(const struct trace_event *event, const unsigned char 
 	read_task(&previous, event, data, 0);
 	read_task(&next, event, data, 3);
 	on_switch(cpu, number, now, &previous, !(trace_number(event, data, 6) & 0xff), &next,
-		  trace_task_flags(next.tid));
+		  trace_task_flags(next.tid), 0);
 }
 
 static void handle(const struct trace_event *event, const unsigned char *data, u32 number,
@@ -145,6 +153,12 @@ static void handle(const struct trace_event *event, const unsigned char *data, u
 		break;
 	case TRACE_ARM:
 		on_arm(event, data, cpu, tid);
+		break;
+	case TRACE_QUEUE:
+		on_queue(trace_number(event, data, 0), cpu, tid);
+		break;
+	case TRACE_CALL:
+		on_call(cpu, now, trace_number(event, data, 0), trace_number(event, data, 1));
 		break;
 	case TRACE_WHEEL:
 		name_frame(cpu, now, CAUSE_WHEEL, trace_number(event, data, 0));

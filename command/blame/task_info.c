@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#define CGROUP "/sys/fs/cgroup"
 
 /* By thread, chained. Not more than there are rows and victims. */
 static struct task_info *people[4096];
@@ -24,6 +27,24 @@ static u32 process_of(u32 tid)
 	return process;
 }
 
+/* Of GROUP and those above it, the first one that is limited. GROUP is cut to its path. */
+static void find_quota(struct task_info *person, char *group)
+{
+	char *end;
+
+	free(person->quota);
+	person->quota = NULL;
+	for (; (end = strrchr(group, '/')) && end[1]; *end = '\0') {
+		autofree char *path = format(CGROUP "%s", group), *file = format("%s/cpu.max", path);
+		autotext struct text max = { 0 };
+
+		if (!file_read(file, &max) && strncmp(max.s, "max", 3)) {
+			person->quota = copy(path);
+			return;
+		}
+	}
+}
+
 /* The last part of its place in cgroup v2: a systemd unit, as a rule. */
 static void read_unit(struct task_info *person)
 {
@@ -39,6 +60,7 @@ static void read_unit(struct task_info *person)
 		free(person->unit);
 		person->unit = copy(last);
 		make_printable(person->unit);
+		find_quota(person, group + strlen("0::"));
 	}
 }
 
@@ -98,4 +120,9 @@ void task_info_note(const struct who *who)
 
 	if (!person->start)
 		refresh(person);
+}
+
+bool task_info_is_own(const struct task_info *task)
+{
+	return task->process == (u32)getpid();
 }

@@ -17,6 +17,7 @@ struct task_info {
 	bool alive, kernel_thread;
 	char comm[TASK_NAME_MAX + 1], process_comm[TASK_NAME_MAX + 1];
 	char *unit;			/* of its cgroup; NULL if not known, "" for the root */
+	char *quota;			/* path of the group whose cpu.max limits it; NULL: none */
 };
 
 /* Reads it again if it still lives. Never NULL. */
@@ -24,5 +25,8 @@ const struct task_info *task_info_of(const struct who *who);
 
 /* Looks at it while it lives, if that was not done yet. */
 void task_info_note(const struct who *who);
+
+/* Whether it is this process. */
+bool task_info_is_own(const struct task_info *task);
 
 #endif

@@ -39,6 +39,8 @@ static struct trace_event events[] = {
 	EVENT(TRACE_TIMER, "timer", "hrtimer_expire_entry", "hrtimer", "function"),
 	EVENT(TRACE_TIMER_EXIT, "timer", "hrtimer_expire_exit", "hrtimer"),
 	EVENT(TRACE_ARM, "timer", "hrtimer_start", "hrtimer", "function"),
+	EVENT(TRACE_QUEUE, "csd", "csd_queue_cpu", "csd"),
+	EVENT(TRACE_CALL, "csd", "csd_function_entry", "func", "csd"),
 	EVENT(TRACE_WHEEL, "timer", "timer_expire_entry", "function"),
 	EVENT(TRACE_WORK, "workqueue", "workqueue_execute_start", "function"),
 	EVENT(TRACE_WORK_END, "workqueue", "workqueue_execute_end", "work"),

@@ -4,6 +4,7 @@
 #include "lib/machine.h"
 #include "lib/message.h"
 #include "lib/output.h"
+#include "lib/task.h"
 #include "lib/verb.h"
 #include "session.h"
 #include "timeline.h"
@@ -23,7 +24,7 @@
 
 enum {
 	OPTION_OVER = OPTION_OWN, OPTION_STOP, OPTION_TRACE, OPTION_MAX, OPTION_CSV,
-	OPTION_SOURCE, OPTION_OUTPUT
+	OPTION_SOURCE, OPTION_OUTPUT, OPTION_BY
 };
 
 static const struct verb_option options[] = {
@@ -34,6 +35,8 @@ static const struct verb_option options[] = {
 	  "<pids>" },
 	{ "realtime", 'r', NULL, "watch them only while they are real-time tasks", NULL },
 	{ "seconds", 's', "N", "stop after N seconds", NULL },
+	{ "by", OPTION_BY, "WHAT", "a row for each process (the default), program or thread",
+	  "process program thread" },
 	{ "over", OPTION_OVER, "US",
 	  "count episodes in which a victim was kept from running for longer, and print the worst one's timeline",
 	  NULL },
@@ -53,6 +56,7 @@ static const struct verb_option options[] = {
 struct request {
 	struct cpus cpus;
 	bool cpus_given, realtime, stop, csv;
+	enum row_by by;
 	pid_t pid;
 	double seconds, over, max;	/* us but for seconds; 0: not given */
 	const char *source;
@@ -66,6 +70,21 @@ struct child {
 	int go;				/* a byte there: it may begin; closed: it has */
 	int status;			/* exit status as a shell has it */
 };
+
+static int take_by(struct request *request)
+{
+	static const char * const names[] = {
+		[BY_PROCESS] = "process", [BY_PROGRAM] = "program", [BY_THREAD] = "thread",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!strcmp(optarg, names[i])) {
+			request->by = (enum row_by)i;
+			return -1;
+		}
+	}
+	return usage_error(&verb_blame, "'%s': expected process, program or thread", optarg);
+}
 
 static int no_file(void)
 {
@@ -96,6 +115,8 @@ static int take_option(void *argument, int option)
 		return take_decimal(verb, option, &request->over);
 	case OPTION_MAX:
 		return take_decimal(verb, option, &request->max);
+	case OPTION_BY:
+		return take_by(request);
 	case OPTION_STOP:
 		request->stop = true;
 		return -1;
@@ -174,6 +195,13 @@ static bool child_ended(struct child *child)
 	return true;
 }
 
+static bool process_ended(pid_t pid)
+{
+	struct task task;
+
+	return task_read_stat(&task, pid, pid) == -ESRCH;
+}
+
 static unsigned int terminal_lines(void)
 {
 	struct winsize size;
@@ -218,7 +246,8 @@ static int watch(const struct request *request, struct session *session, struct 
 	u64 drawn = session->started, looked = drawn, now;
 	int ret = 0;
 
-	while (!ret && !session_interrupted && (now = clock_now()) < end && !child_ended(child)) {
+	while (!ret && !session_interrupted && (now = clock_now()) < end && !child_ended(child) &&
+	       !(request->pid && process_ended(request->pid))) {
 		struct timespec pause = { .tv_nsec = 20000000 };
 
 		if (end - now < (u64)pause.tv_nsec)
@@ -241,11 +270,13 @@ static int watch(const struct request *request, struct session *session, struct 
 	return ret ? ret : session->source->drain();
 }
 
-static int print_result(const struct request *request, struct session *session, bool *too_long)
+/* STATUS: what to end with, if anything is wrong with what was found. */
+static int print_result(const struct request *request, struct session *session, int *status)
 {
 	struct episode *worst = grow(NULL, 1, sizeof(*worst));
 	struct report report;
 	unsigned int cpu = 0;
+	bool too_long;
 	int ret;
 
 	session_halt(session);
@@ -258,7 +289,11 @@ static int print_result(const struct request *request, struct session *session, 
 	}
 	session_worst(session, worst, &cpu);
 	for (size_t i = 0; request->max > 0 && i < report.count; i++)
-		*too_long |= (double)report.losers[i].victim.victim.longest / 1000 > request->max;
+		if (microseconds(report.victims[i].sums.longest) > request->max)
+			*status = STATUS_FAILED;
+	too_long = *status;
+	if (!report.count)
+		*status = STATUS_FAILED;
 	if (request->csv) {
 		report_print_csv(&report);
 	} else if (output == OUTPUT_JSON) {
@@ -274,6 +309,8 @@ static int print_result(const struct request *request, struct session *session, 
 		else if (request->over > 0)
 			printf("No episode was longer than %g us.\n", request->over);
 	}
+	if (too_long && output == OUTPUT_PRETTY && !request->csv)
+		printf("Longer than --max %g us.\n", request->max);
 	if (request->trace)
 		ret = timeline_write(request->trace, worst, cpu);
 free_report:
@@ -297,10 +334,11 @@ static int choose_victims(const struct request *request, struct session *session
 
 static int blame(const struct request *request)
 {
-	struct session session = { .config.over = (u64)(request->over * 1000) };
+	struct session session = {
+		.config.over = (u64)(request->over * 1000), .by = request->by,
+	};
 	struct child child = { .go = -1 };
-	bool too_long = false;
-	int ret = 0;
+	int status = STATUS_OK, ret = 0;
 
 	session.config.victims_are = request->pid || request->command ? VICTIMS_TARGETS :
 				     request->cpus_given && !request->realtime ? VICTIMS_CPUS :
@@ -320,7 +358,7 @@ static int blame(const struct request *request)
 	if (!ret && let_child_go(&child)) {
 		ret = watch(request, &session, &child);
 		if (!ret)
-			ret = print_result(request, &session, &too_long);
+			ret = print_result(request, &session, &status);
 	}
 	session_stop(&session);
 out:
@@ -330,11 +368,7 @@ out:
 		notice("%s (PID %d) is still running", request->command[0], child.pid);
 	if (ret)
 		return status_of(ret);
-	if (child.status)
-		return child.status;
-	if (too_long && output == OUTPUT_PRETTY && !request->csv)
-		printf("Longer than --max %g us.\n", request->max);
-	return too_long ? STATUS_FAILED : STATUS_OK;
+	return child.status ? child.status : status;
 }
 
 static int run(int argc, char **argv)

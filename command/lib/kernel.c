@@ -66,6 +66,14 @@ static const char *configuration(void)
 	return lines;
 }
 
+bool kernel_has(const char *name)
+{
+	autofree char *value = kernel_option(name);
+	bool has = value && !strcmp(value, "y");
+
+	return has;
+}
+
 /* What follows KEY at AT, to the line's end. */
 static char *rest_of_line(const char *at, const char *key)
 {

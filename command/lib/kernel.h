@@ -3,11 +3,16 @@
 #ifndef TIMERSHIELD_KERNEL_H
 #define TIMERSHIELD_KERNEL_H
 
+#include <stdbool.h>
+
 /*
  * The value of a configuration option such as "CONFIG_HZ", "y" or "250"; "" if it is not
  * set; NULL if the configuration cannot be read. The caller frees it.
  */
 char *kernel_option(const char *name);
+
+/* Whether it is known to be "y". */
+bool kernel_has(const char *name);
 
 /* What follows the last KEY in the kernel's log, to the line's end; the caller frees it. */
 char *kernel_log_last(const char *key);

@@ -128,8 +128,8 @@ void measure_print_text(const struct loop *loop, const struct report *report)
 		       (unsigned long long)loop->missed);
 	if (report->count) {
 		printf("\nThe worst %d wake-ups were %.1f us late in all. What the CPU did then:\n",
-		       WORST, microseconds(report->losers[0].victim.victim.taken));
-		culprits_print(&report->losers[0], 15);
+		       WORST, microseconds(report->victims[0].sums.taken));
+		culprits_print(&report->victims[0], 15);
 	}
 }
 

@@ -93,7 +93,7 @@ void worst_wakeups_report(const struct worst_wakeups *reasons, const struct loop
 	}
 	for (size_t i = 0; i < figures.row_count; i++)
 		figures.rows[i].cause.victim = victim.id;
-	report_make(report, &figures, NULL, 0);
+	report_make(report, &figures, BY_PROCESS, NULL, 0);
 	free(figures.rows);
 }
 

@@ -72,10 +72,7 @@ static const struct preemption *model_by_option(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
-		autofree char *value = kernel_option(options[i]);
-		bool set = value && !strcmp(value, "y");
-
-		if (set)
+		if (kernel_has(options[i]))
 			return &models[i];
 	}
 	return NULL;

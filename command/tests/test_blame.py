@@ -121,9 +121,9 @@ class BlameTest(unittest.TestCase):
 
     def test_realtime(self) -> None:
         command = ("sh", "-c", f"{LOOP[2]}; chrt -f 5 sh -c 'sleep .1; {LOOP[2]}'; true")
-        self.assertIn("OTHER", {v["rank"] for v in self.json("--", *command)["victims"]})
+        self.assertIn("OTHER", {v["level"] for v in self.json("--", *command)["victims"]})
         found = self.json("--realtime", "--", *command)["victims"]
-        self.assertEqual({v["rank"] for v in found}, {"FIFO 5"})
+        self.assertEqual({v["level"] for v in found}, {"FIFO 5"})
 
     def test_csv(self) -> None:
         done = self.blame("--csv", "--", *LOOP)
@@ -232,7 +232,7 @@ class TraceTest(BlameTest):
         process.kill()
         process.communicate(timeout=30)
         self.assertTrue(path.exists(), "killed too late, or without an instance of its own")
-        self.assertEqual(run("blame", "--source=trace", "-s", "0.1").returncode, 0)
+        self.assertEqual(run("blame", "--source=trace", "--", "sleep", "0.1").returncode, 0)
         self.assertFalse(path.exists())
 
 

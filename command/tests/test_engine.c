@@ -28,7 +28,7 @@ static struct store works = { .key = sizeof(u32), .value = sizeof(u64), .room = 
 
 static const struct who who_victim = { .tid = VICTIM, .tgid = VICTIM, .priority = 49 };
 static const struct who who_above = { .tid = ABOVE, .tgid = ABOVE, .priority = 39 };
-static const struct who who_other = { .tid = OTHER, .tgid = OTHER, .priority = 120 };
+static const struct who who_other = { .tid = OTHER, .tgid = OTHER, .priority = 29 };
 static const struct who who_idle = { .priority = 120 };
 
 /* Both CPUs idle; the victim is the only target. */
@@ -56,7 +56,7 @@ static struct cpu *event(u32 number, const struct who *now_runs)
 static void switch_tasks(u32 number, u64 us, const struct who *from, int runnable,
 			 const struct who *to)
 {
-	on_switch(event(number, from), number, START + us * US, from, runnable, to, 0);
+	on_switch(event(number, from), number, START + us * US, from, runnable, to, 0, 0);
 }
 
 static void wake(u64 us)
@@ -194,8 +194,34 @@ static void waits_below_another_victim(void)
 	check(explained == victim->taken, "explained %llu ns", (unsigned long long)explained);
 }
 
+/* The scheduler passes over a FIFO task: that was throttled, whatever ran instead. */
+static void throttled(void)
+{
+	static const struct who fair = { .tid = ABOVE, .tgid = ABOVE, .priority = 120 };
+	struct cause cause = { .victim = VICTIM, .kind = CAUSE_THROTTLED, .id = THROTTLE_RT };
+	const struct row *row;
+
+	begin();
+	switch_tasks(0, 0, &who_idle, 1, &who_victim);
+	switch_tasks(0, 10, &who_victim, 1, &fair);
+	push(event(0, &fair), START + 20 * US, FRAME_IRQ, CAUSE_IRQ, 1);
+	pop(event(0, &fair), START + 25 * US, FRAME_IRQ);
+	switch_tasks(0, 40, &fair, 1, &who_other);
+	switch_tasks(0, 60, &who_other, 0, &who_victim);
+	switch_tasks(0, 70, &who_victim, 0, &who_idle);
+	/* what ran when it was woken is just slow to give way */
+	switch_tasks(0, 80, &who_idle, 1, &fair);
+	wake(100);
+	switch_tasks(0, 104, &fair, 1, &who_victim);
+	switch_tasks(0, 110, &who_victim, 0, &who_idle);
+	expect(26, 54, 20);
+	row = store_find(&rows, &cause);
+	check(row && row->total == 30 * US && row->count == 1, "throttled");
+}
+
 int main(void)
 {
+	throttled();
 	preempted();
 	waits_on_a_cpu_without_events();
 	woken_while_it_runs();

@@ -64,7 +64,7 @@ def scenarios(context: Context, sources: Sequence[str]) -> list[Scenario]:
         for source in chosen:
             found.append(Scenario(
                 f"{name}-{source}", _titles()[f"{name}-{source}"],
-                ("blame", "--realtime", "--csv", "--output=culprits.csv", f"--source={source}",
+                ("blame", "--realtime", "--csv", "--by=thread", "--output=culprits.csv", f"--source={source}",
                  "--", f"/bin/{program}", *words), 300, program="timershield"))
     return found
 
@@ -86,10 +86,10 @@ def culprits(system: Measured, scenario: str) -> list[Culprit]:
     sums: dict[tuple[str, str, str], tuple[int, int]] = {}
     with path.open(newline="") as file:
         for row in csv.DictReader(file):
-            if row["victim_rank"] != "FIFO 99":
+            if row["victim_level"] != "FIFO 99":
                 continue
             name = row["culprit"].partition("[")[0] if row["tid"] != "0" else row["culprit"]
-            key = (f"{name} {row['rank']}".strip(), row["how"] or row["function"], row["masked"])
+            key = (f"{name} {row['level']}".strip(), row["how"] or row["function"], row["masked"])
             count, total = sums.get(key, (0, 0))
             sums[key] = (count + int(row["count"]), total + int(row["total_ns"]))
     found = [Culprit(*key, *value) for key, value in sums.items()]

@@ -184,7 +184,8 @@ char *blame_run(const char *source, const char *scenario)
 	if (!pid) {
 		fd = open(OUTPUT, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 		dup2(fd, STDOUT_FILENO);
-		execlp("timershield", "timershield", "blame", "--json", "--source", source, "--",
+		execlp("timershield", "timershield", "blame", "--json", "--by", "thread", "--source",
+		       source, "--",
 		       self, "--scenario", scenario, NULL);
 		_exit(127);
 	}

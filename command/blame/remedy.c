@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "remedy.h"
+#include "cause.h"
+#include "isolate/isolation.h"
+#include "lib/file.h"
+#include "lib/kernel.h"
+#include "lib/machine.h"
+#include "lib/timers.h"
+#include "symbols.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FAIR_SERVER "/sys/kernel/debug/sched/fair_server"
+
+/* Read once. */
+static struct {
+	bool read, open, nohz_full, rcu_nocbs;
+	struct isolation isolation;
+} machine;
+
+static const struct isolation *read_machine(void)
+{
+	if (!machine.read) {
+		machine.read = true;
+		machine.nohz_full = kernel_has("CONFIG_NO_HZ_FULL");
+		machine.rcu_nocbs = kernel_has("CONFIG_RCU_NOCB_CPU");
+		machine.open = !isolation_open(&machine.isolation, false);
+	}
+	return &machine.isolation;
+}
+
+void remedy_free(void)
+{
+	if (machine.open)
+		isolation_close(&machine.isolation);
+	memset(&machine, 0, sizeof(machine));
+}
+
+static bool is_alone(void)
+{
+	return !machine.open || cpus_count(&machine.isolation.machine.online) < 2;
+}
+
+static char *isolate(unsigned int cpu)
+{
+	const struct isolation *isolation = read_machine();
+
+	if (is_alone() || !isolation->mount || cpus_has(&isolation->isolated, cpu))
+		return NULL;
+	return format("timershield isolate %u", cpu);
+}
+
+static char *isolate_from_irqs(unsigned int cpu)
+{
+	const struct isolation *isolation = read_machine();
+
+	if (is_alone() || cpus_has(&isolation->irqs, cpu))
+		return NULL;
+	return format("timershield isolate --irqs %u", cpu);
+}
+
+static char *boot_with(bool possible, const char *option, unsigned int cpu)
+{
+	return possible ? format("boot with %s=%u", option, cpu) : NULL;
+}
+
+/* A real-time task that ranks higher has its place there on purpose. */
+static char *give_way(const struct task_info *culprit, unsigned int cpu)
+{
+	struct cpus own = { 0 }, others;
+	autofree char *list = NULL;
+
+	if (is_alone() || !culprit->process)
+		return NULL;
+	cpus_add(&own, cpu);
+	others = cpus_and_not(&machine.isolation.machine.online, &own);
+	list = cpus_list(&others);
+	return format("taskset -apc %s %u, or lower its priority", list, culprit->process);
+}
+
+static char *for_task(const struct blame_victim *victim, const struct blame_row *row,
+		      unsigned int cpu)
+{
+	const struct task_info *culprit = task_info_of(&row->row.who);
+	bool outranks = row->row.who.priority < 100 &&
+			row->row.who.priority <= victim->victim.who.priority;
+
+	read_machine();
+	if (!row->cause.id || row->cause.id == victim->id || task_info_is_own(culprit))
+		return NULL;
+	if (culprit->kernel_thread && !strncmp(culprit->comm, "rcu", 3))
+		return boot_with(machine.rcu_nocbs, "rcu_nocbs", cpu);
+	if (culprit->kernel_thread && !strncmp(culprit->comm, "irq/", 4))
+		return isolate_from_irqs(cpu);
+	if (culprit->kernel_thread && strncmp(culprit->comm, "kworker/u", 9))
+		return NULL;
+	return outranks ? give_way(culprit, cpu) : isolate(cpu);
+}
+
+static char *for_timer(const struct blame_victim *victim, const struct blame_row *row,
+		       enum masked masked, unsigned int cpu)
+{
+	int shield = timers_get();
+
+	if (masked == MASKED_YES && shield <= 0) {
+		if (!shield || timers_module_there())
+			return copy("timershield timers on");
+		if (machine_linux_since(6, 1))
+			return copy("load the TimerShield module ('make module' in its source)");
+	}
+	return for_task(victim, row, cpu);
+}
+
+static char *for_softirq(u32 vector, unsigned int cpu)
+{
+	switch (vector) {
+	case SOFTIRQ_RCU:
+		read_machine();
+		return boot_with(machine.rcu_nocbs, "rcu_nocbs", cpu);
+	case SOFTIRQ_SCHED:
+		return isolate(cpu);
+	case SOFTIRQ_TIMER:
+	case SOFTIRQ_HRTIMER:
+		return NULL;
+	default:
+		return isolate_from_irqs(cpu);
+	}
+}
+
+static char *for_throttle(const struct blame_row *row, unsigned int cpu)
+{
+	const struct task_info *victim = task_info_of(&row->row.who);
+
+	switch (row->cause.id) {
+	case THROTTLE_RT:
+		return cause_is_fair_server() ? format("echo 0 >" FAIR_SERVER "/cpu%u/runtime", cpu) :
+		       copy("sysctl kernel.sched_rt_runtime_us=-1");
+	case THROTTLE_QUOTA:
+		return victim->quota ? format("echo max >%s/cpu.max", victim->quota) :
+		       copy("raise cpu.max of its cgroup");
+	default:
+		return copy("give it more time (chrt --sched-runtime)");
+	}
+}
+
+static char *for_ipi(const struct blame_victim *victim, const struct blame_row *row)
+{
+	const struct task_info *sender = task_info_of(&row->row.who);
+
+	if (cause_is_tlb(row->cause.function) && row->row.who.tid &&
+	    sender->process == task_info_of(&victim->victim.who)->process)
+		return copy("lock its memory; no munmap() or mprotect() in its other threads");
+	return NULL;
+}
+
+char *remedy_for(const struct blame_victim *victim, const struct blame_row *row,
+		 enum masked masked)
+{
+	unsigned int cpu = victim->id & VICTIM_CPU ? victim->id & ~VICTIM_CPU :
+			   victim->victim.cpu;
+
+	switch (row->cause.kind) {
+	case CAUSE_TIMER:
+		return for_timer(victim, row, masked, cpu);
+	case CAUSE_TASK:
+	case CAUSE_WORK:
+		return for_task(victim, row, cpu);
+	case CAUSE_KERNEL_TIMER:
+		read_machine();
+		return boot_with(machine.nohz_full && cause_is_tick(row->cause.function),
+				 "nohz_full", cpu);
+	case CAUSE_IRQ:
+		return isolate_from_irqs(cpu);
+	case CAUSE_IPI:
+		return for_ipi(victim, row);
+	case CAUSE_SOFTIRQ:
+		return for_softirq(row->cause.id, cpu);
+	case CAUSE_THROTTLED:
+		return for_throttle(row, cpu);
+	case CAUSE_ELSEWHERE:
+		return format("taskset -pc %u %u", cpu, victim->id);
+	default:
+		return NULL;
+	}
+}
