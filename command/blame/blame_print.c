@@ -119,6 +119,17 @@ static u64 maskable(const struct victim_report *victim)
 	return total;
 }
 
+/* "Unexplained" is what the kernel saw and no event names; this it did not even see. */
+static void print_unseen(const struct report *report)
+{
+	autofree char *smis = report->smis_known ?
+		format("%llu SMIs", (unsigned long long)report->smis) :
+		copy("SMIs (not counted here)");
+
+	printf("\nThe kernel cannot see, and these figures lack, the time of %llu NMIs, of %s and of\n"
+	       "a hypervisor's pauses below 10 ms.\n", (unsigned long long)report->nmis, smis);
+}
+
 static void print_lost(const struct report *report)
 {
 	if (report->lost_events)
@@ -160,6 +171,8 @@ void report_print(const struct report *report, unsigned int lines)
 	if (!report->count)
 		puts(report->realtime ? "No real-time task has run. -p PID looks at a process, "
 		     "-c CPULIST at whatever runs on CPUs." : "Nothing that was asked for has run.");
+	if (report->count && !lines)
+		print_unseen(report);
 	print_lost(report);
 }
 
@@ -249,6 +262,11 @@ void report_print_json(const struct report *report)
 	json_number("elapsed_ns", report->elapsed);
 	json_number("interrupt_overhead_ns", report->interrupt_overhead);
 	json_number("switch_overhead_ns", report->switch_overhead);
+	json_number("nmis", report->nmis);
+	if (report->smis_known)
+		json_number("smis", report->smis);
+	else
+		json_null("smis");
 	json_number("lost_events", report->lost_events);
 	json_number("lost_rows", report->lost.rows);
 	json_number("lost_victims", report->lost.victims);

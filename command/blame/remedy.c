@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "remedy.h"
 #include "cause.h"
+#include "isolate/fair_server.h"
 #include "isolate/isolation.h"
 #include "lib/file.h"
 #include "lib/kernel.h"
@@ -10,8 +11,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-#define FAIR_SERVER "/sys/kernel/debug/sched/fair_server"
 
 /* Read once. */
 static struct {

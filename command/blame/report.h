@@ -43,6 +43,8 @@ struct report {
 	u64 lost_events;
 	const char *source;
 	u64 elapsed;			/* ns */
+	u64 nmis, smis;			/* meanwhile, on all CPUs and on one */
+	bool smis_known;
 	bool realtime;			/* only real-time tasks were looked at */
 	u64 interrupt_overhead, switch_overhead;
 };

@@ -4,6 +4,7 @@
 #include "lib/file.h"
 #include "lib/message.h"
 #include "lib/task.h"
+#include "lib/unseen.h"
 #include "calibrate.h"
 #include "task_info.h"
 #include "symbols.h"
@@ -156,6 +157,8 @@ int session_start(struct session *session, const char *name, const struct cpus *
 
 void session_go(struct session *session)
 {
+	session->nmis = unseen_nmis();
+	unseen_smis(0, &session->smis);
 	read_steal(session->steal, session->cpus);
 	session->started = clock_now();
 	session->config.started = session->started;
@@ -217,6 +220,7 @@ int session_report(struct session *session, struct report *report)
 {
 	u64 *steal = grow(NULL, session->cpus, sizeof(*steal));
 	struct blame_figures figures = { 0 };
+	unsigned long long smis = 0;
 	int ret;
 
 	*report = (struct report){
@@ -225,6 +229,9 @@ int session_report(struct session *session, struct report *report)
 		.interrupt_overhead = session->config.interrupt_overhead,
 		.switch_overhead = session->config.switch_overhead,
 	};
+	report->smis_known = !unseen_smis(0, &smis);
+	report->smis = smis - session->smis;
+	report->nmis = unseen_nmis() - session->nmis;
 	memset(steal, 0, session->cpus * sizeof(*steal));
 	read_steal(steal, session->cpus);
 	for (unsigned int i = 0; i < session->cpus; i++)

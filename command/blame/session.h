@@ -15,6 +15,7 @@ struct session {
 	struct blame_config config;
 	u64 started;			/* ns, CLOCK_MONOTONIC */
 	u64 *steal;			/* of each CPU when it started */
+	unsigned long long nmis, smis;	/* then */
 	unsigned int cpus;
 	enum row_by by;
 };

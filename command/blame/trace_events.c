@@ -123,18 +123,23 @@ static int enable(const struct blame_config *config, struct trace_event *event)
 	return set(file, "1");
 }
 
-/* Instances of processes that were killed. */
-static int remove_stale(const char *name, void *unused)
+bool trace_is_stale(const char *name)
 {
-	autofree char *path = format(TRACEFS "/instances/%s", name);
 	char *end;
 	long pid;
 
-	(void)unused;
 	if (strncmp(name, PREFIX, strlen(PREFIX)))
-		return 0;
+		return false;
 	pid = strtol(name + strlen(PREFIX), &end, 10);
-	if (!*end && pid > 0 && kill((pid_t)pid, 0) && errno == ESRCH)
+	return !*end && pid > 0 && kill((pid_t)pid, 0) && errno == ESRCH;
+}
+
+static int remove_stale(const char *name, void *unused)
+{
+	autofree char *path = format(TRACE_INSTANCES "/%s", name);
+
+	(void)unused;
+	if (trace_is_stale(name))
 		rmdir(path);
 	return 0;
 }
@@ -153,7 +158,7 @@ static int mounted(struct text *why)
 {
 	int ret;
 
-	if (file_exists(TRACEFS "/instances") || !mount("tracefs", TRACEFS, "tracefs", 0, NULL))
+	if (file_exists(TRACE_INSTANCES) || !mount("tracefs", TRACEFS, "tracefs", 0, NULL))
 		return 0;
 	ret = -errno;
 	text_add(why, "%s", ret == -EPERM ? "it needs root" : "cannot mount " TRACEFS);
@@ -167,8 +172,8 @@ int trace_open(const struct blame_config *config, struct text *why)
 	ret = mounted(why);
 	if (ret)
 		return ret;
-	file_for_each(TRACEFS "/instances", remove_stale, NULL);
-	instance = format(TRACEFS "/instances/" PREFIX "%d", getpid());
+	file_for_each(TRACE_INSTANCES, remove_stale, NULL);
+	instance = format(TRACE_INSTANCES "/" PREFIX "%d", getpid());
 	if (mkdir(instance, 0700)) {
 		ret = -errno;
 		text_add(why, "%s: %s", instance, strerror(errno));

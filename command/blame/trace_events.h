@@ -6,6 +6,8 @@
 #include "blame_types.h"
 #include "lib/text.h"
 
+#include <stdbool.h>
+
 enum trace_kind {
 	TRACE_VECTOR_ENTRY, TRACE_VECTOR_EXIT, TRACE_IRQ_ENTRY, TRACE_IRQ_EXIT,
 	TRACE_SOFTIRQ_ENTRY, TRACE_SOFTIRQ_EXIT, TRACE_TIMER, TRACE_TIMER_EXIT, TRACE_ARM,
@@ -24,6 +26,11 @@ struct trace_event {
 	u32 id;				/* 0: this kernel has no such event */
 	u32 offsets[TRACE_FIELDS], sizes[TRACE_FIELDS];
 };
+
+#define TRACE_INSTANCES "/sys/kernel/tracing/instances"
+
+/* Whether this instance is one of ours whose process was killed. */
+bool trace_is_stale(const char *name);
 
 /*
  * Makes the instance and enables the events in it; what was left by those that were

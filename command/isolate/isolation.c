@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "isolation.h"
 #include "affinity.h"
+#include "fair_server.h"
 #include "journal_file.h"
 #include "lib/cgroup.h"
 #include "lib/change.h"
@@ -106,6 +107,7 @@ static int plan(struct isolation *isolation, const struct cpus *procs, const str
 	journal->procs.wanted = *procs;
 	journal->irqs.wanted = *irqs;
 	partition_plan_adoption(journal, procs);
+	fair_server_plan(journal, procs);
 	ret = settings_plan_irqs(journal, &isolation->machine, irqs);
 	return ret ? ret : settings_plan_workqueue(journal, &isolation->machine, procs);
 }
@@ -128,6 +130,7 @@ static int finish(struct journal *journal)
 
 	journal->procs.before = journal->procs.wanted;
 	journal->irqs.before = journal->irqs.wanted;
+	fair_server_forget(journal);
 	for (size_t i = 0; i < journal->nr_settings; i++)
 		journal->settings[i].before = journal->settings[i].wanted;
 	if (!cpus_empty(&journal->procs.wanted) || !cpus_empty(&journal->irqs.wanted))
@@ -180,6 +183,7 @@ static int set(struct isolation *isolation, const struct cpus *procs, const stru
 	first = settings_apply_irqs(journal);
 	second = settings_apply_workqueue(journal);
 	affinity_apply(journal, &isolation->machine);
+	fair_server_apply(journal);
 	if (!ret)
 		ret = finish(journal);
 	return ret ? ret : first ? first : second;

@@ -55,6 +55,13 @@ void journal_add_task(struct journal *journal, const struct task_record *record)
 	journal->tasks[journal->nr_tasks++] = *record;
 }
 
+void journal_add_server(struct journal *journal, unsigned int cpu, unsigned long long runtime)
+{
+	journal->servers = grow(journal->servers, journal->nr_servers + 1,
+				sizeof(*journal->servers));
+	journal->servers[journal->nr_servers++] = (struct server_record){ cpu, runtime };
+}
+
 void journal_drop_setting(struct journal *journal, struct setting *setting)
 {
 	free(setting->path);
@@ -78,6 +85,7 @@ void journal_free(struct journal *journal)
 	free(journal->settings);
 	free(journal->runs);
 	free(journal->tasks);
+	free(journal->servers);
 	*journal = (struct journal){ 0 };
 }
 

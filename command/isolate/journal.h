@@ -36,6 +36,12 @@ struct task_record {
 	struct cpus cpus;
 };
 
+/* What a CPU's fair server had, in ns. */
+struct server_record {
+	unsigned int cpu;
+	unsigned long long runtime;
+};
+
 /* The CPUs isolated, and those that were before the change that is under way. */
 struct target {
 	struct cpus wanted, before;
@@ -54,6 +60,8 @@ struct journal {
 	size_t nr_runs;
 	struct task_record *tasks;
 	size_t nr_tasks;
+	struct server_record *servers;
+	size_t nr_servers;
 	bool irq_threads;		/* not saved: there are, or may be, some */
 };
 
@@ -70,6 +78,7 @@ struct setting *journal_add_setting(struct journal *journal, const char *path,
 				    const char *original);
 void journal_add_run(struct journal *journal, const char *name, const char *origin, pid_t adopt);
 void journal_add_task(struct journal *journal, const struct task_record *record);
+void journal_add_server(struct journal *journal, unsigned int cpu, unsigned long long runtime);
 
 void journal_drop_setting(struct journal *journal, struct setting *setting);
 void journal_drop_run(struct journal *journal, struct run_group *run);

@@ -11,6 +11,7 @@
  *	set	PATH	ORIGINAL	BEFORE	WANTED
  *	run	NAME	ORIGIN
  *	task	TID	START	CPUS
+ *	server	CPU	RUNTIME			of the fair server, in ns
  *	end
  */
 #include "journal_text.h"
@@ -88,6 +89,9 @@ char *journal_text(const struct journal *journal, const char *boot)
 		add_cpus(&text, &journal->tasks[i].cpus);
 		text_add(&text, "\n");
 	}
+	for (size_t i = 0; i < journal->nr_servers; i++)
+		text_add(&text, "server\t%u\t%llu\n", journal->servers[i].cpu,
+			 journal->servers[i].runtime);
 	text_add(&text, END);
 	return text.s;
 }
@@ -236,6 +240,17 @@ static int parse_task(struct parser *parser, char **fields)
 	return 0;
 }
 
+static int parse_server(struct parser *parser, char **fields)
+{
+	unsigned long long cpu, runtime;
+
+	if (parse_unsigned(fields[1], CPUS_MAX - 1, &cpu) ||
+	    parse_unsigned(fields[2], LLONG_MAX, &runtime) || !runtime)
+		return -EBADMSG;
+	journal_add_server(parser->journal, (unsigned int)cpu, runtime);
+	return 0;
+}
+
 static const struct kind {
 	const char *name;
 	unsigned int fields;
@@ -249,6 +264,7 @@ static const struct kind {
 	{ "set", 5, parse_setting },
 	{ "run", 3, parse_run },
 	{ "task", 4, parse_task },
+	{ "server", 3, parse_server },
 };
 
 static void split(char *text, struct line *line)

@@ -27,31 +27,13 @@ static void indent(void)
 		fputs("  ", stdout);
 }
 
-/* The length of the well-formed UTF-8 sequence at S, or 0. */
-static unsigned int utf8_length(const unsigned char *s)
-{
-	static const unsigned int least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	unsigned int length = *s < 0x80 ? 1 : *s >> 5 == 6 ? 2 : *s >> 4 == 14 ? 3 :
-			      *s >> 3 == 30 ? 4 : 0;
-	unsigned int c = length ? *s & 0xff >> (length == 1 ? 0 : length + 1) : 0;
-
-	for (unsigned int i = 1; i < length; i++) {
-		if (s[i] >> 6 != 2)
-			return 0;
-		c = c << 6 | (s[i] & 0x3f);
-	}
-	if (length && (c < least[length] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000)))
-		return 0;
-	return length;
-}
-
 void json_quote(FILE *file, const char *string)
 {
 	const unsigned char *s = (const unsigned char *)string;
 
 	putc('"', file);
 	while (*s) {
-		unsigned int length = utf8_length(s);
+		unsigned int c, length = utf8_length(s, &c);
 
 		if (!length)
 			fputs("\\ufffd", file);

@@ -8,13 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void make_printable(char *text)
-{
-	for (; *text; text++)
-		if ((unsigned char)*text < ' ' || *text == 0x7f)
-			*text = '?';
-}
-
 /* PID (NAME) STATE ...; fields are counted from the state. */
 static int parse_stat(struct task *task, char *line)
 {

@@ -41,7 +41,4 @@ int task_for_each_thread(pid_t pid, int (*function)(const struct task *task, voi
 /* sched_setaffinity() with any number of CPUs. 0 or -errno. */
 int task_set_affinity(pid_t tid, const struct cpus *cpus);
 
-/* Replaces characters that would break a line or a terminal. */
-void make_printable(char *text);
-
 #endif

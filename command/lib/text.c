@@ -2,6 +2,7 @@
 #include "text.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,4 +95,45 @@ char *format(const char *format, ...)
 	text_add_list(&text, format, args);
 	va_end(args);
 	return text.s;
+}
+
+unsigned int utf8_length(const unsigned char *s, unsigned int *c)
+{
+	static const unsigned int least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	unsigned int length = *s < 0x80 ? 1 : *s >> 5 == 6 ? 2 : *s >> 4 == 14 ? 3 :
+			      *s >> 3 == 30 ? 4 : 0;
+
+	*c = length ? *s & 0xff >> (length == 1 ? 0 : length + 1) : 0;
+	for (unsigned int i = 1; i < length; i++) {
+		if (s[i] >> 6 != 2)
+			return 0;
+		*c = *c << 6 | (s[i] & 0x3f);
+	}
+	if (length && (*c < least[length] || *c > 0x10ffff || (*c >= 0xd800 && *c < 0xe000)))
+		return 0;
+	return length;
+}
+
+/* Controls, and what changes the direction of a line or cannot be seen. */
+static bool is_printable(unsigned int c)
+{
+	return c >= ' ' && (c < 0x7f || c > 0x9f) && (c < 0x200b || c > 0x200f) &&
+	       (c < 0x2028 || c > 0x202e) && (c < 0x2060 || c > 0x206f) && c != 0xfeff &&
+	       (c < 0xfff9 || c > 0xfffb);
+}
+
+void make_printable(char *text)
+{
+	unsigned char *s = (unsigned char *)text;
+
+	while (*s) {
+		unsigned int c, length = utf8_length(s, &c);
+
+		if (length && is_printable(c)) {
+			s += length;
+			continue;
+		}
+		for (unsigned int i = 0; i < length || !i; i++)
+			*s++ = '?';
+	}
 }

@@ -33,6 +33,15 @@ void free_string(char **string);
 /* Removes newlines at the end. */
 void text_chomp(struct text *text);
 
+/*
+ * The length of the well-formed UTF-8 sequence at S, a string, and its character in *C; 0 if it
+ * is not well-formed.
+ */
+unsigned int utf8_length(const unsigned char *s, unsigned int *c);
+
+/* Replaces what would break a line or a terminal, or is not UTF-8. */
+void make_printable(char *text);
+
 /* realloc(), strdup() and asprintf() that do not fail. */
 void *grow(void *memory, size_t count, size_t size);
 char *copy(const char *string);

@@ -3,6 +3,7 @@
 #include "finding.h"
 #include "lib/file.h"
 #include "lib/task.h"
+#include "lib/unseen.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,6 @@
 #define SOURCES_SHOWN 4
 #define STEAL_BAD 1000			/* of a million */
 #define INTERRUPTS "/proc/interrupts"
-#define MSR_SMI_COUNT 0x34
 
 /* Adds up the counters of CPUs in one line of /proc/interrupts; the rest is its name. */
 static unsigned long long sum_line(char *line, const unsigned int *columns, size_t count,
@@ -183,26 +183,13 @@ static void add_virtual(struct inspection *inspection, const struct times *befor
 		    stolen);
 }
 
-/* How often firmware has stopped a CPU, from a register that only Intel's have. */
-static int read_firmware(unsigned int cpu, unsigned long long *count)
-{
-	autofree char *path = format("/dev/cpu/%u/msr", cpu), *full = file_path(path);
-	int fd = open(full, O_RDONLY | O_CLOEXEC), ret = fd < 0 ? -errno : 0;
-
-	if (!ret && pread(fd, count, sizeof(*count), MSR_SMI_COUNT) != sizeof(*count))
-		ret = -EIO;
-	if (fd >= 0)
-		close(fd);
-	return ret;
-}
-
 static void add_firmware(struct inspection *inspection, int error, unsigned long long before)
 {
 	const unsigned int cpu = cpus_next(&inspection->watched, 0);
 	unsigned long long now = 0;
 
 	if (!error)
-		error = read_firmware(cpu, &now);
+		error = unseen_smis(cpu, &now);
 	if (error == -ENOENT || error == -ENXIO)
 		finding_add(&inspection->findings, FINDING_UNKNOWN, "smi", "modprobe msr",
 			    "How often the firmware stops the CPUs (SMI) is unknown: there is no /dev/cpu/%u/msr.",
@@ -219,7 +206,7 @@ static void add_firmware(struct inspection *inspection, int error, unsigned long
 	else
 		finding_add(&inspection->findings, FINDING_GOOD, "smi", "",
 			    "The firmware has stopped CPU %u %llu times (SMI) since boot, not within the last 0.1 s.",
-			    cpu, now & 0xffffffff);
+			    cpu, now);
 }
 
 void check_activity(struct inspection *inspection)
@@ -227,11 +214,10 @@ void check_activity(struct inspection *inspection)
 	const struct timespec pause = { .tv_nsec = SAMPLE_NS };
 	const struct cpus *cpus = &inspection->isolation.irqs;
 	const bool is_virtual = machine_is_virtual();
-	const bool has_count = !is_virtual && file_has("/proc/cpuinfo", "GenuineIntel");
 	unsigned long long firmware = 0;
 	struct sources before, after;
 	struct times times;
-	int error = has_count ? read_firmware(cpus_next(&inspection->watched, 0), &firmware) : 0;
+	int error = unseen_smis(cpus_next(&inspection->watched, 0), &firmware);
 	int ret = read_sources(&before, cpus);
 
 	read_times(&times);
@@ -244,7 +230,7 @@ void check_activity(struct inspection *inspection)
 	else if (!cpus_empty(cpus))
 		finding_unknown(&inspection->findings, "interrupts",
 				"What interrupts isolated CPUs", INTERRUPTS, ret);
-	if (has_count)
+	if (error != -EOPNOTSUPP)
 		add_firmware(inspection, error, firmware);
 	free_sources(&before);
 	free_sources(&after);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Status: what the kernel is and does. */
 #include "finding.h"
+#include "isolate/fair_server.h"
 #include "lib/file.h"
 #include "lib/kernel.h"
 #include "lib/text.h"
@@ -13,7 +14,6 @@
 
 #define DEBUGFS "/sys/kernel/debug"
 #define PREEMPT_FILE DEBUGFS "/sched/preempt"
-#define FAIR_SERVER DEBUGFS "/sched/fair_server"
 #define LOCKDOWN "/sys/kernel/security/lockdown"
 #define SLACK_FINE 1000			/* ns */
 

@@ -61,6 +61,7 @@ void check_journal(struct inspection *inspection);
 void check_isolation(struct inspection *inspection);
 void check_settings(struct inspection *inspection);
 void check_limits(struct inspection *inspection);
+void check_tracing(struct inspection *inspection);
 void check_measured(struct inspection *inspection);
 
 /* What goes on now: these wait for 0.1 s, together. */

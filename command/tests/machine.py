@@ -65,6 +65,8 @@ class Machine:
             f"{CGROUP}/cgroup.procs": "",
         }.items():
             self.write(path, text)
+        for cpu in range(4):
+            self.write(f"sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime", "50000000")
 
     def start(self, verb: str, *words: str, kill_at: int = 0) -> "subprocess.Popen[str]":
         """Start a verb; it is killed before its change number ``kill_at``, from 1."""

@@ -177,7 +177,7 @@ class MachineTest(unittest.TestCase):
         m.isolate_at_boot("3")
         m.add_kernel_thread(17, b'a"\\\x1b\xff', "3")
         item = json.loads(m.run("status", "--json").stdout)["isolation"]["unmoved"][0]
-        self.assertEqual(item["name"], 'a"\\?\ufffd')
+        self.assertEqual(item["name"], 'a"\\??')
         done = subprocess.run([COMMAND, "status", "--root", str(m.root)], capture_output=True,
                               check=False)
         self.assertNotIn(b"\x1b", done.stdout)

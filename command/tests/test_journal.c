@@ -39,6 +39,7 @@ static void fill(struct journal *journal)
 		cpus_add(&record.cpus, (unsigned int)i);
 		journal_add_task(journal, &record);
 	}
+	journal_add_server(journal, 5, 50000000);
 }
 
 static void comes_back(const char *text)
@@ -47,7 +48,8 @@ static void comes_back(const char *text)
 	char *again;
 
 	check(!journal_parse(&journal, text, strlen(text), BOOT), "a whole journal");
-	check(journal.nr_settings == 21 && journal.nr_runs == 3 && journal.nr_tasks == 10,
+	check(journal.nr_settings == 21 && journal.nr_runs == 3 && journal.nr_tasks == 10 &&
+	      journal.nr_servers == 1,
 	      "%zu settings, %zu runs, %zu tasks", journal.nr_settings, journal.nr_runs,
 	      journal.nr_tasks);
 	check(!strcmp(journal_run(&journal, "run-102")->origin, "/odd\ttab%name"), "origin");

@@ -58,16 +58,18 @@ class KillTest(unittest.TestCase):
         self.assertEqual(state["sys/devices/virtual/workqueue/cpumask"], "d\n")
         self.assertEqual(state[f"{GROUP}/cpuset.cpus"], "1\n")
         self.assertEqual(state[f"{GROUP}/cpuset.cpus.partition"], "isolated\n")
-        self.check_undone("after unshield")
+        self.assertEqual(state["sys/kernel/debug/sched/fair_server/cpu1/runtime"], "0\n")
+        self.assertEqual(state["sys/kernel/debug/sched/fair_server/cpu2/runtime"], "50000000\n")
+        self.check_undone("after unisolate")
 
-    def test_killed_shield(self) -> None:
+    def test_killed_isolate(self) -> None:
         for number in range(1, 1000):
             if not self.machine.do("isolate", "1", kill_at=number):
                 break
             self.check_undone(f"killed before change {number}")
         self.assertGreater(number, 15)
 
-    def test_killed_change_and_unshield(self) -> None:
+    def test_killed_change_and_unisolate(self) -> None:
         for words in (("isolate", "2"), ("unisolate", "1"), ("unisolate",),
                       ("isolate", "--only", "--irqs", "1")):
             for number in range(1, 1000):

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The fair server of Linux 6.12 and later, which gives ordinary tasks a share of a CPU whose
+ * real-time tasks never sleep. Where nothing but chosen tasks runs it is a timer without use.
+ */
+#ifndef TIMERSHIELD_FAIR_SERVER_H
+#define TIMERSHIELD_FAIR_SERVER_H
+
+#include "journal.h"
+
+#define FAIR_SERVER "/sys/kernel/debug/sched/fair_server"
+
+/* Notes in the journal what it has on these CPUs. */
+void fair_server_plan(struct journal *journal, const struct cpus *procs);
+
+/* Stops it on the CPUs that are isolated from tasks; elsewhere it has again what it had. */
+void fair_server_apply(const struct journal *journal);
+
+/* Forgets CPUs that are not isolated. */
+void fair_server_forget(struct journal *journal);
+
+#endif

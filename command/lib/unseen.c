@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unseen.h"
+#include "file.h"
+#include "machine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MSR_SMI_COUNT 0x34
+
+int unseen_smis(unsigned int cpu, unsigned long long *count)
+{
+	autofree char *path = format("/dev/cpu/%u/msr", cpu), *full = file_path(path);
+	int fd, ret;
+
+	if (machine_is_virtual() || !file_has("/proc/cpuinfo", "GenuineIntel"))
+		return -EOPNOTSUPP;
+	fd = open(full, O_RDONLY | O_CLOEXEC);
+	ret = fd < 0 ? -errno : 0;
+	if (!ret && pread(fd, count, sizeof(*count), MSR_SMI_COUNT) != sizeof(*count))
+		ret = -EIO;
+	if (fd >= 0)
+		close(fd);
+	*count &= 0xffffffff;
+	return ret;
+}
+
+unsigned long long unseen_nmis(void)
+{
+	autotext struct text text = { 0 };
+	unsigned long long sum = 0;
+	char *at, *end;
+
+	file_read("/proc/interrupts", &text);
+	at = strstr(text.s, "NMI:");
+	for (at = at ? at + strlen("NMI:") : text.s + text.length; *at; at = end) {
+		unsigned long long count = strtoull(at, &end, 10);
+
+		if (end == at)
+			break;
+		sum += count;
+	}
+	return sum;
+}

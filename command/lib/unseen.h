@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What stops a CPU and is in no event of the kernel's: SMIs, NMIs. */
+#ifndef TIMERSHIELD_UNSEEN_H
+#define TIMERSHIELD_UNSEEN_H
+
+/*
+ * How often firmware (SMI) has stopped a CPU since boot, from a register that only Intel's have.
+ * 0, -EOPNOTSUPP where there is none, -ENOENT without the module msr, or -errno.
+ */
+int unseen_smis(unsigned int cpu, unsigned long long *count);
+
+/* The NMIs of all CPUs since boot; 0 if that is not known. */
+unsigned long long unseen_nmis(void);
+
+#endif
