@@ -146,6 +146,32 @@ static void foreign_processes_in_the_partition(void)
 	}
 }
 
+/* Stopped where only chosen tasks run, with the time that it had before. */
+static void fair_server_stops(void)
+{
+	static const char * const files[] = {
+		"/sys/kernel/debug/sched/fair_server/cpu1/runtime",
+		"/sys/kernel/debug/sched/fair_server/cpu2/runtime",
+	};
+	char before[32], now[32];
+
+	prepare();
+	if (file_read(files[1], before, sizeof(before)) <= 0)
+		skip("this kernel has no fair server");
+	isolate("2");
+	file_read(files[1], now, sizeof(now));
+	check(!strcmp(now, "0\n"), "on the isolated CPU it has %s", now);
+	file_read(files[0], now, sizeof(now));
+	check(!strcmp(now, before), "on another CPU it has %s", now);
+	isolate("1");
+	unisolate("2");
+	file_read(files[1], now, sizeof(now));
+	check(!strcmp(now, before), "afterwards it has %s", now);
+	unisolate("");
+	file_read(files[0], now, sizeof(now));
+	check(!strcmp(now, before), "at the end it has %s", now);
+}
+
 static void run_needs_no_isolated_cpu(void)
 {
 	const struct command_result *result;
@@ -218,6 +244,7 @@ static const struct test tests[] = {
 	TEST(partition_is_removed),
 	TEST(isolated_cpu_goes_offline),
 	TEST(foreign_processes_in_the_partition),
+	TEST(fair_server_stops),
 	TEST(run_needs_no_isolated_cpu),
 	TEST(run_sets_kernel_threads),
 	TEST(isolated_at_boot),

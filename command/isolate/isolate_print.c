@@ -154,9 +154,14 @@ static void print_changes(void)
 
 static void print_sentence(const struct isolation *isolation, const struct leftovers *list)
 {
+	struct cpus others = machine_siblings(&isolation->isolated);
 	autofree char *sentence = isolate_sentence(&isolation->isolated, &isolation->irqs);
+	autofree char *siblings = cpus_empty(&others) ? copy("") : cpus_named(&others);
 
 	printf("%s.\n", sentence);
+	if (*siblings)
+		printf("%s, not isolated, share%s a core with them: what runs there slows them down.\n",
+		       siblings, cpus_count(&others) > 1 ? "" : "s");
 	if (list->count)
 		puts("Still there, and why:");
 	leftovers_print_grouped(list, "  ");

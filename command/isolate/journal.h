@@ -47,6 +47,8 @@ struct target {
 	struct cpus wanted, before;
 };
 
+struct irqs;
+
 struct journal {
 	bool exists;
 	bool changing;			/* a change is, or was, under way */
@@ -62,6 +64,7 @@ struct journal {
 	size_t nr_tasks;
 	struct server_record *servers;
 	size_t nr_servers;
+	const struct irqs *routed;	/* not saved: to be directed to isolated CPUs */
 	bool irq_threads;		/* not saved: there are, or may be, some */
 };
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "settings.h"
+#include "irqs.h"
 #include "lib/change.h"
 #include "lib/file.h"
 #include "lib/message.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,6 +68,16 @@ static struct cpus wanted_of(const struct plan *plan, const struct setting *sett
 	       cpus_and_not(&plan->machine->online, plan->isolated);
 }
 
+/* It was directed to isolated CPUs on request, and they are isolated still. */
+static bool is_routed(const struct plan *plan, const struct setting *setting,
+		      const struct cpus *now)
+{
+	struct cpus original = original_of(setting);
+
+	return !cpus_empty(now) && cpus_equal(now, &setting->before) &&
+	       cpus_subset(now, plan->isolated) && !cpus_equal(now, &original);
+}
+
 /* What it is between the two, for unbound work alone; there may be no such CPU. */
 static struct cpus narrowed_of(const struct setting *setting)
 {
@@ -109,8 +121,10 @@ static int plan_setting(const struct plan *plan, const char *path, const char *o
 	struct setting *setting = journal_setting(plan->journal, path);
 	autotext struct text text = { 0 };
 	autofree char *guess = NULL;
+	unsigned int irq;
 	struct cpus now;
 	int ret = read_setting(path, &text, &now);
+	bool routed = !ret && setting && is_routed(plan, setting, &now);
 
 	if (ret)
 		return ret;
@@ -122,6 +136,11 @@ static int plan_setting(const struct plan *plan, const char *path, const char *o
 		set_original(setting, text.s);
 	setting->before = now;
 	setting->wanted = wanted_of(plan, setting);
+	if (sscanf(path, IRQ_DIRECTORY "/%u/", &irq) == 1 && !cpus_empty(plan->isolated) &&
+	    irqs_have(plan->journal->routed, irq))
+		setting->wanted = *plan->isolated;
+	else if (routed)
+		setting->wanted = now;
 	return 0;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "config.h"
+#include "irqs.h"
 #include "isolate_print.h"
 #include "isolation.h"
 #include "journal_file.h"
@@ -12,17 +13,21 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OPTION_PROCS = OPTION_OWN, OPTION_IRQS, OPTION_ONLY, OPTION_CONFIG, OPTION_SALVAGE };
+enum { OPTION_PROCS = OPTION_OWN, OPTION_IRQS, OPTION_ONLY, OPTION_CONFIG, OPTION_SALVAGE, OPTION_IRQ };
 
 struct request {
 	struct config config;
 	const char *file;
+	struct irqs routed;
 	bool procs, irqs, only, listed, salvage;
 };
 
 static const struct verb_option options[] = {
 	{ "procs", OPTION_PROCS, NULL, "from tasks only", NULL },
 	{ "irqs", OPTION_IRQS, NULL, "from interrupts only; needs no cpuset controller", NULL },
+	{ "irq", OPTION_IRQ, "NAME",
+	  "direct this interrupt to the CPUs, by its number or its name in /proc/interrupts; may be repeated",
+	  "<irqs>" },
 	{ "only", OPTION_ONLY, NULL, "isolate these CPUs and no others", NULL },
 	{ "dry-run", 'n', NULL, "list the changes and make none; needs root as well", NULL },
 	{ "config", OPTION_CONFIG, "[FILE]", "do what /etc/timershield.conf, or FILE, says",
@@ -39,6 +44,13 @@ static const struct verb_option undo_options[] = {
 	{ 0 }
 };
 
+static int take_irq(struct request *request)
+{
+	int ret = irqs_find(optarg, &request->routed);
+
+	return ret ? (int)status_of(ret) : -1;
+}
+
 static int take_option(void *argument, int option)
 {
 	struct request *request = argument;
@@ -53,6 +65,8 @@ static int take_option(void *argument, int option)
 	case 'n':
 		change_only_list();
 		return -1;
+	case OPTION_IRQ:
+		return take_irq(request);
 	case OPTION_ONLY:
 		request->only = true;
 		return -1;
@@ -97,6 +111,8 @@ static int take_arguments(struct request *request, int argc, char **argv)
 	status = take_list(request, &verb_isolate, argv[optind]);
 	if (!request->procs && !request->irqs)
 		request->procs = request->irqs = true;
+	if (request->routed.count && !request->irqs)
+		return usage_error(&verb_isolate, "--irq needs isolation from other interrupts");
 	return status;
 }
 
@@ -124,6 +140,7 @@ static int apply(const struct request *request, struct isolation *isolation)
 		procs = cpus_or(&procs, cpus);
 	if (request->irqs)
 		irqs = cpus_or(&irqs, cpus);
+	isolation->journal.routed = &request->routed;
 	leave_booted(isolation, &procs);
 	if (!ret && (cpus_subset(online, &procs) || cpus_subset(online, &irqs)))
 		ret = machine_check(&isolation->machine, online);

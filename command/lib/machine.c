@@ -45,6 +45,19 @@ bool machine_is_virtual(void)
 	return file_has("/proc/cpuinfo", " hypervisor");
 }
 
+struct cpus machine_siblings(const struct cpus *cpus)
+{
+	struct cpus all = { 0 }, siblings;
+
+	cpus_for_each(cpu, cpus) {
+		autofree char *path = format(CPU_SIBLINGS, cpu);
+
+		if (!file_read_cpus(path, &siblings))
+			all = cpus_or(&all, &siblings);
+	}
+	return cpus_and_not(&all, cpus);
+}
+
 int machine_check_online(const struct machine *machine, const struct cpus *cpus)
 {
 	struct cpus missing = cpus_and_not(cpus, &machine->possible);

@@ -6,6 +6,7 @@
 #include "cpus.h"
 
 #define CPU_DIRECTORY "/sys/devices/system/cpu"
+#define CPU_SIBLINGS CPU_DIRECTORY "/cpu%u/topology/thread_siblings_list"
 
 struct machine {
 	struct cpus possible, online;
@@ -17,6 +18,9 @@ bool machine_linux_since(unsigned int major, unsigned int minor);
 
 /* Whether it is a virtual machine, as far as its CPUs tell. */
 bool machine_is_virtual(void);
+
+/* CPUs that share a core with some of these, and are not of them, as far as that is known. */
+struct cpus machine_siblings(const struct cpus *cpus);
 
 /* Returns 0, or -errno after a message. */
 int machine_read(struct machine *machine);

@@ -5,16 +5,21 @@
 #include "schedule.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { OPTION_LATENCY = OPTION_OWN };
+
 struct request {
 	struct placement placement;
+	long latency;			/* us; UNSET */
 	char **command, *program;
 };
 
@@ -25,6 +30,8 @@ static const struct verb_option options[] = {
 	  "scheduling policy: fifo, rr, other, batch or idle (default: fifo with -p, else unchanged)",
 	  "fifo rr other batch idle" },
 	{ "priority", 'p', "N", "priority for fifo and rr, 1 to 99, the highest", NULL },
+	{ "wake-latency", OPTION_LATENCY, "US",
+	  "while it runs, keep all CPUs out of idle states that take longer than US to leave", NULL },
 	{ "pid", 'P', "PID",
 	  "move a running process with all its threads; for a kernel thread, set its priority, and with -c its CPUs",
 	  "<pids>" },
@@ -64,7 +71,8 @@ static bool is_real_time(int policy)
 
 static int take_option(void *argument, int option)
 {
-	struct placement *placement = &((struct request *)argument)->placement;
+	struct request *request = argument;
+	struct placement *placement = &request->placement;
 	long number = UNSET;
 	int status;
 
@@ -81,6 +89,8 @@ static int take_option(void *argument, int option)
 		return placement->policy != UNSET ? -1 :
 		       usage_error(&verb_run, "'%s': expected fifo, rr, other, batch or idle",
 				   optarg);
+	case OPTION_LATENCY:
+		return take_number(&verb_run, option, 0, INT_MAX, &request->latency);
 	default:
 		status = take_number(&verb_run, option, 1, INT_MAX, &number);
 		placement->pid = (pid_t)number;
@@ -100,6 +110,8 @@ static int check_combination(struct request *request)
 		return usage_error(&verb_run, "only fifo and rr have a priority");
 	if (placement->pid && *request->command)
 		return usage_error(&verb_run, "give either --pid or a command, not both");
+	if (placement->pid && request->latency != UNSET)
+		return usage_error(&verb_run, "--wake-latency needs a command, for as long as it runs");
 	if (!placement->pid && !*request->command)
 		return usage_error(&verb_run, "expected a command, or --pid for a running process");
 	return -1;
@@ -148,6 +160,21 @@ static int find_program(struct request *request)
 	return ret ? worst : 0;
 }
 
+/* It holds as long as the file is open: the command inherits it. */
+static int hold_latency(long us)
+{
+	static const char device[] = "/dev/cpu_dma_latency";
+	int32_t value = (int32_t)us;
+	int fd, ret = 0;
+
+	if (us == UNSET)
+		return 0;
+	fd = open(device, O_WRONLY);
+	if (fd < 0 || write(fd, &value, sizeof(value)) != sizeof(value))
+		ret = failed(-errno, "%s: %s", device, strerror(errno));
+	return ret;
+}
+
 static int program_error(const struct request *request, int ret)
 {
 	failed(ret, "cannot run %s: %s", request->command[0], strerror(-ret));
@@ -160,7 +187,9 @@ static int execute(struct request *request)
 
 	if (ret)
 		return program_error(request, ret);
-	ret = schedule_process(&request->placement);
+	ret = hold_latency(request->latency);
+	if (!ret)
+		ret = schedule_process(&request->placement);
 	/* Last, for from here on the new level holds. */
 	if (!ret)
 		ret = schedule_thread(0, &request->placement);
@@ -172,7 +201,9 @@ static int execute(struct request *request)
 
 static int run(int argc, char **argv)
 {
-	struct request request = { .placement = { .policy = UNSET, .priority = UNSET } };
+	struct request request = {
+		.placement = { .policy = UNSET, .priority = UNSET }, .latency = UNSET,
+	};
 	int status = take_arguments(&request, argc, argv);
 
 	if (status >= 0)

@@ -10,7 +10,6 @@
 
 #define LATENCY_FINE 10			/* us */
 #define LATENCY_BAD 50
-#define SIBLINGS CPU_DIRECTORY "/cpu%u/topology/thread_siblings_list"
 
 /* The most that somebody lets waking take, by holding this file open; us. */
 static long long latency_limit(void)
@@ -175,7 +174,7 @@ static void add_threads(struct inspection *inspection)
 
 	cpus_for_each(cpu, &inspection->isolation.machine.online)
 		last = cpu;
-	path = format(SIBLINGS, last);
+	path = format(CPU_SIBLINGS, last);
 	ret = file_read_cpus(path, &siblings);
 	if (ret) {
 		finding_unknown(&inspection->findings, "siblings", "Whether CPUs share cores",
@@ -194,7 +193,7 @@ static void add_threads(struct inspection *inspection)
 void check_siblings(struct inspection *inspection)
 {
 	const struct cpus *isolated = &inspection->isolation.isolated;
-	struct cpus disturbing = { 0 }, siblings, outside;
+	struct cpus disturbing;
 	autofree char *list = NULL, *named = NULL, *mend = NULL;
 	bool many;
 
@@ -202,14 +201,7 @@ void check_siblings(struct inspection *inspection)
 		add_threads(inspection);
 		return;
 	}
-	cpus_for_each(cpu, isolated) {
-		autofree char *path = format(SIBLINGS, cpu);
-
-		if (!file_read_cpus(path, &siblings)) {
-			outside = cpus_and_not(&siblings, isolated);
-			disturbing = cpus_or(&disturbing, &outside);
-		}
-	}
+	disturbing = machine_siblings(isolated);
 	if (cpus_empty(&disturbing))
 		return;
 	many = cpus_count(&disturbing) > 1;

@@ -42,7 +42,8 @@ static void add_none(struct inspection *inspection)
 	}
 	cpus_for_each(cpu, &isolation->machine.online)
 		last = cpu;
-	mend = format("timershield isolate %u", last);
+	mend = format("timershield isolate %u, then timershield run -- COMMAND; so do benchmarks (hyperfine, Bencher) give steady figures",
+		      last);
 	finding_add(&inspection->findings, FINDING_WARNING, "isolation", mend,
 		    "No CPU is isolated: any task and interrupt may run beside the task that matters.");
 }

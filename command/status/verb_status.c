@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "finding.h"
+#include "isolate/config.h"
 #include "isolate/isolate_print.h"
 #include "lib/file.h"
 #include "lib/message.h"
@@ -120,18 +121,63 @@ static void print_pretty(const struct inspection *inspection, const char *releas
 	leftovers_print_grouped(&inspection->unmoved, "  ");
 }
 
-enum { OPTION_CHECK = OPTION_OWN };
+enum { OPTION_CHECK = OPTION_OWN, OPTION_VERIFY };
+
+struct request {
+	bool check;
+	const char *profile;
+};
 
 static const struct verb_option options[] = {
 	{ "check", OPTION_CHECK, NULL, "exit with status 1 if any finding is bad", NULL },
+	{ "verify", OPTION_VERIFY, "FILE",
+	  "exit with status 1 if the machine is not as FILE, such as /etc/timershield.conf, says",
+	  "<files>" },
 	{ 0 }
 };
 
-/* The only one is --check. */
-static int take_option(void *request, int option)
+static int take_option(void *argument, int option)
 {
-	*(bool *)request = option == OPTION_CHECK;
+	struct request *request = argument;
+
+	if (option == OPTION_CHECK)
+		request->check = true;
+	else
+		request->profile = optarg;
 	return -1;
+}
+
+/* Prints what differs; the exit status. */
+static int verify(const char *profile)
+{
+	static const struct cpus none;
+	struct isolation isolation = { 0 };
+	struct config config;
+	const struct cpus *procs, *irqs;
+	int timers = timers_get(), ret = config_load(&config, profile), status = STATUS_OK;
+
+	if (!ret)
+		ret = isolation_open(&isolation, true);
+	if (ret)
+		return status_of(ret);
+	procs = config.procs ? &config.cpus : &none;
+	irqs = config.irqs ? &config.cpus : &none;
+	if (!cpus_equal(procs, &isolation.isolated) || !cpus_equal(irqs, &isolation.irqs)) {
+		autofree char *wanted = isolate_sentence(procs, irqs);
+		autofree char *is = isolate_sentence(&isolation.isolated, &isolation.irqs);
+
+		printf("wanted: %s\nis:     %s\n", wanted, is);
+		status = STATUS_FAILED;
+	}
+	if (config.timers != CONFIG_KEEP && (timers > 0) != (config.timers == CONFIG_ON)) {
+		printf("wanted: timers %s\nis:     timers %s\n",
+		       config.timers == CONFIG_ON ? "on" : "off", timers > 0 ? "on" : "off");
+		status = STATUS_FAILED;
+	}
+	if (!status)
+		printf("The machine is as %s says.\n", profile);
+	isolation_close(&isolation);
+	return status;
 }
 
 static bool is_any_bad(const struct findings *findings)
@@ -144,14 +190,16 @@ static int run(int argc, char **argv)
 {
 	struct inspection inspection = { 0 };
 	autotext struct text release = { 0 };
-	bool check = false;
-	int status = verb_parse(&verb_status, argc, argv, &check);
+	struct request request = { 0 };
+	int status = verb_parse(&verb_status, argc, argv, &request);
 	int ret;
 
 	if (status >= 0)
 		return status;
 	if (optind < argc)
 		return usage_error(&verb_status, "unexpected argument '%s'", argv[optind]);
+	if (request.profile)
+		return verify(request.profile);
 	ret = inspect(&inspection);
 	read_release(&release);
 	if (output == OUTPUT_JSON)
@@ -159,7 +207,7 @@ static int run(int argc, char **argv)
 	else
 		print_pretty(&inspection, release.s);
 	status = ret ? (int)status_of(ret) :
-		 check && is_any_bad(&inspection.findings) ? STATUS_FAILED : STATUS_OK;
+		 request.check && is_any_bad(&inspection.findings) ? STATUS_FAILED : STATUS_OK;
 	leftovers_free(&inspection.unmoved);
 	findings_free(&inspection.findings);
 	isolation_close(&inspection.isolation);
@@ -168,7 +216,7 @@ static int run(int argc, char **argv)
 
 const struct verb verb_status = {
 	.name = "status",
-	.arguments = "[--check]",
+	.arguments = "[OPTION]...",
 	.summary = "report what this machine has and lacks for exact timing",
 	.about =
 "The worst findings come first, each with a command that mends it; then what still runs or\n"

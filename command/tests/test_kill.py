@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Killed before each of its changes, the command leaves nothing behind.
 
-On a directory that looks like a machine; tests/isolate_undo.c does it to a kernel.
+On a directory that looks like a machine; tests/isolate_rules.c and isolate_truth.c compare what a
+kernel has before isolate and after unisolate.
 """
 
 import random

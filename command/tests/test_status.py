@@ -8,7 +8,7 @@ import sys
 import tempfile
 import unittest
 
-from machine import CGROUP, CPU, GROUP, Machine
+from machine import CPU, GROUP, Machine
 
 COMMAND = ""
 KILLER = ""
@@ -323,73 +323,53 @@ class IsolationTest(StatusTest):
         self.machine.write(f"{GROUP}/cpuset.cpus.effective", "3")
         self.check("isolation", "good", "CPU 3 is isolated from tasks and interrupts")
 
-    def test_another_cgroup_takes_the_cpu(self) -> None:
+    def test_named_interrupt(self) -> None:
+        """It is directed to the isolated CPU, stays there, and goes back at the end."""
         m = self.machine
-        self.isolate()
-        m.write(f"{CGROUP}/other/cpuset.cpus", "2-3")
-        m.write(f"{GROUP}/cpuset.cpus.partition", "isolated invalid (not exclusive)")
-        mend = self.check("isolation", "bad", "CPU 3 is not isolated any more",
-                          "isolated invalid (not exclusive)")
-        self.assertIn("out of /sys/fs/cgroup/other/cpuset.cpus", mend)
-        self.assertEqual(m.run("status", "--check").returncode, 1)
-        self.assertEqual(json.loads(m.run("status", "--json").stdout)["isolation"]["procs"], "")
-        done = m.run("run", "--", "true")
-        self.assertEqual(done.returncode, 125)
-        self.assertIn("not isolated any more", done.stderr)
-
-    def test_partition_has_been_removed(self) -> None:
-        self.isolate()
-        self.machine.write(f"{GROUP}/cpuset.cpus.partition", "member")
-        self.check("isolation", "bad", "the kernel calls the partition member")
-        for file in (self.machine.root / GROUP).iterdir():
-            file.unlink()
-        (self.machine.root / GROUP).rmdir()
-        mend = self.check("isolation", "bad", "has been removed")
-        self.assertEqual(mend, "timershield isolate 3")
-
-    def test_isolated_cpu_is_offline(self) -> None:
-        m = self.machine
-        self.isolate()
-        m.write(f"{GROUP}/cpuset.cpus.effective", "")
-        m.write(f"{CPU}/online", "0-2")
-        self.assertIn("cpu3/online", self.check("offline", "bad", "CPU 3 is isolated, but off"))
-        for words in (("--", "true"), ("-c", "3", "true")):
-            done = m.run("run", *words)
-            self.assertEqual(done.returncode, 125)
-            self.assertIn("CPU 3 is offline", done.stderr)
-        self.assertIn("CPU 3 is offline", m.run("isolate", "3").stderr)
-
-    def test_isolated_at_boot(self) -> None:
-        m = self.machine
-        m.write("proc/cmdline", "quiet isolcpus=3")
-        m.write(f"{CPU}/isolated", "3")
-        self.check("isolation", "good", "CPU 3 is isolated from tasks")
-        self.check("isolcpus", "note", "sched_setaffinity")
-        done = m.run("isolate", "3")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("since boot", done.stderr)
-        self.assertIn("isolated from tasks and interrupts", done.stdout)
-        self.assertFalse((m.root / GROUP).exists())
-        self.assertEqual(m.read("proc/irq/1/smp_affinity_list"), "0-2\n")
+        m.write("proc/interrupts", "     CPU0  CPU1\n  1:  5  6  IO-APIC  edge  eth0-rx\n"
+                                   "  2:  5  6  IO-APIC  edge  eth01\n  3:  0  0  MSI  disk")
+        self.assertEqual(m.run("isolate", "3", "--irq", "nothing").returncode, 1)
+        self.assertEqual(m.run("isolate", "3", "--irq", "eth0", "--irq=3").returncode, 0)
+        for irq, cpus in ((1, "3"), (2, "1"), (3, "3"), (4, "1-2")):
+            self.assertEqual(m.read(f"proc/irq/{irq}/smp_affinity_list"), f"{cpus}\n")
+        self.assertEqual(m.run("isolate", "2").returncode, 0)
+        self.assertEqual(m.read("proc/irq/1/smp_affinity_list"), "3\n")
         self.assertEqual(m.run("unisolate").returncode, 0)
         self.assertEqual(m.read("proc/irq/1/smp_affinity_list"), "0-3\n")
+        self.assertEqual(m.read("proc/irq/3/smp_affinity_list"), "0,2\n")
 
-    def test_lost_journal(self) -> None:
+    def test_verify(self) -> None:
+        m = self.machine
+        m.write("profile", "cpus = 3")
+        profile = ("status", "--verify", "/profile")
+        done = m.run(*profile)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("No CPU is isolated", done.stdout)
+        self.isolate()
+        done = m.run(*profile)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        m.write("profile", "cpus = 3\ntimers = on")
+        self.assertIn("wanted: timers on", m.run(*profile).stdout)
+        self.assertEqual(m.run("unisolate").returncode, 0)
+
+    def test_hyperthread(self) -> None:
+        self.machine.write(f"{CPU}/cpu3/topology/thread_siblings_list", "2-3")
+        self.isolate()
+        done = self.machine.run("isolate", "3")
+        self.assertIn("CPU 2, not isolated, shares a core", done.stdout)
+
+    def test_damaged_journal(self) -> None:
+        """It is refused, and what is legible is undone on request."""
         m = self.machine
         self.isolate()
-        (m.root / "run/timershield/journal").unlink()
-        self.assertIn("--salvage", self.check("journal", "bad", "has gone"))
+        journal = m.root / "run/timershield/journal"
+        journal.write_bytes(journal.read_bytes()[:-2])
+        self.assertIn("--salvage", self.check("journal", "bad", "is damaged"))
         for words in (("isolate", "2"), ("unisolate",)):
-            done = m.run(*words)
-            self.assertEqual(done.returncode, 5, words)
-            self.assertIn("CPU 3", done.stderr)
-        self.assertEqual(m.read("proc/irq/default_smp_affinity"), "7\n")
+            self.assertEqual(m.run(*words).returncode, 5, words)
         self.assertEqual(m.run("unisolate", "--salvage").returncode, 0)
+        self.assertEqual(m.read("proc/irq/1/smp_affinity_list"), "0-3\n")
         self.assertFalse((m.root / GROUP / "cpuset.cpus").exists())
-        for path, text in (("default_smp_affinity", "f"), ("1/smp_affinity_list", "0-3"),
-                           ("2/smp_affinity_list", "1"), ("4/smp_affinity_list", "1-2")):
-            self.assertEqual(m.read(f"proc/irq/{path}"), text + "\n")
-        self.assertEqual(m.read("sys/devices/virtual/workqueue/cpumask"), "f\n")
 
     def test_partition_that_cannot_be_removed(self) -> None:
         """Everything else is undone, and the process that keeps it is named."""

@@ -64,8 +64,9 @@ def scenarios(context: Context, sources: Sequence[str]) -> list[Scenario]:
         for source in chosen:
             found.append(Scenario(
                 f"{name}-{source}", _titles()[f"{name}-{source}"],
-                ("blame", "--realtime", "--csv", "--by=thread", "--output=culprits.csv", f"--source={source}",
-                 "--", f"/bin/{program}", *words), 300, program="timershield"))
+                ("blame", "--realtime", "--csv", "--by=thread", "--output=culprits.csv",
+                 f"--source={source}", "--", f"/bin/{program}", *words), 300,
+                program="timershield"))
     return found
 
 
