@@ -45,8 +45,10 @@ static void note_wakeup(struct loop *loop, u64 expected, u64 actual)
 	loop->total += late;
 	if (late < loop->shortest)
 		loop->shortest = late;
-	if (late > loop->longest)
+	if (late > loop->longest) {
 		loop->longest = late;
+		atomic_store_explicit(&loop->latest, late, memory_order_relaxed);
+	}
 	loop->histogram[bucket < HISTOGRAM_US ? bucket : HISTOGRAM_US - 1]++;
 	note_worst(loop, expected, actual);
 }

@@ -32,6 +32,7 @@ struct loop {
 	/* wake-ups that were among the worst, for whoever looks for their reasons */
 	struct wakeup candidates[CANDIDATES];
 	atomic_uint filled;
+	atomic_ullong latest;		/* the longest so far, while it goes on; ns */
 
 	atomic_bool going, stop, ended;
 	atomic_int tid;

@@ -110,11 +110,18 @@ static void draw_histogram(const struct loop *loop)
 	}
 }
 
-void measure_print_text(const struct loop *loop, const struct report *report)
+void measure_print_text(struct loop * const *loops, unsigned int count, unsigned int worst,
+			const struct report *report)
 {
+	const struct loop *loop = loops[worst];
 	autofree char *sentence = summary(loop);
 
-	printf("%s\n\nwake-up latency, us: min %.1f  avg %.1f", sentence, microseconds(loop->shortest),
+	for (unsigned int i = 0; i < count && count > 1; i++) {
+		autofree char *line = summary(loops[i]);
+
+		puts(line);
+	}
+	printf("%s%s\n\nwake-up latency, us: min %.1f  avg %.1f", count > 1 ? "\nThe worst: " : "", sentence, microseconds(loop->shortest),
 	       microseconds(loop->total) / (double)loop->wakeups);
 	for (size_t i = 0; i < ARRAY_SIZE(percentiles); i++)
 		printf("  %s %llu", percentiles[i].name, (unsigned long long)
@@ -156,8 +163,10 @@ static void json_histogram(const struct loop *loop)
 	json_close('}');
 }
 
-void measure_json(const struct loop *loop, const struct report *report)
+void measure_json(struct loop * const *loops, unsigned int count, unsigned int worst,
+		  const struct report *report)
 {
+	const struct loop *loop = loops[worst];
 	autofree char *sentence = summary(loop);
 
 	json_open(NULL, '{');
@@ -180,6 +189,16 @@ void measure_json(const struct loop *loop, const struct report *report)
 	json_number("noise_gaps", loop->gaps);
 	json_number("noise_longest_ns", loop->longest_gap);
 	json_histogram(loop);
+	json_open("cpus", '[');
+	for (unsigned int i = 0; i < count; i++) {
+		json_open(NULL, '{');
+		json_number("cpu", loops[i]->cpu);
+		json_number("wakeups", loops[i]->wakeups);
+		json_number("max_ns", loops[i]->longest);
+		json_number("noise_ns", loops[i]->lost);
+		json_close('}');
+	}
+	json_close(']');
 	json_open("worst_wakeups", '{');
 	report_print_json(report);
 	json_close('}');

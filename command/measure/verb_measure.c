@@ -12,23 +12,26 @@
 #include <sys/mman.h>
 #include <time.h>
 
-enum { OPTION_INTERVAL = OPTION_OWN, OPTION_MAX, OPTION_CSV };
+enum { OPTION_INTERVAL = OPTION_OWN, OPTION_MAX, OPTION_STOP, OPTION_CSV };
 
 static const struct verb_option options[] = {
-	{ "cpu", 'c', "CPU", "run the loop there (default: the last CPU that it may use)",
-	  "<cpus>" },
+	{ "cpus", 'c', "CPULIST",
+	  "run a loop on each of these CPUs (default: the last one that it may use)", "<cpus>" },
 	{ "priority", 'p', "N", "its FIFO priority (80); 0: an ordinary task", NULL },
 	{ "seconds", 's', "N", "stop after N seconds (10); Ctrl-C stops earlier, with the result",
 	  NULL },
 	{ "interval", OPTION_INTERVAL, "US",
 	  "its period (1000); it reads the clock for half of each period", NULL },
 	{ "max", OPTION_MAX, "US", "exit with status 1 if a wake-up was later than this", NULL },
+	{ "stop", OPTION_STOP, "US",
+	  "stop at the first wake-up later than this, print its timeline, and exit with status 1", NULL },
 	{ "csv", OPTION_CSV, NULL, "print the histogram as CSV", NULL },
 	{ 0 }
 };
 
 struct request {
-	long cpu, priority, interval, seconds, max;	/* us, s; max 0: none */
+	struct cpus cpus;		/* empty: the last one */
+	long priority, interval, seconds, max, stop;	/* us, s; max and stop 0: none */
 	bool csv;
 };
 
@@ -39,13 +42,15 @@ static int take_option(void *argument, int option)
 
 	switch (option) {
 	case 'c':
-		return take_number(verb, option, 0, CPU_SETSIZE - 1, &request->cpu);
+		return take_cpus(verb, optarg, &request->cpus);
 	case 'p':
 		return take_number(verb, option, 0, 99, &request->priority);
 	case 's':
 		return take_number(verb, option, 1, 10000000, &request->seconds);
 	case OPTION_INTERVAL:
 		return take_number(verb, option, 50, 1000000, &request->interval);
+	case OPTION_STOP:
+		return take_number(verb, option, 1, 1000000000, &request->stop);
 	case OPTION_MAX:
 		return take_number(verb, option, 1, 1000000000, &request->max);
 	default:
@@ -54,35 +59,55 @@ static int take_option(void *argument, int option)
 	}
 }
 
-/* The last CPU on which we may run: the first ones get most interrupts. */
-static unsigned int choose_cpu(const struct request *request)
+/* A loop on each CPU; the first ones get most interrupts. */
+struct loops {
+	struct loop **loops;
+	unsigned int count;
+};
+
+static void add_loop(const struct request *request, struct loops *loops, unsigned int cpu)
 {
-	unsigned int chosen = 0;
+	struct loop *loop = grow(NULL, 1, sizeof(*loop));
+
+	memset(loop, 0, sizeof(*loop));
+	loop->cpu = cpu;
+	loop->priority = (int)request->priority;
+	loop->interval = (u64)request->interval * 1000;
+	loops->loops = grow(loops->loops, loops->count + 1, sizeof(*loops->loops));
+	loops->loops[loops->count++] = loop;
+}
+
+static void choose_cpus(const struct request *request, struct loops *loops)
+{
+	unsigned int last = 0;
 	cpu_set_t allowed;
 
-	if (request->cpu >= 0)
-		return (unsigned int)request->cpu;
+	cpus_for_each(cpu, &request->cpus)
+		add_loop(request, loops, cpu);
+	if (loops->count)
+		return;
 	CPU_ZERO(&allowed);
 	sched_getaffinity(0, sizeof(allowed), &allowed);
 	for (unsigned int i = 0; i < CPU_SETSIZE; i++)
 		if (CPU_ISSET(i, &allowed))
-			chosen = i;
-	return chosen;
+			last = i;
+	add_loop(request, loops, last);
 }
 
 /* This thread goes elsewhere, if it may. */
-static void leave_cpu(unsigned int cpu)
+static void leave_cpus(const struct loops *loops)
 {
 	cpu_set_t allowed;
 
 	CPU_ZERO(&allowed);
 	sched_getaffinity(0, sizeof(allowed), &allowed);
-	CPU_CLR(cpu, &allowed);
+	for (unsigned int i = 0; i < loops->count; i++)
+		CPU_CLR(loops->loops[i]->cpu, &allowed);
 	if (CPU_COUNT(&allowed))
 		sched_setaffinity(0, sizeof(allowed), &allowed);
 }
 
-static void start_blame(struct session *session, const struct loop *loop)
+static void start_blame(struct session *session, const struct loops *loops)
 {
 	session->config.victims_are = VICTIMS_TARGETS;
 	if (session_start(session, NULL, NULL)) {
@@ -90,20 +115,42 @@ static void start_blame(struct session *session, const struct loop *loop)
 		notice("no causes are shown for the worst wake-ups");
 		return;
 	}
-	session_add(session, (pid_t)loop->tid);
+	for (unsigned int i = 0; i < loops->count; i++)
+		session_add(session, (pid_t)loops->loops[i]->tid);
 	session_go(session);
 }
 
-static void wait_for_end(struct session *session, struct loop *loop, struct worst_wakeups *reasons)
+static bool all_ended(const struct loops *loops)
 {
-	while (!atomic_load(&loop->ended)) {
+	for (unsigned int i = 0; i < loops->count; i++)
+		if (!atomic_load(&loops->loops[i]->ended))
+			return false;
+	return true;
+}
+
+static void stop_all(const struct loops *loops)
+{
+	for (unsigned int i = 0; i < loops->count; i++)
+		atomic_store(&loops->loops[i]->stop, true);
+}
+
+static void wait_for_end(const struct request *request, struct session *session,
+			 struct loops *loops, struct worst_wakeups *reasons)
+{
+	u64 limit = request->stop ? (u64)request->stop * 1000 : ~0ull;
+
+	while (!all_ended(loops)) {
 		struct timespec pause = { .tv_nsec = 10000000 };
+		bool late = false;
 
 		nanosleep(&pause, NULL);
-		if (session_interrupted)
-			atomic_store(&loop->stop, true);
-		if (session->source && !session_update(session))
-			worst_wakeups_update(reasons, session, loop);
+		for (unsigned int i = 0; i < loops->count; i++)
+			late |= atomic_load(&loops->loops[i]->latest) > limit;
+		if (session_interrupted || late)
+			stop_all(loops);
+		for (unsigned int i = 0; session->source && i < loops->count; i++)
+			if (!session_update(session))
+				worst_wakeups_update(&reasons[i], session, loops->loops[i]);
 	}
 }
 
@@ -119,64 +166,108 @@ static void explain(int error, const struct loop *loop)
 		failed(error, "the loop: %s", strerror(-error));
 }
 
-static void show(const struct request *request, const struct loop *loop,
+/* The CPU with the worst wake-up in full, the others in a line. */
+static void show(const struct request *request, const struct loops *loops, unsigned int worst,
 		 const struct report *report)
 {
+	const struct loop *loop = loops->loops[worst];
+
 	if (request->csv)
 		measure_csv(loop);
 	else if (output == OUTPUT_JSON)
-		measure_json(loop, report);
+		measure_json(loops->loops, loops->count, worst, report);
 	else
-		measure_print_text(loop, report);
+		measure_print_text(loops->loops, loops->count, worst, report);
 	measure_save(loop);
+}
+
+static int start(struct loops *loops)
+{
+	int ret = 0;
+
+	mlockall(MCL_CURRENT | MCL_FUTURE);
+	for (unsigned int i = 0; i < loops->count && !ret; i++) {
+		ret = loop_start(loops->loops[i]);
+		if (ret == -EAGAIN) {
+			/* its stack is more than this user may lock */
+			munlockall();
+			ret = loop_start(loops->loops[i]);
+		}
+		if (ret)
+			explain(ret, loops->loops[i]);
+	}
+	return ret;
+}
+
+static unsigned int find_worst(const struct loops *loops)
+{
+	unsigned int worst = 0;
+
+	for (unsigned int i = 1; i < loops->count; i++)
+		if (loops->loops[i]->longest > loops->loops[worst]->longest)
+			worst = i;
+	return worst;
+}
+
+/* The exit status. */
+static int report_all(const struct request *request, struct session *session,
+		      const struct loops *loops, const struct worst_wakeups *reasons)
+{
+	struct report report = { .source = "none" };
+	unsigned int worst = find_worst(loops);
+	const struct loop *loop = loops->loops[worst];
+	u64 longest = loop->longest;
+
+	if (session->source) {
+		report.source = session->source->name;
+		worst_wakeups_report(&reasons[worst], loop, &report);
+	}
+	if (loop->wakeups)
+		show(request, loops, worst, &report);
+	if (session->source && request->stop && output == OUTPUT_PRETTY && !request->csv)
+		worst_wakeups_timeline(&reasons[worst], loop);
+	report_free(&report);
+	return (request->max && longest > (u64)request->max * 1000) ||
+	       (request->stop && longest > (u64)request->stop * 1000) ? STATUS_FAILED : STATUS_OK;
 }
 
 static int measure(const struct request *request)
 {
-	struct loop *loop = grow(NULL, 1, sizeof(*loop));
 	struct session session = { .source = NULL };
-	struct report report = { .source = "none" };
-	struct worst_wakeups reasons = { 0 };
-	bool too_late;
-	int ret;
+	struct loops loops = { 0 };
+	struct worst_wakeups *reasons;
+	int ret, status = STATUS_OK;
 
-	memset(loop, 0, sizeof(*loop));
-	loop->cpu = choose_cpu(request);
-	loop->priority = (int)request->priority;
-	loop->interval = (u64)request->interval * 1000;
-	mlockall(MCL_CURRENT | MCL_FUTURE);
-	ret = loop_start(loop);
-	if (ret == -EAGAIN) {
-		/* its stack is more than this user may lock */
-		munlockall();
-		ret = loop_start(loop);
-	}
+	choose_cpus(request, &loops);
+	reasons = grow(NULL, loops.count, sizeof(*reasons));
+	memset(reasons, 0, loops.count * sizeof(*reasons));
+	ret = start(&loops);
 	if (!ret) {
-		leave_cpu(loop->cpu);
-		start_blame(&session, loop);
-		loop_go(loop, (u64)request->seconds * 1000000000);
-		wait_for_end(&session, loop, &reasons);
+		leave_cpus(&loops);
+		start_blame(&session, &loops);
+		for (unsigned int i = 0; i < loops.count; i++)
+			loop_go(loops.loops[i], (u64)request->seconds * 1000000000);
+		wait_for_end(request, &session, &loops, reasons);
 	}
-	loop_join(loop);
-	if (ret)
-		explain(ret, loop);
-	if (session.source) {
-		report.source = session.source->name;
-		worst_wakeups_report(&reasons, loop, &report);
+	stop_all(&loops);
+	for (unsigned int i = 0; i < loops.count; i++)
+		loop_join(loops.loops[i]);
+	if (!ret)
+		status = report_all(request, &session, &loops, reasons);
+	if (session.source)
 		session_stop(&session);
+	for (unsigned int i = 0; i < loops.count; i++) {
+		worst_wakeups_free(&reasons[i]);
+		free(loops.loops[i]);
 	}
-	if (loop->wakeups)
-		show(request, loop, &report);
-	too_late = request->max && loop->longest > (u64)request->max * 1000;
-	report_free(&report);
-	worst_wakeups_free(&reasons);
-	free(loop);
-	return ret ? status_of(ret) : too_late ? STATUS_FAILED : STATUS_OK;
+	free(loops.loops);
+	free(reasons);
+	return ret ? (int)status_of(ret) : status;
 }
 
 static int run(int argc, char **argv)
 {
-	struct request request = { .cpu = -1, .priority = 80, .interval = 1000, .seconds = 10 };
+	struct request request = { .priority = 80, .interval = 1000, .seconds = 10 };
 	int status = verb_parse(&verb_measure, argc, argv, &request);
 
 	if (status >= 0)

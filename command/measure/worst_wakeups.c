@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "worst_wakeups.h"
+#include "blame/timeline.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,6 +97,36 @@ void worst_wakeups_report(const struct worst_wakeups *reasons, const struct loop
 		figures.rows[i].cause.victim = victim.id;
 	report_make(report, &figures, BY_PROCESS, NULL, 0);
 	free(figures.rows);
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	const struct segment *one = a, *other = b;
+
+	return one->start < other->start ? 1 : one->start > other->start ? -1 : 0;
+}
+
+void worst_wakeups_timeline(const struct worst_wakeups *reasons, const struct loop *loop)
+{
+	struct episode *episode = grow(NULL, 1, sizeof(*episode));
+	unsigned int worst = 0;
+
+	for (unsigned int i = 1; i < WORST; i++)
+		if (latency(&reasons->worst[i].wakeup) > latency(&reasons->worst[worst].wakeup))
+			worst = i;
+	memset(episode, 0, sizeof(*episode));
+	episode->start = reasons->worst[worst].wakeup.expected;
+	episode->end = reasons->worst[worst].wakeup.actual;
+	episode->length = latency(&reasons->worst[worst].wakeup);
+	episode->victim = (u32)loop->tid;
+	if (reasons->worst[worst].count)
+		qsort(reasons->worst[worst].segments, reasons->worst[worst].count,
+		      sizeof(*episode->segments), newest_first);
+	for (unsigned int i = 0; i < reasons->worst[worst].count && i < EPISODE_SEGMENTS; i++)
+		episode->segments[episode->count++] = reasons->worst[worst].segments[i];
+	putchar('\n');
+	timeline_print(episode, loop->cpu);
+	free(episode);
 }
 
 void worst_wakeups_free(struct worst_wakeups *reasons)

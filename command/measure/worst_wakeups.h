@@ -23,6 +23,10 @@ void worst_wakeups_update(struct worst_wakeups *reasons, struct session *session
 /* The rows of all of the worst wake-ups. */
 void worst_wakeups_report(const struct worst_wakeups *reasons, const struct loop *loop,
 		    struct report *report);
+
+/* Prints what the CPU did in the very worst one. */
+void worst_wakeups_timeline(const struct worst_wakeups *reasons, const struct loop *loop);
+
 void worst_wakeups_free(struct worst_wakeups *reasons);
 
 #endif

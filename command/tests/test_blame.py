@@ -255,11 +255,21 @@ class MeasureTest(unittest.TestCase):
         self.assertEqual(json.loads(SAVED.read_text())["wakeups"], found["wakeups"])
         self.assertIn(found["summary"], run("status").stdout.replace("\n", " "))
 
+    def test_several_cpus_and_stop(self) -> None:
+        done = run("measure", "-s", "30", "--json", "-c", "0-1", "--stop", "1")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        found = json.loads(done.stdout)
+        self.assertEqual([c["cpu"] for c in found["cpus"]], [0, 1])
+        self.assertEqual(found["max_ns"], max(c["max_ns"] for c in found["cpus"]))
+        self.assertLess(found["wakeups"], 10000)
+        done = run("measure", "-s", "30", "--stop", "1")
+        self.assertIn("The worst episode", done.stdout)
+
     def test_max_csv_and_end(self) -> None:
         self.assertEqual(run("measure", "-s", "1", "--max", "1").returncode, 1)
         self.assertEqual(run("measure", "-s", "1", "--max", "900000000").returncode, 0)
         process = start("measure", "--csv", "-s", "60")
-        time.sleep(2)
+        time.sleep(5)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
         self.assertEqual(process.returncode, 0, err)
