@@ -133,7 +133,7 @@ static void print_unseen(const struct report *report)
 static void print_lost(const struct report *report)
 {
 	if (report->lost_events)
-		printf("LOST: %llu events; the figures above are too low.\n",
+		printf("%llu events were lost: the figures above are too low.\n",
 		       (unsigned long long)report->lost_events);
 	if (report->lost.rows)
 		printf("More than %u rows: %llu entries went to \"unexplained\".\n", MAX_ROWS,
@@ -169,8 +169,8 @@ void report_print(const struct report *report, unsigned int lines)
 		printf("\n%zu more lost less; --json shows all, -p one of them.\n",
 		       report->count - shown);
 	if (!report->count)
-		puts(report->realtime ? "No real-time task has run. -p PID looks at a process, "
-		     "-c CPULIST at whatever runs on CPUs." : "Nothing that was asked for has run.");
+		puts(report->realtime ? "No real-time task has run. Use -p PID to watch a process, "
+		     "-c CPULIST to watch whatever runs on CPUs." : "None of the tasks to watch has run.");
 	if (report->count && !lines)
 		print_unseen(report);
 	print_lost(report);

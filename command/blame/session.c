@@ -102,7 +102,7 @@ static int start_source(struct session *session, const char *name)
 		ret = sources[i]->start(&session->config, &why);
 	}
 	if (ret && !why.length)
-		failed(ret, "there is no source '%s' in this build", name);
+		failed(ret, "this build has no source '%s'", name);
 	else if (ret)
 		failed(ret, "no source of events: %s", why.s);
 	else if (!name && session->source != sources[0])

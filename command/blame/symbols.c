@@ -56,7 +56,7 @@ int symbols_read(struct text *why)
 	     line = strtok_r(NULL, "\n", &save))
 		add_symbol(line);
 	if (!count) {
-		text_add(why, geteuid() ? "blame needs root: what the kernel does is not for others to see" :
+		text_add(why, geteuid() ? "blame needs root" :
 			 "/proc/kallsyms hides the kernel's addresses; "
 			 "sysctl kernel.kptr_restrict=1 shows them");
 		return -EPERM;

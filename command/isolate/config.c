@@ -74,7 +74,7 @@ static int parse_line(struct config *config, const char *name, unsigned int numb
 		return 0;
 	value = strchr(line, '=');
 	if (!value)
-		return failed(-EINVAL, "%s:%u: '%s' is no KEY = VALUE", name, number, line);
+		return failed(-EINVAL, "%s:%u: '%s': expected KEY = VALUE", name, number, line);
 	*value++ = '\0';
 	key = trim(line);
 	value = trim(value);
@@ -86,7 +86,7 @@ static int parse_line(struct config *config, const char *name, unsigned int numb
 				      value, key, keys[i].values);
 		return 0;
 	}
-	return failed(-EINVAL, "%s:%u: there is no key '%s'", name, number, key);
+	return failed(-EINVAL, "%s:%u: unknown key '%s'", name, number, key);
 }
 
 int config_parse(struct config *config, const char *name, const char *text, size_t length)

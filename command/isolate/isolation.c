@@ -72,7 +72,7 @@ int isolation_refuse_damaged(const struct isolation *isolation)
 		return failed(-EBADMSG, "%s is damaged: '%s' undoes what can still be read of it",
 			      JOURNAL_FILE, mend);
 	named = cpus_named(&isolation->partition.cpus);
-	failed(-EBADMSG, "%s: timershield isolated %s, but this record of it has gone: '%s' undoes it",
+	failed(-EBADMSG, "%s: timershield isolated %s, but this record of it is missing: '%s' undoes it",
 	       JOURNAL_FILE, named, mend);
 	return -EBADMSG;
 }
@@ -197,7 +197,7 @@ static int roll_back(struct isolation *isolation, int error, const struct cpus *
 	if (cpus_equal(&procs, new_procs))
 		save(&isolation->journal, false);
 	else if (set(isolation, &procs, &irqs))
-		failed(error, "going back failed too: 'timershield unisolate' removes all");
+		failed(error, "restoring the previous state failed as well: 'timershield unisolate' removes everything");
 	else
 		notice("nothing was changed");
 	return error;

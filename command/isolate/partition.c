@@ -87,7 +87,7 @@ static int check_partition(const char *mount, const struct cpus *cpus)
 		rivals = partition_rivals(mount, cpus);
 		named = cpus_named(cpus);
 		ret = failed(-EINVAL, "the kernel does not isolate %s: %s%s%s", named,
-			     partition.state ? partition.state : "the cgroup has gone",
+			     partition.state ? partition.state : "the cgroup was removed",
 			     *rivals ? "; named by " : "", rivals);
 	}
 	partition_free(&partition);

@@ -71,7 +71,7 @@ int machine_check_online(const struct machine *machine, const struct cpus *cpus)
 	named = cpus_named(cpus_empty(&missing) ? &offline : &missing);
 	list = cpus_list(has);
 	if (!cpus_empty(&missing))
-		ret = failed(-ERANGE, "there is no %s: this machine has %s", named, list);
+		ret = failed(-ERANGE, "no such CPU: %s (this machine has %s)", named, list);
 	else if (!cpus_empty(&offline))
 		ret = failed(-ENODEV, "%s %s offline; online are %s", named,
 			     cpus_count(&offline) > 1 ? "are" : "is", list);

@@ -75,7 +75,7 @@ int timers_set(bool on)
 		return 0;
 	if (ret == -ENOENT)
 		return failed(-EOPNOTSUPP,
-			      "this kernel has no shield against timers (CONFIG_TIMERSHIELD), and there is no module " TIMERS_MODULE " for it");
+			      "this kernel has no timer shield (CONFIG_TIMERSHIELD), and no module " TIMERS_MODULE " is installed for it");
 	return ret ? failed(ret, TIMERS_SWITCH ": %s%s", strerror(-ret),
 			    ret == -EACCES || ret == -EPERM ? " (run as root)" : "") : 0;
 }

@@ -39,7 +39,7 @@ static int choose_isolated(struct placement *placement, const struct isolation *
 		return -ENODEV;
 	if (!cpus_empty(&isolation->procs))
 		return refuse(&isolation->procs, "is", "are",
-			      " not isolated any more: 'timershield status' tells why");
+			      " not isolated any more: see 'timershield status'");
 	return failed(-EINVAL, "no CPU is isolated: 'timershield isolate CPULIST' first, or choose CPUs with -c");
 }
 
@@ -55,7 +55,7 @@ static int check_chosen(const struct placement *placement, const struct isolatio
 		return ret;
 	if (!cpus_empty(&broken))
 		return refuse(&broken, "is", "are",
-			      " not isolated any more: 'timershield status' tells why");
+			      " not isolated any more: see 'timershield status'");
 	if (cpus_intersect(cpus, &isolation->isolated) && !cpus_empty(&outside))
 		return refuse(&outside, "is", "are",
 			      " not isolated, others of the list are: a process cannot have both");
@@ -75,7 +75,7 @@ static int enter_partition(struct isolation *isolation, pid_t pid)
 	int ret = 0;
 
 	if (!origin) {
-		ret = failed(-ESRCH, "there is no process %d", pid);
+		ret = failed(-ESRCH, "no such process: %d", pid);
 	} else if (!partition_is(origin)) {
 		partition_forget_ended(isolation->mount, &isolation->journal);
 		known = journal_run(&isolation->journal, name);
@@ -284,8 +284,8 @@ int schedule_process(struct placement *placement)
 	process = (int)syscall(SYS_pidfd_open, placement->pid, 0);
 	if (process < 0) {
 		ret = -errno;
-		return failed(ret, ret == -ESRCH ? "there is no process %d" :
-			      "%d is no process, but a thread of one, perhaps", placement->pid);
+		return failed(ret, ret == -ESRCH ? "no such process: %d" :
+			      "%d is not a process; it may be a thread of one", placement->pid);
 	}
 	ret = place_any(placement);
 	if (ret == -ESRCH || (!ret && has_ended(process)))

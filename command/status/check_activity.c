@@ -192,7 +192,7 @@ static void add_firmware(struct inspection *inspection, int error, unsigned long
 		error = unseen_smis(cpu, &now);
 	if (error == -ENOENT || error == -ENXIO)
 		finding_add(&inspection->findings, FINDING_UNKNOWN, "smi", "modprobe msr",
-			    "How often the firmware stops the CPUs (SMI) is unknown: there is no /dev/cpu/%u/msr.",
+			    "How often the firmware stops the CPUs (SMI) is unknown: /dev/cpu/%u/msr does not exist.",
 			    cpu);
 	else if (error)
 		finding_unknown(&inspection->findings, "smi",

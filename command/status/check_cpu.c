@@ -81,7 +81,7 @@ static void add_awake(struct findings *findings, bool any)
 			    "Idle CPUs wake within %d us.", LATENCY_FINE);
 	else
 		finding_add(findings, FINDING_UNKNOWN, "cstates", "",
-			    "How fast idle CPUs wake is unknown: there is no cpuidle driver.");
+			    "How fast idle CPUs wake is unknown: the kernel has no cpuidle driver here.");
 }
 
 void check_idle_states(struct inspection *inspection)
@@ -134,7 +134,7 @@ void check_governor(struct inspection *inspection)
 	}
 	if (!any) {
 		finding_add(&inspection->findings, FINDING_UNKNOWN, "governor", "",
-			    "Whether the CPUs' clock rate changes is unknown: there is no cpufreq driver.");
+			    "Whether the CPUs' clock rate changes is unknown: the kernel has no cpufreq driver here.");
 		return;
 	}
 	if (cpus_empty(&slow)) {
@@ -160,7 +160,7 @@ static char *sibling_mend(const struct inspection *inspection, const struct cpus
 					&inspection->isolation.isolated);
 
 	return cpus_subset(&rest, siblings) ?
-	       copy("timershield unisolate: there is no other core for the rest") :
+	       copy("timershield unisolate: the rest of the system needs a core of its own") :
 	       format("timershield isolate %s", list);
 }
 

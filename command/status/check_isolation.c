@@ -17,7 +17,7 @@ void check_journal(struct inspection *inspection)
 		finding_add(&inspection->findings, FINDING_BAD, "journal",
 			    "timershield unisolate --salvage",
 			    "The journal of what was changed, %s, %s.", JOURNAL_FILE,
-			    isolation->lost ? "has gone, the partition has not" : "is damaged");
+			    isolation->lost ? "is missing, but the partition exists" : "is damaged");
 	else if (isolation->journal.changing)
 		finding_add(&inspection->findings, FINDING_BAD, "journal",
 			    "timershield unisolate, then isolate again",
@@ -32,7 +32,7 @@ static void add_none(struct inspection *inspection)
 
 	if (cpus_count(&isolation->machine.online) < 2) {
 		finding_add(&inspection->findings, FINDING_NOTE, "isolation", "",
-			    "There is one CPU: everything runs beside the task that matters.");
+			    "This machine has one CPU: everything shares it with your real-time task.");
 		return;
 	}
 	if (!isolation->mount) {
@@ -45,7 +45,7 @@ static void add_none(struct inspection *inspection)
 	mend = format("timershield isolate %u, then timershield run -- COMMAND; so do benchmarks (hyperfine, Bencher) give steady figures",
 		      last);
 	finding_add(&inspection->findings, FINDING_WARNING, "isolation", mend,
-		    "No CPU is isolated: any task and interrupt may run beside the task that matters.");
+		    "No CPU is isolated: any task or interrupt may run on your real-time task's CPU.");
 }
 
 /* What was asked for and is not so, though the CPUs are online. */

@@ -25,11 +25,11 @@ struct preemption {
 
 static const struct preemption models[] = {
 	{ "full", FINDING_GOOD,
-	  "The kernel is preemptible. PREEMPT_RT is so in interrupt handlers, too." },
+	  "The kernel is preemptible. PREEMPT_RT is also preemptible in interrupt handlers." },
 	{ "lazy", FINDING_GOOD,
-	  "The kernel is preemptible, by real-time tasks at once (lazy preemption)." },
+	  "The kernel is preemptible: at once by real-time tasks, later by others (lazy preemption)." },
 	{ "voluntary", FINDING_BAD,
-	  "The kernel gives way to real-time tasks only here and there (voluntary preemption)." },
+	  "The kernel can be preempted only at some points (voluntary preemption)." },
 	{ "none", FINDING_BAD,
 	  "The kernel is not preemptible: system calls may delay real-time tasks for milliseconds." },
 };
@@ -98,7 +98,7 @@ static void check_dynamic_preemption(struct findings *findings)
 	if (!model)
 		finding_add(findings, FINDING_UNKNOWN, "preemption",
 			    geteuid() ? "run timershield as root" : mend,
-			    "Whether the kernel gives way to real-time tasks at once is unknown: neither debugfs nor its log, command line or configuration tells (PREEMPT_DYNAMIC).");
+			    "Whether the kernel is preemptible is unknown: debugfs, its log, command line and configuration do not say (PREEMPT_DYNAMIC).");
 	else if (model->severity == FINDING_GOOD)
 		finding_add(findings, FINDING_GOOD, "preemption", "", "%s", model->text);
 	else
@@ -117,11 +117,11 @@ void check_preemption(struct inspection *inspection)
 
 	if (ret)
 		finding_unknown(findings, "preemption",
-				"Whether the kernel gives way to real-time tasks at once",
+				"Whether the kernel is preemptible",
 				"/proc/version", ret);
 	else if (strstr(version.s, "PREEMPT_RT") || file_has("/sys/kernel/realtime", "1"))
 		finding_add(findings, FINDING_GOOD, "preemption", "",
-			    "The kernel is a PREEMPT_RT one: almost all of it gives way to real-time tasks.");
+			    "This is a PREEMPT_RT kernel: real-time tasks can preempt almost all of it.");
 	else if (strstr(version.s, "PREEMPT_DYNAMIC"))
 		check_dynamic_preemption(findings);
 	else if (strstr(version.s, "PREEMPT"))
@@ -129,7 +129,7 @@ void check_preemption(struct inspection *inspection)
 	else
 		finding_add(findings, FINDING_BAD, "preemption",
 			    "boot a kernel with CONFIG_PREEMPT or CONFIG_PREEMPT_RT",
-			    "The kernel is not preemptible: any task's system call delays real-time tasks, by milliseconds at times.");
+			    "The kernel is not preemptible: any task's system call can delay real-time tasks by milliseconds.");
 }
 
 static void add_counters(struct findings *findings)
@@ -141,7 +141,7 @@ static void add_counters(struct findings *findings)
 
 	if (ret) {
 		finding_add(findings, FINDING_GOOD, "timers", "",
-			    "The shield against timers is on (what it did is unknown: " TIMERS_COUNTERS ": %s).",
+			    "The timer shield is on (its counters cannot be read: " TIMERS_COUNTERS ": %s).",
 			    strerror(-ret));
 		return;
 	}
@@ -153,7 +153,7 @@ static void add_counters(struct findings *findings)
 	}
 	free(cpus);
 	finding_add(findings, FINDING_GOOD, "timers", "",
-		    "The shield against timers is on: %llu timer%s masked since boot, %llu interrupt%s avoided, held back for %.1f us at most.",
+		    "The timer shield is on: %llu timer%s masked since boot, %llu interrupt%s avoided, longest hold %.1f us.",
 		    masked, masked == 1 ? "" : "s", avoided, avoided == 1 ? "" : "s",
 		    (double)longest / 1000);
 }
@@ -167,14 +167,14 @@ void check_timers(struct inspection *inspection)
 		add_counters(findings);
 	else if (!state || (state == -ENOENT && timers_module_there()))
 		finding_add(findings, FINDING_BAD, "timers", "timershield timers on",
-			    "The shield against timers is %s: those of any task interrupt the task that matters.",
+			    "The timer shield is %s: any task's timers can interrupt your real-time task.",
 			    state ? "a module that is not loaded" : "off");
 	else if (state == -ENOENT)
 		finding_add(findings, FINDING_WARNING, "timers",
 			    "install a kernel with CONFIG_TIMERSHIELD, or the module ('make deb' in TimerShield's source builds the kernel, 'make module' the module)",
-			    "This kernel has no shield against timers: those of any task interrupt the task that matters.");
+			    "This kernel has no timer shield: any task's timers can interrupt your real-time task.");
 	else
-		finding_unknown(findings, "timers", "Whether the shield against timers is on",
+		finding_unknown(findings, "timers", "Whether the timer shield is on",
 				TIMERS_SWITCH, state);
 }
 
@@ -219,7 +219,7 @@ static void add_fair_server(struct inspection *inspection)
 	pattern = cpus_pattern(&served, &inspection->isolation.machine.online);
 	mend = format("echo 0 | tee " FAIR_SERVER "/cpu%s/runtime", pattern);
 	finding_add(&inspection->findings, FINDING_NOTE, "fair_server", mend,
-		    "Ordinary tasks that wait on %s may take %lld ms of each %lld ms from a real-time task that never gives way (fair server).",
+		    "Ordinary tasks that wait on %s may take %lld ms of each %lld ms from a real-time task that never sleeps (fair server).",
 		    list, longest / 1000000, in / 1000000);
 }
 
@@ -229,7 +229,7 @@ void check_fair_server(struct inspection *inspection)
 		add_fair_server(inspection);
 	else if (machine_linux_since(6, 12) && !file_exists(DEBUGFS "/sched"))
 		add_debugfs_unknown(&inspection->findings, "fair_server",
-				    "What ordinary tasks may take from a real-time task that never gives way (fair server; 50 ms of each 1000 ms as a rule)");
+				    "What ordinary tasks may take from a real-time task that never sleeps (fair server; 50 ms of each 1000 ms by default)");
 }
 
 /* From Linux 6.12 on only kernels with CONFIG_RT_GROUP_SCHED do it. */
@@ -267,7 +267,7 @@ void check_throttling(struct inspection *inspection)
 	else
 		finding_add(&inspection->findings, *unless ? FINDING_UNKNOWN : FINDING_WARNING,
 			    "throttling", "sysctl kernel.sched_rt_runtime_us=-1",
-			    "The kernel stops real-time tasks that never give way for %lld ms of each %lld ms%s.",
+			    "The kernel stops real-time tasks that never sleep for %lld ms of each %lld ms%s.",
 			    (period - runtime) / 1000, period / 1000, unless);
 }
 

@@ -68,7 +68,7 @@ class UsageTest(unittest.TestCase):
     def test_no_such_cpu(self) -> None:
         done = run("blame", "-c", "0,8191")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("there is no CPU 8191: this machine has ", done.stderr)
+        self.assertIn("no such CPU: CPU 8191 (this machine has ", done.stderr)
 
     def test_files_that_cannot_be_written(self) -> None:
         for option in ("--output", "--trace"):

@@ -79,7 +79,7 @@ class CommandTest(unittest.TestCase):
         stop = threading.Event()
         thread = threading.Thread(target=stop.wait)
         thread.start()
-        for pid, why in ((ended.pid, "there is no process"),
+        for pid, why in ((ended.pid, "no such process"),
                          (thread.native_id, "a thread of one")):
             done = run("run", "-c", "0", "-P", str(pid))
             self.assertEqual(done.returncode, 125)

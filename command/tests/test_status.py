@@ -108,7 +108,7 @@ class KernelTest(StatusTest):
         m = self.machine
         m.write("proc/version", "Linux version 6.18.0 #1 SMP PREEMPT_DYNAMIC")
         m.write("proc/cmdline", "quiet")
-        self.check("preemption", "unknown", "neither debugfs nor its log")
+        self.check("preemption", "unknown", "debugfs, its log")
         with gzip.open(m.root / "proc/config.gz", "wb") as packed:
             packed.write(b"CONFIG_PREEMPT_BUILD=y\nCONFIG_PREEMPT_NONE=y\n"
                          b"# CONFIG_PREEMPT is not set\n")

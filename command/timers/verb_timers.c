@@ -67,10 +67,10 @@ static int show(void)
 		print_json(state, cpus, count);
 	} else if (state < 0) {
 		puts(timers_module_there() ?
-		     "The shield against timers is a module that is not loaded: 'timershield timers on'." :
-		     "This kernel has no shield against timers (CONFIG_TIMERSHIELD), and there is no module for it.");
+		     "The timer shield is a module that is not loaded: 'timershield timers on' loads it." :
+		     "This kernel has no timer shield (CONFIG_TIMERSHIELD), and no module for it is installed.");
 	} else {
-		printf("The shield against timers is %s (%s).\n", state ? "on" : "off",
+		printf("The timer shield is %s (%s).\n", state ? "on" : "off",
 		       timers_kind());
 		if (count)
 			print_counters(cpus, count);
