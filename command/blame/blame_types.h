@@ -139,14 +139,15 @@ struct cpu {
 	u64 picked;			/* when the scheduler chose what runs; 0: not known */
 	u64 events;
 	u64 expired;			/* BPF: the timer that one of two programs has taken */
-	u64 episode_start, episode_end, worst;
+	u64 episode_start, episode_end;
 	u32 depth, victim, kernel_thread, known;
 	u32 over, head, flushed, number;
+	u32 episode_victim, unused;
 	u32 waiting, below;		/* the victim that may wait here for long, and another one */
 	s32 waiting_priority, below_priority;
 	struct frame frames[MAX_DEPTH];
 	struct segment recent[RECENT_SEGMENTS];
-	struct episode episode;		/* the worst so far */
+	struct episode episode;		/* the worst that has ended */
 };
 
 struct armed {

@@ -13,8 +13,7 @@
 #define TIMERSHIELD_BLAME_ENGINE_H
 
 #include "blame_types.h"
-
-#define inline_always static inline __attribute__((always_inline))
+#include "episode.h"
 
 inline_always void add_row(u32 victim, const struct cause *cause, const struct who *who,
 			   u64 time, u32 count)
@@ -37,37 +36,20 @@ inline_always void add_row(u32 victim, const struct cause *cause, const struct w
 	row->who = *who;		/* it may have been renamed, its priority changed */
 }
 
-struct copy_context {
-	struct cpu *cpu;
-	u64 start;
-};
-
-static long copy_segment(u32 i, void *argument)
-{
-	struct copy_context *context = argument;
-	struct cpu *cpu = context->cpu;
-	const struct segment *from = &cpu->recent[(cpu->head - 1 - i) & (RECENT_SEGMENTS - 1)];
-
-	if (from->end <= context->start)
-		return 1;
-	cpu->episode.segments[i & (EPISODE_SEGMENTS - 1)] = *from;
-	cpu->episode.count = i + 1;
-	return 0;
-}
-
 /* Time until NOW was taken from the victim; it is all in cpu->recent. */
 inline_always void extend_episode(struct cpu *cpu, struct victim *victim, u32 id, u64 start,
 				  u64 now)
 {
-	struct copy_context context = { .cpu = cpu };
 	u64 length;
 
 	if (start > cpu->episode_end + EPISODE_GAP_NS) {
+		keep_episode(cpu, config.over);
 		cpu->episode_start = start;
 		cpu->over = 0;
 		victim->episodes++;
 	}
 	cpu->episode_end = now;
+	cpu->episode_victim = id;
 	length = now - cpu->episode_start;
 	if (length > victim->longest)
 		victim->longest = length;
@@ -75,16 +57,6 @@ inline_always void extend_episode(struct cpu *cpu, struct victim *victim, u32 id
 		cpu->over = 1;
 		victim->over++;
 	}
-	if (length <= cpu->worst || length < config.over)
-		return;
-	cpu->worst = length;
-	cpu->episode.length = length;
-	cpu->episode.start = cpu->episode_start;
-	cpu->episode.end = now;
-	cpu->episode.victim = id;
-	cpu->episode.count = 0;
-	context.start = cpu->episode_start;
-	LOOP(EPISODE_SEGMENTS, copy_segment, &context);
 }
 
 /* Accounts for the time until now. EXTRA was taken too, but no event covers it. */

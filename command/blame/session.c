@@ -6,6 +6,8 @@
 #include "lib/task.h"
 #include "lib/unseen.h"
 #include "calibrate.h"
+#include "engine_stores.h"
+#include "episode.h"
 #include "task_info.h"
 #include "symbols.h"
 
@@ -252,7 +254,10 @@ void session_worst(struct session *session, struct episode *found, unsigned int 
 
 	memset(found, 0, sizeof(*found));
 	for (unsigned int i = 0; i < session->cpus; i++) {
-		if (session->source->read_cpu(i, one) || one->episode.length <= found->length)
+		if (session->source->read_cpu(i, one))
+			continue;
+		keep_episode(one, session->config.over);
+		if (one->episode.length <= found->length)
 			continue;
 		*found = one->episode;
 		*cpu = i;

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The worst episode of a CPU. Its parts are copied once, when it has ended: a storm of timers is
+ * one episode that each of them makes longer, and a copy for each took longer than the timers.
+ *
+ * Whoever includes this provides LOOP(count, function, argument).
+ */
+#ifndef TIMERSHIELD_BLAME_EPISODE_H
+#define TIMERSHIELD_BLAME_EPISODE_H
+
+#include "blame_types.h"
+
+#define inline_always static inline __attribute__((always_inline))
+
+/* From the newest one backwards; what is newer than the episode is left out. */
+static long copy_segment(u32 i, void *argument)
+{
+	struct cpu *cpu = *(struct cpu **)argument;
+	const struct segment *from = &cpu->recent[(cpu->head - 1 - i) & (RECENT_SEGMENTS - 1)];
+	u32 count = cpu->episode.count;
+
+	if (from->end <= cpu->episode.start || count >= EPISODE_SEGMENTS)
+		return 1;
+	if (from->start >= cpu->episode.end)
+		return 0;
+	cpu->episode.segments[count & (EPISODE_SEGMENTS - 1)] = *from;
+	cpu->episode.count = count + 1;
+	return 0;
+}
+
+/* Keeps the current episode if it is longer than the worst so far, and than OVER ns. */
+inline_always void keep_episode(struct cpu *cpu, u64 over)
+{
+	u64 length = cpu->episode_end - cpu->episode_start;
+	struct cpu *argument = cpu;
+
+	if (length <= cpu->episode.length || length < over)
+		return;
+	cpu->episode.length = length;
+	cpu->episode.start = cpu->episode_start;
+	cpu->episode.end = cpu->episode_end;
+	cpu->episode.victim = cpu->episode_victim;
+	cpu->episode.count = 0;
+	LOOP(RECENT_SEGMENTS, copy_segment, &argument);
+}
+
+#endif
