@@ -3,7 +3,7 @@
 #ifndef TIMERSHIELD_BLAME_REMEDY_H
 #define TIMERSHIELD_BLAME_REMEDY_H
 
-#include "report.h"
+#include "source.h"
 
 /*
  * A command, or a phrase that says what to do; the caller frees it. NULL if nothing is known that

@@ -7,8 +7,6 @@
 
 #include <stdbool.h>
 
-enum masked { MASKED_NO, MASKED_YES, MASKED_UNKNOWN };
-
 /* What one row is about; those of kernel threads and interrupts are rows of their own. */
 enum row_by { BY_PROCESS, BY_PROGRAM, BY_THREAD };
 

@@ -358,6 +358,23 @@ class IsolationTest(StatusTest):
         done = self.machine.run("isolate", "3")
         self.assertIn("CPU 2, not isolated, shares a core", done.stdout)
 
+    def test_lost_journal(self) -> None:
+        m = self.machine
+        self.isolate()
+        (m.root / "run/timershield/journal").unlink()
+        self.assertIn("--salvage", self.check("journal", "bad", "is missing"))
+        for words in (("isolate", "2"), ("unisolate",)):
+            done = m.run(*words)
+            self.assertEqual(done.returncode, 5, words)
+            self.assertIn("CPU 3", done.stderr)
+        self.assertEqual(m.read("proc/irq/default_smp_affinity"), "7\n")
+        self.assertEqual(m.run("unisolate", "--salvage").returncode, 0)
+        self.assertFalse((m.root / GROUP / "cpuset.cpus").exists())
+        for path, text in (("default_smp_affinity", "f"), ("1/smp_affinity_list", "0-3"),
+                           ("2/smp_affinity_list", "1"), ("4/smp_affinity_list", "1-2")):
+            self.assertEqual(m.read(f"proc/irq/{path}"), text + "\n")
+        self.assertEqual(m.read("sys/devices/virtual/workqueue/cpumask"), "f\n")
+
     def test_damaged_journal(self) -> None:
         """It is refused, and what is legible is undone on request."""
         m = self.machine
