@@ -41,11 +41,13 @@ TWO_CPU_LOADS = (
 )
 
 
-def _longer(system: Measured) -> float:
-    """The share by which timers of others lengthen the long job's median."""
-    idle, loaded = (summarize(system.table(load.name, "jobs")["response_ns"]).p50
-                    for load in LONG_LOADS)
-    return loaded / idle - 1
+def _longer(system: Measured) -> dict[str, float]:
+    """Load -> the share by which timers of others lengthen the long job's median."""
+    idle, *_ = names = [load.name for load in LONG_LOADS if system.has(load.name)] or [""]
+    if idle != LONG_LOADS[0].name:
+        return {}
+    medians = {n: summarize(system.table(n, "jobs")["response_ns"]).p50 for n in names}
+    return {n: medians[n] / medians[idle] - 1 for n in names[1:]}
 
 
 class Bounds(Experiment):
@@ -64,14 +66,14 @@ class Bounds(Experiment):
 
     def claims(self, store: Store) -> list[Claim]:
         def judge(stock: Measured, shielded: Measured) -> compare.Found:
-            if not all(compare.both(load.name, stock, shielded) for load in LONG_LOADS):
-                return None
-            return (f"median {_longer(shielded):+.2%}, stock {_longer(stock):+.2%}",
-                    _longer(shielded) <= LONGER)
+            ours, theirs = _longer(shielded), _longer(stock)
+            both = [n for n in ours if n in theirs]
+            return ("; ".join(f"{n}: median {ours[n]:+.2%}, stock {theirs[n]:+.2%}" for n in both),
+                    max(ours[n] for n in both) <= LONGER) if both else None
 
         return compare.claims(
-            store, f"A 20 ms job is hardly longer beside 1,000 timerfds: at most {LONGER:.1%}",
-            judge, "masks for as long as the job runs")
+            store, "A 20 ms job is hardly longer beside 1,000 timers of others: at most "
+            f"{LONGER:.1%}", judge, "masks for as long as the job runs")
 
     def parts(self, store: Store) -> list[Part]:
         return [Text(
