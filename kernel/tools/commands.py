@@ -95,8 +95,9 @@ def refresh(tree: Path, patches: Patchset, base: str) -> None:
         for path in map(Path, written):
             head, _, text = path.read_text().partition("\n\n")
             subject = re.sub(r"\n ", " ", head[head.index("Subject: "):])
-            text = re.sub(r"^(index |New-file: |Patch-file: ).*\n", "", text, flags=re.M)
             message, _, diff = text.partition("\ndiff --git ")
+            message = re.sub(r"^(New|Patch)-file: .*$", "", message, flags=re.M)
+            diff = re.sub(r"^index .*\n", "", diff, flags=re.M)
             found[path.name] = f"{subject}\n\n{message.strip()}\n---\ndiff --git {diff}".encode()
     if not written or not new:
         raise ToolError(f"{tree} has no patches or no new files after {base}")
