@@ -129,7 +129,7 @@ struct clockfix_options {
 	uint32_t late_ppm;	/* of a million jobs so many may start more than 1 us late: 1000 */
 				/* is 1 in 1,000. Default: 15000, for sleeps of 2 ms and more 5000, */
 				/* of 8 ms and more 1700, as far as each job that is punctual for */
-				/* it costs no more than 5 ms of polling */
+				/* it costs no more polling than the sleep's length, 1 to 5 ms */
 	uint32_t cpu_ppm;	/* waiting may take that many millionths of a CPU: 50000 is 5 %; */
 				/* default: no limit. Without late_ppm it is used up, to have as */
 				/* few late jobs as possible; with it it is a limit */

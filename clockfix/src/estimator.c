@@ -18,7 +18,9 @@
 #define SPREAD_FIRST	20000	/* ns: until it is known */
 #define SPREAD_LEAST	400
 #define SPREAD_MOST	1000000
-#define PRICE_MOST	5e6	/* ns of polling that one punctual sleep may cost by default */
+/* ns of polling that one punctual sleep may cost by default: its length, but within these */
+#define PRICE_LIMIT_LEAST 1e6
+#define PRICE_LIMIT_MOST 5e6
 #define PRICE_ANY	1e9	/* and where the program says how many may be late */
 #define STEP		0.0005	/* by which a punctual sleep lowers it */
 #define SPREADS_MOST	8	/* the price, in spreads of the last values */
@@ -96,7 +98,8 @@ static void adapt_spread(struct regime *reg, bool trial, bool late)
 	double most = SPREAD_MOST;
 
 	if (trial)
-		reg->after_trial = WINDOW;
+		/* until what it saw has left the window, and some time to take effect */
+		reg->after_trial = WINDOW + WINDOW / 4;
 	else if (reg->after_trial)
 		reg->after_trial--;
 	if (reg->window.count < WINDOW_LEAST)
@@ -119,13 +122,18 @@ static double raise_for(uint32_t late_ppm)
 	return raise;
 }
 
-static double price_of(const struct estimator *est, const struct regime *reg)
+static double price_limit(const struct estimator *est, int64_t length)
 {
-	double price = reg->spread * PPM / reg->late_ppm;
+	return est->asked || est->budget > 0 ? PRICE_ANY :
+	       within(length, PRICE_LIMIT_LEAST, PRICE_LIMIT_MOST);
+}
 
+static double price_of(const struct estimator *est, const struct regime *reg, int64_t length)
+{
+	/* who only says how much may be polled wants it used */
 	if (est->budget > 0 && !est->asked)
 		return PRICE_ANY;
-	return within(price, 0, est->asked ? PRICE_ANY : PRICE_MOST);
+	return within(reg->spread * PPM / reg->late_ppm, 0, price_limit(est, length));
 }
 
 /* ---- the margin ------------------------------------------------------------------------- */
@@ -158,9 +166,9 @@ static struct choice cheapest(const struct estimator *est, const struct regime *
 {
 	const struct window *win = &reg->window;
 	uint32_t n = win->count;
-	double price = price_of(est, reg), each = price / (n + 1), sum = 0;
+	double price = price_of(est, reg, length), each = price / (n + 1), sum = 0;
 	double room = n * (est->budget * length - est->sleep_cost), spread = 0, more = 0;
-	double many = (est->asked || est->budget > 0 ? PRICE_ANY : PRICE_MOST) / (n + 1);
+	double many = price_limit(est, length) / (n + 1);
 	struct choice best = { price + n * many, 0, CLOCKFIX_LIMIT_SLEEPING };
 	bool bound = false;
 
@@ -227,7 +235,7 @@ static int64_t declined(struct estimator *est, int64_t length, int64_t most)
 
 	reg->credit += share > TRIAL_LEAST ? share : TRIAL_LEAST;
 	if (reg->credit < 1)
-		return most + 1;
+		return most < INT64_MAX ? most + 1 : most;
 	reg->credit = 1;
 	est->trial = true;
 	est->trials++;
@@ -262,22 +270,26 @@ int64_t estimator_predict(struct estimator *est, int64_t length, int64_t most)
 {
 	struct regime *reg = regime_known(est, length);
 	struct choice choice;
+	bool bound;
 
 	est->trial = false;
 	if (reg->stale) {
 		choice = cheapest(est, reg, length, INT32_MAX);
 		reg->margin = choice.margin;
+		reg->cost = choice.cost;
 		reg->limit = choice.limit;
 		reg->stale = false;
 	}
 	est->prediction = reg->margin;
 	est->limit = reg->limit;
-	if (est->prediction <= most)
+	bound = est->budget > 0 && est->budget < 1;
+	if (est->prediction <= most &&
+	    (bound || reg->cost < length || reg->window.count < WINDOW_LEAST))
 		return est->prediction;
-	/* it does not fit: the best of what does, or no sleep at all */
+	/* it does not fit, or it is no use: the best of what fits, or no sleep at all */
 	choice = cheapest(est, reg, length, most);
 	est->limit = choice.limit;
-	if (choice.cost < length || (est->budget > 0 && est->budget < 1))
+	if (bound || choice.cost < length)
 		est->prediction = choice.margin;
 	else
 		est->prediction = declined(est, length, most);

@@ -34,6 +34,7 @@ struct regime {
 	uint32_t after_trial;		/* sleeps until the last trial is forgotten */
 	double credit;			/* late sleeps that trials may cause */
 	int64_t margin;
+	double cost;			/* of sleeping with that margin, in ns of polling */
 	bool stale;			/* the margin is to be computed anew */
 	enum clockfix_limit limit;	/* what keeps it from that share */
 };

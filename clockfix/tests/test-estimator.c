@@ -89,7 +89,7 @@ static void as_many_are_late_as_it_is_told(void)
 	static const uint32_t wanted[] = { 50000, 15000, 5000, 2000, 1000 };
 
 	for (int i = 0; i < 5; i++) {
-		double share = share_above(wanted[i], LENGTH) * 1e6;
+		double share = share_above(wanted[i], 1000000) * 1e6;
 
 		printf("# %u ppm wanted, %.0f late\n", wanted[i], share);
 		CHECK(share < wanted[i] * 1.6);
@@ -260,15 +260,15 @@ static void absurd_values_do_no_harm(void)
 	}
 }
 
-/* recorded series: about as many late jobs as with the paper's maximum filter, less polling */
+/* recorded series: little more late jobs than with the paper's maximum filter, less polling */
 static void it_polls_less_than_the_maximum_filter(void)
 {
 	static const struct {
 		const char *path;
 		int sleeps, percent;
 	} recorded[] = {
-		{ DATA "/oversleep-100us-busy.txt", 20000, 90 },
-		{ DATA "/oversleep-1ms-busy.txt", 10000, 40 },
+		{ DATA "/oversleep-100us-busy.txt", 20000, 70 },
+		{ DATA "/oversleep-1ms-busy.txt", 10000, 30 },
 	};
 	struct clockfix_options standard;
 
@@ -284,7 +284,7 @@ static void it_polls_less_than_the_maximum_filter(void)
 		printf("# maximum filter: %d late, %lld us polled; default: %d late, %lld us\n",
 		       (int)max.late, (long long)max.polled / 1000, (int)best.late,
 		       (long long)best.polled / 1000);
-		CHECK(best.late <= max.late * 5 / 4);
+		CHECK(best.late <= max.late * 8 / 5);
 		CHECK(best.polled < max.polled * recorded[i].percent / 100);
 		free(series.sleep);
 	}
