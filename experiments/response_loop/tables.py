@@ -25,16 +25,16 @@ def timed(system: Measured) -> list[str]:
     return [s for s in system.scenarios if not s.startswith(("endless-", "matrix-", "spare-"))]
 
 
-def kernel_title(system: Measured, mode: str) -> str:
+def kernel_title(system: Measured) -> str:
     """What a table calls the kernel."""
-    return "unloaded" if system.system.unloads else MODE_TITLES[mode]
+    return "unloaded" if system.system.unloads else MODE_TITLES[system.system.mode]
 
 
-def row(system: Measured, mode: str, scenario: str) -> list[str]:
+def row(system: Measured, scenario: str) -> list[str]:
     """The table's row for one scenario on one system."""
     jobs = system.table(scenario, "jobs")
     s = summarize(jobs["response_ns"])
-    cells = [kernel_title(system, mode)]
+    cells = [kernel_title(system)]
     cells += [f"{v / 1000:.2f}" for v in (s.p50, s.p95, s.p99, s.p999, s.maximum)]
     cells.append(f"{jobs['interruptions'].mean():.3f}".rstrip("0").rstrip("."))
     cells.append(f"{jobs['stolen_ns'].mean() / 1000:.2f}")
@@ -60,8 +60,8 @@ def table(
     """All fixed-work scenarios of one platform but ``leave_out``."""
     rows: list[list[str]] = []
     for scenario, title in titles_of(modes, leave_out).items():
-        for mode, system in compare.having(modes, scenario, ("stock", "off", "shielded")):
-            rows.append([title, *row(system, mode, scenario)])
+        for _, system in compare.having(modes, scenario, ("stock", "off", "shielded")):
+            rows.append([title, *row(system, scenario)])
             title = ""
     return Table(HEAD, rows, "Response times in µs, from the release of a job to its end; "
                  "nearest-rank percentiles.", text_columns=2)
@@ -87,7 +87,7 @@ def figures(
         for load, scenario in enumerate(scenarios):
             for mode, system in compare.having(modes, scenario, shown):
                 samples = system.table(scenario, "jobs")["response_ns"] / 1000
-                label = f"{system.titles[scenario]}, {kernel_title(system, mode)}"
+                label = f"{system.titles[scenario]}, {kernel_title(system)}"
                 curves.append(plots.Curve(label, mode, load, samples))
         if len({c.load for c in curves}) > 1:
             svg = plots.distribution(curves, "response time in µs", f"{prefix}-{platform}-{number}",

@@ -32,13 +32,13 @@ def _overview(
 def _others(modes: compare.Modes) -> list[Table]:
     """How the low-priority tasks fared."""
     rows = []
-    for system_mode, system in modes.items():
+    for system in modes.values():
         for scenario in system.scenarios:
             if scenario.endswith("none"):
                 continue
             tasks = system.table(scenario, "tasks")
             releases = system.table(scenario, "releases")["response_ns"]
-            cells = [system.titles[scenario], tables.kernel_title(system, system_mode)]
+            cells = [system.titles[scenario], tables.kernel_title(system)]
             if len(releases):
                 s = summarize(releases)
                 cells += [f"{v / 1000:.2f}" for v in (s.p50, s.p99, s.maximum)]

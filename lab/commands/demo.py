@@ -4,6 +4,7 @@
 import argparse
 import platform as machine
 
+from experiments.common import compare
 from experiments.common.experiment import Context
 from experiments.response_loop import tables
 from experiments.response_time import experiment as response_time
@@ -53,10 +54,10 @@ def run(arguments: argparse.Namespace) -> int:
                                jobs=JOBS, only=list(response_time.DEMO)))
     store = Store(root, experiment.name)
     off, on = (store[System(platform, mode).name] for mode in modes)
-    kernel = off.meta["kernel"].split()
-    terminal.show([Text(f"A 1 kHz FIFO-99 job, {kernel[0]} {kernel[1]}, {JOBS} jobs a row",
+    kernel = " ".join(off.meta["kernel"].split()[:2])
+    terminal.show([Text(f"A 1 kHz FIFO-99 job, {kernel}, {JOBS} jobs a row",
                         heading=True),
-                   tables.table({modes[0].value: off, modes[1].value: on}),
+                   *(tables.table(found) for found in compare.platforms(store).values()),
                    Text(tables.NOT_SHOWN)])
     page = place / "report.html"
     report.write(root, page, "TimerShield: the shield off and on")

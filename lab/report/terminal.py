@@ -40,17 +40,20 @@ def claims(sections: Iterable[Section]) -> None:
     cells = [[row.text, row.paper, row.found, row.verdict]
              for section in sections for row in rows(section.claims)]
     if cells:
-        _console().print(_drawn(["claim", "paper", "ours", "verdict"], cells, 4, "", wrap=True))
+        _console().print(_drawn(["claim", "paper", "ours", "verdict"], cells, 4, "", lines=True))
 
 
 def _drawn(head: list[str], cells: list[list[str]], text_columns: int, caption: str,
-           wrap: bool = False) -> RichTable:
+           lines: bool = False) -> RichTable:
+    """Texts and heads may go on in the next line, numbers do not."""
     table = RichTable(caption=caption or None, caption_justify="left", box=box.SIMPLE_HEAD,
-                      padding=(0, 1, 0, 0), show_lines=wrap)
+                      padding=(0, 1, 0, 0), show_lines=lines)
     for i, name in enumerate(head):
-        table.add_column(name, justify="left" if i < text_columns else "right", no_wrap=not wrap)
-    for number, row in enumerate(cells):
-        if number and row[0] and not wrap:
+        number = i >= text_columns
+        table.add_column(name, justify="right" if number else "left",
+                         min_width=max(len(row[i]) for row in cells) if number else None)
+    for i, row in enumerate(cells):
+        if i and row[0] and not lines:
             table.add_section()
         table.add_row(*row)
     return table
