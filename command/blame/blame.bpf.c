@@ -53,6 +53,17 @@ static u32 IS_THROTTLED(const struct victim *victim)
 	return BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
 }
 
+static inline __attribute__((always_inline)) u32 is_served(u64 address)
+{
+	struct task_struct *task = (struct task_struct *)address;
+
+	return bpf_core_field_exists(((struct rq *)0)->dl_server) &&
+	       bpf_core_field_exists(((struct cfs_rq *)0)->rq) &&
+	       BPF_CORE_READ(task, se.cfs_rq, rq, dl_server);
+}
+
+#define IS_SERVED(task) is_served(task)
+
 #include "engine.h"
 
 inline_always void read_task(struct who *who, struct task_struct *task)

@@ -62,9 +62,10 @@ enum how { HOW_SLEEP = 1, HOW_TIMERFD, HOW_POSIX, HOW_ITIMER, HOW_ALARM, HOW_IO_
 
 #define HOW_SHIFT 16
 
-/* Why the scheduler passed over a task that was ready and ranked highest. */
+/* Why the scheduler passed over a task that was ready and of the highest level. */
 enum throttle {
-	THROTTLE_RT = 1,		/* real-time throttling, or the fair server */
+	THROTTLE_RT = 1,		/* real-time throttling; or the fair server, if that is not known */
+	THROTTLE_SERVER,		/* the fair server */
 	THROTTLE_DEADLINE,		/* its own budget is used up */
 	THROTTLE_QUOTA,			/* that of its cgroup */
 };
@@ -97,6 +98,7 @@ struct segment {
 	u64 picked;			/* when the scheduler chose the task; 0: not known */
 	s32 base;			/* that task's priority, or BASE_IDLE */
 	u32 first;			/* of an event, not its continuation */
+	u32 served, unused;		/* by the fair server, as far as is known */
 };
 
 /* CPUs are victims too: this bit and the CPU's number. */
@@ -111,6 +113,7 @@ struct victim {
 	s32 priority;			/* when this wait began */
 	u32 throttled;			/* by a quota, as far as is known */
 	u32 counted;			/* this wait counts in a row of CAUSE_THROTTLED */
+	u64 throttled_for;		/* of this wait */
 	u32 queued, cpu;		/* queued: enum queued */
 	struct who who;
 };
@@ -142,7 +145,7 @@ struct cpu {
 	u64 episode_start, episode_end;
 	u32 depth, victim, kernel_thread, known;
 	u32 over, head, flushed, number;
-	u32 episode_victim, unused;
+	u32 episode_victim, served;
 	u32 waiting, below;		/* the victim that may wait here for long, and another one */
 	s32 waiting_priority, below_priority;
 	struct frame frames[MAX_DEPTH];

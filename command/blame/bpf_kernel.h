@@ -25,8 +25,15 @@ enum { BPF_ANY, BPF_NOEXIST };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct sched_dl_entity;
+
+struct rq {
+	struct sched_dl_entity *dl_server;
+};
+
 struct cfs_rq {
 	int throttle_count;
+	struct rq *rq;
 };
 
 struct sched_entity {

@@ -92,6 +92,8 @@ static char *throttle_name(u32 why, const struct who *victim)
 	const struct task_info *task = task_info_of(victim);
 
 	switch (why) {
+	case THROTTLE_SERVER:
+		return copy("fair server");
 	case THROTTLE_RT:
 		return copy(cause_is_fair_server() ? "fair server" : "real-time throttling");
 	case THROTTLE_QUOTA:

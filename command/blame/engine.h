@@ -7,7 +7,7 @@
  * targets; the macros LOOKUP(store, key), INSERT(store, key, value), which fails if it is there
  * or there is no room, PUT(), which replaces, REMOVE(store, key), ADD(counter, number), NOINLINE,
  * LOOP(count, function, argument), FIND_CPU(number), IS_THROTTLED(victim): whether the quota of
- * its cgroup is used up.
+ * its cgroup is used up; IS_SERVED(task): whether the fair server chose this task_struct.
  */
 #ifndef TIMERSHIELD_BLAME_ENGINE_H
 #define TIMERSHIELD_BLAME_ENGINE_H
@@ -88,6 +88,7 @@ static NOINLINE int cut(struct cpu *cpu, u64 now, u64 extra)
 	segment->picked = cpu->picked;
 	segment->base = cpu->frames[0].who.tid ? cpu->frames[0].who.priority : BASE_IDLE;
 	segment->first = first;
+	segment->served = cpu->served;
 	if (!cpu->victim)
 		return 0;
 	victim = LOOKUP(victims, &cpu->victim);
@@ -114,8 +115,8 @@ struct wait_context {
 };
 
 /*
- * The scheduler picks what ranks highest. If it picked something lower while the victim was on
- * the queue, the victim was not allowed to run.
+ * The scheduler picks the task of the highest level. If it picked a lower one while the victim
+ * was on the queue, the victim was not allowed to run.
  */
 inline_always u32 why_passed_over(const struct victim *victim, const struct segment *segment)
 {
@@ -124,17 +125,22 @@ inline_always u32 why_passed_over(const struct victim *victim, const struct segm
 	if (victim->priority < 0)
 		return segment->base >= 0 ? THROTTLE_DEADLINE : 0;
 	if (victim->priority < 100)
-		return segment->base >= 100 ? THROTTLE_RT : 0;
+		return segment->base < 100 ? 0 : segment->served ? THROTTLE_SERVER : THROTTLE_RT;
 	return segment->base == BASE_IDLE ? THROTTLE_QUOTA : 0;
 }
 
-/* A wait counts once. */
+/* A wait counts once, and is as long as all of its parts. */
 inline_always void blame_throttle(struct victim *victim, u32 id, u32 why, u64 time)
 {
-	struct cause cause = { .kind = CAUSE_THROTTLED, .id = why };
+	struct cause cause = { .victim = id, .kind = CAUSE_THROTTLED, .id = why };
+	struct row *row;
 
 	add_row(id, &cause, &victim->who, time, !victim->counted);
 	victim->counted = 1;
+	victim->throttled_for += time;
+	row = LOOKUP(rows, &cause);
+	if (row && victim->throttled_for > row->longest)
+		row->longest = victim->throttled_for;
 }
 
 static long blame_segment(u32 i, void *argument)
@@ -184,6 +190,7 @@ inline_always void begin_wait(struct victim *victim, s32 priority, u64 now)
 	victim->ready = now;
 	victim->priority = priority;
 	victim->counted = 0;
+	victim->throttled_for = 0;
 	victim->throttled = priority >= 100 && IS_THROTTLED(victim);
 }
 
@@ -204,7 +211,7 @@ inline_always void follow_quota(struct cpu *cpu, u64 now)
 	victim->throttled = throttled;
 }
 
-/* It waits no more. The other one, which it outranked, may go on waiting. */
+/* It waits no more. The other one, of a lower level, may go on waiting. */
 inline_always void leave_wait(struct cpu *cpu, u32 id)
 {
 	if (cpu->below == id)
@@ -232,7 +239,7 @@ static NOINLINE int flush_wait(struct cpu *cpu)
 	return 0;
 }
 
-/* It costs time, of whatever runs: of those that wait only for the one that ranks highest. */
+/* It costs time, of whatever runs: of those that wait only for the one of the highest level. */
 inline_always void expect_wait(struct cpu *cpu, const struct victim *victim, u32 id)
 {
 	if (!cpu || (cpu->waiting && cpu->waiting_priority < victim->who.priority))
@@ -391,7 +398,7 @@ inline_always struct victim *make_victim(u32 id, const struct who *who)
 	return victim;
 }
 
-/* It may have been renamed and raised while it ran; its rank is the highest that it had. */
+/* It may have been renamed and raised while it ran; its level is the highest that it had. */
 inline_always void know_victim(struct victim *victim, const struct who *who)
 {
 	s32 priority = victim->who.priority;
@@ -518,6 +525,7 @@ inline_always void on_switch(struct cpu *cpu, u32 number, u64 now,
 	cut(cpu, now, 0);
 	set_task(cpu, next, flags);
 	cpu->picked = now;
+	cpu->served = next->tid && next->priority >= 100 && IS_SERVED(task);
 	leave_wait(cpu, next->tid);
 	follow_quota(cpu, now);
 	if (config.victims_are == VICTIMS_CPUS) {

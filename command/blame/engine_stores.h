@@ -11,7 +11,8 @@
 #define REMOVE(store, key) store_remove(&(store), key)
 #define ADD(counter, number) ((counter) += (number))
 #define NOINLINE
-#define IS_THROTTLED(victim) 0	/* no event tells */
+#define IS_THROTTLED(victim) 0	/* no event tells, nor the other one */
+#define IS_SERVED(task) ((void)(task), 0)
 #define LOOP(count, function, argument)						\
 	do {									\
 		for (u32 loop_i = 0; loop_i < (count); loop_i++)		\

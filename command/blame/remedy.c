@@ -64,7 +64,7 @@ static char *boot_with(bool possible, const char *option, unsigned int cpu)
 	return possible ? format("boot with %s=%u", option, cpu) : NULL;
 }
 
-/* A real-time task that ranks higher has its place there on purpose. */
+/* A real-time task of a higher level has its place there on purpose. */
 static char *give_way(const struct task_info *culprit, unsigned int cpu)
 {
 	struct cpus own = { 0 }, others;
@@ -133,8 +133,11 @@ static char *for_throttle(const struct blame_row *row, unsigned int cpu)
 
 	switch (row->cause.id) {
 	case THROTTLE_RT:
-		return cause_is_fair_server() ? format("echo 0 >" FAIR_SERVER "/cpu%u/runtime", cpu) :
-		       copy("sysctl kernel.sched_rt_runtime_us=-1");
+		if (!cause_is_fair_server())
+			return copy("sysctl kernel.sched_rt_runtime_us=-1");
+		/* fall through */
+	case THROTTLE_SERVER:
+		return format("echo 0 >" FAIR_SERVER "/cpu%u/runtime", cpu);
 	case THROTTLE_QUOTA:
 		return victim->quota ? format("echo max >%s/cpu.max", victim->quota) :
 		       copy("raise cpu.max of its cgroup");

@@ -31,10 +31,10 @@ static double noise(const struct loop *loop)
 
 static char *summary(const struct loop *loop)
 {
-	autofree char *rank = loop->priority ? format("FIFO %d", loop->priority) : copy("OTHER");
+	autofree char *level = loop->priority ? format("FIFO %d", loop->priority) : copy("OTHER");
 
 	return format("CPU %u, %s, every %llu us: latency p50 %llu, p99.9 %llu, max %.1f us in %llu "
-		      "wake-ups; noise %.3f %%, longest %.1f us", loop->cpu, rank,
+		      "wake-ups; noise %.3f %%, longest %.1f us", loop->cpu, level,
 		      (unsigned long long)loop->interval / 1000,
 		      (unsigned long long)loop_percentile(loop, 500000),
 		      (unsigned long long)loop_percentile(loop, 999000), microseconds(loop->longest),

@@ -132,7 +132,7 @@ int schedule_thread(pid_t tid, const struct placement *placement)
 		      errno == EPERM ? " (run as root, or raise the limit: ulimit -r)" : "");
 }
 
-/* Affinity before policy: at its new rank it must not run beside other tasks. */
+/* Affinity before policy: at its new level it must not run beside other tasks. */
 static int set_thread(const struct task *task, void *argument)
 {
 	const struct placement *placement = argument;
@@ -177,7 +177,7 @@ static int set_all_threads(struct placement *placement)
 	return ret;
 }
 
-/* The kernel keeps some where they are; all of them may have another rank. */
+/* The kernel keeps some where they are; all of them may have another level. */
 static int place_kernel_thread(const struct placement *placement, const struct task *task)
 {
 	int ret = 0;
