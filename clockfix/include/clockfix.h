@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * clockfix.h - run a job at exactly its instant
+ * clockfix.h - call a function at an exact time
  *
- * A timer of the operating system rings late: the interrupt, the scheduler, an idle CPU that
+ * A timer of the operating system fires late: the interrupt, the scheduler, an idle CPU that
  * has to wake up, a hypervisor, all take their time. Most of that delay is alike from one sleep
  * to the next. A clockfix timer measures it, goes to sleep for that much less, and bridges what
  * is then left by polling the clock. So a job starts within tens of nanoseconds of its instant,
@@ -73,7 +73,7 @@ struct clockfix;
 
 /*
  * A job's handle. It stays safe to use for ever: once the job is over, or the timer has used its
- * memory for another job, functions that are given the handle say -ENOENT. 0 is never a job.
+ * memory for another job, functions return -ENOENT for the handle. 0 is never a job.
  */
 typedef uint64_t clockfix_job;
 
