@@ -15,8 +15,9 @@
 #include "blame_types.h"
 #include "episode.h"
 
-inline_always void add_row(u32 victim, const struct cause *cause, const struct who *who,
-			   u64 time, u32 count)
+/* A function of its own, for the kernel allows 512 bytes of stack in all. */
+static NOINLINE int add_row(u32 victim, const struct cause *cause, const struct who *who, u64 time,
+			    u32 count)
 {
 	struct cause key = *cause;
 	struct row *row, fresh = { .count = count, .total = time, .longest = time };
@@ -27,13 +28,14 @@ inline_always void add_row(u32 victim, const struct cause *cause, const struct w
 		fresh.who = *who;
 		if (INSERT(rows, &key, &fresh))
 			ADD(lost.rows, 1);
-		return;
+		return 0;
 	}
 	row->count += count;
 	row->total += time;
 	if (time > row->longest)
 		row->longest = time;
 	row->who = *who;		/* it may have been renamed, its priority changed */
+	return 0;
 }
 
 /* Time until NOW was taken from the victim; it is all in cpu->recent. */
@@ -386,13 +388,21 @@ inline_always int is_victim(const struct who *who, u32 flags)
 		(LOOKUP(targets, &who->tid) || (who->tgid && LOOKUP(targets, &who->tgid))));
 }
 
+static NOINLINE int add_victim(u32 id, const struct who *who)
+{
+	struct victim fresh = { .who = *who };
+
+	if (INSERT(victims, &id, &fresh))
+		ADD(lost.victims, 1);
+	return 0;
+}
+
 inline_always struct victim *make_victim(u32 id, const struct who *who)
 {
-	struct victim *victim = LOOKUP(victims, &id), fresh = { .who = *who };
+	struct victim *victim = LOOKUP(victims, &id);
 
 	if (!victim) {
-		if (INSERT(victims, &id, &fresh))
-			ADD(lost.victims, 1);
+		add_victim(id, who);
 		victim = LOOKUP(victims, &id);
 	}
 	return victim;
