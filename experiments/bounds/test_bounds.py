@@ -18,5 +18,16 @@ def test_a_longer_job_is_missed(tmp_path: Path, loaded: int, met: bool) -> None:
         store = write_scenarios(tmp_path, "bounds", system, {
             name: {"jobs.csv": column("response_ns", [value] * 3)}
             for name, value in (("long-none", 20_000), ("long-timerfds-1000", ns))})
-    (claim,) = EXPERIMENT.claims(store)
-    assert claim.met is met
+    assert EXPERIMENT.claims(store)[0].met is met
+
+
+@pytest.mark.parametrize(("lost", "verdicts"), [
+    (30_000, [True, True]), (41_139, [True, True]), (41_140, [False, True]),
+    (20_569, [True, False])])
+def test_the_bound_can_be_exceeded_and_too_wide(
+    tmp_path: Path, lost: int, verdicts: list[bool]
+) -> None:
+    store = write_scenarios(tmp_path, "bounds", "x86_64-preempt-shielded", {
+        name: {"jobs.csv": column("response_ns", [19_870_000 + more] * 2)}
+        for name, more in (("long-none", 0), ("long-sleepers-1000", lost))})
+    assert [c.met for c in EXPERIMENT.claims(store)] == verdicts

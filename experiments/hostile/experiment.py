@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments.common import compare
 from experiments.common.experiment import Context, Experiment
-from experiments.response_loop import runs, tables
+from experiments.response_loop import bound, runs, tables
 from experiments.response_loop.runs import Load
 from lab.measure.results import Measured, Store
 from lab.report import plots
@@ -110,6 +110,7 @@ class Hostile(Experiment):
             *compare.claims(
                 store, f"Nor do they cost throughput: at most {THROUGHPUT_LOSS:.2%}", throughput,
                 "Table II: Linux 1.8 % (Intel), 4.4 % (ARM); TimerShield about 0.02 %, 0.08 %"),
+            *bound.claims(store),
         ]
 
     def parts(self, store: Store) -> list[Part]:

@@ -25,6 +25,12 @@ def timed(system: Measured) -> list[str]:
     return [s for s in system.scenarios if not s.startswith(("endless-", "matrix-", "spare-"))]
 
 
+def idle(scenario: str) -> str:
+    """The same without load: jobs of some scenarios are longer, or fall on ticks."""
+    kind = scenario.partition("-")[0]
+    return f"{kind}-none" if kind in ("long", "phase", "two") else "none"
+
+
 def kernel_title(system: Measured) -> str:
     """What a table calls the kernel."""
     return "unloaded" if system.system.unloads else MODE_TITLES[system.system.mode]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from experiments.common import compare
-from experiments.response_loop import tables
+from experiments.response_loop import bound, tables
 from experiments.response_time import steps
 from lab.measure.results import Measured, Store
 from lab.report.claims import Claim
@@ -27,14 +27,9 @@ def _responses(system: Measured) -> Responses:
     return {s: summarize(system.table(s, "jobs")["response_ns"]) for s in tables.timed(system)}
 
 
-def _idle(scenario: str) -> str:
-    """The same without load: jobs of some scenarios fall on ticks."""
-    return "phase-none" if scenario.startswith("phase-") else "none"
-
-
 def _loaded(found: Responses) -> list[str]:
     """Those that can be compared with the same without load."""
-    return [s for s in found if not s.endswith("none") and _idle(s) in found]
+    return [s for s in found if not s.endswith("none") and tables.idle(s) in found]
 
 
 def _worst(values: dict[str, float], words: str, bound: float) -> compare.Found:
@@ -65,13 +60,13 @@ def _interruptions(shielded: Measured) -> compare.Found:
 
 def _median(shielded: Measured) -> compare.Found:
     found = _responses(shielded)
-    return _worst({s: abs(found[s].p50 / found[_idle(s)].p50 - 1) for s in _loaded(found)},
+    return _worst({s: abs(found[s].p50 / found[tables.idle(s)].p50 - 1) for s in _loaded(found)},
                   "at most {:.3%} off", MEDIAN_SHARE)
 
 
 def _maximum(shielded: Measured) -> compare.Found:
     found = _responses(shielded)
-    return _worst({s: found[s].maximum - found[_idle(s)].maximum for s in _loaded(found)},
+    return _worst({s: found[s].maximum - found[tables.idle(s)].maximum for s in _loaded(found)},
                   "at most {:+.0f} ns", MAXIMUM_NS)
 
 
@@ -197,4 +192,5 @@ def claims(store: Store, numbers: Sequence[int]) -> list[Claim]:
         *compare.claims(store, "Every period of every other task is served, none early", _served,
                         of=ours),
         *compare.claims(store, "No more timer interrupts than on stock", _interrupts),
+        *bound.claims(store),
     ]

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The most that timers of tasks that it outranks can take from a job: docs/bound.md derives it."""
+
+import math
+
+from experiments.common import compare
+from experiments.response_loop import tables
+from lab.measure.results import Measured, Store
+from lab.report.claims import Claim
+
+TICK_NS = 4_000_000
+"""CONFIG_HZ is 250 in the lab's kernels."""
+HELD_TICK_NS = {"x86_64": 7806}
+"""What a tick takes more in which timers are held: its fixed part and 8 callbacks, worst path."""
+SWITCH_NS = {"x86_64": 2109}
+"""The switch to the job, worst path: all of it, not only what the shield adds."""
+
+
+def most(run_ns: float, arch: str) -> float:
+    """For a job that runs so long undisturbed, ns."""
+    return math.ceil(run_ns / TICK_NS) * HELD_TICK_NS[arch] + SWITCH_NS[arch]
+
+
+def losses(system: Measured) -> dict[str, tuple[float, float]]:
+    """Scenario -> what its worst job lost, and the most that it may lose, ns."""
+    found = {s: float(system.table(s, "jobs")["response_ns"].max()) for s in tables.timed(system)}
+    platform = system.system.platform
+    if platform is None or platform.debian or platform.arch not in HELD_TICK_NS:
+        return {}
+    result = {}
+    for scenario, worst in found.items():
+        idle = found.get(tables.idle(scenario))
+        if idle and not scenario.endswith("none"):
+            result[scenario] = (worst - idle, most(idle, platform.arch))
+    return result
+
+
+def claims(store: Store) -> list[Claim]:
+    """That no job of these results lost more."""
+    def judge(shielded: Measured) -> compare.Found:
+        found = losses(shielded)
+        if not found or shielded.system.cpus > 1:
+            return None
+        name = max(found, key=lambda s: found[s][0] / found[s][1])
+        lost, bound = found[name]
+        return (f"worst {lost:+,.0f} of {bound:,.0f} ns, in {name}", lost <= bound)
+
+    return compare.claims(
+        store, "No job loses more to timers that it outranks than the bound", judge,
+        of=("shielded",))
