@@ -107,8 +107,8 @@ static void adapt_spread(struct regime *reg, bool trial, bool late)
 	if (!trial)
 		reg->spread *= late ? reg->raise : 1 - STEP;
 	if (reg->window.count >= WINDOW / 4)
-		most = within((reg->after_trial ? 2 : SPREADS_MOST) * spread_seen(reg), SPREAD_LEAST,
-			      SPREAD_MOST);
+		most = within((reg->after_trial ? 2 : SPREADS_MOST) * spread_seen(reg),
+			      SPREAD_LEAST, SPREAD_MOST);
 	reg->spread = within(reg->spread, SPREAD_LEAST, most);
 }
 
@@ -194,8 +194,10 @@ static struct choice cheapest(const struct estimator *est, const struct regime *
 		if (est->budget > 0 && value * (n - k) - sum > room)
 			bound = true;
 		else if (value + late < best.cost)
-			best = (struct choice){ value + late, value,
-						bound ? CLOCKFIX_LIMIT_BUDGET : CLOCKFIX_LIMIT_PRICE };
+			best = (struct choice){
+				value + late, value,
+				bound ? CLOCKFIX_LIMIT_BUDGET : CLOCKFIX_LIMIT_PRICE,
+			};
 	}
 	return best;
 }

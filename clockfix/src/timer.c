@@ -130,7 +130,7 @@ int timer_new(struct clockfix **result, const struct clockfix_options *given)
 		return -ENOMEM;
 	timer->options = options;
 	timer->latency_fd = -1;
-	/* as many again: cancelled jobs of the worker's tree wait there for the worker's next turn */
+	/* as many again: cancelled jobs of the worker's own wait there for its next turn */
 	slots_init(&timer->slots, 2 * options.max_jobs + options.job_reserve + SLOTS_EXTRA,
 		   options.flags & CLOCKFIX_LOCK_MEMORY);
 	tree_nodes_init(&timer->list_nodes);

@@ -7,8 +7,8 @@
  * count, as whatever is less than the second's belongs there.
  *
  * A node that is full is split. One that is empty is freed, and two neighbours that fit half a
- * node become one, when one of them has become a quarter full or less: so there are seldom two
- * neighbours with less than eight entries, and never with less than eight in all.
+ * node become one, which is looked for when one of them is a quarter full or less. So two
+ * neighbours have eight entries at least.
  */
 #include <string.h>
 
@@ -202,7 +202,7 @@ int tree_nodes_reserve(struct tree_nodes *nodes, uint32_t count)
 {
 	int ret = 0;
 
-	/* two nodes have eight entries at least: a quarter as many leaves, and a third of that above */
+	/* a quarter as many leaves at most, a third of that above them, and some to spare */
 	while (!ret && nodes->chunks * CHUNK_NODES < (uint64_t)count / 2 + 2 * TREE_HEIGHT)
 		ret = grow(nodes);
 	return ret;

@@ -299,8 +299,13 @@ static void finish(struct clockfix *timer, const struct pick *pick, struct slot 
 {
 	/* before it is PENDING again: a submitter that sees that knows it is not in the list */
 	atomic_store(&slot->passed, true);
-	if (!pick->own)
+	if (!pick->own) {
 		list_out(&timer->list, pick->work);
+	} else {
+		/* not before its run: that would take time when there is none */
+		tree_remove(&timer->own, (struct tree_key){ pick->instant, pick->seq });
+		slot->kept = false;
+	}
 	if (rearm(timer, pick, slot))
 		return;
 	atomic_store(&slot->state, state_of(state_generation(pick->state), PHASE_DONE));
@@ -324,9 +329,7 @@ static bool claim(struct clockfix *timer, const struct pick *pick, struct slot *
 	if (!atomic_compare_exchange_strong(&slot->state, &state,
 					    state_of(state_generation(state), PHASE_RUNNING)))
 		return false;
-	if (pick->own) {
-		own_remove(timer, pick->i);
-	} else if (is_periodic(slot)) {
+	if (!pick->own && is_periodic(slot)) {
 		slot->due = pick->instant;
 		slot->index = 0;
 	}
@@ -334,15 +337,11 @@ static bool claim(struct clockfix *timer, const struct pick *pick, struct slot *
 }
 
 /* Give it back, as it is not the earliest any more; false if it is being cancelled. */
-static bool unclaim(struct clockfix *timer, const struct pick *pick, struct slot *slot)
+static bool unclaim(const struct pick *pick, struct slot *slot)
 {
 	uint64_t running = state_of(state_generation(pick->state), PHASE_RUNNING);
 
-	if (!atomic_compare_exchange_strong(&slot->state, &running, pick->state))
-		return false;
-	if (pick->own)
-		own_add(timer, pick->i);
-	return true;
+	return atomic_compare_exchange_strong(&slot->state, &running, pick->state);
 }
 
 /*
@@ -354,7 +353,7 @@ static bool arrive(struct clockfix *timer, const struct pick *pick, struct slot 
 {
 	if (!waiter_arrive(&timer->waiter, pick->instant, &timer->wake, count))
 		return true;
-	if (unclaim(timer, pick, slot))
+	if (unclaim(pick, slot))
 		return false;
 	waiter_arrive(&timer->waiter, pick->instant, NULL, 0);
 	return true;
