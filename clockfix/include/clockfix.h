@@ -213,10 +213,10 @@ enum clockfix_missed {
 };
 
 /*
- * Added to a job's enum clockfix_missed: it is called once more in the last 5 us before its
+ * Added to a job's enum clockfix_missed: it is called once more in the last 10 us before its
  * instant, with run->started 0, to touch the code and data that it needs and to return within a
  * microsecond: what the caches have lost during a long sleep is back then. If the instant is too
- * close it is not called; a rehearsed job may still be cancelled or moved.
+ * close it is not called; a rehearsed job is claimed by then, see clockfix_cancel().
  */
 #define CLOCKFIX_REHEARSE 0x40
 
@@ -278,7 +278,7 @@ int clockfix_adjust(struct clockfix *timer, clockfix_job job, int64_t shift, int
  *
  * A job may call it, also for itself.
  *
- * 0: it will not run. -EINPROGRESS: it is running at this moment, or will within 5 us; a periodic
+ * 0: it will not run. -EINPROGRESS: it is running, or will within 5 us (if rehearsed 10); a periodic
  * job runs for the last time. -ENOENT: it is over, or was cancelled before.
  */
 int clockfix_cancel(struct clockfix *timer, clockfix_job job);

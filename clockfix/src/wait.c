@@ -10,7 +10,7 @@
 #define SLEEP_MIN	1000	/* ns: for less, going to sleep takes longer than the sleep */
 #define SEGMENT		5000	/* ns of polling after which the clock is read in any case */
 #define FINAL		5000	/* ns of waiter_arrive(): enough to get ready with cold caches */
-#define REHEARSE_SHARE	256	/* of a sleep: by that much it ends earlier, FINAL at most */
+#define REHEARSE_SHARE	256	/* of a sleep: by that much it ends earlier, 2 * FINAL at most */
 #define REHEARSED	300	/* ns: how far away the instant of a rehearsal is */
 #define REHEARSAL	1500	/* ns that must be left for it */
 #define TIGHT		200	/* ns: polled without pause instructions */
@@ -120,7 +120,7 @@ int64_t waiter_plan(struct waiter *w, int64_t instant, int64_t now)
 
 	/* the longer it sleeps the colder the caches are: a rehearsal then takes its time */
 	if (w->rehearse)
-		ready += length / REHEARSE_SHARE < FINAL ? length / REHEARSE_SHARE : FINAL;
+		ready += length / REHEARSE_SHARE < 2 * FINAL ? length / REHEARSE_SHARE : 2 * FINAL;
 	margin = estimator_predict(&w->est, length, length - ready - SLEEP_MIN) + ready;
 	stat_set(&w->stats->prediction, w->est.prediction);
 	until = instant - margin;
@@ -258,7 +258,7 @@ int waiter_near(struct waiter *w, int64_t instant, int64_t now, const struct wak
 	/* when there is time, or none to lose */
 	if (instant - now > 2 * FINAL || now >= instant)
 		measure_sleep(w);
-	ret = poll_roughly(w, instant - FINAL, now, wake, count);
+	ret = poll_roughly(w, instant - (w->rehearse ? 2 : 1) * FINAL, now, wake, count);
 	if (ret)
 		account_polling(w, pf_mono());
 	return ret;
