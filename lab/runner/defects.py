@@ -216,24 +216,26 @@ def clean_verdict(suite: str, result: Result) -> tuple[bool, str]:
 
 
 QUEUE_TESTS = REPO / "kernel" / "tests"
-QUEUE_HEADER = REPO / "kernel" / "src" / "kernel" / "time" / "timershield_queue.h"
+QUEUE = REPO / "kernel" / "src" / "kernel" / "time"
+QUEUE_HEADERS = ("timershield_queue.h", "timershield_minima.h", "timershield_expire.h")
 QUEUE_SECONDS = 60
 """A test of the queue that runs for longer hangs, which counts as noticed."""
 
 
 def _queue_notices(tree: Path, where: Path, command: str) -> bool:
-    """Whether the queue's test fails with a header that the sed command has changed."""
+    """Whether the queue's test fails with headers that the sed command has changed."""
     shutil.rmtree(where, ignore_errors=True)
     where.mkdir(parents=True)
-    copy = where / QUEUE_HEADER.name
-    shutil.copyfile(QUEUE_HEADER, copy)
-    subprocess.run(["sed", "-E", "-i", command, str(copy)], check=True)
-    if copy.read_bytes() == QUEUE_HEADER.read_bytes():
+    for name in QUEUE_HEADERS:
+        shutil.copyfile(QUEUE / name, where / name)
+    subprocess.run(["sed", "-E", "-i", command, *(where / name for name in QUEUE_HEADERS)],
+                   check=True)
+    if all((where / n).read_bytes() == (QUEUE / n).read_bytes() for n in QUEUE_HEADERS):
         raise LabError(f"{command}: changes nothing")
     # without sanitizers, which take too long to compile
     done = subprocess.run(
         ["make", "-s", "-C", str(QUEUE_TESTS), f"KERNEL_TREE={tree}", f"O={where}",
-         f"QUEUE={copy}", "TEST_CFLAGS=-std=gnu11 -O1 -w", f"{where}/queue"],
+         f"QUEUE={where}", "TEST_CFLAGS=-std=gnu11 -O1 -w", f"{where}/queue"],
         capture_output=True, text=True, check=False)
     if done.returncode:
         raise LabError(f"{command}: does not compile:\n{done.stderr}")

@@ -11,8 +11,8 @@
 #include <linux/timerqueue.h>
 #include <linux/types.h>
 
-/* Levels that the segment tree provides for */
-#define MAX_LEVELS	128
+/* Levels of the workload, and of the queue that ships */
+#define MAX_LEVELS	102
 
 /*
  * Operations timed in one go. The counter of many CPUs advances in steps of
@@ -61,10 +61,10 @@ struct contender {
 /* Stock first: it is what the others are compared with. */
 extern const struct contender stock_contender;
 extern const struct contender shield_contender;
-extern const struct contender segmenttree_contender;
+extern const struct contender augmented_contender;
 
 static const struct contender *const contenders[] = {
-	&stock_contender, &shield_contender, &segmenttree_contender,
+	&stock_contender, &shield_contender, &augmented_contender,
 };
 static const size_t nr_contenders = sizeof(contenders) / sizeof(contenders[0]);
 

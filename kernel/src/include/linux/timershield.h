@@ -13,72 +13,18 @@
 #ifndef _LINUX_TIMERSHIELD_H
 #define _LINUX_TIMERSHIELD_H
 
-#include <linux/cache.h>
-#include <linux/hrtimer_types.h>
+#include <linux/hrtimer.h>
 #include <linux/jump_label.h>
-#include <linux/ktime.h>
 #include <linux/minmax.h>
 #include <linux/percpu.h>
 #include <linux/pid_types.h>
-#include <linux/rbtree_types.h>
 #include <linux/sched.h>
-#include <linux/sched/prio.h>
+#include <linux/timershield_types.h>
 
 struct pid;
 
-/*
- * Levels of tasks. Fair tasks do not mask each other whatever their weight, and
- * the idle task masks nothing: all have the lowest level. FIFO and RR tasks of
- * priority P have level P + 1, SCHED_DEADLINE is above them.
- */
-#define TIMERSHIELD_FAIR	1
-#define TIMERSHIELD_DEADLINE	(MAX_RT_PRIO + 1)
-/* Above all tasks: what a timer of the kernel counts as */
-#define TIMERSHIELD_CRITICAL	U8_MAX
-
-#define TIMERSHIELD_QUEUES	8	/* one for each hrtimer clock base */
-
-/**
- * struct timershield_cpu - the timers of tasks on one CPU
- * @threshold:		Timers below this level are masked
- * @next_level:		Level of the timer that the clock event device is set
- *			for; TIMERSHIELD_CRITICAL for a timer of the kernel
- * @active:		Bitmask of queues that have timers
- * @tick:		The tick has run in this interrupt: timers that were held
- *			for a tick are due. Local to the CPU.
- * @hidden:		No timer that is masked expires before this time, hard
- *			and soft (CLOCK_MONOTONIC), nor before the event that the
- *			device is set for, whichever is first
- * @fell:		When @threshold fell and the device was set for it: until
- *			all that is due has expired, timers that expired before
- *			have been masked
- * @queue:		Timers of each clock base, ordered by expiry, augmented
- *			with the highest level in each subtree
- * @masked:		Number of timers that expired while they were masked
- * @released:		How many of them expired because the threshold fell
- * @interrupts:		Number of interrupts that this took
- * @longest:		Longest time for which one was held, ns
- *
- * Protected by the lock of the CPU's hrtimer_cpu_base. __timershield_switch()
- * reads @next_level and @hidden without it: what it misses then, an interrupt
- * or the tick puts right.
- */
-struct timershield_cpu {
-	u8			threshold;
-	u8			next_level;
-	u8			active;
-	bool			tick;
-	ktime_t			hidden[2];
-	ktime_t			fell;
-	struct rb_root_cached	queue[TIMERSHIELD_QUEUES];
-	u64			masked;
-	u64			released;
-	u64			interrupts;
-	u64			longest;
-} ____cacheline_aligned;
-
 DECLARE_STATIC_KEY_FALSE(timershield_key);
-DECLARE_PER_CPU(struct timershield_cpu, timershield_cpus);
+DECLARE_PER_CPU(struct hrtimer_cpu_base, hrtimer_bases);
 
 /* Is the shield on, or are there still timers in its queues? */
 static __always_inline bool timershield_enabled(void)
@@ -95,27 +41,31 @@ static __always_inline bool timershield_enabled(void)
  */
 static __always_inline u8 timershield_level(const struct task_struct *p)
 {
-	/* The priority of a deadline task is -1. */
-	return max(MAX_RT_PRIO - READ_ONCE(p->prio), TIMERSHIELD_FAIR);
+	return timershield_prio_level(READ_ONCE(p->prio));
 }
 
 void __timershield_switch(u8 level);
+
+#ifdef CONFIG_TIMERSHIELD
+#define timershield_threshold()	this_cpu_read(hrtimer_bases.shield.threshold)
+#else
+#define timershield_threshold()	0
+#endif
 
 /**
  * timershield_switch - a CPU is about to run a task
  * @next: the task, also if it is the one that runs already
  *
+ * A macro, because few who include this know struct hrtimer_cpu_base.
+ *
  * Context: __schedule() with the runqueue lock held.
  */
-static __always_inline void timershield_switch(const struct task_struct *next)
-{
-	if (timershield_enabled()) {
-		u8 level = timershield_level(next);
-
-		if (level != this_cpu_read(timershield_cpus.threshold))
-			__timershield_switch(level);
-	}
-}
+#define timershield_switch(next)						\
+	do {									\
+		if (timershield_enabled() &&					\
+		    timershield_level(next) != timershield_threshold())		\
+			__timershield_switch(timershield_level(next));		\
+	} while (0)
 
 bool __timershield_prio_changed(struct task_struct *p, int running_on);
 
@@ -132,7 +82,28 @@ static __always_inline bool timershield_prio_changed(struct task_struct *p, int 
 	return timershield_enabled() && __timershield_prio_changed(p, running_on);
 }
 
-void __hrtimer_raise_level(struct hrtimer *timer, u8 level);
+void __timershield_policy_changed(struct task_struct *p);
+
+/**
+ * timershield_policy_changed - a system call has changed the priority of a thread
+ * @p: the thread; the timers that signal it or its process follow
+ *
+ * Context: task; no locks held.
+ */
+static inline void timershield_policy_changed(struct task_struct *p)
+{
+	if (IS_ENABLED(CONFIG_POSIX_TIMERS) && timershield_enabled())
+		__timershield_policy_changed(p);
+}
+
+void hrtimer_change_level(struct hrtimer *timer, u8 level);
+
+/* The level of a timer rises; it does not fall. */
+static inline void hrtimer_raise_to(struct hrtimer *timer, u8 level)
+{
+	if (level > READ_ONCE(timer->level))
+		hrtimer_change_level(timer, level);
+}
 
 /**
  * hrtimer_raise_level - the current task waits for, or looks at, a timer
@@ -144,8 +115,25 @@ void __hrtimer_raise_level(struct hrtimer *timer, u8 level);
  */
 static inline void hrtimer_raise_level(struct hrtimer *timer)
 {
-	if (timershield_enabled() && timershield_level(current) > READ_ONCE(timer->level))
-		__hrtimer_raise_level(timer, timershield_level(current));
+	if (timershield_enabled())
+		hrtimer_raise_to(timer, timershield_prio_level(READ_ONCE(current->normal_prio)));
+}
+
+/**
+ * hrtimer_raise_to_process - the process of the current task arms a timer
+ * @timer: the timer; its level rises to that of the highest-ranking thread
+ *
+ * Context: any. The caller keeps others from arming the timer.
+ */
+void hrtimer_raise_to_process(struct hrtimer *timer);
+
+/* hrtimer_start() for what may serve any thread of the current process */
+static inline void hrtimer_start_for_process(struct hrtimer *timer, ktime_t time,
+					     const enum hrtimer_mode mode)
+{
+	if (IS_ENABLED(CONFIG_TIMERSHIELD))
+		hrtimer_raise_to_process(timer);
+	hrtimer_start(timer, time, mode);
 }
 
 /**
@@ -176,6 +164,7 @@ static inline bool hrtimer_claim_held(struct hrtimer *timer)
 	       __hrtimer_claim_held(timer);
 }
 
+u8 timershield_process_level(struct task_struct *p);
 u8 timershield_pid_level(struct pid *pid, enum pid_type type);
 
 #endif /* _LINUX_TIMERSHIELD_H */

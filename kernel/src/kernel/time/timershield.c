@@ -7,35 +7,22 @@
  */
 #include <linux/minmax.h>
 #include <linux/pid.h>
-#include <linux/sched/signal.h>
 #include <linux/smp.h>
+#include <linux/tick.h>
 
 #include "tick-internal.h"
 #include "timershield_internal.h"
+#include "timershield_process.h"
 #include "timershield_queue.h"
 
 #define CREATE_TRACE_POINTS
 #include <trace/events/timershield.h>
 
-/* Threads of a process that are looked at for the level of its timers */
-#define TIMERSHIELD_THREADS	64
-
 DEFINE_STATIC_KEY_FALSE(timershield_key);
 bool timershield_on;
-DEFINE_PER_CPU(struct timershield_cpu, timershield_cpus) = {
-	.next_level = TIMERSHIELD_CRITICAL,
-	.hidden = { KTIME_MAX, KTIME_MAX },
-};
 
-static_assert(TIMERSHIELD_QUEUES == HRTIMER_MAX_CLOCK_BASES);
-static_assert(TIMERSHIELD_DEADLINE < TIMERSHIELD_CRITICAL);
-
-static void hide(struct timershield_cpu *sc, const struct hrtimer *timer, ktime_t expires)
-{
-	ktime_t *hidden = &sc->hidden[!!timer->is_soft];
-
-	*hidden = min(*hidden, expires);
-}
+static_assert(TIMERSHIELD_CLOCKS == HRTIMER_MAX_CLOCK_BASES);
+static_assert(TIMERSHIELD_DEADLINE < TIMERSHIELD_LEVELS);
 
 /**
  * timershield_enqueue - queue a timer of a task
@@ -49,38 +36,29 @@ bool timershield_enqueue(struct hrtimer *timer, struct hrtimer_clock_base *base,
 			 struct task_struct *sleeper)
 {
 	struct hrtimer_cpu_base *cpu_base = base->cpu_base;
-	struct timershield_cpu *sc = timershield_of(cpu_base);
-	ktime_t expires = timershield_mono(timer);
+	struct timershield_cpu *sc = &cpu_base->shield;
+	u8 level = READ_ONCE(timer->level);
 
-	timershield_queue_add(&sc->queue[base->index], timer, timer->level);
-	sc->active |= BIT(base->index);
+	timershield_queue_add(sc, timer, level);
 	/* A task knows the first timer that it arms, see timershield_follow(). */
 	if (sleeper == current && !current->sleep_base) {
-		current->sleep_timer = timer;
+		WRITE_ONCE(current->sleep_timer, timer);
 		WRITE_ONCE(current->sleep_base, cpu_base);
 	}
-	if (timer->queued_level < sc->threshold) {
-		hide(sc, timer, expires);
-		return false;
-	}
+	/* The tick bounds how long it is held; where that is stopped, the device has to. */
+	if (level < sc->threshold)
+		return tick_nohz_tick_stopped_cpu(cpu_base->cpu);
 	/* The first soft timer is compared by hrtimer_reprogram(). */
-	return timer->is_soft || expires < cpu_base->expires_next;
+	return timer->is_soft || timershield_mono(timer) < cpu_base->expires_next;
 }
 
 /* Remove a timer from the queues; arguments as for timershield_enqueue() */
 void timershield_dequeue(struct hrtimer *timer, struct hrtimer_clock_base *base,
 			 struct task_struct *sleeper)
 {
-	struct timershield_cpu *sc = timershield_of(base->cpu_base);
-	bool empty = !timershield_queue_del(&sc->queue[base->index], timer);
-
-	if (sleeper && sleeper->sleep_timer == timer)
+	timershield_queue_del(&base->cpu_base->shield, timer);
+	if (sleeper && READ_ONCE(sleeper->sleep_timer) == timer)
 		WRITE_ONCE(sleeper->sleep_base, NULL);
-	if (!empty)
-		return;
-	sc->active &= ~BIT(base->index);
-	if (!(sc->active & timershield_queues(timer->is_soft)))
-		sc->hidden[!!timer->is_soft] = KTIME_MAX;
 }
 
 /**
@@ -93,55 +71,89 @@ void timershield_dequeue(struct hrtimer *timer, struct hrtimer_clock_base *base,
 void timershield_first(struct hrtimer_cpu_base *cpu_base, bool soft, ktime_t *expires_next,
 		       struct hrtimer **next_timer)
 {
-	struct timershield_cpu *sc = timershield_of(cpu_base);
-	ktime_t hidden = KTIME_MAX;
-	unsigned int index;
+	struct timershield_cpu *sc = &cpu_base->shield;
+	const struct timershield_minima *minima = &sc->minima[soft];
+	u8 level = minima_earliest(minima, sc->threshold);
+	ktime_t first = minima_all(minima);
 
-	for_each_queue(index, sc, timershield_queues(soft)) {
-		struct hrtimer *first = leftmost(&sc->queue[index]);
-		struct hrtimer *timer = first_at(&sc->queue[index], sc->threshold);
-
-		if (timer != first)
-			hidden = min(hidden, timershield_mono(first));
-		if (timer && timershield_mono(timer) < *expires_next) {
-			/* Below 0 once a clock has been set back, as in the stock queues */
-			*expires_next = max(timershield_mono(timer), 0);
-			*next_timer = timer;
-		}
+	if (level && minima_of(minima, level) < *expires_next) {
+		/* Below 0 once a clock has been set back, as in the stock queues */
+		*expires_next = max(minima_of(minima, level), 0);
+		*next_timer = timershield_first_of(sc, level, soft);
 	}
-	sc->hidden[soft] = hidden;
+	/* Where the tick is stopped, an interrupt of its own bounds the hold. */
+	if (first >= *expires_next || !tick_nohz_tick_stopped())
+		return;
+	/* The end of idle starts the tick before another task runs. */
+	if (is_idle_task(current) && !tick_nohz_full_cpu(cpu_base->cpu))
+		return;
+	first = max(ktime_add_ns(first, TICK_NSEC), sc->hold);
+	if (first < *expires_next) {
+		*expires_next = max(first, 0);
+		*next_timer = timershield_first_of(sc, minima_earliest(minima, TIMERSHIELD_FAIR),
+						   soft);
+	}
 }
 
-/* The timer at a position of a queue; NULL behind its end */
+/* A bitmask of the clock bases of a CPU that have timers of tasks */
+unsigned int timershield_clocks(const struct hrtimer_cpu_base *cpu_base)
+{
+	unsigned int level, clocks = 0;
+
+	for (level = TIMERSHIELD_FAIR; level <= TIMERSHIELD_DEADLINE; level++)
+		clocks |= cpu_base->shield.clocks[level];
+	return clocks;
+}
+
+/* The timer at a position among those of tasks of a clock base; NULL behind the last */
 struct hrtimer *timershield_nth(struct hrtimer_clock_base *base, unsigned long nth)
 {
-	struct timershield_cpu *sc = timershield_of(base->cpu_base);
-	struct rb_node *node = rb_first_cached(&sc->queue[base->index]);
+	struct timershield_cpu *sc = &base->cpu_base->shield;
+	unsigned int level;
 
-	while (node && nth--)
-		node = rb_next(node);
-	return node ? to_hrtimer(node) : NULL;
+	for (level = TIMERSHIELD_FAIR; level <= TIMERSHIELD_DEADLINE; level++) {
+		struct rb_node *node = rb_first_cached(timershield_queue(sc, level, base->index));
+
+		for (; node; node = rb_next(node))
+			if (!nth--)
+				return to_hrtimer(node);
+	}
+	return NULL;
+}
+
+/* A clock was set: what its timers have in the minima is out of date. */
+void __timershield_clock_set(struct hrtimer_cpu_base *cpu_base)
+{
+	struct timershield_cpu *sc = &cpu_base->shield;
+	unsigned int level;
+
+	sc->clock_seq = cpu_base->clock_was_set_seq;
+	sc->clock_set = ktime_get();
+	for (level = TIMERSHIELD_FAIR; level <= TIMERSHIELD_DEADLINE; level++) {
+		timershield_update_minima(sc, level, false);
+		timershield_update_minima(sc, level, true);
+	}
 }
 
 /* Change the level of a timer, queued or not. */
 void timershield_change_level(struct hrtimer *timer, u8 level)
 {
 	struct hrtimer_cpu_base *cpu_base = timer->base->cpu_base;
-	struct timershield_cpu *sc = timershield_of(cpu_base);
+	struct timershield_cpu *sc = &cpu_base->shield;
 	u8 old = timer->queued_level;
 
 	WRITE_ONCE(timer->level, level);
 	if (!old || old == level)
 		return;
-	timershield_queue_relevel(timer, level);
-	if (level < sc->threshold) {
-		hide(sc, timer, timershield_mono(timer));
-	} else if (old < sc->threshold && timershield_mono(timer) < cpu_base->expires_next) {
-		if (cpu_base->cpu == smp_processor_id())
-			hrtimer_update_mask(cpu_base);
-		else
-			smp_call_function_single_async(cpu_base->cpu, &cpu_base->csd);
-	}
+	timershield_queue_del(sc, timer);
+	timershield_queue_add(sc, timer, level);
+	if (old >= sc->threshold || level < sc->threshold ||
+	    timershield_mono(timer) >= cpu_base->expires_next)
+		return;
+	if (cpu_base->cpu == smp_processor_id())
+		hrtimer_update_mask(cpu_base);
+	else
+		smp_call_function_single_async(cpu_base->cpu, &cpu_base->csd);
 }
 
 /*
@@ -155,21 +167,51 @@ static void timershield_follow(struct task_struct *p, u8 level)
 	if (!cpu_base)
 		return;
 	raw_spin_lock(&cpu_base->lock);
-	if (p->sleep_base == cpu_base)
-		timershield_change_level(p->sleep_timer, level);
+	if (READ_ONCE(p->sleep_base) == cpu_base)
+		timershield_change_level(READ_ONCE(p->sleep_timer), level);
 	raw_spin_unlock(&cpu_base->lock);
 }
 
-static noinline void timershield_set_threshold(struct timershield_cpu *sc, u8 level, bool same)
+/*
+ * The threshold has fallen. What the device is set for stays an event; only what has
+ * been masked may come earlier. If it has expired it was held.
+ */
+static void timershield_release(struct hrtimer_cpu_base *cpu_base)
 {
-	struct hrtimer_cpu_base *cpu_base = this_cpu_ptr(&hrtimer_bases);
+	struct timershield_cpu *sc = &cpu_base->shield;
+	u8 level = minima_earliest(&sc->minima[0], sc->threshold);
+	ktime_t expires = level ? max(minima_of(&sc->minima[0], level), 0) : KTIME_MAX;
+
+	if (timershield_active(cpu_base, true) || hrtimer_rearm_pending(cpu_base)) {
+		sc->fell = ktime_get();
+		hrtimer_update_mask(cpu_base);
+		return;
+	}
+	if (expires >= cpu_base->expires_next)
+		return;
+	sc->next_level = level;
+	cpu_base->next_timer = timershield_first_of(sc, level, false);
+	cpu_base->expires_next = expires;
+	if (cpu_base->hang_detected || !tick_program_event(expires, 0))
+		return;
+	sc->fell = ktime_get();
+	tick_program_event(expires, 1);
+}
+
+static noinline void timershield_set_threshold(struct hrtimer_cpu_base *cpu_base, u8 level,
+					       bool same)
+{
+	struct timershield_cpu *sc = &cpu_base->shield;
+	bool falls = level < sc->threshold;
 
 	trace_timershield_threshold(sc->threshold, level);
 	guard(raw_spinlock)(&cpu_base->lock);
-	if (level < sc->threshold && !same)
-		sc->fell = ktime_get();
-	sc->threshold = level;
-	if (!same)
+	WRITE_ONCE(sc->threshold, level);
+	if (same || !cpu_base->hres_active)
+		return;
+	if (falls)
+		timershield_release(cpu_base);
+	else
 		hrtimer_update_mask(cpu_base);
 }
 
@@ -179,29 +221,30 @@ static noinline void timershield_set_threshold(struct timershield_cpu *sc, u8 le
  */
 void __timershield_switch(u8 level)
 {
-	struct timershield_cpu *sc = this_cpu_ptr(&timershield_cpus);
 	struct hrtimer_cpu_base *cpu_base = this_cpu_ptr(&hrtimer_bases);
+	struct timershield_cpu *sc = &cpu_base->shield;
+	ktime_t expires = READ_ONCE(cpu_base->expires_next);
 	bool same = level < sc->threshold ?
-		    min(READ_ONCE(sc->hidden[0]), READ_ONCE(sc->hidden[1])) >=
-		    cpu_base->expires_next :
-		    sc->next_level >= level;
+		    minima_all(&sc->minima[0]) >= expires &&
+		    (!IS_ENABLED(CONFIG_PREEMPT_RT) || minima_all(&sc->minima[1]) >= expires) :
+		    READ_ONCE(sc->next_level) >= level;
 
 	if (same && !trace_timershield_threshold_enabled())
 		WRITE_ONCE(sc->threshold, level);
 	else
-		timershield_set_threshold(sc, level, same);
+		timershield_set_threshold(cpu_base, level, same);
 }
 
 bool __timershield_prio_changed(struct task_struct *p, int running_on)
 {
 	u8 level = timershield_level(p), threshold;
-	struct timershield_cpu *sc;
+	struct hrtimer_cpu_base *cpu_base;
 
 	timershield_follow(p, level);
 	if (running_on < 0)
 		return false;
-	sc = per_cpu_ptr(&timershield_cpus, running_on);
-	threshold = READ_ONCE(sc->threshold);
+	cpu_base = &per_cpu(hrtimer_bases, running_on);
+	threshold = READ_ONCE(cpu_base->shield.threshold);
 	if (level <= threshold)
 		return level < threshold;
 	if (running_on == smp_processor_id()) {
@@ -209,8 +252,8 @@ bool __timershield_prio_changed(struct task_struct *p, int running_on)
 		return false;
 	}
 	/* Not worth an interrupt there: at worst the device fires once in vain. */
-	guard(raw_spinlock)(&per_cpu(hrtimer_bases, running_on).lock);
-	sc->threshold = max(sc->threshold, level);
+	guard(raw_spinlock)(&cpu_base->lock);
+	WRITE_ONCE(cpu_base->shield.threshold, max(cpu_base->shield.threshold, level));
 	return false;
 }
 
@@ -220,30 +263,31 @@ bool __hrtimer_claim_held(struct hrtimer *timer)
 	       hrtimer_try_to_cancel(timer) > 0;
 }
 
+noinline u8 timershield_process_level(struct task_struct *p)
+{
+	return timershield_threads_level(p);
+}
+
 /**
  * timershield_pid_level - the level of a timer that sends a signal
  * @pid: the thread or process that gets it
  * @type: PIDTYPE_PID for a thread, PIDTYPE_TGID for a process
  *
- * Return: the level of the thread, or the highest one among the first threads
- * of the process. What is missed there costs a tick.
+ * Return: the level of the thread, or that of timershield_process_level()
  */
 u8 timershield_pid_level(struct pid *pid, enum pid_type type)
 {
-	unsigned int nr = TIMERSHIELD_THREADS;
-	struct task_struct *p, *thread;
-	u8 level = TIMERSHIELD_FAIR;
+	struct task_struct *p;
 
 	guard(rcu)();
 	p = pid_task(pid, type);
 	if (!p)
-		return level;
-	if (type == PIDTYPE_PID)
-		return timershield_level(p);
-	for_each_thread(p, thread) {
-		level = max(level, timershield_level(thread));
-		if (!--nr)
-			break;
-	}
-	return level;
+		return TIMERSHIELD_FAIR;
+	return type == PIDTYPE_PID ? timershield_own_level(p) : timershield_process_level(p);
+}
+
+void hrtimer_raise_to_process(struct hrtimer *timer)
+{
+	if (timershield_enabled())
+		hrtimer_raise_to(timer, timershield_process_level(current));
 }

@@ -36,16 +36,19 @@ static void timershield_set(bool on)
 	if (on) {
 		/* A CPU masks nothing until it switches to another task. */
 		for_each_possible_cpu(cpu)
-			per_cpu(timershield_cpus, cpu).threshold = 0;
+			WRITE_ONCE(per_cpu(hrtimer_bases, cpu).shield.threshold, 0);
 		static_branch_enable(&timershield_key);
 		WRITE_ONCE(timershield_on, true);
 		return;
 	}
 	WRITE_ONCE(timershield_on, false);
-	for_each_possible_cpu(cpu) {
-		while (hrtimer_disown(cpu, TIMERSHIELD_BATCH))
+	/* CPUs that are off have no timers. */
+	cpus_read_lock();
+	for_each_online_cpu(cpu) {
+		while (hrtimer_disown(cpu, TIMERSHIELD_HELD_BATCH))
 			cond_resched();
 	}
+	cpus_read_unlock();
 	static_branch_disable(&timershield_key);
 }
 
@@ -80,13 +83,13 @@ static int timershield_show(struct seq_file *m, void *v)
 
 	seq_puts(m, "cpu\tthreshold\tmasked\treleased\tavoided\tlongest_hold_ns\n");
 	for_each_online_cpu(cpu) {
-		const struct timershield_cpu *sc = per_cpu_ptr(&timershield_cpus, cpu);
-		u64 masked = READ_ONCE(sc->masked);
+		const struct timershield_cpu *sc = &per_cpu(hrtimer_bases, cpu).shield;
+		u64 masked = READ_ONCE(sc->counters.masked);
 
 		seq_printf(m, "%u\t%u\t%llu\t%llu\t%llu\t%llu\n", cpu,
-			   READ_ONCE(sc->threshold), masked, READ_ONCE(sc->released),
-			   masked - min(masked, READ_ONCE(sc->interrupts)),
-			   READ_ONCE(sc->longest));
+			   READ_ONCE(sc->threshold), masked, READ_ONCE(sc->counters.released),
+			   masked - min(masked, READ_ONCE(sc->counters.interrupts)),
+			   READ_ONCE(sc->counters.longest));
 	}
 	return 0;
 }

@@ -1,120 +1,109 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A queue of timers with levels: a red-black tree ordered by expiry, in which each
- * node knows the highest level in its subtree. It answers in O(log n): which is
- * the first timer that is not below a level, and which of those that have expired
- * has the highest level.
- *
- * The caller serializes all calls for a queue. Times are those of its clock.
+ * The queues of timers of tasks: a red-black tree for each level and clock, and the
+ * minima of each level. The caller holds the lock of the hrtimer_cpu_base.
  */
 #ifndef _KERNEL_TIME_TIMERSHIELD_QUEUE_H
 #define _KERNEL_TIME_TIMERSHIELD_QUEUE_H
 
 #include <linux/hrtimer.h>
-#include <linux/minmax.h>
-#include <linux/rbtree_augmented.h>
+#include <linux/rbtree.h>
 
-#define to_hrtimer(rb)		rb_entry(rb, struct hrtimer, HRTIMER_RB)
-#define queued_level(timer)	((timer)->queued_level)
+#include "timershield_minima.h"
 
-RB_DECLARE_CALLBACKS_MAX(static, highest_level, struct hrtimer, HRTIMER_RB, u8, subtree_level,
-			 queued_level)
+/* No timer leaves a queue without the minima being told. */
+#define TIMERSHIELD_LAZY	0
+#define to_hrtimer(rb)	rb_entry(rb, struct hrtimer, HRTIMER_RB)
 
-static inline bool expires_before(struct rb_node *a, const struct rb_node *b)
+static __always_inline bool expires_before(struct rb_node *a, const struct rb_node *b)
 {
 	return hrtimer_get_expires(to_hrtimer(a)) < hrtimer_get_expires(to_hrtimer(b));
 }
 
-/* Queue a timer at a level, above 0. */
-static inline void timershield_queue_add(struct rb_root_cached *queue, struct hrtimer *timer,
-					 u8 level)
+/* The expiry of a timer in CLOCK_MONOTONIC */
+static __always_inline ktime_t timershield_mono(const struct hrtimer *timer)
 {
-	timer->queued_level = level;
-	timer->subtree_level = level;
-	rb_add_augmented_cached(&timer->HRTIMER_RB, queue, expires_before, &highest_level);
+	return ktime_sub(hrtimer_get_expires(timer), timer->base->offset);
 }
 
-/* Remove a timer; true if others remain. */
-static inline bool timershield_queue_del(struct rb_root_cached *queue, struct hrtimer *timer)
+/* The same, as early as the slack lets it expire */
+static __always_inline ktime_t timershield_softmono(const struct hrtimer *timer)
 {
-	rb_erase_augmented_cached(&timer->HRTIMER_RB, queue, &highest_level);
+	return ktime_sub(hrtimer_get_softexpires(timer), timer->base->offset);
+}
+
+static __always_inline u8 timershield_queued_level(const struct hrtimer *timer)
+{
+	return timer->queued_level;
+}
+
+/* Of all clock bases: those of timers that expire in the softirq, or in the interrupt */
+static __always_inline unsigned int timershield_bases(bool soft)
+{
+	return soft ? GENMASK(HRTIMER_BASE_TAI_SOFT, HRTIMER_BASE_MONOTONIC_SOFT) :
+		      GENMASK(HRTIMER_BASE_TAI, HRTIMER_BASE_MONOTONIC);
+}
+
+static __always_inline struct rb_root_cached *timershield_queue(struct timershield_cpu *sc,
+								u8 level, unsigned int clock)
+{
+	return &container_of(sc, struct hrtimer_cpu_base, shield)->shield_queue[level][clock];
+}
+
+/* The first timer of a level; NULL if there is none */
+static __always_inline struct hrtimer *timershield_first_of(struct timershield_cpu *sc,
+							    u8 level, bool soft)
+{
+	unsigned int clocks = sc->clocks[level] & timershield_bases(soft);
+	struct hrtimer *first = NULL;
+
+	for (; clocks; clocks &= clocks - 1) {
+		struct rb_root_cached *queue = timershield_queue(sc, level, __ffs(clocks));
+		struct hrtimer *timer = to_hrtimer(rb_first_cached(queue));
+
+		if (!first || timershield_mono(timer) < timershield_mono(first))
+			first = timer;
+	}
+	return first;
+}
+
+static inline void timershield_queue_add(struct timershield_cpu *sc,
+						  struct hrtimer *timer, u8 level)
+{
+	unsigned int clock = timer->base->index;
+
+	timer->queued_level = level;
+	if (!rb_add_cached(&timer->HRTIMER_RB, timershield_queue(sc, level, clock),
+			   expires_before))
+		return;
+	sc->clocks[level] |= BIT(clock);
+	minima_lower(&sc->minima[!!timer->is_soft], level, timershield_mono(timer));
+}
+
+static noinline __maybe_unused void
+timershield_update_minima(struct timershield_cpu *sc, u8 level, bool soft)
+{
+	const struct hrtimer *first = timershield_first_of(sc, level, soft);
+
+	minima_set(&sc->minima[soft], level, first ? timershield_mono(first) : KTIME_MAX);
+}
+
+static inline void timershield_queue_del(struct timershield_cpu *sc,
+						  struct hrtimer *timer)
+{
+	unsigned int clock = timer->base->index;
+	u8 level = timer->queued_level;
+	struct rb_root_cached *queue = timershield_queue(sc, level, clock);
+	bool first = queue->rb_leftmost == &timer->HRTIMER_RB;
+
+	rb_erase_cached(&timer->HRTIMER_RB, queue);
 	RB_CLEAR_NODE(&timer->HRTIMER_RB);
 	timer->queued_level = 0;
-	return !RB_EMPTY_ROOT(&queue->rb_root);
-}
-
-/* Change the level of a timer that is queued. */
-static inline void timershield_queue_relevel(struct hrtimer *timer, u8 level)
-{
-	timer->queued_level = level;
-	highest_level.propagate(&timer->HRTIMER_RB, NULL);
-}
-
-/* The first timer of a queue, which has one */
-static inline struct hrtimer *leftmost(struct rb_root_cached *queue)
-{
-	return to_hrtimer(rb_first_cached(queue));
-}
-
-/* The first timer of a queue, which has one, that is not below @level; NULL if none is */
-static inline struct hrtimer *first_at(struct rb_root_cached *queue, u8 level)
-{
-	struct rb_node *node = queue->rb_root.rb_node;
-
-	if (leftmost(queue)->queued_level >= level)
-		return leftmost(queue);
-	if (to_hrtimer(node)->subtree_level < level)
-		return NULL;
-	for (;;) {
-		while (node->rb_left && to_hrtimer(node->rb_left)->subtree_level >= level)
-			node = node->rb_left;
-		if (to_hrtimer(node)->queued_level >= level)
-			return to_hrtimer(node);
-		node = node->rb_right;
-	}
-}
-
-/* The highest level among the timers of a queue that have expired; 0 if none has */
-static inline u8 highest_expired(struct rb_root_cached *queue, ktime_t now)
-{
-	struct rb_node *node = queue->rb_root.rb_node;
-	u8 level = 0;
-
-	while (node) {
-		struct hrtimer *timer = to_hrtimer(node);
-
-		if (hrtimer_get_expires(timer) > now) {
-			node = node->rb_left;
-			continue;
-		}
-		level = max(level, timer->queued_level);
-		if (node->rb_left)
-			level = max(level, to_hrtimer(node->rb_left)->subtree_level);
-		node = node->rb_right;
-	}
-	return level;
-}
-
-/* The timer of a queue, which has one, to expire now: the highest, not below @level */
-static inline struct hrtimer *first_due(struct rb_root_cached *queue, u8 level, ktime_t now)
-{
-	struct hrtimer *timer = leftmost(queue);
-	struct rb_node *next;
-
-	/* As in the stock queues, none is due before the first. */
-	if (now < hrtimer_get_softexpires(timer))
-		return NULL;
-	timer = first_at(queue, level);
-	if (!timer || now < hrtimer_get_softexpires(timer))
-		return NULL;
-	next = rb_next(&timer->HRTIMER_RB);
-	if (next && hrtimer_get_expires(to_hrtimer(next)) <= now &&
-	    to_hrtimer(queue->rb_root.rb_node)->subtree_level > timer->queued_level) {
-		level = highest_expired(queue, now);
-		if (level > timer->queued_level)
-			timer = first_at(queue, level);
-	}
-	return timer;
+	if (!first)
+		return;
+	if (!queue->rb_leftmost)
+		sc->clocks[level] &= ~BIT(clock);
+	timershield_update_minima(sc, level, timer->is_soft);
 }
 
 #endif /* _KERNEL_TIME_TIMERSHIELD_QUEUE_H */

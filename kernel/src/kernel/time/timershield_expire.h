@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * TimerShield: which timers of tasks an interrupt expires. Part of hrtimer.c, so that
+ * the choice is compiled into the interrupt, and of the module for stock kernels.
+ *
+ * Who includes this provides timershield_first_of(), timershield_mono() and
+ * timershield_update_minima(). If the kernel can remove a timer without telling, minima
+ * may be too early: TIMERSHIELD_LAZY has them put right when they are looked at.
+ */
+
+/* When a timer has expired, or a clock was set so that it had */
+static __always_inline ktime_t timershield_expired(const struct timershield_cpu *sc,
+						   const struct hrtimer *timer)
+{
+	return max(timershield_mono(timer), sc->clock_set);
+}
+
+/* A timer expires that has been masked. */
+static noinline void timershield_count(struct timershield_cpu *sc, struct timershield_run *run,
+				       struct hrtimer *timer, bool tick)
+{
+	struct timershield_counters *counters = &sc->counters;
+	s64 held = ktime_sub(run->now, timershield_expired(sc, timer));
+
+	if (!tick) {
+		counters->released++;
+		if (!run->released)
+			counters->interrupts++;
+		run->released = true;
+	}
+	counters->masked++;
+	counters->longest = max_t(s64, counters->longest, held);
+	trace_timershield_expire(timer, held, tick);
+}
+
+/* Among the timers of a context: the first of the highest level that has expired */
+static __always_inline struct hrtimer *timershield_highest(struct timershield_cpu *sc, bool soft,
+							   ktime_t now)
+{
+	u8 level;
+
+	while ((level = minima_highest(&sc->minima[soft], now))) {
+		struct hrtimer *timer = timershield_first_of(sc, level, soft);
+
+		if (!TIMERSHIELD_LAZY || (timer && timershield_mono(timer) <= now))
+			return timer;
+		timershield_update_minima(sc, level, soft);
+	}
+	return NULL;
+}
+
+/* The first timer at or above a level */
+static inline struct hrtimer *timershield_earliest(struct timershield_cpu *sc, bool soft, u8 level)
+{
+	const struct timershield_minima *minima = &sc->minima[soft];
+	u8 first;
+
+	while ((first = minima_earliest(minima, level))) {
+		struct hrtimer *timer = timershield_first_of(sc, first, soft);
+
+		if (!TIMERSHIELD_LAZY ||
+		    (timer && timershield_mono(timer) <= minima_of(minima, first)))
+			return timer;
+		timershield_update_minima(sc, first, soft);
+	}
+	return NULL;
+}
+
+/* The timer to expire now, the highest level first, none below @floor */
+static __always_inline struct hrtimer *timershield_due(struct timershield_cpu *sc, bool soft,
+						       u8 floor, ktime_t now)
+{
+	struct hrtimer *timer = timershield_highest(sc, soft, now);
+
+	if (timer)
+		return timershield_queued_level(timer) >= floor ? timer : NULL;
+	/* As in the stock queues, the slack of ordinary tasks lets their timers expire early. */
+	if (floor > TIMERSHIELD_FAIR)
+		return NULL;
+	timer = timershield_first_of(sc, TIMERSHIELD_FAIR, soft);
+	if (timer && timershield_softmono(timer) <= now)
+		return timer;
+	return NULL;
+}
+
+/* Among the timers that were held for a tick in turn the highest, and that held longest */
+static noinline struct hrtimer *timershield_held(struct timershield_cpu *sc,
+						 const struct timershield_run *run)
+{
+	ktime_t until = ktime_sub_ns(run->now, TICK_NSEC);
+	struct hrtimer *timer;
+
+	/* What has expired because a clock was set has been held only since then. */
+	if (until < sc->clock_set)
+		return NULL;
+	if (!(run->nr_held & 1))
+		return timershield_highest(sc, false, until);
+	timer = timershield_earliest(sc, false, TIMERSHIELD_FAIR);
+	return timer && timershield_mono(timer) <= until ? timer : NULL;
+}
+
+/* An interrupt begins, or goes on after it has set the device in vain. */
+static __always_inline void timershield_begin(struct timershield_run *run, ktime_t now)
+{
+	run->now = now;
+	/* A timer of the kernel has woken a task. It may outrank all that is due here. */
+	if (need_resched() && !run->level)
+		run->nr = TIMERSHIELD_BATCH - TIMERSHIELD_HELD_BATCH;
+}
+
+/**
+ * timershield_next - the next timer of a task that an interrupt expires
+ * @sc: of this CPU
+ * @run: what it has expired so far, at first only the current time
+ *
+ * The highest level comes first, also if it expires meanwhile. Once a timer has
+ * woken a task that is going to preempt the current one, those below it are left
+ * for later. Only timers that have been held are released together: each by
+ * itself would cost two switches. What is left the CPU masks from now on: the
+ * device must not be set for it. The tick also expires timers that have been held
+ * for a tick, whatever their level.
+ *
+ * Return: the timer, NULL if the interrupt has nothing more to expire.
+ */
+static __always_inline struct hrtimer *timershield_next(struct timershield_cpu *sc,
+							struct timershield_run *run)
+{
+	struct hrtimer *timer;
+	bool held = true;
+
+	run->floor = max(run->floor, sc->threshold);
+	if (run->fresh && need_resched())
+		run->floor = max(run->floor, run->level);
+	timer = timershield_due(sc, false, run->floor, run->now);
+	if ((timer || sc->tick) && (run->nr || run->nr_held)) {
+		run->now = ktime_get();
+		timer = timershield_due(sc, false, run->floor, run->now);
+	}
+	run->all = !timer;
+	if (timer) {
+		held = unlikely(sc->fell) && timershield_expired(sc, timer) < sc->fell;
+		if (held ? run->nr_held >= TIMERSHIELD_HELD_BATCH : run->nr >= TIMERSHIELD_BATCH)
+			return NULL;
+		run->level = max(run->level, timershield_queued_level(timer));
+	} else if (unlikely(sc->tick) && run->nr_held < TIMERSHIELD_HELD_BATCH) {
+		timer = timershield_held(sc, run);
+	}
+	if (!timer)
+		return NULL;
+	run->fresh = !held;
+	if (held) {
+		timershield_count(sc, run, timer, run->all);
+		run->nr_held++;
+	} else {
+		run->nr++;
+	}
+	return timer;
+}
+
+/* An interrupt has expired all timers of tasks that it had to. */
+static __always_inline void timershield_done(struct timershield_cpu *sc,
+					     const struct timershield_run *run)
+{
+	WRITE_ONCE(sc->threshold, need_resched() ? max(run->floor, run->level) : run->floor);
+	if (!run->all)
+		return;
+	if (unlikely(sc->tick)) {
+		sc->tick = false;
+		sc->hold = ktime_add_ns(run->now, TICK_NSEC);
+	}
+	/* All that was released has expired, but for soft timers. */
+	if (minima_all(&sc->minima[1]) == KTIME_MAX)
+		sc->fell = 0;
+}
+
+/*
+ * The softirq expires all that is due. It often runs in a thread, whose level
+ * says nothing of the tasks that wait for it.
+ */
+static __always_inline struct hrtimer *timershield_next_soft(struct timershield_cpu *sc,
+							     struct timershield_run *run)
+{
+	struct hrtimer *timer = timershield_due(sc, true, 0, run->now);
+
+	if (timer && timershield_expired(sc, timer) < sc->fell)
+		timershield_count(sc, run, timer, false);
+	return timer;
+}
+
+/* Are there timers that have been held for a tick? */
+static __always_inline bool timershield_holds(const struct timershield_cpu *sc, bool soft,
+					      ktime_t now)
+{
+	return minima_all(&sc->minima[soft]) <= ktime_sub_ns(now, TICK_NSEC);
+}
