@@ -3,13 +3,10 @@
 #define TIMERSHIELD_BASES_H
 
 #include "compat.h"
+#include "timershield_types.h"
 
-/*
- * Ordinary tasks share level 0, and each real-time priority has its own. Timers of deadline
- * tasks stay with the kernel.
- */
-#define SHIELD_LEVELS	100
-#define SHIELD_QUEUES	(SHIELD_LEVELS * HRTIMER_MAX_CLOCK_BASES)
+/* One for each level, those of a level together, in each the kernel's order of clocks */
+#define SHIELD_QUEUES	((TIMERSHIELD_DEADLINE + 1) * HRTIMER_MAX_CLOCK_BASES)
 
 /*
  * The queues of one CPU's owned timers. To the kernel's own code they are those of one more
@@ -18,8 +15,6 @@
 struct shield_bases {
 	/* its lock protects all that is here; its own queues are not used */
 	struct hrtimer_cpu_base base;
-	/* those that may not be empty: level by level, in each the kernel's order of clocks */
-	DECLARE_BITMAP(used, SHIELD_QUEUES);
 	struct hrtimer_clock_base queue[SHIELD_QUEUES];
 };
 

@@ -26,6 +26,10 @@
 #error "timershield needs CONFIG_DYNAMIC_FTRACE_WITH_ARGS and CONFIG_HIGH_RES_TIMERS"
 #endif
 
+#ifdef CONFIG_SCHED_PROXY_EXEC
+#error "timershield's module cannot tell whose priority counts under CONFIG_SCHED_PROXY_EXEC"
+#endif
+
 #if KERNEL_IS(7, 3)
 #include <linux/hrtimer_bases.h>
 
@@ -77,6 +81,15 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 	hrtimer_init(timer, clock, mode);
 	timer->function = function;
 }
+#endif
+
+/* A process's list of POSIX timers; with its siglock held */
+#if KERNEL_IS(6, 1)
+#define ts_for_each_posix_timer(timer, signal)	\
+	list_for_each_entry(timer, &(signal)->posix_timers, list)
+#else
+#define ts_for_each_posix_timer(timer, signal)	\
+	hlist_for_each_entry(timer, &(signal)->posix_timers, list)
 #endif
 
 /* Around the call of what is attached to a tracepoint. */

@@ -4,6 +4,7 @@
 #include <linux/jiffies.h>
 
 #include "queue.h"
+#include "timershield_expire.h"
 
 DEFINE_PER_CPU(struct shield, shields);
 
@@ -11,50 +12,30 @@ DEFINE_PER_CPU(struct shield, shields);
 #define CONTEXTS	(IS_ENABLED(CONFIG_PREEMPT_RT) ? SHIELD_CONTEXTS : 1)
 
 /*
- * When the next timer may expire in each context: those that have expired at @now already only
- * after @gap, so that other interrupts get in and the kernel does not take it for a hang; those
- * that are masked in the first tick when they have been held for the length of one. The kernel
- * has its ticks at multiples of their length (but for skew_tick=), so this takes no interrupt of
- * its own.
+ * When the next timer of a context may expire: one that has expired at @now already only after
+ * @gap, so that other interrupts get in and the kernel does not take it for a hang; one that is
+ * masked in the first tick when it has been held for the length of one. The kernel has its ticks
+ * at multiples of their length (but for skew_tick=), so this takes no interrupt of its own.
  */
-static void first_expiries(struct shield *shield, ktime_t now, ktime_t gap, ktime_t *first)
+static ktime_t next_event(struct shield *shield, enum shield_context context, ktime_t now,
+			  ktime_t gap)
 {
-	struct shield_bases *bases = shield->bases;
-	ktime_t held[SHIELD_CONTEXTS] = { KTIME_MAX, KTIME_MAX };
-	unsigned int word, context;
-	unsigned long bits;
+	struct timershield_cpu *core = &shield->core;
+	ktime_t first = KTIME_MAX, held;
+	struct hrtimer *timer = timershield_earliest(core, context, core->threshold);
 
-	raw_spin_lock(&bases->base.lock);
-	/* for_each_set_bit() calls a function for each bit, at each switch between levels. */
-	for (word = 0; word < ARRAY_SIZE(bases->used); word++) {
-		for (bits = bases->used[word]; bits; bits &= bits - 1) {
-			unsigned int at = word * BITS_PER_LONG + __ffs(bits);
-			struct hrtimer *timer = first_timer(&bases->queue[at]);
-			ktime_t expires;
-
-			if (!timer) {
-				__clear_bit(at, bases->used);
-				continue;
-			}
-			context = context_of(at);
-			expires = queue_expiry(shield, &bases->queue[at], timer->node.expires);
-			if (is_masked(shield, at))
-				held[context] = min(held[context], expires);
-			else
-				first[context] = min(first[context], expires > now ?
-						     max(expires, now + SHIELD_GAP) : now + gap);
-		}
+	if (timer) {
+		first = timershield_mono(timer);
+		first = first > now ? max(first, now + SHIELD_GAP) : now + gap;
 	}
-	raw_spin_unlock(&bases->base.lock);
-
-	for (context = 0; context < CONTEXTS; context++) {
-		held[context] = max(held[context], READ_ONCE(shield->held));
-		if (held[context] < KTIME_MAX - 2 * TICK_NSEC)
-			first[context] = min(first[context],
-					     max(roundup(held[context], TICK_NSEC) + TICK_NSEC,
-						 now + gap));
-		first[context] = max(first[context], 0);
+	if (minima_all(&core->minima[context]) < first) {
+		timer = timershield_earliest(core, context, TIMERSHIELD_FAIR);
+		held = timer && timershield_queued_level(timer) < core->threshold ?
+		       max(timershield_mono(timer), READ_ONCE(shield->held)) : KTIME_MAX;
+		if (held < KTIME_MAX - 2 * TICK_NSEC)
+			first = min(first, max(roundup(held, TICK_NSEC) + TICK_NSEC, now + gap));
 	}
+	return max(first, 0);
 }
 
 void shield_arm(struct shield *shield, enum shield_context context, ktime_t expires)
@@ -73,71 +54,41 @@ void shield_arm(struct shield *shield, enum shield_context context, ktime_t expi
 
 static void rearm(struct shield *shield, ktime_t now, ktime_t gap)
 {
-	ktime_t first[SHIELD_CONTEXTS] = { KTIME_MAX, KTIME_MAX };
+	ktime_t first[SHIELD_CONTEXTS];
 	int context;
 
 	if (!shield->on)
 		return;
-	first_expiries(shield, now, gap, first);
+	raw_spin_lock(&shield->bases->base.lock);
+	for (context = 0; context < CONTEXTS; context++)
+		first[context] = next_event(shield, context, now, gap);
+	raw_spin_unlock(&shield->bases->base.lock);
 	for (context = 0; context < CONTEXTS; context++)
 		shield_arm(shield, context, first[context]);
-	shield->empty = data_race(bitmap_empty(shield->bases->used, SHIELD_QUEUES));
 }
 
-static void rearm_now(struct shield *shield)
+/* What may be due earlier than the proxy is armed for is looked at, and nothing else. */
+static void set_level(struct shield *shield, u8 level)
 {
-	shield->yields = false;
-	rearm(shield, 0, 0);
-}
+	struct timershield_cpu *core = &shield->core;
 
-static void set_level(struct shield *shield, int level)
-{
-	if (!shield->empty) {
-		if (level < shield->level)
-			shield->fallen = ktime_get();
-		else if (!shield->level)
+	if (!shield_empty(shield)) {
+		if (level < core->threshold)
+			core->fell = ktime_get();
+		else if (core->threshold == TIMERSHIELD_FAIR)
 			shield->held = ktime_get();
 	}
-	shield->level = level;
+	core->threshold = level;
 }
 
 /* Another task runs on this CPU now, or the same one at another level. */
-void shield_switch(struct shield *shield, int level)
+void shield_switch(struct shield *shield, u8 level)
 {
-	if (shield->level == level && !shield->yields)
+	if (shield->core.threshold == level)
 		return;
 	set_level(shield, level);
-	if (!shield->empty)
-		rearm_now(shield);
-}
-
-/* What serve() goes by. */
-struct service {
-	struct shield *shield;
-	ktime_t now;
-	ktime_t until;		/* when one has to have expired */
-	ktime_t above;		/* when the first timer of a higher level expires */
-	int budget;
-	bool released;		/* a timer whose level is not masked any more was among them */
-	unsigned long flags;
-};
-
-/* Had a timer been masked that expires now? */
-static void count(struct service *service, int at, ktime_t expired)
-{
-	struct shield_counters *counters = &service->shield->counters;
-	bool held = is_masked(service->shield, at);
-
-	expired = max(expired, READ_ONCE(service->shield->clock_set));
-	if ((!held && expired >= service->shield->fallen) || expired > service->now)
-		return;
-	if (!held) {
-		counters->released++;
-		counters->interrupts += !service->released;
-		service->released = true;
-	}
-	counters->masked++;
-	counters->longest = max_t(u64, counters->longest, service->now - expired);
+	if (!shield_empty(shield))
+		rearm(shield, 0, 0);
 }
 
 /* As the kernel's __run_hrtimer() does it, for readers without a lock. */
@@ -198,73 +149,38 @@ static void unlock_expiry(struct hrtimer_cpu_base *base) { }
 static void yield_expiry(struct hrtimer_cpu_base *base, unsigned long flags) { }
 #endif
 
-/* Whether to go on. */
-static bool serve_queue(struct service *service, int at)
-{
-	struct shield *shield = service->shield;
-	struct hrtimer_clock_base *queue = &shield->bases->queue[at];
-	struct hrtimer *timer;
-
-	while ((timer = first_timer(queue))) {
-		ktime_t expires = queue_expiry(shield, queue, timer->node.expires);
-
-		if (queue_expiry(shield, queue, hrtimer_get_softexpires(timer)) > service->until) {
-			if (!is_masked(shield, at))
-				service->above = min(service->above, expires);
-			return true;
-		}
-		count(service, at, expires);
-		expire(queue, timer, service->now + ktime_sub(timer->node.expires, expires),
-		       service->flags);
-		/* The kernel, too, may have queued it here meanwhile. */
-		__set_bit(at, shield->bases->used);
-		if (context_of(at) == SHIELD_SOFT)
-			yield_expiry(queue->cpu_base, service->flags);
-		if (!--service->budget ||
-		    (service->above != KTIME_MAX && ktime_get() >= service->above))
-			return false;
-	}
-	__clear_bit(at, shield->bases->used);
-	return true;
-}
-
 /*
- * Expire at most @budget timers, those of the highest level first. Lower ones wait when one has
- * woken a task that should run, or a higher one expires. Masked ones wait for a tick and no
- * longer, whatever that woke, but no more than @budget of them in a tick interrupt the task.
+ * Expire timers of a context as the kernel part does it. Those that are masked wait for a tick
+ * and no longer, whatever that woke, but no more than a few of them in a tick interrupt the task.
  */
-static void serve(struct shield *shield, enum shield_context context, int budget)
+static void serve(struct shield *shield, enum shield_context context)
 {
-	struct service service = {
-		.shield = shield, .now = ktime_get(), .above = KTIME_MAX, .budget = budget,
-	};
+	struct timershield_run run = {};
+	struct timershield_cpu *core = &shield->core;
 	struct shield_bases *bases = shield->bases;
-	int at, end, level = SHIELD_LEVELS;
-	bool masked = false;
+	struct hrtimer *timer;
+	unsigned long flags;
 
-	raw_spin_lock_irqsave(&bases->base.lock, service.flags);
-	for (end = SHIELD_QUEUES; (at = find_last_bit(bases->used, end)) != end; end = at) {
-		if (context_of(at) != context)
-			continue;
-		service.until = service.now;
-		if (is_masked(shield, at)) {
-			service.until -= TICK_NSEC;
-			if (READ_ONCE(shield->held) > service.until)
-				break;
-			masked = true;
-		} else if (at / HRTIMER_MAX_CLOCK_BASES < level && service.budget < budget &&
-			   need_resched()) {
-			/* On to those that are masked. */
-			at = shield->level * HRTIMER_MAX_CLOCK_BASES;
-			continue;
-		}
-		level = at / HRTIMER_MAX_CLOCK_BASES;
-		if (!serve_queue(&service, at))
-			break;
+	timershield_begin(&run, ktime_get());
+	raw_spin_lock_irqsave(&bases->base.lock, flags);
+	core->tick = READ_ONCE(shield->held) <= run.now - TICK_NSEC;
+	while ((timer = context == SHIELD_SOFT ? timershield_next_soft(core, &run) :
+						 timershield_next(core, &run))) {
+		struct hrtimer_clock_base *queue = timer->base;
+
+		expire(queue, timer, ktime_sub(run.now, queue_expiry(queue, 0)), flags);
+		/* The kernel, too, may have queued it here meanwhile. */
+		core->clocks[queue_level(queue)] |= BIT(queue->index);
+		timershield_update_minima(core, queue_level(queue), context);
+		if (context == SHIELD_SOFT)
+			yield_expiry(queue->cpu_base, flags);
 	}
-	if (masked)
-		shield->held = rounddown(service.now, TICK_NSEC);
-	raw_spin_unlock_irqrestore(&bases->base.lock, service.flags);
+	if (context == SHIELD_HARD) {
+		if (core->tick && run.nr_held)
+			shield->held = rounddown(run.now, TICK_NSEC);
+		timershield_done(core, &run);
+	}
+	raw_spin_unlock_irqrestore(&bases->base.lock, flags);
 }
 
 static enum hrtimer_restart hard_proxy(struct hrtimer *proxy)
@@ -272,18 +188,16 @@ static enum hrtimer_restart hard_proxy(struct hrtimer *proxy)
 	struct shield *shield = container_of(proxy, struct shield, proxy[SHIELD_HARD]);
 
 	shield->armed[SHIELD_HARD] = KTIME_MAX;
-	/* it may have changed its priority */
-	set_level(shield, shield_masks(current));
-	serve(shield, SHIELD_HARD, SHIELD_BATCH);
-	shield->empty = data_race(bitmap_empty(shield->bases->used, SHIELD_QUEUES));
-	if (shield->empty)
-		return HRTIMER_NORESTART;
+	/* It may have changed its priority; if it is about to be preempted, the mask is higher. */
+	if (!need_resched())
+		set_level(shield, shield_masks(current));
+	serve(shield, SHIELD_HARD);
 	/*
 	 * What is left over has to wait a little: other interrupts get in, and the kernel does
-	 * not take it for a hang. If a task that outranks them was woken it runs first.
+	 * not take it for a hang.
 	 */
-	shield->yields = need_resched();
-	rearm(shield, ktime_get(), shield->yields ? SHIELD_YIELD : SHIELD_GAP);
+	if (!shield_empty(shield))
+		rearm(shield, ktime_get(), SHIELD_GAP);
 	return HRTIMER_NORESTART;
 }
 
@@ -299,11 +213,11 @@ static enum hrtimer_restart soft_proxy(struct hrtimer *proxy)
 	local_irq_restore(flags);
 
 	lock_expiry(base);
-	serve(shield, SHIELD_SOFT, INT_MAX);
+	serve(shield, SHIELD_SOFT);
 	unlock_expiry(base);
 
 	local_irq_save(flags);
-	rearm_now(shield);
+	rearm(shield, 0, 0);
 	local_irq_restore(flags);
 	return HRTIMER_NORESTART;
 }
@@ -313,7 +227,7 @@ static void kicked(void *info)
 	struct shield *shield = info;
 
 	set_level(shield, shield_masks(current));
-	rearm_now(shield);
+	rearm(shield, 0, 0);
 }
 
 /* Have a CPU look again at its queues and at who runs there. */
@@ -324,7 +238,7 @@ void shield_kick(int cpu)
 
 	local_irq_save(flags);
 	if (cpu == smp_processor_id()) {
-		rearm_now(shield);
+		rearm(shield, 0, 0);
 	} else {
 		/* Several CPUs may do so at once. -EBUSY: it is on its way already */
 		raw_spin_lock(&shield->bases->base.lock);
@@ -336,6 +250,7 @@ void shield_kick(int cpu)
 
 void shield_setup(struct shield *shield, int cpu)
 {
+	shield->core = (struct timershield_cpu)TIMERSHIELD_CPU_INIT;
 	shield->bases = per_cpu(timershield_bases, cpu);
 	shield->stock = per_cpu_ptr(timershield_stock, cpu);
 	hrtimer_setup(&shield->proxy[SHIELD_HARD], hard_proxy, CLOCK_MONOTONIC,
@@ -352,8 +267,7 @@ int shield_up(unsigned int cpu)
 	struct shield *shield = per_cpu_ptr(&shields, cpu);
 
 	local_irq_disable();
-	shield->level = 0;
-	shield->empty = true;
+	shield->core.threshold = TIMERSHIELD_FAIR;
 	shield->on = true;
 	local_irq_enable();
 	return 0;

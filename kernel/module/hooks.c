@@ -6,6 +6,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/alarmtimer.h>
 #include <linux/fs.h>
 #include <linux/kprobes.h>
 #include <linux/pid.h>
@@ -16,11 +17,9 @@
 #include <linux/tracepoint.h>
 
 #include "shield.h"
+#include "timershield_process.h"
 
-/* Threads of a process that are looked at for one that is real-time. */
-#define SHIELD_THREADS	64
-
-/* Callbacks by which a timer is known. Not all need be there, see hooks_resolve(). */
+/* Callbacks by which a timer is known. Those of io_uring need not be there. */
 static struct {
 	const char *name;
 	void *address;
@@ -29,79 +28,92 @@ static struct {
 	{ "timerfd_tmrproc" },
 	{ "posix_timer_fn" },
 	{ "it_real_fn" },
+	{ "io_timeout_fn" },
+	{ "io_link_timeout_fn" },
+	{ "io_cqring_timer_wakeup" },
+	{ "io_cqring_min_timer_wakeup" },
 };
 
-enum { SLEEPER, TIMERFD, POSIX_TIMER, ITIMER };
+enum { SLEEPER, TIMERFD, POSIX_TIMER, ITIMER, IO_URING, CALLBACKS = ARRAY_SIZE(callbacks) };
 
 static void *callback_of(struct hrtimer *timer)
 {
 	return READ_ONCE_NOCHECK(ACCESS_PRIVATE(timer, function));
 }
 
-/* In doubt lower: then its timers wait for a tick at most. */
-static int process_rank(void)
-{
-	int left = SHIELD_THREADS, rank = 0;
-	struct task_struct *thread;
-
-	rcu_read_lock();
-	for_each_thread(current, thread) {
-		rank = max(rank, shield_rank(thread));
-		if (!--left)
-			break;
-	}
-	rcu_read_unlock();
-	return max(rank, shield_rank(current));
-}
-
-/* The rank of who gets a POSIX timer's signal. */
-static int signalled_rank(struct hrtimer *timer)
+/* The level of who gets a POSIX timer's signal. */
+static u8 signalled_level(struct hrtimer *timer)
 {
 	struct k_itimer *itimer = container_of(timer, struct k_itimer, it.real.timer);
-	int rank = shield_rank(current);
+	u8 level = TIMERSHIELD_FAIR;
 	struct task_struct *task;
 
-	if (!(itimer->it_sigev_notify & SIGEV_THREAD_ID))
-		return process_rank();
 	rcu_read_lock();
-	task = pid_task(itimer->it_pid, PIDTYPE_PID);
-	if (task)
-		rank = max(rank, shield_rank(task));
+	if (itimer->it_sigev_notify & SIGEV_THREAD_ID) {
+		task = pid_task(itimer->it_pid, PIDTYPE_PID);
+		if (task)
+			level = timershield_own_level(task);
+	} else {
+		task = pid_task(itimer->it_pid, PIDTYPE_TGID);
+		if (task)
+			level = timershield_threads_level(task);
+	}
 	rcu_read_unlock();
-	return rank;
+	return level;
 }
 
-/* A timerfd's level only rises, until it is set again. True if it has. */
-static bool raise(struct hrtimer *timer, int rank)
+/*
+ * A timerfd keeps its level as long as the file is open, also when it is set up anew. The timer
+ * is in a union with an alarm, which is larger: the level is behind it.
+ */
+static_assert(sizeof(struct alarm) > sizeof(struct hrtimer));
+
+static u8 *timerfd_level(struct hrtimer *timer)
 {
-	u8 *raised = shield_raised(timer), old = READ_ONCE(*raised);
+	return (u8 *)(timer + 1);
+}
+
+/* It only rises. True if it has. */
+static bool raise(u8 *raised, u8 level)
+{
+	u8 old = READ_ONCE(*raised);
 
 	do {
-		if (old > rank)
+		if (old >= level)
 			return false;
-	} while (!try_cmpxchg(raised, &old, (u8)(rank + 1)));
+	} while (!try_cmpxchg(raised, &old, level));
 	return true;
 }
 
-/* For what level a timer is being armed; SHIELD_LEVELS: not for a task that can be masked. */
-static int rank_of(struct hrtimer *timer)
+static u8 raise_timerfd(struct hrtimer *timer, u8 level)
+{
+	raise(timerfd_level(timer), level);
+	level = READ_ONCE(*timerfd_level(timer));
+	raise(shield_raised(timer), level);
+	return level;
+}
+
+/* For what level a timer is being armed; 0: not for a task */
+static u8 level_of(struct hrtimer *timer)
 {
 	void *callback = callback_of(timer);
+	int i;
 
 	if (!in_task() || current->flags & PF_KTHREAD)
-		return SHIELD_LEVELS;
-	if (callback == callbacks[SLEEPER].address &&
-	    container_of(timer, struct hrtimer_sleeper, timer)->task == current)
-		return shield_rank(current);
-	if (callback == callbacks[TIMERFD].address) {
-		raise(timer, shield_rank(current));
-		return READ_ONCE(*shield_raised(timer)) - 1;
-	}
+		return 0;
+	/* Drivers sleep uninterruptibly, system calls do not. */
+	if (callback == callbacks[SLEEPER].address)
+		return container_of(timer, struct hrtimer_sleeper, timer)->task == current &&
+		       !(READ_ONCE(current->__state) & TASK_UNINTERRUPTIBLE) ?
+		       shield_level(current) : 0;
+	if (callback == callbacks[TIMERFD].address)
+		return raise_timerfd(timer, timershield_threads_level(current));
 	if (callback == callbacks[POSIX_TIMER].address)
-		return signalled_rank(timer);
-	if (callback == callbacks[ITIMER].address)
-		return process_rank();
-	return SHIELD_LEVELS;
+		return signalled_level(timer);
+	for (i = ITIMER; i < CALLBACKS; i++)
+		if (callback == callbacks[i].address)
+			return timershield_threads_level(current);
+	return 0;
 }
 
 /* In place of the kernel's functions. */
@@ -110,13 +122,12 @@ static bool start(struct hrtimer *timer, ktime_t time, u64 slack, enum hrtimer_m
 {
 	struct shield *shield;
 	unsigned long flags;
-	int level = rank_of(timer);
+	u8 level = level_of(timer);
 	bool queued = true;
 
 	local_irq_save(flags);
 	shield = this_cpu_ptr(&shields);
-	if (level >= SHIELD_LEVELS ||
-	    !shield_start(shield, timer, level, time, slack, mode)) {
+	if (!level || !shield_start(shield, timer, level, time, slack, mode)) {
 		shield->bypass = true;
 		queued = otherwise(timer, time, slack, mode);
 		shield->bypass = false;
@@ -144,8 +155,8 @@ static void notrace on_start(unsigned long ip, unsigned long caller, struct ftra
 
 	if (this_cpu_read(shields.bypass))
 		return;
-	for (i = 0; i < ARRAY_SIZE(callbacks); i++)
-		if (callback_of(timer) == callbacks[i].address)
+	for (i = 0; i < CALLBACKS; i++)
+		if (callbacks[i].address && callback_of(timer) == callbacks[i].address)
 			ts_redirect(regs, ops->private);
 }
 
@@ -167,7 +178,7 @@ static __no_kasan_or_inline void move_sleeper(struct task_struct *task)
 		if ((unsigned long *)(sleeper + 1) > end ||
 		    READ_ONCE(sleeper->task) != task)
 			continue;
-		shield_move(&sleeper->timer, shield_rank(task));
+		shield_move(&sleeper->timer, shield_level(task));
 	}
 }
 
@@ -188,14 +199,46 @@ static void notrace on_priority(unsigned long ip, unsigned long caller, struct f
 		shield_switch(this_cpu_ptr(&shields), shield_masks(task));
 	else if (!task->on_cpu && sleeps(task))
 		move_sleeper(task);
-	else if (task->on_cpu && shield_masks(task) < READ_ONCE(per_cpu(shields, cpu).level))
+	else if (task->on_cpu && shield_masks(task) != READ_ONCE(per_cpu(shields, cpu).core.threshold))
 		shield_kick(cpu);
 }
 
 /*
+ * A thread has another policy by a system call: the timers that signal it or its process follow,
+ * as in the kernel part. Preemption is disabled; if the lock is busy it costs a tick.
+ */
+static void notrace on_policy(unsigned long ip, unsigned long caller, struct ftrace_ops *ops,
+			      struct ftrace_regs *regs)
+{
+	struct task_struct *task = (struct task_struct *)ts_argument(regs, 0);
+	unsigned int nr = TIMERSHIELD_FOLLOWERS;
+	struct sighand_struct *sighand;
+	struct k_itimer *itimer;
+	unsigned long flags;
+
+	rcu_read_lock();
+	sighand = rcu_dereference(task->sighand);
+	if (!sighand || !spin_trylock_irqsave(&sighand->siglock, flags))
+		goto out;
+	if (sighand == rcu_access_pointer(task->sighand)) {
+		shield_move(&task->signal->real_timer, timershield_threads_level(task));
+		ts_for_each_posix_timer(itimer, task->signal) {
+			struct hrtimer *timer = &itimer->it.real.timer;
+
+			if (callback_of(timer) == callbacks[POSIX_TIMER].address)
+				shield_move(timer, signalled_level(timer));
+			if (!--nr)
+				break;
+		}
+	}
+	spin_unlock_irqrestore(&sighand->siglock, flags);
+out:
+	rcu_read_unlock();
+}
+
+/*
  * A clock was set, or the machine has slept; the kernel knows the new offsets already. What has
- * expired by that has been held only since now. Who arms a timer right now has marked the shield
- * as not empty, or will see the new offset.
+ * expired by that has been held only since now.
  */
 static void notrace on_clock(unsigned long ip, unsigned long caller, struct ftrace_ops *ops,
 			     struct ftrace_regs *regs)
@@ -205,10 +248,7 @@ static void notrace on_clock(unsigned long ip, unsigned long caller, struct ftra
 
 	preempt_disable();
 	for_each_online_cpu(cpu) {
-		WRITE_ONCE(per_cpu(shields, cpu).clock_set, now);
-		if (READ_ONCE(per_cpu(shields, cpu).empty))
-			continue;
-		WRITE_ONCE(per_cpu(shields, cpu).held, now);
+		queues_clock_set(per_cpu_ptr(&shields, cpu), now);
 		shield_kick(cpu);
 	}
 	preempt_enable();
@@ -218,10 +258,13 @@ static void saw_timerfd(const struct file *file)
 {
 	/* struct timerfd_ctx begins with its timer, as the callback proves */
 	struct hrtimer *timer = file->private_data;
-	int rank = shield_rank(current);
+	u8 level = timershield_own_level(current);
 
-	if (callback_of(timer) == callbacks[TIMERFD].address && raise(timer, rank))
-		shield_move(timer, rank);
+	if (callback_of(timer) != callbacks[TIMERFD].address)
+		return;
+	raise(timerfd_level(timer), level);
+	if (raise(shield_raised(timer), level))
+		shield_move(timer, level);
 }
 
 static void notrace on_poll(unsigned long ip, unsigned long caller, struct ftrace_ops *ops,
@@ -254,6 +297,7 @@ static struct hook {
 } hooks[] = {
 	{ { "switched_to_rt", "switched_to_dl", "switched_to_fair", "prio_changed_rt" },
 	  { .func = on_priority } },
+	{ { "rt_mutex_adjust_pi" }, { .func = on_policy } },
 	{ { "timerfd_clock_was_set" }, { .func = on_clock } },
 	{ { "timerfd_poll" }, { .func = on_poll } },
 	{ { TS_TIMERFD_READ }, { .func = on_read } },
@@ -360,7 +404,7 @@ int hooks_resolve(void)
 
 	for (i = 0; i < ARRAY_SIZE(callbacks); i++) {
 		callbacks[i].address = address_of(callbacks[i].name);
-		if (!callbacks[i].address) {
+		if (!callbacks[i].address && i < IO_URING) {
 			pr_err("this kernel has no function %s()\n", callbacks[i].name);
 			return -ENOENT;
 		}

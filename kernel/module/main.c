@@ -97,17 +97,17 @@ static int show(struct seq_file *file, void *unused)
 {
 	int cpu;
 
-	/* The same as the kernel part's, to which ordinary tasks have level 1. */
 	seq_puts(file, "cpu\tthreshold\tmasked\treleased\tavoided\tlongest_hold_ns\n");
 	for_each_online_cpu(cpu) {
 		const struct shield *shield = per_cpu_ptr(&shields, cpu);
-		u64 masked = READ_ONCE(shield->counters.masked);
+		const struct timershield_counters *counters = &shield->core.counters;
+		u64 masked = READ_ONCE(counters->masked);
 
 		seq_printf(file, "%d\t%d\t%llu\t%llu\t%llu\t%llu\n", cpu,
-			   READ_ONCE(shield->level) + 1, masked,
-			   READ_ONCE(shield->counters.released),
-			   masked - min(masked, READ_ONCE(shield->counters.interrupts)),
-			   READ_ONCE(shield->counters.longest));
+			   READ_ONCE(shield->core.threshold), masked,
+			   READ_ONCE(counters->released),
+			   masked - min(masked, READ_ONCE(counters->interrupts)),
+			   READ_ONCE(counters->longest));
 	}
 	return 0;
 }

@@ -22,12 +22,16 @@ static void insert(struct hrtimer_clock_base *queue, struct hrtimer *timer)
 
 void queue_add(struct hrtimer_clock_base *queue, struct hrtimer *timer)
 {
-	struct shield_bases *bases = container_of(queue->cpu_base, struct shield_bases, base);
+	struct timershield_cpu *core = &per_cpu(shields, queue->cpu_base->cpu).core;
+	u8 level = queue_level(queue);
 
 	insert(queue, timer);
-	__set_bit(queue - bases->queue, bases->used);
+	core->clocks[level] |= BIT(queue->index);
+	minima_lower(&core->minima[context_of(queue)], level,
+		     queue_expiry(queue, timer->node.expires));
 }
 
+/* The minimum of the level is put right when it is looked at. */
 void queue_del(struct hrtimer_clock_base *queue, struct hrtimer *timer)
 {
 	if (IS_ENABLED(CONFIG_DEBUG_OBJECTS_TIMERS))
@@ -36,11 +40,39 @@ void queue_del(struct hrtimer_clock_base *queue, struct hrtimer *timer)
 	first_timer_changed(queue);
 }
 
+/* The first timer of a level; NULL if there is none */
+struct hrtimer *timershield_first_of(struct timershield_cpu *core, u8 level, bool soft)
+{
+	struct shield *shield = container_of(core, struct shield, core);
+	unsigned int half = HRTIMER_MAX_CLOCK_BASES / 2;
+	unsigned int clocks = core->clocks[level] & (GENMASK(half - 1, 0) << (soft ? half : 0));
+	struct hrtimer *first = NULL;
+
+	for (; clocks; clocks &= clocks - 1) {
+		unsigned int clock = __ffs(clocks);
+		struct hrtimer *timer = first_timer(&shield->bases->queue[level *
+						    HRTIMER_MAX_CLOCK_BASES + clock]);
+
+		if (!timer)
+			core->clocks[level] &= ~BIT(clock);
+		else if (!first || timershield_mono(timer) < timershield_mono(first))
+			first = timer;
+	}
+	return first;
+}
+
+void timershield_update_minima(struct timershield_cpu *core, u8 level, bool soft)
+{
+	const struct hrtimer *first = timershield_first_of(core, level, soft);
+
+	minima_set(&core->minima[soft], level, first ? timershield_mono(first) : KTIME_MAX);
+}
+
 /*
  * Arm a timer for a task of @level. False: the kernel should; that is the case if its callback
  * runs now, for then it has to stay where it is.
  */
-bool shield_start(struct shield *shield, struct hrtimer *timer, int level, ktime_t time,
+bool shield_start(struct shield *shield, struct hrtimer *timer, u8 level, ktime_t time,
 		  u64 slack, enum hrtimer_mode mode)
 {
 	struct hrtimer_clock_base *old = READ_ONCE(timer->base), *queue;
@@ -53,7 +85,7 @@ bool shield_start(struct shield *shield, struct hrtimer *timer, int level, ktime
 	if (mode & HRTIMER_MODE_REL)
 		time = ktime_add_safe(time, hrtimer_cb_get_time(timer));
 	/* What has expired already was never masked; 7.3 refuses such a timer. */
-	if (queue_expiry(shield, old, time) <= ktime_get())
+	if (queue_expiry(old, time) <= ktime_get())
 		return false;
 	queue = &shield->bases->queue[level * HRTIMER_MAX_CLOCK_BASES + old->index];
 	if (hrtimer_try_to_cancel(timer) < 0)
@@ -69,23 +101,21 @@ bool shield_start(struct shield *shield, struct hrtimer *timer, int level, ktime
 		raw_spin_unlock(&old->cpu_base->lock);
 	}
 
-	/* Before the lock, within which the clock's offset is read: see on_clock(). */
-	shield->empty = false;
 	raw_spin_lock(&queue->cpu_base->lock);
 	hrtimer_set_expires_range_ns(timer, time, slack);
 	WRITE_ONCE(timer->timer_queued, 1);
 	trace_timer(TRACE_START, timer, mode);
 	queue_add(queue, timer);
 	first = first_timer(queue) == timer;
-	expires = max(queue_expiry(shield, queue, timer->node.expires), 0);
+	expires = max(queue_expiry(queue, timer->node.expires), 0);
 	raw_spin_unlock(&queue->cpu_base->lock);
 
-	context = context_of(queue->index);
-	if (first && level >= shield->level && expires < shield->armed[context])
+	context = context_of(queue);
+	if (first && level >= shield->core.threshold && expires < shield->armed[context])
 		shield_arm(shield, context, expires);
 	/* Somebody polled it before it was here: pairs with the cmpxchg in raise(). */
 	smp_mb();
-	if (READ_ONCE(*shield_raised(timer)) - 1 > level)
+	if (READ_ONCE(*shield_raised(timer)) > level)
 		shield_move(timer, level);
 	return true;
 }
@@ -106,11 +136,15 @@ static struct hrtimer_clock_base *our_queue(const struct hrtimer *timer)
 	return NULL;
 }
 
+/* Timers of equal expiry that are looked at, under a lock, for one of them */
+#define SHIELD_EQUALS	64
+
 /* Nothing is believed of the timer but where it is. */
 static bool is_in(const struct hrtimer_clock_base *queue, const struct hrtimer *timer)
 {
 	struct rb_node *node = queue->active.rb_root.rb_root.rb_node, *found = NULL;
 	ktime_t expires = READ_ONCE_NOCHECK(timer->node.expires);
+	unsigned int left;
 
 	while (node) {
 		if (ts_timer_of(node)->node.expires < expires) {
@@ -120,8 +154,9 @@ static bool is_in(const struct hrtimer_clock_base *queue, const struct hrtimer *
 			node = node->rb_left;
 		}
 	}
-	while (found && ts_timer_of(found) != timer &&
-	       ts_timer_of(found)->node.expires == expires)
+	/* Whoever arms many timers for one time waits for a tick. */
+	for (left = SHIELD_EQUALS; found && left-- && ts_timer_of(found) != timer &&
+	     ts_timer_of(found)->node.expires == expires;)
 		found = rb_next(found);
 	return found && ts_timer_of(found) == timer;
 }
@@ -131,7 +166,7 @@ static bool is_in(const struct hrtimer_clock_base *queue, const struct hrtimer *
  * one of our queues. It stays among these, and points to one of them all the time, for its
  * readers. Those that raise a timerfd's level may come here in another order than they did.
  */
-void shield_move(struct hrtimer *timer, int level)
+void shield_move(struct hrtimer *timer, u8 level)
 {
 	struct hrtimer_clock_base *from = our_queue(timer), *to;
 	struct hrtimer_cpu_base *base;
@@ -146,8 +181,8 @@ void shield_move(struct hrtimer *timer, int level)
 	raw_spin_lock_irqsave(&base->lock, flags);
 	if (READ_ONCE_NOCHECK(timer->base) == from && from->running != timer &&
 	    is_in(from, timer)) {
-		level = max(level, READ_ONCE(*shield_raised(timer)) - 1);
-		level = min(level, SHIELD_LEVELS - 1);
+		level = max(level, READ_ONCE(*shield_raised(timer)));
+		level = min(level, TIMERSHIELD_DEADLINE);
 		to = &bases->queue[level * HRTIMER_MAX_CLOCK_BASES + from->index];
 		queue_del(from, timer);
 		WRITE_ONCE(timer->base, to);
@@ -157,6 +192,28 @@ void shield_move(struct hrtimer *timer, int level)
 	raw_spin_unlock_irqrestore(&base->lock, flags);
 	if (moved)
 		shield_kick(base->cpu);
+}
+
+static void update_all_minima(struct timershield_cpu *core)
+{
+	unsigned int level;
+
+	for (level = TIMERSHIELD_FAIR; level <= TIMERSHIELD_DEADLINE; level++) {
+		timershield_update_minima(core, level, SHIELD_HARD);
+		timershield_update_minima(core, level, SHIELD_SOFT);
+	}
+}
+
+/* A clock was set: what its timers have in the minima is out of date. */
+void queues_clock_set(struct shield *shield, ktime_t now)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&shield->bases->base.lock, flags);
+	shield->core.clock_set = now;
+	shield->held = now;
+	update_all_minima(&shield->core);
+	raw_spin_unlock_irqrestore(&shield->bases->base.lock, flags);
 }
 
 static void drain(struct hrtimer_clock_base *from, struct hrtimer_clock_base *to)
@@ -183,5 +240,6 @@ void queues_drain(struct shield *shield)
 	for (i = 0; i < SHIELD_QUEUES; i++)
 		drain(&bases->queue[i], &stock->clock_base[i % HRTIMER_MAX_CLOCK_BASES]);
 	raw_spin_unlock(&stock->lock);
+	update_all_minima(&shield->core);
 	raw_spin_unlock(&bases->base.lock);
 }

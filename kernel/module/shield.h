@@ -3,75 +3,62 @@
 #define TIMERSHIELD_SHIELD_H
 
 #include <linux/sched.h>
-#include <linux/sched/prio.h>
 #include <linux/smp.h>
 
 #include "bases.h"
+#include "timershield_minima.h"
 
-/* Callbacks that run in one go with interrupts disabled. */
-#define SHIELD_BATCH	8
-/* Between two goes the CPU runs for so long: ns. */
+/* Between two goes of callbacks the CPU runs for so long: ns. */
 #define SHIELD_GAP	2000LL
-/* ... and if it has to reschedule, until it has, or for so long. */
-#define SHIELD_YIELD	100000LL
 
 /* Where a timer expires; the kernel's order: four clocks of each. */
 enum shield_context { SHIELD_HARD, SHIELD_SOFT, SHIELD_CONTEXTS };
 
-/* As in the kernel part's struct timershield_cpu. */
-struct shield_counters {
-	u64 masked;
-	u64 released;
-	u64 interrupts;
-	u64 longest;
-};
-
 /*
- * One CPU's shield. Written by its CPU with interrupts disabled; what the locks of the queues
- * protect is in struct shield_bases.
+ * One CPU's shield. Written by its CPU with interrupts disabled; what the lock of the bases
+ * protects is in struct shield_bases, and @core.
  */
 struct shield {
+	/* as in the kernel part; @core.threshold is what the CPU masks */
+	struct timershield_cpu core;
 	struct shield_bases *bases;
 	struct hrtimer_cpu_base *stock;
 	/* In the kernel's queues, in place of all timers in ours. */
 	struct hrtimer proxy[SHIELD_CONTEXTS];
 	ktime_t armed[SHIELD_CONTEXTS];		/* KTIME_MAX: not */
 	bool on;
-	bool empty;		/* no timer in our queues */
-	bool yields;		/* to a task that was woken, until the next switch */
 	bool bypass;		/* what starts now is for the kernel */
-	int level;		/* of the task that runs: what is below is masked */
-	ktime_t fallen;		/* when that level fell last */
 	ktime_t held;		/* when a masked timer was expired last, or the first was masked */
-	ktime_t clock_set;	/* when a clock was set last, so that timers expired by that */
 	call_single_data_t kick;
-	struct shield_counters counters;
 };
 
 DECLARE_PER_CPU(struct shield, shields);
 
-/* A task's level: SHIELD_LEVELS for a deadline task. One that inherits a priority has it. */
-static inline int shield_rank(const struct task_struct *task)
+/* A task's level. One that inherits a priority has it. */
+static inline u8 shield_level(const struct task_struct *task)
 {
-	int prio = READ_ONCE(task->prio);
-
-	if (prio >= MAX_RT_PRIO)
-		return 0;
-	return prio < 0 ? SHIELD_LEVELS : MAX_RT_PRIO - 1 - prio;
+	return timershield_prio_level(READ_ONCE(task->prio));
 }
 
 /*
  * What a task masks while it runs. Kernel threads mask nothing: one of them, ktimers, is what
  * expires timers on PREEMPT_RT.
  */
-static inline int shield_masks(const struct task_struct *task)
+static inline u8 shield_masks(const struct task_struct *task)
 {
-	return task->flags & PF_KTHREAD ? 0 : shield_rank(task);
+	return task->flags & PF_KTHREAD ? TIMERSHIELD_FAIR : shield_level(task);
+}
+
+/* May there be timers in a CPU's queues? The last may have left without telling. */
+static inline bool shield_empty(const struct shield *shield)
+{
+	return minima_all(&shield->core.minima[SHIELD_HARD]) == KTIME_MAX &&
+	       minima_all(&shield->core.minima[SHIELD_SOFT]) == KTIME_MAX;
 }
 
 /*
- * One more than the highest level that was seen to wait for this timer, or 0: in a byte of
- * struct hrtimer that is padding. hrtimer_setup() clears it.
+ * The highest level that was seen to wait for this timer, or 0: in a byte of struct hrtimer
+ * that is padding. hrtimer_setup() clears it.
  */
 static_assert(offsetofend(struct hrtimer, TIMER_LAST_MEMBER) % sizeof(long) != 0,
 	      "struct hrtimer has no byte to spare");
@@ -82,14 +69,15 @@ static inline u8 *shield_raised(struct hrtimer *timer)
 }
 
 /* queue.c */
-bool shield_start(struct shield *shield, struct hrtimer *timer, int level, ktime_t time,
+bool shield_start(struct shield *shield, struct hrtimer *timer, u8 level, ktime_t time,
 		  u64 slack, enum hrtimer_mode mode);
-void shield_move(struct hrtimer *timer, int level);
+void shield_move(struct hrtimer *timer, u8 level);
+void queues_clock_set(struct shield *shield, ktime_t now);
 
 /* expire.c */
 void shield_setup(struct shield *shield, int cpu);
 void shield_arm(struct shield *shield, enum shield_context context, ktime_t expires);
-void shield_switch(struct shield *shield, int level);
+void shield_switch(struct shield *shield, u8 level);
 void shield_kick(int cpu);
 int shield_up(unsigned int cpu);
 int shield_down(unsigned int cpu);

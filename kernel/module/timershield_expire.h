@@ -1,0 +1,1 @@
+../src/kernel/time/timershield_expire.h

@@ -1,0 +1,1 @@
+../src/kernel/time/timershield_minima.h

@@ -1,0 +1,1 @@
+../src/include/linux/timershield_types.h
