@@ -115,7 +115,7 @@ static void ranks_with_whom_it_signals(void)
 
 	if (!wait->itimer && timer_create(wait->clock, &event, &timer))
 		skip("timer_create: %s", strerror(errno));
-	compare(signal_situation, wait, wait->thread_last ? TOLERANCE_HELD : TOLERANCE);
+	compare(signal_situation, wait, TOLERANCE);
 }
 
 /*
@@ -151,7 +151,7 @@ static u64 rising_situation(void *argument)
 
 static void itimer_rises_with_its_process(void)
 {
-	compare(rising_situation, NULL, TOLERANCE_HELD);
+	compare(rising_situation, NULL, TOLERANCE);
 }
 
 /*

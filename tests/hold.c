@@ -9,8 +9,10 @@
 #include "lib/shield.h"
 #include "lib/task.h"
 #include "lib/timers.h"
+#include "lib/trace.h"
 
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -19,6 +21,9 @@
 #define SLEEP (100 * MSEC)
 #define HOG (600 * MSEC)
 #define HOUR (3600 * SEC)
+
+/* The CPU where FIFO 50 spins */
+static int hogged;
 
 struct sleeper {
 	bool other_cpu;		/* where it may run once it has armed its timer on CPU 0 */
@@ -70,7 +75,7 @@ static void two_cpus(void)
 {
 	if (online_cpus() < 2)
 		skip("needs two CPUs");
-	pin(1);
+	pin(!hogged);
 	become(FIFO(99));
 }
 
@@ -84,8 +89,8 @@ static void a_sleeper_that_could_run_elsewhere(void)
 
 	two_cpus();
 	sleeper->other_cpu = true;
-	await_sleep(spawn(FIFO(10), 0, nap, sleeper));
-	spawn(FIFO(50), 0, spin, NULL);
+	await_sleep(spawn(FIFO(10), hogged, nap, sleeper));
+	spawn(FIFO(50), hogged, spin, NULL);
 	sleep_for(HOG);
 	/* The first tick that finds it held for a tick. */
 	check_late(sleeper, 2 * TICK + PROMPT);
@@ -109,23 +114,47 @@ static void a_sleeper_among_many(void)
 	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
 	u64 expiry = now() + SLEEP;
 
-	pin(0);
+	pin(hogged);
 	for (unsigned int i = 0; i < 400; i++)
 		timerfd_arm(timerfd_create(CLOCK_MONOTONIC, 0), expiry + i * TICK / 20, 0);
 	two_cpus();
-	await_sleep(spawn(FIFO(10), 0, nap_by_boottime, sleeper));
-	spawn(FIFO(50), 0, spin, NULL);
+	await_sleep(spawn(FIFO(10), hogged, nap_by_boottime, sleeper));
+	spawn(FIFO(50), hogged, spin, NULL);
 	sleep_for(HOG);
 	check_late(sleeper, 4 * TICK);
 }
 
-/* At every tick, until the end. */
-static void wake_at_ticks(void *argument)
-{
-	const struct sleeper *sleeper = argument;
+#define FLOOD 1000
 
-	while (!sleeper->woke)
-		sleep_until((now() / TICK + 1) * TICK);
+static void raise_file_limit(void)
+{
+	struct rlimit files = { FLOOD + 64, FLOOD + 64 };
+
+	require(!setrlimit(RLIMIT_NOFILE, &files), "setrlimit: %m");
+}
+
+/* Timerfds that expire from FIRST on, a microsecond after each other, at the caller's level. */
+static void arm_many(unsigned int count, u64 first)
+{
+	raise_file_limit();
+	for (unsigned int i = 0; i < count; i++)
+		timerfd_arm(timerfd_create(CLOCK_MONOTONIC, 0), first + i * USEC, 0);
+}
+
+/* Half of what a tick serves goes by level: those of ordinary tasks before it do not count. */
+static void a_sleeper_beside_a_flood_of_lower_ones(void)
+{
+	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
+
+	not_in_a_thread();
+	pin(hogged);
+	sleeper->other_cpu = true;
+	arm_many(FLOOD, now() + SLEEP - 2 * MSEC);
+	two_cpus();
+	await_sleep(spawn(FIFO(10), hogged, nap, sleeper));
+	spawn(FIFO(50), hogged, spin, NULL);
+	sleep_for(HOG);
+	check_late(sleeper, 2 * TICK + PROMPT);
 }
 
 /* FIFO 90 waits for it through epoll: its level stays that of the ordinary task. */
@@ -143,6 +172,62 @@ static void await_by_epoll(void *argument)
 	sleeper->woke = now();
 }
 
+/* FIFO 40 */
+static void arm_after(void *argument)
+{
+	const struct sleeper *sleeper = argument;
+
+	arm_many(FLOOD / 5, sleeper->due + USEC);
+	pause();
+}
+
+/* The other half goes by expiry: higher ones that expire after it do not count. */
+static void a_timerfd_beside_a_flood_of_higher_ones(void)
+{
+	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
+
+	not_in_a_thread();
+	two_cpus();
+	sleeper->timerfd = timerfd_create(CLOCK_MONOTONIC, 0);
+	await_sleep(spawn(OTHER, hogged, await_by_epoll, sleeper));
+	await_sleep(spawn(FIFO(40), hogged, arm_after, sleeper));
+	spawn(FIFO(50), hogged, spin, NULL);
+	sleep_for(HOG);
+	check_late(sleeper, 2 * TICK + PROMPT);
+}
+
+/* Where the tick is stopped, an interrupt of its own takes its place. */
+static void a_sleeper_without_a_tick(void)
+{
+	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
+	u64 interrupts;
+
+	if (access("/sys/devices/system/cpu/nohz_full", F_OK))
+		skip("the kernel has no CONFIG_NO_HZ_FULL");
+	hogged = 1;
+	two_cpus();
+	sleeper->other_cpu = true;
+	await_sleep(spawn(FIFO(10), hogged, nap, sleeper));
+	spawn(FIFO(50), hogged, spin, NULL);
+	sleep_until(sleeper->due - SLEEP / 2);
+	interrupts = timer_interrupts(hogged);
+	sleep_until(sleeper->due + HOG / 2);
+	interrupts = timer_interrupts(hogged) - interrupts;
+	note("%llu timer interrupts in %llu ms", interrupts, (HOG / 2 + SLEEP / 2) / MSEC);
+	if (interrupts > HOG / 2 / TICK / 2)
+		skip("the tick is not stopped on CPU %d", hogged);
+	check_late(sleeper, 2 * TICK + PROMPT);
+}
+
+/* At every tick, until the end. */
+static void wake_at_ticks(void *argument)
+{
+	const struct sleeper *sleeper = argument;
+
+	while (!sleeper->woke)
+		sleep_until((now() / TICK + 1) * TICK);
+}
+
 /* What is due at a tick leaves a share of what it expires to timers that are held. */
 static void a_timerfd_beside_sleepers_on_the_tick(void)
 {
@@ -151,10 +236,10 @@ static void a_timerfd_beside_sleepers_on_the_tick(void)
 	not_in_a_thread();
 	two_cpus();
 	sleeper->timerfd = timerfd_create(CLOCK_MONOTONIC, 0);
-	await_sleep(spawn(OTHER, 0, await_by_epoll, sleeper));
+	await_sleep(spawn(OTHER, hogged, await_by_epoll, sleeper));
 	for (unsigned int i = 0; i < 24; i++)
-		spawn(FIFO(60), 0, wake_at_ticks, sleeper);
-	spawn(FIFO(50), 0, spin, NULL);
+		spawn(FIFO(60), hogged, wake_at_ticks, sleeper);
+	spawn(FIFO(50), hogged, spin, NULL);
 	sleep_for(HOG);
 	check_late(sleeper, 2 * TICK + PROMPT);
 }
@@ -166,7 +251,7 @@ static void a_timer_that_never_expires(void)
 	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
 	u64 expirations;
 
-	pin(0);
+	pin(hogged);
 	require(!timerfd_settime(fd, 0, &(struct itimerspec){ .it_value = longest }, NULL),
 		"timerfd_settime: %m");
 	spin_until(now() + 5 * TICK);
@@ -182,9 +267,9 @@ static void a_sleeper_that_is_raised(void)
 
 	not_in_a_thread();
 	two_cpus();
-	pid = spawn(OTHER, 0, nap, sleeper);
+	pid = spawn(OTHER, hogged, nap, sleeper);
 	await_sleep(pid);
-	spawn(FIFO(50), 0, spin, NULL);
+	spawn(FIFO(50), hogged, spin, NULL);
 	sleep_until(held ? sleeper->due + 100 * USEC : sleeper->due - SLEEP / 2);
 	if (sleeper->woke)
 		skip("it is not held");
@@ -203,13 +288,13 @@ static void a_timerfd_of_another_task(void)
 	not_in_a_thread();
 	two_cpus();
 	become(OTHER);
-	pin(0);
+	pin(hogged);
 	sleeper->timerfd = timerfd_create(CLOCK_MONOTONIC, 0);
 	sleeper->due = now() + SLEEP;
 	timerfd_arm(sleeper->timerfd, sleeper->due, 0);
 	two_cpus();
-	await_sleep(spawn(FIFO(90), 0, nap, sleeper));
-	spawn(FIFO(50), 0, spin, NULL);
+	await_sleep(spawn(FIFO(90), hogged, nap, sleeper));
+	spawn(FIFO(50), hogged, spin, NULL);
 	sleep_for(HOG);
 	check_late(sleeper, PROMPT);
 }
@@ -239,7 +324,7 @@ static void longest_hold_is_a_hold(void)
 
 	if (!shield_is_module())
 		skip("this is about the module's counters");
-	pin(0);
+	pin(hogged);
 	timerfd_arm(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC), now() + HOUR, 0);
 	become(FIFO(50));
 	sleep_for(1 * MSEC);
@@ -257,6 +342,9 @@ int main(int argc, char **argv)
 	static const struct test tests[] = {
 		TEST(a_sleeper_that_could_run_elsewhere),
 		TEST(a_sleeper_among_many),
+		TEST(a_sleeper_beside_a_flood_of_lower_ones),
+		TEST(a_timerfd_beside_a_flood_of_higher_ones),
+		TEST(a_sleeper_without_a_tick),
 		TEST(a_timerfd_beside_sleepers_on_the_tick),
 		TEST(a_timer_that_never_expires),
 		{ "a_sleeper_that_is_raised", a_sleeper_that_is_raised, false },

@@ -62,15 +62,15 @@ static const struct api *nth_api(unsigned int number)
 	return number == polled_api_count ? &uring_api : NULL;
 }
 
-/* The timer of a sleep follows its task; others keep the level that they were armed at. */
 static bool is_sleep(const struct api *api)
 {
-	return !strstr(api->name, "timer");
+	return !strstr(api->name, "timer") && api != &uring_api;
 }
 
+/* Sleeps and signals follow their task, timerfds and io_uring do not. */
 static u64 tolerance(const struct api *api)
 {
-	return is_sleep(api) ? TOLERANCE : TOLERANCE_HELD;
+	return strstr(api->name, "timerfd") || api == &uring_api ? TOLERANCE_HELD : TOLERANCE;
 }
 
 struct raise {

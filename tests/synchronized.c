@@ -133,6 +133,27 @@ static void each_level_before_the_next_lower_one(void)
 			      30 - 10 * (i % 3), 30 - 10 * higher);
 }
 
+/*
+ * Rule R12: 32 timers that were not held expire in one go, so that 96 at once cost 3 interrupts or
+ * 4; 8 in a go would take 12.
+ */
+static void many_at_once_take_few_interrupts(void)
+{
+	struct scene *scene = scene_new(96);
+
+	scene->runner = FIFO(5);
+	scene_run(scene);
+	check_served(scene);
+	note("%u timers expired in %u interrupts, at most %u in one", scene->window.expired,
+	     scene->window.foreign, scene->window.most);
+	require(scene->window.expired == 96, "%u of 96 timers are seen", scene->window.expired);
+	if (!shield_present() || !shield_get())
+		return;
+	check(scene->window.foreign <= 4, "%u interrupts", scene->window.foreign);
+	check(scene->window.most <= GO_FRESH, "%u timers expired in one interrupt",
+	      scene->window.most);
+}
+
 #define DL_PERIOD (10 * MSEC)
 #define DL_PERIODS 3
 
@@ -206,6 +227,7 @@ int main(int argc, char **argv)
 		TEST(unprivileged_sleepers),
 		TEST(expired_just_before_and_still_waiting),
 		TEST(each_level_before_the_next_lower_one),
+		TEST(many_at_once_take_few_interrupts),
 		TEST(deadline_task_that_waits_for_its_period),
 	};
 

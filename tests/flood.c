@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Rules R4, R5 and R11 beside a flood: an unprivileged process has N timerfds that expire a
+ * little earlier than the timer of a FIFO-80 task, while FIFO 50 spins for 600 ms. What a
+ * real-time program does by the book is on time whatever N is. What nobody can follow is late
+ * by no more than N / 4 ticks.
+ *
+ * All pass on stock. Where a timer is ranked when it is armed, by the task that arms it, and
+ * a tick serves what expired first, those that must be on time are 4, 50 and 504 ms late.
+ */
+#define _GNU_SOURCE
+#include "lib/shield.h"
+#include "lib/situation.h"
+#include "lib/timers.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define LEVELLED (60 * MSEC)	/* until the expiry, more than a situation needs */
+#define FLOOD_BEFORE (3 * MSEC)	/* of the expiry, and ends 1 ms before it */
+#define FLOOD_HOG (600 * MSEC)
+
+static const unsigned int sizes[] = { 0, 100, 1000 };
+
+struct flood {
+	struct situation *s;
+	unsigned int timers;
+	void (*victim)(struct flood *flood);
+	int fd, set;
+	pid_t thread;			/* the FIFO-80 one; 0: not there yet */
+	bool armed, waits;
+	pthread_mutex_t mutex;
+};
+
+static void arm_flood(void *argument)
+{
+	struct flood *flood = argument;
+	struct rlimit files = { flood->timers + 64, flood->timers + 64 };
+	u64 first = flood->s->expiry - FLOOD_BEFORE;
+
+	require(!setrlimit(RLIMIT_NOFILE, &files), "setrlimit: %s", strerror(errno));
+	become_nobody();
+	for (unsigned int i = 0; i < flood->timers; i++) {
+		int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+
+		require(fd >= 0, "timerfd_create: %s", strerror(errno));
+		timerfd_arm(fd, first + i * (FLOOD_BEFORE - MSEC) / flood->timers, 0);
+	}
+	pause();
+}
+
+/* The hog need not go on. */
+static void note_woke(struct flood *flood)
+{
+	flood->s->woke = now();
+	__atomic_store_n(&flood->s->hog_ends, flood->s->woke + MSEC, __ATOMIC_RELAXED);
+}
+
+static void be_victim(void *argument)
+{
+	struct flood *flood = argument;
+
+	flood->victim(flood);
+	pause();
+}
+
+static u64 play(void *argument)
+{
+	struct flood *flood = shared_memory(sizeof(*flood));
+	const struct flood *wanted = argument;
+
+	*flood = *wanted;
+	pi_mutex_init(&flood->mutex);
+	flood->s = situation_new();
+	flood->s->expiry = now() + LEVELLED * slowness();
+	flood->s->hog_ends = flood->s->expiry + FLOOD_HOG * slowness();
+	flood->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	await_sleep(spawn(OTHER, test_cpu, arm_flood, flood));
+	await_sleep(spawn(OTHER, test_cpu, be_victim, flood));
+	while (!__atomic_load_n(&flood->armed, __ATOMIC_ACQUIRE))
+		sleep_for(200 * USEC);
+	return situation_lateness(flood->s);
+}
+
+static void check_victim(void (*victim)(struct flood *flood))
+{
+	struct flood flood = { .timers = sizes[test_argument()], .victim = victim };
+
+	compare(play, &flood, TOLERANCE);
+}
+
+/* FIFO 80 blocks in read() before a thread of its process, an ordinary one, arms the timerfd. */
+static void *read_it(void *argument)
+{
+	struct flood *flood = argument;
+	u64 count;
+
+	become(ABOVE);
+	__atomic_store_n(&flood->thread, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	require(read(flood->fd, &count, sizeof(count)) == sizeof(count), "read: %s",
+		strerror(errno));
+	note_woke(flood);
+	return NULL;
+}
+
+static void is_armed(struct flood *flood)
+{
+	__atomic_store_n(&flood->armed, true, __ATOMIC_RELEASE);
+}
+
+static void arm_timerfd(struct flood *flood)
+{
+	timerfd_arm(flood->fd, flood->s->expiry, 0);
+	is_armed(flood);
+}
+
+static void read_before_armed(struct flood *flood)
+{
+	pthread_t thread;
+
+	require(!pthread_create(&thread, NULL, read_it, flood), "no thread");
+	while (!__atomic_load_n(&flood->thread, __ATOMIC_ACQUIRE))
+		sleep_for(200 * USEC);
+	await_sleep(flood->thread);
+	arm_timerfd(flood);
+	pthread_join(thread, NULL);
+}
+
+static void reader_of_its_own_process_is_on_time(void)
+{
+	check_victim(read_before_armed);
+}
+
+/* It becomes FIFO 80 when its interval timer, or a POSIX timer, is armed already. */
+static void await_signal(struct flood *flood, int signal)
+{
+	sigset_t set;
+
+	is_armed(flood);
+	sigemptyset(&set);
+	sigaddset(&set, signal);
+	require(sigwaitinfo(&set, NULL) == signal, "sigwaitinfo: %s", strerror(errno));
+	note_woke(flood);
+}
+
+static void raised_after_setitimer(struct flood *flood)
+{
+	block_signal(SIGALRM);
+	itimer_arm(flood->s->expiry);
+	become(ABOVE);
+	await_signal(flood, SIGALRM);
+}
+
+static void raised_after_timer_settime(struct flood *flood)
+{
+	block_signal(SIGRTMIN);
+	posix_timer_arm(SIGEV_SIGNAL, 0, flood->s->expiry, 0);
+	become(ABOVE);
+	await_signal(flood, SIGRTMIN);
+}
+
+static void raised_after_setitimer_is_on_time(void)
+{
+	check_victim(raised_after_setitimer);
+}
+
+static void raised_after_timer_settime_is_on_time(void)
+{
+	check_victim(raised_after_timer_settime);
+}
+
+/* The timer signals a thread, which becomes FIFO 80 while its process stays what it is. */
+static void *await_in_thread(void *argument)
+{
+	struct flood *flood = argument;
+	pid_t self = syscall(SYS_gettid);
+
+	block_signal(SIGRTMIN);
+	posix_timer_arm(SIGEV_THREAD_ID, self, flood->s->expiry, 0);
+	become(ABOVE);
+	await_signal(flood, SIGRTMIN);
+	return NULL;
+}
+
+static void raised_thread(struct flood *flood)
+{
+	pthread_t thread;
+
+	block_signal(SIGRTMIN);
+	require(!pthread_create(&thread, NULL, await_in_thread, flood), "no thread");
+	pthread_join(thread, NULL);
+}
+
+static void raised_thread_is_on_time(void)
+{
+	check_victim(raised_thread);
+}
+
+/* As "chrt -p" does: somebody else raises it, who sleeps in sigwait() already. */
+static void *raise_other(void *argument)
+{
+	struct flood *flood = argument;
+
+	await_sleep(flood->thread);
+	require(!set_policy(flood->thread, ABOVE), "cannot raise the other thread");
+	return NULL;
+}
+
+static void raised_by_another(struct flood *flood)
+{
+	pthread_t thread;
+
+	block_signal(SIGALRM);
+	itimer_arm(flood->s->expiry);
+	flood->thread = syscall(SYS_gettid);
+	require(!pthread_create(&thread, NULL, raise_other, flood), "no thread");
+	await_signal(flood, SIGALRM);
+}
+
+static void raised_by_another_is_on_time(void)
+{
+	check_victim(raised_by_another);
+}
+
+/* A FIFO-80 thread that is created when the timer is armed already */
+static void *await_as_new_thread(void *argument)
+{
+	struct flood *flood = argument;
+
+	await_signal(flood, SIGALRM);
+	return NULL;
+}
+
+static void thread_created_later(struct flood *flood)
+{
+	struct sched_param param = { .sched_priority = 80 };
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	block_signal(SIGALRM);
+	itimer_arm(flood->s->expiry);
+	pthread_attr_init(&attributes);
+	pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
+	pthread_attr_setschedpolicy(&attributes, SCHED_FIFO);
+	pthread_attr_setschedparam(&attributes, &param);
+	require(!pthread_create(&thread, &attributes, await_as_new_thread, flood), "no thread");
+	pthread_join(thread, NULL);
+}
+
+static void thread_created_later_is_on_time(void)
+{
+	check_victim(thread_created_later);
+}
+
+/* What cannot be followed: a tick serves the timer after a quarter of the flood at worst. */
+static void check_bounded(void (*victim)(struct flood *flood))
+{
+	struct flood flood = { .timers = sizes[test_argument()], .victim = victim };
+
+	compare(play, &flood, flood.timers * TICK / 4 + TOLERANCE_HELD);
+}
+
+/*
+ * FIFO 80 waits for a set into which another process, an ordinary one, puts a timerfd that it has
+ * armed: nobody of that rank has looked at it.
+ */
+static void await_set(struct flood *flood, int set)
+{
+	struct epoll_event event;
+
+	become(ABOVE);
+	__atomic_store_n(&flood->thread, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	require(epoll_wait(set, &event, 1, -1) == 1, "epoll_wait: %s", strerror(errno));
+	note_woke(flood);
+}
+
+static void fill_set(struct flood *flood, int set)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	while (!__atomic_load_n(&flood->thread, __ATOMIC_ACQUIRE))
+		sleep_for(200 * USEC);
+	await_sleep(flood->thread);
+	require(!epoll_ctl(set, EPOLL_CTL_ADD, flood->fd, &event), "epoll_ctl: %s",
+		strerror(errno));
+	arm_timerfd(flood);
+}
+
+static void await_what_others_arm(struct flood *flood)
+{
+	int set = epoll_create1(EPOLL_CLOEXEC);
+	pid_t pid = fork();
+
+	if (!pid) {
+		fill_set(flood, set);
+		_exit(0);
+	}
+	await_set(flood, set);
+}
+
+static void set_that_others_fill_is_bounded(void)
+{
+	check_bounded(await_what_others_arm);
+}
+
+/* The same within a process */
+static void *fill_as_thread(void *argument)
+{
+	struct flood *flood = argument;
+
+	fill_set(flood, flood->set);
+	return NULL;
+}
+
+static void await_what_a_thread_arms(struct flood *flood)
+{
+	pthread_t thread;
+
+	flood->set = epoll_create1(EPOLL_CLOEXEC);
+	require(!pthread_create(&thread, NULL, fill_as_thread, flood), "no thread");
+	await_set(flood, flood->set);
+}
+
+static void set_that_its_own_process_fills_is_on_time(void)
+{
+	check_victim(await_what_a_thread_arms);
+}
+
+/* An ordinary task whose signal timer is armed inherits FIFO 80 while it waits for the signal. */
+static void inherit_in_sigwait(struct flood *flood)
+{
+	pid_t pid = fork();
+
+	if (pid) {
+		pthread_mutex_lock(&flood->mutex);
+		block_signal(SIGALRM);
+		itimer_arm(flood->s->expiry);
+		flood->thread = getpid();
+		while (!__atomic_load_n(&flood->waits, __ATOMIC_ACQUIRE))
+			sleep_for(200 * USEC);
+		await_sleep(pid);
+		await_signal(flood, SIGALRM);
+		pthread_mutex_unlock(&flood->mutex);
+		return;
+	}
+	while (!__atomic_load_n(&flood->thread, __ATOMIC_ACQUIRE))
+		sleep_for(200 * USEC);
+	become(ABOVE);
+	__atomic_store_n(&flood->waits, true, __ATOMIC_RELEASE);
+	pthread_mutex_lock(&flood->mutex);
+	_exit(0);
+}
+
+static void signal_of_one_that_inherits_is_bounded(void)
+{
+	check_bounded(inherit_in_sigwait);
+}
+
+#define SIZES(function)					\
+	{ #function "_0", function, 0 },		\
+	{ #function "_100", function, 1 },		\
+	{ #function "_1000", function, 2 }
+
+int main(int argc, char **argv)
+{
+	static const struct test tests[] = {
+		SIZES(reader_of_its_own_process_is_on_time),
+		SIZES(raised_after_setitimer_is_on_time),
+		{ "raised_after_timer_settime_is_on_time",
+		  raised_after_timer_settime_is_on_time, 2 },
+		{ "raised_thread_is_on_time", raised_thread_is_on_time, 2 },
+		{ "raised_by_another_is_on_time", raised_by_another_is_on_time, 2 },
+		{ "thread_created_later_is_on_time", thread_created_later_is_on_time, 2 },
+		{ "set_that_its_own_process_fills_is_on_time",
+		  set_that_its_own_process_fills_is_on_time, 2 },
+		SIZES(set_that_others_fill_is_bounded),
+		SIZES(signal_of_one_that_inherits_is_bounded),
+	};
+
+	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
+}
