@@ -85,7 +85,7 @@ def refresh(tree: Path, patches: Patchset, base: str) -> None:
                     f"{base}.."):
         raise ToolError(f"{tree}: {fixup.strip()}: first git rebase -i --autosquash {base}")
     new = git(tree, "diff", "--no-renames", "--name-only", "--diff-filter=A", base, "HEAD").split()
-    found: dict[str, bytes | None] = {path.name: None for path in patches.patches.glob("*.patch")}
+    found: dict[str, bytes | None] = {path.name: None for path in patches.patch_list()}
     files: dict[str, bytes | None] = dict.fromkeys(patches.new_file_list())
     files |= {path: git(tree, "show", f"HEAD:{path}").encode() for path in new}
     with tempfile.TemporaryDirectory(prefix="timershield-") as name:
@@ -96,7 +96,6 @@ def refresh(tree: Path, patches: Patchset, base: str) -> None:
             head, _, text = path.read_text().partition("\n\n")
             subject = re.sub(r"\n ", " ", head[head.index("Subject: "):])
             message, _, diff = text.partition("\ndiff --git ")
-            message = re.sub(r"^(New|Patch)-file: .*$", "", message, flags=re.M)
             diff = re.sub(r"^index .*\n", "", diff, flags=re.M)
             found[path.name] = f"{subject}\n\n{message.strip()}\n---\ndiff --git {diff}".encode()
     if not written or not new:

@@ -39,7 +39,7 @@ class Patchset:
 
     def patch_list(self) -> list[Path]:
         """The patches in the order in which they apply."""
-        return [p for p in sorted(self.patches.glob("*.patch")) if patched_paths(p)][: self.limit]
+        return sorted(self.patches.glob("*.patch"))[: self.limit]
 
     def new_file_list(self) -> list[str]:
         """The new files, relative to a Linux tree."""
