@@ -2,6 +2,7 @@
 #include "fair_server.h"
 #include "lib/change.h"
 #include "lib/file.h"
+#include "lib/machine.h"
 #include "lib/message.h"
 
 #include <errno.h>
@@ -21,8 +22,19 @@ static const struct server_record *find(const struct journal *journal, unsigned 
 	return NULL;
 }
 
+/*
+ * Linux 6.12 stops the server before it writes, even one that is not active, and warns in
+ * task_non_contending(): that taints a kernel for a timer that is rare there.
+ */
+static bool is_safe(void)
+{
+	return machine_linux_since(7, 0);
+}
+
 void fair_server_plan(struct journal *journal, const struct cpus *procs)
 {
+	if (!is_safe())
+		return;
 	cpus_for_each(cpu, procs) {
 		autofree char *file = file_of(cpu);
 		long long runtime = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The fair server of Linux 6.12 and later, which gives ordinary tasks a share of a CPU whose
- * real-time tasks never sleep. Where nothing but chosen tasks runs it is a timer without use.
+ * real-time tasks never sleep. Where nothing but chosen tasks runs it is a timer without use. It is
+ * stopped on Linux 7.0 and later.
  */
 #ifndef TIMERSHIELD_FAIR_SERVER_H
 #define TIMERSHIELD_FAIR_SERVER_H

@@ -65,6 +65,7 @@ class Machine:
             f"{CGROUP}/cgroup.procs": "",
         }.items():
             self.write(path, text)
+        self.write("proc/sys/kernel/osrelease", "7.0.0")
         for cpu in range(4):
             self.write(f"sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime", "50000000")
 
