@@ -29,7 +29,7 @@
 
 #define GROUP "/sys/fs/cgroup/timershield-prove"
 #define STATE "/run/timershield/prove"
-#define MODPROBE "/sbin/modprobe"
+#define MODPROBE "/bin/modprobe"
 #define TIMERFDS 1000
 #define JOBS 100
 
@@ -317,7 +317,6 @@ static void install_modprobe(void)
 	strcat(path, "/modules.dep");
 	close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
 	require(!file_write(path, "extra/timershield.ko:\n"), "%s", path);
-	mkdir("/sbin", 0755);
 	require(!symlink("/bin/prove", MODPROBE) || errno == EEXIST, MODPROBE);
 }
 
