@@ -17,6 +17,8 @@
 
 #define JOBS 200
 #define WORK (300 * USEC)
+/* A job may begin or end within a tick, which then is not seen as one. */
+#define EDGES 2
 
 static void compute(void *unused)
 {
@@ -81,11 +83,11 @@ static void check_loop(u64 period)
 	unsigned int off;
 
 	shield_set(false);
-	check(!play(0, period), "interrupted without hogs");
+	check(play(0, period) <= EDGES, "interrupted without hogs");
 	off = play(2, period);
 	shield_set(true);
-	check(!play(2, period), "interrupted");
-	if (!off)
+	check(play(2, period) <= EDGES, "interrupted");
+	if (off <= EDGES)
 		skip("the hrtick of an ordinary task is cancelled when another task runs");
 }
 
