@@ -731,9 +731,7 @@ static void timers_that_follow_delay_nobody(void)
 	shield_set(true);
 	on = lateness_beside_changes();
 	note("FIFO 99 is %llu ns late at worst, %llu with the shield off", on, off);
-	/* As long as 8 of them take */
-	check(on <= off + 2 * TOLERANCE, "FIFO 99 is %llu ns late, %llu with the shield off", on,
-	      off);
+	check(on <= off + TOLERANCE, "FIFO 99 is %llu ns late, %llu with the shield off", on, off);
 }
 
 int main(int argc, char **argv)
