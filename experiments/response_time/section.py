@@ -12,7 +12,7 @@ from lab.report.page import Figure, Part, Table, Text
 from lab.report.stats import summarize
 
 
-def _overview(
+def overview(
     platform: str, modes: compare.Modes, leave_out: Collection[str]
 ) -> list[Figure]:
     rows = []
@@ -84,7 +84,7 @@ def parts(
         return [
             Text(f"{meta['kernel']}; time: {meta['time']}."),
             *([Text(tables.NOT_SHOWN)] if meta["target"] == "guest" else []),
-            *_overview(platform, modes, between), tables.table(modes, between),
+            *overview(platform, modes, between), tables.table(modes, between),
             *tables.figures(platform, modes, groups), *steps_figure(platform, modes, steps),
             *_others(modes),
         ]

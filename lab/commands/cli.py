@@ -22,6 +22,7 @@ COMMANDS = {
     "report": "draw one self-contained page from the samples",
     "list": "experiments and kernels, or scenarios",
     "demo": "the short version: shield off and on",
+    "figures": "measure and write what README quotes",
     "test": "the test suite",
     "soak": "timer churn on the debug kernels",
     "patches": "checkpatch, warnings, and whether every kernel patch builds by itself",
