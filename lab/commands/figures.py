@@ -63,7 +63,7 @@ def figures(off: Measured, on: Measured) -> Figures:
 
     return {
         "kernel": " ".join(off.meta["kernel"].split()[:2]),
-        "jobs": len(off.table("none", "jobs")),
+        "jobs": len(off.table("none", "jobs")["response_ns"]),
         **{name: {"off": row(off, name), "on": row(on, name)} for name in response_time.DEMO},
     }
 
@@ -81,8 +81,9 @@ def written(text: str, kept: Figures) -> str:
 
 def _table(module: Figures) -> str:
     def cells(name: str, unit: str, key: str) -> str:
-        off, on = module[name]["off"][key], module[name]["on"][key]
-        return f"{off:g} → **{on:g}{unit}**" if off != on else f"{off:g}{unit}"
+        off, on = (f"{module[name][mode][key]:.2g}" if key == "interruptions"
+                   else f"{module[name][mode][key]:.1f}" for mode in ("off", "on"))
+        return f"{off} → **{on}{unit}**" if off != on else f"{off}{unit}"
 
     rows = [f"| {title} | {cells(name, ' µs', 'p50')} | {cells(name, ' µs', 'max')} "
             f"| {cells(name, '', 'interruptions')} |" for name, title in QUOTED.items()]
@@ -96,7 +97,7 @@ def _table(module: Figures) -> str:
 def _note(module: Figures) -> str:
     idle = module["none"]
     return (f"\n(`make demo MODULE=1`: Debian's {module['kernel']}, without → with the module, in "
-            f"an emulator, {module['jobs']} jobs\neach. With no other tasks a job takes "
+            f"an emulator,\n{module['jobs']} jobs each. With no other tasks a job takes "
             f"{idle['off']['p50']:.1f} µs, and {idle['on']['p50']:.1f} with the module.)\n")
 
 
