@@ -205,13 +205,14 @@ static void notrace on_priority(unsigned long ip, unsigned long caller, struct f
 
 /*
  * A thread has another policy by a system call: the timers that signal it or its process follow,
- * as in the kernel part. Preemption is disabled; if the lock is busy it costs a tick.
+ * as in the kernel part, but no more than expire in one go, for preemption is disabled. Beyond them,
+ * or if the lock is busy, it costs a tick.
  */
 static void notrace on_policy(unsigned long ip, unsigned long caller, struct ftrace_ops *ops,
 			      struct ftrace_regs *regs)
 {
 	struct task_struct *task = (struct task_struct *)ts_argument(regs, 0);
-	unsigned int nr = TIMERSHIELD_FOLLOWERS;
+	unsigned int nr = TIMERSHIELD_HELD_BATCH;
 	struct sighand_struct *sighand;
 	struct k_itimer *itimer;
 	unsigned long flags;
