@@ -139,15 +139,20 @@ static void reader_of_its_own_process_is_on_time(void)
 }
 
 /* It becomes FIFO 80 when its interval timer, or a POSIX timer, is armed already. */
-static void await_signal(struct flood *flood, int signal)
+static void receive(struct flood *flood, int signal)
 {
 	sigset_t set;
 
-	is_armed(flood);
 	sigemptyset(&set);
 	sigaddset(&set, signal);
 	require(sigwaitinfo(&set, NULL) == signal, "sigwaitinfo: %s", strerror(errno));
 	note_woke(flood);
+}
+
+static void await_signal(struct flood *flood, int signal)
+{
+	is_armed(flood);
+	receive(flood, signal);
 }
 
 static void raised_after_setitimer(struct flood *flood)
@@ -210,6 +215,7 @@ static void *raise_other(void *argument)
 
 	await_sleep(flood->thread);
 	require(!set_policy(flood->thread, ABOVE), "cannot raise the other thread");
+	is_armed(flood);
 	return NULL;
 }
 
@@ -221,7 +227,7 @@ static void raised_by_another(struct flood *flood)
 	itimer_arm(flood->s->expiry);
 	flood->thread = syscall(SYS_gettid);
 	require(!pthread_create(&thread, NULL, raise_other, flood), "no thread");
-	await_signal(flood, SIGALRM);
+	receive(flood, SIGALRM);
 }
 
 static void raised_by_another_is_on_time(void)

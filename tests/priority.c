@@ -731,7 +731,9 @@ static void timers_that_follow_delay_nobody(void)
 	shield_set(true);
 	on = lateness_beside_changes();
 	note("FIFO 99 is %llu ns late at worst, %llu with the shield off", on, off);
-	check(on <= off + TOLERANCE, "FIFO 99 is %llu ns late, %llu with the shield off", on, off);
+	/* A distribution's kernel executes more for each of them. */
+	check(on <= off + (shield_is_module() ? 2 : 1) * TOLERANCE,
+	      "FIFO 99 is %llu ns late, %llu with the shield off", on, off);
 }
 
 int main(int argc, char **argv)

@@ -203,16 +203,19 @@ char process_state(pid_t pid)
 void await_sleep(pid_t pid)
 {
 	u64 limit = now() + 2 * SEC * slowness();
-	/* On slow kernels tasks also sleep on their way, for a lock or a grace period. */
-	unsigned int seen = 0, enough = slowness() > 1 ? 20 : 1;
+	unsigned int seen = 0;
 	char state = 0;
 
 	while (now() < limit) {
+		unsigned int enough;
+
 		state = process_state(pid);
 		if (!state)
 			fail("process %d ended instead of going to sleep", pid);
-		seen = state == 'S' || state == 'T' ? seen + 1 : 0;
-		if (seen == enough)
+		/* Tasks also sleep on their way: for a page, on slow kernels for a lock. */
+		enough = slowness() > 1 ? 20 : state == 'D' ? 8 : 1;
+		seen = strchr("SDT", state) ? seen + 1 : 0;
+		if (seen >= enough)
 			return;
 		sleep_for(200 * USEC);
 	}
