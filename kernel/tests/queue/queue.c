@@ -114,6 +114,7 @@ static void check(struct hrtimer_cpu_base *base, const struct model *model, u8 l
 		struct rb_node *rb = rb_first(&queue->rb_root);
 
 		expect(queue->rb_leftmost == rb);
+		expect(!!(sc->clocks[l] & BIT(0)) == !!rb);
 		check_subtree(queue->rb_root.rb_node, NULL);
 		for (unsigned int i = 0; i < model->count; i++) {
 			if (model->timer[i]->level != l)
