@@ -29,10 +29,10 @@ FAULTS = (
           (guests.Command(("@write", "/dev/kmsg", "<4>KASAN:on-purpose"), 5),),
           lambda run: run.failure is not None and any("on-purpose" in r for r in run.reports)),
     Fault("a program that does not end",
-          (guests.Command(("/bin/response", "--jobs=100000"), 1),),
+          (guests.Command(("/bin/response_loop", "--jobs=100000"), 1),),
           lambda run: run.failure is None and run.outcomes[0].timed_out),
     Fault("a program that is missing", (guests.Command(("/bin/none",), 5),), _status(0, 127)),
-    Fault("a program that fails", (guests.Command(("/bin/response", "--jobs=no"), 5),),
+    Fault("a program that fails", (guests.Command(("/bin/response_loop", "--jobs=no"), 5),),
           _status(0, 2)),
 )
 
