@@ -310,55 +310,10 @@ static struct hook {
 	  { .func = on_start, .flags = FTRACE_OPS_FL_IPMODIFY, .private = start_timer } },
 };
 
-/* Those that the module calls, then the one that calls it. */
-static struct {
-	const char *name;
-	struct tracepoint *tracepoint;
-} events[] = {
-	[TRACE_START] = { "hrtimer_start" },
-	[TRACE_EXPIRE_ENTRY] = { "hrtimer_expire_entry" },
-	[TRACE_EXPIRE_EXIT] = { "hrtimer_expire_exit" },
-	{ "sched_switch" },
-};
-
-#define SCHED_SWITCH	(events[ARRAY_SIZE(events) - 1].tracepoint)
-
-/* Its tracepoints are not exported; so call what is attached to them, as they do. */
-void trace_timer(int event, struct hrtimer *timer, s64 value)
-{
-	struct tracepoint *tracepoint = events[event].tracepoint;
-
-	if (!static_key_enabled(&tracepoint->key))
-		return;
-	ts_trace_begin();
-	switch (event) {
-	case TRACE_START:
-		/* Whether it was armed: older kernels do not ask. */
-		((int (*)(void *, struct hrtimer *, enum hrtimer_mode, bool))tracepoint->iterator)
-			(NULL, timer, value, false);
-		break;
-	case TRACE_EXPIRE_ENTRY:
-		((ts_expire_entry_t)tracepoint->iterator)(NULL, timer, ts_expire_now(value));
-		break;
-	case TRACE_EXPIRE_EXIT:
-		((int (*)(void *, struct hrtimer *))tracepoint->iterator)(NULL, timer);
-	}
-	ts_trace_end();
-}
-
 static void on_switch(void *data, bool preempt, struct task_struct *previous,
 		      struct task_struct *next, unsigned int state)
 {
 	shield_switch(this_cpu_ptr(&shields), shield_masks(next));
-}
-
-static void find_tracepoint(struct tracepoint *tracepoint, void *unused)
-{
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(events); i++)
-		if (!strcmp(tracepoint->name, events[i].name))
-			events[i].tracepoint = tracepoint;
 }
 
 /*
@@ -410,13 +365,9 @@ int hooks_resolve(void)
 			return -ENOENT;
 		}
 	}
-	for_each_kernel_tracepoint(find_tracepoint, NULL);
-	for (i = 0; i < ARRAY_SIZE(events); i++) {
-		if (!events[i].tracepoint) {
-			pr_err("this kernel has no tracepoint %s\n", events[i].name);
-			return -ENOENT;
-		}
-	}
+	err = events_resolve();
+	if (err)
+		return err;
 	for (i = 0; i < ARRAY_SIZE(hooks); i++) {
 		err = set_filter(&hooks[i]);
 		if (err) {
@@ -475,7 +426,7 @@ void hooks_remove(void)
 
 int switch_probe_add(void)
 {
-	int err = tracepoint_probe_register(SCHED_SWITCH, on_switch, NULL);
+	int err = tracepoint_probe_register(event_tracepoint(TRACE_SWITCH), on_switch, NULL);
 
 	if (err)
 		pr_err("the tracepoint sched_switch refuses: %d\n", err);
@@ -484,6 +435,6 @@ int switch_probe_add(void)
 
 void switch_probe_remove(void)
 {
-	tracepoint_probe_unregister(SCHED_SWITCH, on_switch, NULL);
+	tracepoint_probe_unregister(event_tracepoint(TRACE_SWITCH), on_switch, NULL);
 	tracepoint_synchronize_unregister();
 }

@@ -68,10 +68,13 @@ static inline u8 *shield_raised(struct hrtimer *timer)
 	return (u8 *)timer + offsetofend(struct hrtimer, TIMER_LAST_MEMBER);
 }
 
+/* events.c: the kernel's own events of a timer; @value: its mode, or the time of its clock */
+enum { TRACE_START, TRACE_EXPIRE_ENTRY, TRACE_EXPIRE_EXIT, TRACE_SWITCH };
+int events_resolve(void);
+struct tracepoint *event_tracepoint(int event);
+void trace_timer(int event, struct hrtimer *timer, s64 value);
+
 /* queue.c */
-bool shield_start(struct shield *shield, struct hrtimer *timer, u8 level, ktime_t time,
-		  u64 slack, enum hrtimer_mode mode);
-void shield_move(struct hrtimer *timer, u8 level);
 void queues_clock_set(struct shield *shield, ktime_t now);
 
 /* expire.c */
@@ -82,9 +85,12 @@ void shield_kick(int cpu);
 int shield_up(unsigned int cpu);
 int shield_down(unsigned int cpu);
 
-/* hooks.c: the kernel's own events of a timer; @value: its mode, or the time of its clock */
-enum { TRACE_START, TRACE_EXPIRE_ENTRY, TRACE_EXPIRE_EXIT };
-void trace_timer(int event, struct hrtimer *timer, s64 value);
+/* start.c */
+bool shield_start(struct shield *shield, struct hrtimer *timer, u8 level, ktime_t time,
+		  u64 slack, enum hrtimer_mode mode);
+void shield_move(struct hrtimer *timer, u8 level);
+
+/* hooks.c */
 int hooks_resolve(void);
 void hooks_release(void);
 int hooks_add(void);
