@@ -4,17 +4,18 @@
 S. Reif, W. Schröder-Preikschat, "Precisely Timed Task Execution", section V-B (Figs 2, 5).
 """
 
-from experiments.common import clockfix_curves as figures
-from experiments.common.experiment import Context, Experiment
-from experiments.learning_cost import experiment as learning_cost
+from pathlib import Path
+
+from experiments.common.clock_costs import SAMPLES, ClockCosts
+from experiments.common.clockfix_curves import Curve, quantile
+from experiments.common.experiment import Context
 from experiments.oversleep import experiment as oversleep
-from lab.measure import clockfix_bench, results
+from lab.measure import clockfix_bench
 from lab.measure.results import Measured, Store
 from lab.report.claims import Claim
-from lab.report.page import Figure, Part, Table, Text
+from lab.report.page import Part
 
 SCENARIO = "100us"
-TITLE = "100 µs"
 INTERVAL = 100_000
 RIVALS = {
     "clockfix": "ClockFix, oversleep",
@@ -26,7 +27,6 @@ CLOCKS = {
     "counter": "CPU's counter, read twice",
 }
 SECONDS = 20
-JOBS = 1_000_000
 TIMES = 3.0
 
 HOW = (
@@ -42,30 +42,22 @@ WHY = (
 )
 
 
-class ClockPrecision(Experiment):
+class ClockPrecision(ClockCosts):
     """See the module."""
 
     name = "clock-precision"
     title = "Oversleep and the clock's precision (ClockFix)"
+    scenario = SCENARIO
+    texts = (HOW, WHY)
+    timed = CLOCKS
+    head = "clock"
+    caption = "Time between two reads, in ns."
 
-    def scenarios(self) -> dict[str, str]:
-        return {SCENARIO: TITLE}
-
-    def run(self, context: Context) -> None:
-        if not context.wants(SCENARIO):
-            return
-        with context.progress.bar(f"{self.name}: clockfix-bench", None):
-            measured, command = clockfix_bench.run(
-                list(RIVALS), [SCENARIO], context.samples(SECONDS), context.samples(JOBS))
-        files = learning_cost.measure(context.samples(JOBS))
-        system = clockfix_bench.host_system()
-        with context.store(self.name).replacing(system.name) as directory:
-            (directory / SCENARIO).mkdir()
-            for name, data in files.items():
-                (directory / SCENARIO / name).write_bytes(data)
-            clockfix_bench.keep(directory / SCENARIO, measured, INTERVAL)
-            results.write_host_meta(directory, system, {SCENARIO: TITLE},
-                                    {SCENARIO: f"{command}; {learning_cost.PROGRAM}"})
+    def bench(self, context: Context, directory: Path) -> str:
+        measured, command = clockfix_bench.run(
+            list(RIVALS), [SCENARIO], context.samples(SECONDS), context.samples(SAMPLES))
+        clockfix_bench.keep(directory, measured, INTERVAL)
+        return f"{command}; "
 
     def claims(self, store: Store) -> list[Claim]:
         result = []
@@ -73,7 +65,7 @@ class ClockPrecision(Experiment):
             ours = oversleep.row(system, SCENARIO, "clockfix")
             if ours is None:
                 continue
-            clock = figures.quantile(system.table(SCENARIO, "costs"), "clock_gettime", 0.5)
+            clock = quantile(system.table(SCENARIO, "costs"), "clock_gettime", 0.5)
             times = ours["p50_ns"] / clock
             result.append(Claim(
                 f"ClockFix's median oversleep is below {TIMES:g} times the clock's precision",
@@ -83,28 +75,11 @@ class ClockPrecision(Experiment):
                 "Fig 5: below 3 times on all machines, but for a tail on the Raspberry Pi"))
         return result
 
-    def parts(self, store: Store) -> list[Part]:
-        result: list[Part] = [Text(HOW), Text(WHY)]
-        for system in store:
-            costs = system.table(SCENARIO, "costs")
-            curves = [figures.from_counts(label, costs, what)
-                      for what, label in CLOCKS.items()]
-            limit = TIMES * figures.quantile(costs, "clock_gettime", 0.5)
-            curves += oversleep.curves(system, SCENARIO, RIVALS)
-            result.append(Text(system.meta["kernel"] + "."))
-            result.append(Figure(
-                figures.cdfs([("", curves)], "ns", f"precision-{system.name}",
-                             system.meta["kernel"], {f"{TIMES:g} times the clock": limit}),
+    def drawn(self, system: Measured) -> tuple[list[Curve], dict[str, float], str, list[Part]]:
+        limit = TIMES * quantile(system.table(SCENARIO, "costs"), "clock_gettime", 0.5)
+        return (oversleep.curves(system, SCENARIO, RIVALS), {f"{TIMES:g} times the clock": limit},
                 "Time between two reads of the clock, and oversleep each 100 µs (the paper's "
-                f"Fig 5); {system.summary(SCENARIO)['samples']:,.0f} pairs of reads."))
-            result.append(self._clocks(system))
-            result.append(oversleep.rivals_table(system, RIVALS))
-        return result
-
-    @staticmethod
-    def _clocks(system: Measured) -> Table:
-        costs = system.table(SCENARIO, "costs")
-        return learning_cost.costs_table(costs, CLOCKS, "clock", "Time between two reads, in ns.")
+                "Fig 5).", [oversleep.rivals_table(system, RIVALS)])
 
 
 EXPERIMENT = ClockPrecision()

@@ -4,26 +4,13 @@
 S. Reif, W. Schröder-Preikschat, "Precisely Timed Task Execution", section V-C (Fig 6).
 """
 
-import os
-import subprocess
-import tempfile
-from pathlib import Path
-
-from experiments.common import clockfix_curves as figures
-from experiments.common.experiment import Context, Experiment
-from lab import processes
-from lab.errors import LabError
-from lab.kernels import guests
-from lab.kernels.arch import own
-from lab.measure import clockfix_bench, results
-from lab.measure.results import Store
+from experiments.common.clock_costs import ClockCosts
+from experiments.common.clockfix_curves import Curve, quantile
+from lab.measure.results import Measured, Store
 from lab.report.claims import Claim
-from lab.report.page import Figure, Part, Table, Text
+from lab.report.page import Part
 
-PROGRAM = "learning_cost"
 SCENARIO = "learning"
-TITLE = "learning"
-SAMPLES = 1_000_000
 MOST_NS = 200
 FUNCTIONS = {
     "learn-nothing": "nothing: the measurement itself",
@@ -32,7 +19,6 @@ FUNCTIONS = {
     "learn-maximum": "maximum of 64 (the paper's)",
     "learn-default": "ClockFix's own",
 }
-PERCENTS = (1, 50, 95, 99, 99.9, 100)
 
 HOW = (
     "The clock is read, an estimator of the library is given an oversleep, the clock is read "
@@ -47,59 +33,22 @@ WHY = (
 )
 
 
-def measure(samples: int) -> dict[str, bytes]:
-    """Run the program here; the files that it leaves."""
-    program = guests.build(own().name, [PROGRAM]) / PROGRAM
-    cpu = max(os.sched_getaffinity(0))
-    words = [str(program), f"--samples={samples}", f"--cpu={cpu}"]
-    if os.geteuid():
-        words.append("--priority=0")
-    with tempfile.TemporaryDirectory(prefix="timershield-") as name:
-        done = processes.run(words, name, stderr=subprocess.PIPE)
-        if done.returncode:
-            raise LabError(f"{PROGRAM} failed with status {done.returncode}: "
-                           f"{done.stderr.strip()}")
-        return {p.name: p.read_bytes() for p in sorted(Path(name).iterdir())}
-
-
-def costs_table(costs: results.Table, rows: dict[str, str], head: str, caption: str) -> Table:
-    """Percentiles of what is in costs.csv."""
-    cells = []
-    for what, label in rows.items():
-        count = int(costs["count"][costs["what"] == what].sum())
-        cells.append([label, *(f"{figures.quantile(costs, what, p / 100):,.0f}"
-                               for p in PERCENTS), f"{count:,}"])
-    return Table([head, "p1", "p50", "p95", "p99", "p99.9", "max", "samples"], cells, caption)
-
-
-class LearningCost(Experiment):
+class LearningCost(ClockCosts):
     """See the module."""
 
     name = "learning-cost"
     title = "What learning takes (ClockFix)"
-
-    def scenarios(self) -> dict[str, str]:
-        return {SCENARIO: TITLE}
-
-    def run(self, context: Context) -> None:
-        if not context.wants(SCENARIO):
-            return
-        samples = context.samples(SAMPLES)
-        with context.progress.bar(f"{self.name}: {PROGRAM}", None):
-            files = measure(samples)
-        system = clockfix_bench.host_system()
-        with context.store(self.name).replacing(system.name) as directory:
-            (directory / SCENARIO).mkdir()
-            for name, data in files.items():
-                (directory / SCENARIO / name).write_bytes(data)
-            results.write_host_meta(directory, system, {SCENARIO: TITLE},
-                                    {SCENARIO: f"{PROGRAM} --samples={samples}"})
+    scenario = SCENARIO
+    texts = (HOW, WHY)
+    timed = FUNCTIONS
+    head = "learning function"
+    caption = "Time in ns, the measurement itself included."
 
     def claims(self, store: Store) -> list[Claim]:
         result = []
         for system in store:
             costs = system.table(SCENARIO, "costs")
-            medians = {what: figures.quantile(costs, what, 0.5) for what in FUNCTIONS}
+            medians = {what: quantile(costs, what, 0.5) for what in FUNCTIONS}
             names = {"learn-nothing": "nothing", "learn-ema": "moving average",
                      "learn-average": "average", "learn-maximum": "maximum",
                      "learn-default": "ClockFix's own"}
@@ -111,21 +60,8 @@ class LearningCost(Experiment):
                 "18 ns"))
         return result
 
-    def parts(self, store: Store) -> list[Part]:
-        result: list[Part] = [Text(HOW), Text(WHY)]
-        for system in store:
-            costs = system.table(SCENARIO, "costs")
-            curves = [figures.from_counts(label, costs, what)
-                      for what, label in FUNCTIONS.items()]
-            samples = system.summary(SCENARIO)["samples"]
-            result.append(Text(system.meta["kernel"] + "."))
-            result.append(Figure(
-                figures.cdfs([("", curves)], "ns", f"learning-{system.name}",
-                             system.meta["kernel"], {"the paper: 80 ns": 80}),
-                f"Time to learn (the paper's Fig 6); {samples:,.0f} samples a curve."))
-            result.append(costs_table(costs, FUNCTIONS, "learning function",
-                                            "Time in ns, the measurement itself included."))
-        return result
+    def drawn(self, system: Measured) -> tuple[list[Curve], dict[str, float], str, list[Part]]:
+        return [], {"the paper: 80 ns": 80}, "Time to learn (the paper's Fig 6).", []
 
 
 EXPERIMENT = LearningCost()
