@@ -94,6 +94,12 @@ evaluate:
 	@$(LAB) evaluate $(LINUX:%=--linux %) $(if $(QUICK),--quick) $(if $(KERNELS),--kernels $(KERNELS)) \
 		$(if $(GUESTS),--guests $(GUESTS))
 
+#:   make figures        measure again what README quotes; writes docs/figures.json,
+#:                       docs/demo.svg and README
+figures:
+	@lab/setup --check module-demo
+	@$(LAB) figures
+
 #:   make setup          install what test, lint, check and soak need
 setup: $(VENV)/ready
 
@@ -136,6 +142,6 @@ deb:
 #:   KERNELS=…           test, evaluate: x86_64-preempt, arm64, all …
 #:   KERNEL_SOURCE=…     a tree or tarball of Linux, where Debian's package is not at hand
 
-.PHONY: help demo test check lint shellcheck tools setup kernel module evaluate soak deb packages packages-test \
-	install clean distclean
+.PHONY: help demo test check lint shellcheck tools setup kernel module evaluate figures soak deb \
+	packages packages-test install clean distclean
 .DEFAULT_GOAL := help

@@ -24,7 +24,9 @@ from lab.report.stats import summarize
 KEPT = REPO / "docs" / "figures.json"
 PICTURE = REPO / "docs" / "demo.svg"
 TEXTS = (REPO / "README.md",)
+# REUSE-IgnoreStart
 SPDX = "<!-- SPDX-License-Identifier: GPL-2.0-or-later -->\n"
+# REUSE-IgnoreEnd
 MARKED = re.compile(r"(<!-- figures: ([a-z-]+) -->)(.*?)(<!-- /figures -->)", re.DOTALL)
 QUOTED = {
     demo.WORST: "1,000 timerfds of one unprivileged process",

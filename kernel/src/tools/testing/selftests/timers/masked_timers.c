@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * While a SCHED_FIFO task runs, timers of ordinary tasks do not interrupt its
  * CPU: they are masked, and none is lost or early.
