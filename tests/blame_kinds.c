@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * blame and what is no timer of a task: interrupts, soft interrupts, work, kernel threads,
+ * blame and whatever is not a task's timer: interrupts, soft interrupts, work, kernel threads,
  * IPIs, against what the kernel and the culprits count. And owners that are hard to name.
  */
 #define _GNU_SOURCE

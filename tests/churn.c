@@ -266,7 +266,7 @@ static void churn_timers(void)
 		starved, rests);
 	require(2 * sleepless <= rests, "there was hardly ever a rest: %u of %u", sleepless, rests);
 	require(total(offsetof(struct worker, fired)) > 100 * options.seconds / slowness(),
-		"only %llu timers fired: this is no churn", total(offsetof(struct worker, fired)));
+		"only %llu timers fired: too few for churn", total(offsetof(struct worker, fired)));
 }
 
 static void no_worker_is_to_blame_for(void)

@@ -26,7 +26,7 @@ COMMANDS = {
     "test": "the test suite",
     "soak": "timer churn on the debug kernels",
     "patches": "checkpatch, warnings, and whether every kernel patch builds by itself",
-    "defects": "whether the tests notice defects that are put into the kernel",
+    "defects": "check that the tests catch bugs injected into the kernel",
     "deb": "Debian packages of a shielded kernel",
     "evaluate": "all experiments; one report",
     "papers": "the papers' figures beside ours, into experiments/README.md",

@@ -65,7 +65,7 @@ def read(path: Path) -> str:
     except (OSError, EOFError, zlib.error, lzma.LZMAError, UnicodeDecodeError) as error:
         raise LabError(f"{path} is damaged, or no configuration: {error}") from error
     if not kconfig.parse(text):
-        raise LabError(f"{path} is no kernel configuration: no line in it sets a CONFIG_ symbol")
+        raise LabError(f"{path} is not a kernel configuration: no line in it sets a CONFIG_ symbol")
     return text
 
 

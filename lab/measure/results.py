@@ -203,7 +203,7 @@ def _joined(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
 def _check_meta(meta: Any) -> None:
     """Raise ValueError if meta.json lacks something that is always in it."""
     if not isinstance(meta, dict):
-        raise ValueError("it is no JSON object")
+        raise ValueError("it is not a JSON object")
     for key in ("kernel", "target", "time"):
         if not isinstance(meta.get(key), str):
             raise ValueError(f"it does not say '{key}'")

@@ -12,7 +12,7 @@ from lab.report.claims import rows
 from lab.report.page import Figure, Part, Section, Table, Text
 
 WIDTH = 124
-"""Where the output is no terminal."""
+"""Where the output is not a terminal."""
 
 
 def _console() -> Console:

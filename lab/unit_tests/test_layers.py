@@ -12,7 +12,7 @@ from lab.paths import REPO
 
 LAB = REPO / "lab"
 LAYERS = (("commands",), ("experiments", "runner"), ("report", "measure"), ("boot",), ("kernels",))
-"""From above; what is no folder is the ground floor, below all of them."""
+"""From above; what is not a folder is the ground floor, below all of them."""
 UNITS, EDGES = 15, 40
 EXPERIMENTS = REPO / "experiments"
 C_SOURCES = ("clockfix/src", "kernel/src", "lab/common", "lab/init", "tests/lib", "command",
