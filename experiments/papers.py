@@ -6,6 +6,7 @@ papers.toml says what a row is; measured.json what the last evaluation found, as
 
 import json
 import tomllib
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from lab.paths import REPO
@@ -47,6 +48,22 @@ def _measured(measured: dict[str, Any], experiment: str, begins: str) -> tuple[s
     return "<br>".join(r.found.replace("\n", "<br>") for r in found), verdict
 
 
+def _line(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(c.replace("|", "\\|") for c in cells) + " |\n"
+
+
+def _beyond(measured: dict[str, Any], shown: Collection[list[str]]) -> str:
+    """What is measured and is in no paper's row."""
+    text = "\n### Beyond the papers\n\n| must be shown | measured | verdict |\n|---|---|---|\n"
+    for experiment in measured:
+        claims = [c["text"] for c in measured[experiment]["claims"]]
+        for claim in dict.fromkeys(claims):
+            if not any(e == experiment and claim.startswith(begins) for e, begins in shown):
+                link = f"[{claim}](../experiments/{experiment.replace('-', '_')})"
+                text += _line((link, *_measured(measured, experiment, claim)))
+    return text
+
+
 def table(measured: dict[str, Any]) -> str:
     """The table as Markdown."""
     rows_of = tomllib.loads((DIRECTORY / "papers.toml").read_text())
@@ -58,9 +75,8 @@ def table(measured: dict[str, Any]) -> str:
             if number in rows_of["measured"]:
                 found, verdict = _measured(measured, *rows_of["measured"][number])
             link = f"[{number}](../{place})" if place else number
-            cells = (link, theirs, ours, found, verdict)
-            text += "| " + " | ".join(c.replace("|", "\\|") for c in cells) + " |\n"
-    return text
+            text += _line((link, theirs, ours, found, verdict))
+    return text + _beyond(measured, rows_of["measured"].values())
 
 
 def written(readme: str, measured: dict[str, Any]) -> str:
