@@ -5,6 +5,7 @@ papers.toml says what a row is; measured.json what the last evaluation found, as
 """
 
 import json
+import re
 import tomllib
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -19,8 +20,9 @@ BEGIN, END = "<!-- papers -->\n", "<!-- end of papers -->\n"
 
 
 def compact(results: dict[str, Any]) -> dict[str, Any]:
-    """What of an evaluation's results.json is kept in the repository."""
-    return {name: {"kernels": sorted({m["kernel"] for m in found["systems"].values()}),
+    """What of an evaluation's results.json is kept in the repository; of a machine less."""
+    return {name: {"kernels": sorted({re.sub(r"(\d+\.\d+\.\d+)\S* .*, ", r"\1, ", m["kernel"])
+                                      for m in found["systems"].values()}),
                    "claims": [{k: v for k, v in claim.items() if k != "verdict"}
                               for claim in found["claims"]]}
             for name, found in results["experiments"].items()}

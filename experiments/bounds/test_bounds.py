@@ -22,8 +22,8 @@ def test_a_longer_job_is_missed(tmp_path: Path, loaded: int, met: bool) -> None:
 
 
 @pytest.mark.parametrize(("lost", "verdicts"), [
-    (30_000, [True, True]), (41_139, [True, True]), (41_140, [False, True]),
-    (20_569, [True, False])])
+    (30_000, [True, True]), (54_229, [True, True]), (54_230, [False, True]),
+    (27_114, [True, False])])
 def test_the_bound_can_be_exceeded_and_too_wide(
     tmp_path: Path, lost: int, verdicts: list[bool]
 ) -> None:

@@ -58,7 +58,7 @@ def run(context: Context, experiment: str) -> None:
 
 
 def parts(store: Store) -> list[Part]:
-    """The table of the queues that matter here; docs/queue.md discusses all."""
+    """The table of the queues that matter here; queue.md discusses all."""
     if not store[SYSTEM].has(SCENARIO):
         return []
     table = store[SYSTEM].table(SCENARIO, "queue")
@@ -78,9 +78,9 @@ def parts(store: Store) -> list[Part]:
     return [
         Text("The queue alone, in real cycles of this machine", heading=True),
         Text(f"{store[SYSTEM].meta['kernel']}. The same source files as in the kernel, compiled "
-             "for user space; stock's timerqueue, ours, and the paper's array of trees with a "
-             "segment tree take turns within one run. Each sample is the mean of 32 operations, "
-             "because the counter cannot resolve one; percentiles are those of such means."),
+             "for user space; stock's timerqueue, ours (the paper's array of trees with a "
+             "segment tree), and an augmented tree take turns within one run. Each sample is the "
+             "mean of 32 operations, because the counter cannot resolve one."),
         Table(["operation", "queue", "min", "p5", "p50", "p95", "max", "p50 (ns)",
                "p50 / timerqueue", "p95 / timerqueue", "samples"], rows,
               "Ticks of the CPU's counter for one operation.", text_columns=2),

@@ -8,7 +8,7 @@ from lab.report.claims import Claim, Row, rows
 
 _STYLE = """
 :root { color-scheme: light; }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto;
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto;
        padding: 0 1rem; color: #111; background: #fff; }
 h1 { font-size: 1.7rem; margin-bottom: .2rem; } h2 { font-size: 1.3rem; margin-top: 2.5rem; }
 h3 { font-size: 1.05rem; margin-top: 1.8rem; }
@@ -22,9 +22,11 @@ figcaption, .note { font-size: .87rem; color: #333; }
 .missed { font-weight: bold; } .missed::before { content: "✗ "; } .met::before { content: "✓ "; }
 .noted::before { content: "· "; } .failed { border: 2px solid #111; padding: .4rem .8rem; }
 .scroll { overflow-x: auto; }
+.claims { table-layout: fixed; } .claims th:last-child { width: 7.5rem; }
 @media print { body { max-width: none; margin: 0; font-size: 10pt; }
-  h2 { break-before: page; } h2.first { break-before: auto; }
-  figure, table { break-inside: avoid; } }
+  table { font-size: .72rem; } th, td { padding: .15rem .3rem; } .scroll { overflow: visible; }
+  h2 { break-before: page; } h2.first { break-before: auto; } h3 { break-after: avoid; }
+  figure, tr { break-inside: avoid; } }
 """
 
 FAILED = ("These experiments failed in this run; what is shown of them, if anything, is from an "
@@ -121,7 +123,8 @@ def _table(sections: list[Section], of_papers: bool) -> str:
     head = ["Claim", "Paper", "Ours", "Verdict"] if of_papers else ["Claim", "Found", "Verdict"]
     if not body:
         return ""
-    return ("<table><thead><tr>" + "".join(f'<th class="text">{h}</th>' for h in head)
+    return ('<table class="claims"><thead><tr>'
+            + "".join(f'<th class="text">{h}</th>' for h in head)
             + f"</tr></thead><tbody>\n{body}</tbody></table>")
 
 
