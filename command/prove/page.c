@@ -42,8 +42,8 @@ static const char head[] =
 
 static const char rule[] =
 "A difference counts if it is 1 % of the median, or one interruption a job, if it is larger than "
-"the one between the first and the last turn, and if no quarter of a turn with the shield on lies "
-"among those with it off.";
+"the one between the first and the last turn, and if chance alone orders the eighths of the turns "
+"like that in less than one of 100 cases (rank test of Mann and Whitney).";
 
 static void add_escaped(struct text *page, const char *string)
 {

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#define BLOCKS 4			/* of a turn */
+#define BLOCKS 8			/* of a turn */
 #define LEAST_SHARE 0.01		/* of the median */
 #define LEAST_INTERRUPTIONS 1.0		/* a job */
 
@@ -128,14 +128,20 @@ static double larger(double a, double b)
 	return a > b ? a : b;
 }
 
-/* Whether every one of the blocks is below all of the others'. */
+/* The test of Mann and Whitney: whether chance puts LOW's blocks that low once in 100 times. */
 static bool is_below(const struct series *low, const struct series *high)
 {
+	const double z = 2.326;
+	double pairs = (double)low->count * high->count;
+	double variance = pairs * (low->count + high->count + 1) / 12;
+	double below = 0, more;
+
 	for (unsigned int i = 0; i < low->count; i++)
 		for (unsigned int j = 0; j < high->count; j++)
-			if (low->blocks[i] >= high->blocks[j])
-				return false;
-	return true;
+			below += (low->blocks[i] < high->blocks[j]) +
+				 (low->blocks[i] == high->blocks[j]) * 0.5;
+	more = below - pairs / 2;
+	return more > 0 && more * more > z * z * variance;
 }
 
 static double drift_of(const struct trial *trial, enum metric metric)

@@ -5,10 +5,10 @@
  *
  * The verdict goes by two figures, the median response time and the interruptions a job. A
  * difference between off and on counts if it is 1 % of the median, or one interruption a
- * job; if it is larger than the drift between the two offs; and if none of the quarters of
- * a turn with the shield on lies among those with it off (one chance in 495 if nothing but
- * chance orders them). A difference that large without the rest, or a drift that large,
- * means that it could not be told.
+ * job; if it is larger than the drift between the two offs; and if chance alone would order
+ * the eighths of the turns like that in less than one of 100 cases (the rank test of Mann and
+ * Whitney, so that a disturbance of one eighth decides nothing). A difference that large
+ * without the rest, or a drift that large, means that it could not be told.
  */
 #ifndef TIMERSHIELD_VERDICT_H
 #define TIMERSHIELD_VERDICT_H

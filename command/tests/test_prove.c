@@ -18,6 +18,7 @@ struct recipe {
 	double us;			/* the median */
 	double interruptions;		/* a job */
 	double drift;			/* us from the turn's first job to its last */
+	double disturbance;		/* us more in its first eighth */
 };
 
 /* Every fourth job takes 5 us more: no distribution is a single value. */
@@ -26,7 +27,8 @@ static void cook(struct turn *turn, struct recipe recipe)
 	turn->count = JOBS;
 	turn->jobs = grow(NULL, JOBS, sizeof(*turn->jobs));
 	for (unsigned int i = 0; i < JOBS; i++) {
-		double us = recipe.us + (i % 4 ? 0 : 5) + recipe.drift * i / JOBS;
+		double us = recipe.us + (i % 4 ? 0 : 5) + recipe.drift * i / JOBS +
+			    (i < JOBS / 8 ? recipe.disturbance : 0);
 		double before = recipe.interruptions * i, after = recipe.interruptions * (i + 1);
 
 		turn->jobs[i] = (struct job){
@@ -52,8 +54,9 @@ static void expect(const char *what, const struct load_kind *kind, struct recipe
 		free(trial.turns[i].jobs);
 }
 
-#define R(us, interruptions) ((struct recipe){ us, interruptions, 0 })
-#define DRIFTING(us, by) ((struct recipe){ us, 0, by })
+#define R(us, interruptions) ((struct recipe){ us, interruptions, 0, 0 })
+#define DRIFTING(us, by) ((struct recipe){ us, 0, by, 0 })
+#define DISTURBED(us, by) ((struct recipe){ us, 0, 0, by })
 
 static void with_a_shield(void)
 {
@@ -68,9 +71,11 @@ static void with_a_shield(void)
 	expect("a drift without a difference", &timers, R(300, 0), R(305, 0), R(310, 0),
 	       VERDICT_UNKNOWN);
 	expect("a turn that changes half-way", &timers, DRIFTING(320, 40),
-	       DRIFTING(340, -40), DRIFTING(325, 40), VERDICT_UNKNOWN);
+	       DRIFTING(352, -40), DRIFTING(325, 40), VERDICT_UNKNOWN);
 	expect("one that changes, beyond doubt", &timers, DRIFTING(420, 40),
 	       DRIFTING(320, -20), DRIFTING(425, 40), VERDICT_HELPS);
+	expect("an eighth of a turn is disturbed", &timers, DISTURBED(330, -40), DISTURBED(300, 60),
+	       R(330, 0), VERDICT_HELPS);
 	expect("hogs cost, too", &hogs, R(300, 0), R(310, 0), R(300, 0), VERDICT_COSTS);
 }
 
