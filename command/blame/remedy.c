@@ -137,6 +137,8 @@ static char *for_throttle(const struct blame_row *row, unsigned int cpu)
 			return copy("sysctl kernel.sched_rt_runtime_us=-1");
 		/* fall through */
 	case THROTTLE_SERVER:
+		if (!fair_server_can_stop())
+			return copy("let it sleep for longer (before Linux 7.0 the kernel warns when the fair server is stopped)");
 		return format("echo 0 >" FAIR_SERVER "/cpu%u/runtime", cpu);
 	case THROTTLE_QUOTA:
 		return victim->quota ? format("echo max >%s/cpu.max", victim->quota) :

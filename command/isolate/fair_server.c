@@ -22,18 +22,14 @@ static const struct server_record *find(const struct journal *journal, unsigned 
 	return NULL;
 }
 
-/*
- * Linux 6.12 stops the server before it writes, even one that is not active, and warns in
- * task_non_contending(): that taints a kernel for a timer that is rare there.
- */
-static bool is_safe(void)
+bool fair_server_can_stop(void)
 {
 	return machine_linux_since(7, 0);
 }
 
 void fair_server_plan(struct journal *journal, const struct cpus *procs)
 {
-	if (!is_safe())
+	if (!fair_server_can_stop())
 		return;
 	cpus_for_each(cpu, procs) {
 		autofree char *file = file_of(cpu);

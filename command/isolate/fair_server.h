@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The fair server of Linux 6.12 and later, which gives ordinary tasks a share of a CPU whose
- * real-time tasks never sleep. Where nothing but chosen tasks runs it is a timer without use. It is
- * stopped on Linux 7.0 and later.
+ * real-time tasks never sleep. Where nothing but chosen tasks runs it is a timer without use.
  */
 #ifndef TIMERSHIELD_FAIR_SERVER_H
 #define TIMERSHIELD_FAIR_SERVER_H
@@ -10,6 +9,12 @@
 #include "journal.h"
 
 #define FAIR_SERVER "/sys/kernel/debug/sched/fair_server"
+
+/*
+ * Linux 6.12 stops the server before it writes, even one that is not active, and warns in
+ * task_non_contending(): that taints a kernel for a timer that is rare there.
+ */
+bool fair_server_can_stop(void);
 
 /* Notes in the journal what it has on these CPUs. */
 void fair_server_plan(struct journal *journal, const struct cpus *procs);

@@ -217,10 +217,12 @@ static void add_fair_server(struct inspection *inspection)
 	}
 	list = cpus_named(&served);
 	pattern = cpus_pattern(&served, &inspection->isolation.machine.online);
-	mend = format("echo 0 | tee " FAIR_SERVER "/cpu%s/runtime", pattern);
+	mend = fair_server_can_stop() ?
+	       format("echo 0 | tee " FAIR_SERVER "/cpu%s/runtime", pattern) : copy("");
 	finding_add(&inspection->findings, FINDING_NOTE, "fair_server", mend,
-		    "Ordinary tasks that wait on %s may take %lld ms of each %lld ms from a real-time task that never sleeps (fair server).",
-		    list, longest / 1000000, in / 1000000);
+		    "Ordinary tasks that wait on %s may take %lld ms of each %lld ms from a real-time task that never sleeps (fair server%s).",
+		    list, longest / 1000000, in / 1000000, fair_server_can_stop() ? "" :
+		    "; before 7.0 the kernel warns when it is stopped");
 }
 
 void check_fair_server(struct inspection *inspection)

@@ -148,6 +148,8 @@ class KernelTest(StatusTest):
         for cpu in range(4):
             m.write(f"{DEBUG}/fair_server/cpu{cpu}/runtime", "50000000")
             m.write(f"{DEBUG}/fair_server/cpu{cpu}/period", "1000000000")
+        self.assertEqual(self.check("fair_server", "note", "the kernel warns"), "")
+        m.write("proc/sys/kernel/osrelease", "7.0.0")
         mend = self.check("fair_server", "note", "CPUs 0-3 may take 50 ms of each 1000 ms")
         self.assertIn("cpu[0-9]*/runtime", mend)
         m.write(f"{DEBUG}/fair_server/cpu1/runtime", "0")
