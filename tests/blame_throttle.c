@@ -51,7 +51,7 @@ static const struct blame_scenario scenarios[] = {
 	{ .name = "alone", .victim = OTHER, .count = count_throttled },
 	{
 		.name = "beside", .victim = OTHER, .count = count_throttled,
-		.loads = { { "hog", hog, 1 } },
+		.loads = { { "hog", hog, 1 }, { "hog", hog, 1 }, { "hog", hog, 1 } },
 	},
 	{ .name = "realtime", .victim = FIFO(50), .loads = { { "hog", hog, 1 } } },
 	{ 0 },

@@ -42,11 +42,16 @@ static struct cpu *FIND_CPU(u32 number)
 	return bpf_map_lookup_elem(&cpus, &number);
 }
 
-/* A task_struct that has gone reads as something, or not at all. */
+/*
+ * A task_struct that has gone reads as something, or not at all. Since 6.18 a task runs on until
+ * it leaves the kernel, or waits for its turn to do so, though its group's quota is used up.
+ */
 static u32 IS_THROTTLED(const struct victim *victim)
 {
 	struct task_struct *task = (struct task_struct *)victim->task;
 
+	if (task && bpf_core_field_exists(task->throttled))
+		return BPF_CORE_READ(task, throttled);
 	if (!task || !bpf_core_field_exists(task->se.cfs_rq) ||
 	    !bpf_core_field_exists(((struct cfs_rq *)0)->throttle_count))
 		return 0;

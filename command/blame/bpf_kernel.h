@@ -44,6 +44,7 @@ struct task_struct {
 	int pid, tgid, prio;
 	struct sched_entity se;
 	unsigned int policy, flags;
+	bool throttled;			/* since 6.18: dequeued, for its quota is used up */
 	char comm[16];
 };
 

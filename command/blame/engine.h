@@ -612,7 +612,11 @@ inline_always void on_migrate(u64 now, u32 tid, u32 cpu)
 	victim->since = now;
 	victim->ready = now;
 	victim->taken += time;
-	add_row(tid, &cause, &victim->who, time, 1);
+	if (victim->throttled)
+		blame_throttle(victim, tid, THROTTLE_QUOTA, time);
+	else
+		add_row(tid, &cause, &victim->who, time, 1);
+	victim->throttled = victim->priority >= 100 && IS_THROTTLED(victim);
 	expect_wait(FIND_CPU(cpu), victim, tid);
 }
 
