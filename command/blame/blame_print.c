@@ -227,10 +227,7 @@ static void json_culprit(const struct culprit *culprit)
 	json_number("total_ns", culprit->total);
 	json_number("longest_ns", culprit->longest);
 	json_string("masked", masked_text(culprit->masked));
-	if (culprit->remedy)
-		json_string("remedy", culprit->remedy);
-	else
-		json_null("remedy");
+	json_string("remedy", culprit->remedy);
 	json_close('}');
 }
 
@@ -263,10 +260,7 @@ void report_print_json(const struct report *report)
 	json_number("interrupt_overhead_ns", report->interrupt_overhead);
 	json_number("switch_overhead_ns", report->switch_overhead);
 	json_number("nmis", report->nmis);
-	if (report->smis_known)
-		json_number("smis", report->smis);
-	else
-		json_null("smis");
+	json_number_if("smis", report->smis_known, report->smis);
 	json_number("lost_events", report->lost_events);
 	json_number("lost_rows", report->lost.rows);
 	json_number("lost_victims", report->lost.victims);

@@ -85,7 +85,10 @@ void json_close(char bracket)
 void json_string(const char *key, const char *value)
 {
 	begin(key);
-	json_quote(stdout, value);
+	if (value)
+		json_quote(stdout, value);
+	else
+		fputs("null", stdout);
 }
 
 void json_number(const char *key, unsigned long long value)
@@ -100,10 +103,12 @@ void json_bool(const char *key, bool value)
 	fputs(value ? "true" : "false", stdout);
 }
 
-void json_null(const char *key)
+void json_number_if(const char *key, bool known, unsigned long long value)
 {
-	begin(key);
-	fputs("null", stdout);
+	if (known)
+		json_number(key, value);
+	else
+		json_string(key, NULL);
 }
 
 void json_cpus(const char *key, const struct cpus *cpus)

@@ -24,10 +24,11 @@ void json_quote(FILE *file, const char *string);
 /* JSON, indented. KEY is NULL in an array and at the top. */
 void json_open(const char *key, char bracket);
 void json_close(char bracket);
-void json_string(const char *key, const char *value);
+void json_string(const char *key, const char *value);	/* NULL: null */
 void json_number(const char *key, unsigned long long value);
+/* null if it is not KNOWN */
+void json_number_if(const char *key, bool known, unsigned long long value);
 void json_bool(const char *key, bool value);
-void json_null(const char *key);
 void json_cpus(const char *key, const struct cpus *cpus);
 
 /* Lines of cells. Columns are as wide as they must be, the last one as it is. */

@@ -229,13 +229,8 @@ static void json_turn(const struct turn *turn, enum turn_name name)
 	json_number("max_ns", figures.max);
 	json_number("interruptions", figures.interruptions);
 	json_number("taken_ns", figures.taken);
-	if (figures.counted) {
-		json_number("cycles", turn->cycles);
-		json_number("cache_misses", turn->misses);
-	} else {
-		json_null("cycles");
-		json_null("cache_misses");
-	}
+	json_number_if("cycles", figures.counted, turn->cycles);
+	json_number_if("cache_misses", figures.counted, turn->misses);
 	json_close('}');
 	free(figures.responses);
 }
@@ -253,10 +248,7 @@ static void json_trial(const struct prove *prove, size_t number)
 		if (trial->turns[i].count)
 			json_turn(&trial->turns[i], (enum turn_name)i);
 	json_close(']');
-	if (verdict == VERDICT_NONE)
-		json_null("verdict");
-	else
-		json_string("verdict", verdict_text(verdict));
+	json_string("verdict", verdict == VERDICT_NONE ? NULL : verdict_text(verdict));
 	json_close('}');
 }
 
@@ -264,17 +256,9 @@ static void json_meanwhile(const struct meanwhile *meanwhile)
 {
 	json_open("meanwhile", '{');
 	json_number("steal_ms", meanwhile->steal_ms);
-	if (meanwhile->smis >= 0)
-		json_number("smis", (unsigned long long)meanwhile->smis);
-	else
-		json_null("smis");
-	if (meanwhile->khz_low) {
-		json_number("khz_low", meanwhile->khz_low);
-		json_number("khz_high", meanwhile->khz_high);
-	} else {
-		json_null("khz_low");
-		json_null("khz_high");
-	}
+	json_number_if("smis", meanwhile->smis >= 0, (unsigned long long)meanwhile->smis);
+	json_number_if("khz_low", meanwhile->khz_low, meanwhile->khz_low);
+	json_number_if("khz_high", meanwhile->khz_low, meanwhile->khz_high);
 	json_close('}');
 }
 

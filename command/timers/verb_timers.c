@@ -18,7 +18,7 @@ static void print_json(int state, const struct timers_cpu *cpus, size_t count)
 	if (state >= 0)
 		json_bool("on", state);
 	else
-		json_null("on");
+		json_string("on", NULL);
 	json_open("cpus", '[');
 	for (size_t i = 0; i < count; i++) {
 		json_open(NULL, '{');
