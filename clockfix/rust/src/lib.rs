@@ -9,7 +9,7 @@
 //! use clockfix::{Options, Timer};
 //! use std::time::Duration;
 //!
-//! let timer = Timer::new(&Options::new())?;
+//! let timer = Timer::new(&Options::default())?;
 //! let job = timer.every(Duration::from_millis(1), |run| {
 //!     // each millisecond, on the timer's thread
 //!     assert!(run.started >= run.instant);
@@ -21,23 +21,24 @@
 //! ```
 //!
 //! One thread runs all jobs of a timer, one after the other; signals are blocked there. By itself
-//! it never takes a lock, allocates or frees: the threads that schedule drop closures, or the
-//! timer does when it ends. A closure that panics aborts the program.
+//! it never takes a lock, allocates or frees: closures that are over are dropped by the threads
+//! that schedule others, or with the timer. A closure that panics aborts the program.
 //!
 //! Errors are those of the library, as [`std::io::Error`] with its errno. In a child made by
 //! `fork()` there is no thread: there functions fail with `ECHILD`.
 #![warn(missing_docs, unsafe_op_in_unsafe_fn)]
 
-mod options;
 mod sleeper;
 #[doc(hidden)]
 #[allow(missing_docs)]
 pub mod sys;
 mod timer;
 
-pub use options::Options;
 pub use sleeper::Sleeper;
-pub use sys::{clockfix_histogram as Histogram, clockfix_run as Run, clockfix_stats as Stats};
+pub use sys::{
+    clockfix_histogram as Histogram, clockfix_options as Options, clockfix_run as Run,
+    clockfix_stats as Stats, CLOCKFIX_LOCK_MEMORY, CLOCKFIX_STRICT, SCHED_FIFO,
+};
 pub use timer::{Cancelled, Job, Missed, Schedule, Timer};
 
 use std::io;

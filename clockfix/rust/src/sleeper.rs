@@ -8,7 +8,7 @@ use std::ptr::{self, NonNull};
 /// Returns at an exact time; it learns from the sleeps of the thread that uses it.
 ///
 /// ```
-/// let mut sleeper = clockfix::Sleeper::new(&clockfix::Options::new())?;
+/// let mut sleeper = clockfix::Sleeper::new(&clockfix::Options::default())?;
 /// let mut instant = clockfix::now();
 /// for _ in 0..10 {
 ///     instant += 500_000;
@@ -29,7 +29,7 @@ impl Sleeper {
     pub fn new(options: &Options) -> io::Result<Self> {
         let mut sleeper = ptr::null_mut();
         // SAFETY: valid pointers; it is set on success
-        checked(unsafe { sys::clockfix_sleeper_create(&mut sleeper, &options.0) })?;
+        checked(unsafe { sys::clockfix_sleeper_create(&mut sleeper, options) })?;
         Ok(Sleeper(NonNull::new(sleeper).expect("set on success")))
     }
 

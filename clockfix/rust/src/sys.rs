@@ -34,6 +34,7 @@ pub struct clockfix_run {
     pub timer: *mut clockfix,
 }
 
+pub const SCHED_FIFO: i32 = 1;
 pub const CLOCKFIX_SOURCE_CLOCK: i32 = 2;
 pub const CLOCKFIX_LOCK_MEMORY: u32 = 1 << 0;
 pub const CLOCKFIX_STRICT: u32 = 1 << 1;
@@ -43,7 +44,12 @@ pub const CLOCKFIX_MISSED_CATCH_UP: i32 = 1;
 pub const CLOCKFIX_MISSED_REPORT: i32 = 2;
 pub const CLOCKFIX_HISTOGRAM_BUCKETS: usize = 640;
 
-/// Options of a timer.
+/// Options of a timer or sleeper, by the names that `clockfix_create(3)` explains. Begin with the
+/// defaults: `Options { policy: SCHED_FIFO, priority: 80, ..Options::default() }`.
+///
+/// A value that is out of its range is an error of [`Timer::new`](crate::Timer::new). What asks for
+/// a privilege is tried, and where it is refused the timer runs without; with [`CLOCKFIX_STRICT`]
+/// in `flags` it fails.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct clockfix_options {
@@ -59,6 +65,17 @@ pub struct clockfix_options {
     pub max_jobs: u32,
     pub job_reserve: u32,
     pub name: [c_char; 16],
+}
+
+impl Default for clockfix_options {
+    fn default() -> Self {
+        let mut options = std::mem::MaybeUninit::uninit();
+        // SAFETY: it fills in all of it
+        unsafe {
+            clockfix_options_init(options.as_mut_ptr());
+            options.assume_init()
+        }
+    }
 }
 
 /// A job in full.

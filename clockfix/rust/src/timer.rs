@@ -3,13 +3,12 @@
 
 use crate::{checked, now, sys, Options, Run, Stats};
 use std::cell::UnsafeCell;
-use std::collections::HashMap;
 use std::io;
 use std::os::raw::c_void;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 const EINPROGRESS: i32 = 115;
@@ -44,12 +43,8 @@ pub struct Schedule {
 #[derive(Debug)]
 pub struct Job {
     handle: sys::clockfix_job,
-    state: *const State,
+    state: Weak<State>,
 }
-
-// SAFETY: the pointer is only compared with those of states that are alive
-unsafe impl Send for Job {}
-unsafe impl Sync for Job {}
 
 /// What cancelling a job came to. In no case does it start again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,32 +61,28 @@ type Call = Box<dyn FnMut(&Run) + Send>;
 
 /// What the library points to until the job is over. Meanwhile the timer owns it.
 struct State {
-    over_list: *const AtomicPtr<State>,
     periodic: bool,
     runs: u64,
+    /// The last that the timer's thread does with it.
     over: AtomicBool,
-    next: AtomicPtr<State>,
     call: UnsafeCell<Call>,
 }
 
-impl State {
-    /// Give it up to be dropped, once; takes no lock and allocates nothing.
-    fn finish(&self) {
-        if self.over.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        // SAFETY: the list outlives the states in it
-        let list = unsafe { &*self.over_list };
-        let mut head = list.load(Ordering::Relaxed);
-        loop {
-            self.next.store(head, Ordering::Relaxed);
-            let this = self as *const State as *mut State;
-            match list.compare_exchange_weak(head, this, Ordering::Release, Ordering::Relaxed) {
-                Ok(_) => return,
-                Err(other) => head = other,
-            }
-        }
+// SAFETY: the timer's thread alone calls the closure, and it is dropped when that is over
+unsafe impl Sync for State {}
+
+impl std::fmt::Debug for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("State").finish_non_exhaustive()
     }
+}
+
+/// Of the jobs that are not over, and some that are.
+#[derive(Default)]
+struct States {
+    all: Vec<Arc<State>>,
+    /// How many there may be before those that are over are dropped.
+    most: usize,
 }
 
 unsafe extern "C" fn trampoline(arg: *mut c_void, run: *const Run) {
@@ -112,7 +103,7 @@ unsafe extern "C" fn trampoline(arg: *mut c_void, run: *const Run) {
         unsafe { sys::clockfix_cancel(run.timer, run.job) };
     }
     if last || !state.periodic {
-        state.finish();
+        state.over.store(true, Ordering::Release);
     }
 }
 
@@ -122,9 +113,7 @@ unsafe extern "C" fn trampoline(arg: *mut c_void, run: *const Run) {
 /// by one of its own jobs: that aborts the program.
 pub struct Timer {
     timer: NonNull<sys::clockfix>,
-    // a box: states point to it
-    over: Box<AtomicPtr<State>>,
-    states: Mutex<HashMap<*const State, Box<State>>>,
+    states: Mutex<States>,
 }
 
 // SAFETY: any thread may call the library's functions; closures are Send, and one thread calls them
@@ -136,10 +125,9 @@ impl Timer {
     pub fn new(options: &Options) -> io::Result<Self> {
         let mut timer = ptr::null_mut();
         // SAFETY: valid pointers; it is set on success
-        checked(unsafe { sys::clockfix_create(&mut timer, &options.0) })?;
+        checked(unsafe { sys::clockfix_create(&mut timer, options) })?;
         Ok(Timer {
             timer: NonNull::new(timer).expect("set on success"),
-            over: Box::new(AtomicPtr::new(ptr::null_mut())),
             states: Mutex::default(),
         })
     }
@@ -174,16 +162,13 @@ impl Timer {
 
     fn add(&self, start: i64, period: i64, runs: u64, missed: Missed, call: Call)
         -> io::Result<Job> {
-        let state = Box::new(State {
-            over_list: &*self.over,
+        let state = Arc::new(State {
             periodic: period != 0,
             runs,
             over: AtomicBool::new(false),
-            next: AtomicPtr::default(),
             call: UnsafeCell::new(call),
         });
-        let key: *const State = &*state;
-        let mut job = Job { handle: 0, state: key };
+        let mut job = Job { handle: 0, state: Arc::downgrade(&state) };
         let spec = sys::clockfix_spec {
             size: std::mem::size_of::<sys::clockfix_spec>(),
             clock: sys::CLOCK_MONOTONIC,
@@ -192,35 +177,33 @@ impl Timer {
             period,
             runs: 0,
             r#fn: Some(trampoline),
-            arg: key as *mut c_void,
+            arg: Arc::as_ptr(&state) as *mut c_void,
         };
 
-        self.sweep();
-        self.states().insert(key, state);
+        self.keep(Arc::clone(&state));
         // SAFETY: the state stays until it is over
         let ret = unsafe { sys::clockfix_schedule(self.timer.as_ptr(), &spec, &mut job.handle) };
-        if ret < 0 {
-            let refused = self.states().remove(&key);
-            drop(refused);
-        }
+        state.over.fetch_or(ret < 0, Ordering::Release);
         checked(ret)?;
         Ok(job)
     }
 
-    /// What was changed under the lock is whole even if its holder panicked.
-    fn states(&self) -> MutexGuard<'_, HashMap<*const State, Box<State>>> {
-        self.states.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Drop what is over, closures not under the lock.
-    fn sweep(&self) {
-        let mut gone = Vec::new();
-        let mut state = self.over.swap(ptr::null_mut(), Ordering::Acquire) as *const State;
-        while !state.is_null() {
-            gone.extend(self.states().remove(&state));
-            // SAFETY: it is in `gone`
-            state = unsafe { (*state).next.load(Ordering::Relaxed) };
+    /// Keep a state, and drop those that are over once they may be half of all: not under the lock.
+    fn keep(&self, state: Arc<State>) {
+        let gone;
+        {
+            // what was changed under the lock is whole even if its holder panicked
+            let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+            states.all.push(state);
+            if states.all.len() <= states.most {
+                return;
+            }
+            let over = |state: &Arc<State>| state.over.load(Ordering::Acquire);
+            let all = std::mem::take(&mut states.all);
+            (gone, states.all) = all.into_iter().partition::<Vec<_>, _>(over);
+            states.most = 2 * states.all.len() + 16;
         }
+        drop(gone);
     }
 
     /// See to it that a job does not start again. One that was running runs for the last time.
@@ -246,8 +229,8 @@ impl Timer {
             return Ok(Cancelled::Running);
         }
         checked(ret)?;
-        if let Some(state) = self.states().get(&job.state) {
-            state.finish();
+        if let Some(state) = job.state.upgrade() {
+            state.over.store(true, Ordering::Release);
         }
         Ok(if ret == 1 { Cancelled::Running } else { Cancelled::Pending })
     }
@@ -276,11 +259,8 @@ impl Timer {
         // SAFETY: this owns it; its states live until it returns
         let ret = unsafe { sys::clockfix_destroy(self.timer.as_ptr(), 0) };
         let mut ended = std::mem::ManuallyDrop::new(self);
-        // SAFETY: nobody uses these any more
-        unsafe {
-            ptr::drop_in_place(&mut ended.states);
-            ptr::drop_in_place(&mut ended.over);
-        }
+        // SAFETY: nobody uses them any more
+        unsafe { ptr::drop_in_place(&mut ended.states) };
         checked(ret)?;
         Ok(())
     }
