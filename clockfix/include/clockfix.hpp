@@ -12,22 +12,24 @@
 // type std::system_error. (The namespace can't have the name of struct clockfix.)
 //
 // A callable must not throw: that ends the program. It is destroyed by a thread that schedules
-// another one, or with its timer, never by the timer's thread; if it was cancelled during a run,
-// with its timer.
+// others, or with its timer, never by the timer's thread; if it was cancelled during a run, with
+// its timer.
 //
 #ifndef CLOCKFIX_HPP
 #define CLOCKFIX_HPP
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <exception>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <system_error>
-#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include <time.h>
 
@@ -93,12 +95,10 @@ struct schedule {
 
 // What the library points to until the job is over. Meanwhile the timer owns it.
 struct job_state {
-	class timer *owner;
 	callable call;
 	bool periodic;
 	std::uint64_t runs;
-	std::atomic<bool> over{false};
-	job_state *next = nullptr;
+	std::atomic<bool> over{false};	// the last that the timer's thread does with it
 };
 
 // A job's handle; that it goes out of scope leaves the job alone.
@@ -151,7 +151,7 @@ public:
 	job add(const schedule &when, callable call)
 	{
 		std::shared_ptr<job_state> state(new job_state{
-			this, std::move(call), when.period != duration::zero(), when.runs});
+			std::move(call), when.period != duration::zero(), when.runs});
 		::clockfix_spec spec;
 		job result;
 
@@ -163,14 +163,10 @@ public:
 		spec.period = when.period.count();
 		spec.fn = trampoline;
 		spec.arg = state.get();
-		sweep();
-		{
-			std::lock_guard<std::mutex> guard(mutex_);
-			states_[state.get()] = state;
-		}
+		keep(state);
 		int ret = clockfix_schedule(timer_, &spec, &result.handle_);
 		if (ret)
-			finish(state.get());
+			state->over = true;
 		checked(ret, "clockfix_schedule");
 		result.state_ = state;
 		return result;
@@ -210,7 +206,6 @@ private:
 	static void trampoline(void *arg, const ::clockfix_run *raw) noexcept
 	{
 		auto state = static_cast<job_state *>(arg);
-		timer *owner = state->owner;	// outlives its thread, which this is
 		run told(*raw);
 
 		// the last instants may have been missed: it is stopped here, not by the library
@@ -223,7 +218,7 @@ private:
 		if (state->periodic && told.stopped_)
 			clockfix_cancel(raw->timer, raw->job);
 		if (!state->periodic || told.stopped_)
-			owner->finish(state);
+			state->over = true;
 	}
 
 	cancelled cancel_by(int (*by)(::clockfix *, ::clockfix_job), const job &job)
@@ -237,35 +232,31 @@ private:
 			return cancelled::running;
 		checked(ret, "clockfix_cancel");
 		if (state)
-			finish(state.get());
+			state->over = true;
 		return ret ? cancelled::running : cancelled::pending;
 	}
 
-	// Give it up for destruction, once; takes no lock.
-	void finish(job_state *state)
+	// Keep a state, and destroy those that are over once they may be half of all: not under the
+	// mutex.
+	void keep(const std::shared_ptr<job_state> &state)
 	{
-		if (state->over.exchange(true))
-			return;
-		state->next = over_.load();
-		while (!over_.compare_exchange_weak(state->next, state))
-			;
-	}
-
-	// Destroy what is over, callables not under the mutex.
-	void sweep()
-	{
-		std::unordered_map<job_state *, std::shared_ptr<job_state>> gone;
-		job_state *state = over_.exchange(nullptr);
-
+		std::vector<std::shared_ptr<job_state>> gone;
 		std::lock_guard<std::mutex> guard(mutex_);
-		for (; state; state = state->next)
-			gone.insert(states_.extract(state));
+
+		states_.push_back(state);
+		if (states_.size() <= most_)
+			return;
+		auto over = std::partition(states_.begin(), states_.end(),
+					   [](auto &state) { return !state->over; });
+		gone.assign(std::make_move_iterator(over), std::make_move_iterator(states_.end()));
+		states_.erase(over, states_.end());
+		most_ = 2 * states_.size() + 16;
 	}
 
 	::clockfix *timer_ = nullptr;
-	std::mutex mutex_;	// of states_
-	std::unordered_map<job_state *, std::shared_ptr<job_state>> states_;
-	std::atomic<job_state *> over_{nullptr};
+	std::mutex mutex_;	// of what follows
+	std::vector<std::shared_ptr<job_state>> states_;
+	std::size_t most_ = 0;	// before those that are over are destroyed
 };
 
 // Waits in the thread that calls it, as exactly as a timer.

@@ -42,8 +42,7 @@ def check(build: str, examples: list[str], root: Path) -> None:
     program = root / "example"
     library = one(root, "libclockfix.so.1").parent
     for example in examples:
-        compiler = "cc" if example.endswith(".c") else "c++"
-        output([compiler, "-o", str(program), example, *shlex.split(flags)])
+        output(["cc", "-o", str(program), example, *shlex.split(flags)])
         print(output([str(program)], LD_LIBRARY_PATH=str(library)))
     bench = one(root, "clockfix-bench")
     output([str(bench), "--version"], LD_LIBRARY_PATH=f"{library}:{library}/clockfix")
