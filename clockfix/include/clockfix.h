@@ -32,6 +32,9 @@
  *   instant run in the order in which they were submitted.
  * - At each wake-up the worker measures the *oversleep* and learns from it [IV].
  *
+ * To get the best out of it pin the worker to a CPU that runs nothing else, give it SCHED_FIFO and
+ * lock its memory (struct clockfix_options). None of that is needed for it to work.
+ *
  * Conventions: times are int64_t nanoseconds. Functions return 0 or a negative errno value, and a
  * function that fails changes nothing. Any thread may call any function; the comments say which
  * functions a job may call. None is async-signal-safe.

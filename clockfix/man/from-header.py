@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Make the manual pages of functions from the comments in clockfix.h.
+"""Make the manual pages from the comments in clockfix.h: of functions, and of the library.
 
 usage: from-header.py HEADER NAME > PAGE
 
 A page has the function's prototype, its comment, and the structures and enumerations that its
 parameters point to, as they stand in the header. What a comment says of return values after its
-sentences on the function, from "0: " or "-E...: " on, is a section.
+sentences on the function, from "0: " or "-E...: " on, is a section. NAME "clockfix" stands for the
+page of the library, which is made from the comment at the top.
 """
 
 from __future__ import annotations
@@ -55,6 +56,21 @@ def verbatim(text: str) -> str:
     return f".nf\n{escape(text.expandtabs(8))}\n.fi"
 
 
+def overview(header: str) -> str:
+    """The manual page of the library."""
+    text = re.findall(r"^/\*\n(.*?)\*/", header, re.S | re.M)[0]
+    title, *told = re.split(r"\n\n+", re.sub(r"^ \* ?", "", text, flags=re.M).strip())
+    parts = ['.TH CLOCKFIX 7 "" "libclockfix" "Miscellaneous"', ".SH NAME",
+             f"clockfix \\- {title.partition(' - ')[2]}", ".SH SYNOPSIS",
+             verbatim("#include <clockfix.h>\n\ncc prog.c $(pkg-config --cflags --libs clockfix)"),
+             ".SH DESCRIPTION"]
+    for paragraph in told:
+        keep = paragraph.startswith(("- ", "\t"))
+        parts += [verbatim(paragraph) if keep else escape(paragraph), ".PP"]
+    names = [f".BR {name} (3)," for found, _, _ in blocks(header) for name in found]
+    return "\n".join([*parts, ".SH SEE ALSO", *names, ".BR clockfix-run (1)"])
+
+
 def page(header: str, name: str) -> str:
     """The manual page of the function @name."""
     for names, text, code in blocks(header):  # noqa: B007
@@ -90,4 +106,5 @@ def page(header: str, name: str) -> str:
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         raise SystemExit(__doc__)
-    print(page(PAPER.sub("", Path(sys.argv[1]).read_text(encoding="utf-8")), sys.argv[2]))
+    text = Path(sys.argv[1]).read_text(encoding="utf-8")
+    print(overview(text) if sys.argv[2] == "clockfix" else page(PAPER.sub("", text), sys.argv[2]))
