@@ -165,6 +165,9 @@ static int cancel_result;
 static void cancelling_job(void *arg, const struct clockfix_run *run)
 {
 	cancel_result = clockfix_cancel(run->timer, arg ? victim : run->job);
+	CHECK_EQ(clockfix_cancel_wait(run->timer, run->job), -EDEADLK);
+	CHECK_EQ(clockfix_drain(run->timer), -EDEADLK);
+	CHECK_EQ(clockfix_destroy(run->timer, 0), -EDEADLK);
 	runs++;
 }
 

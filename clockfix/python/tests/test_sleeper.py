@@ -13,7 +13,8 @@ MS = 1_000_000
 
 
 @pytest.mark.parametrize("lead", [0, 0.0001])
-@pytest.mark.parametrize("clock", [time.CLOCK_MONOTONIC, time.CLOCK_TAI])
+@pytest.mark.parametrize("clock", [time.CLOCK_MONOTONIC, time.CLOCK_REALTIME,
+                                   time.CLOCK_BOOTTIME, time.CLOCK_TAI])
 def test_never_early(clock: int, lead: float) -> None:
     with Sleeper(gil_lead=lead) as sleeper:
         for length in (-MS, 0, 10_000, 300_000, 2 * MS) * 10:
