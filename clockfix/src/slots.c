@@ -93,7 +93,7 @@ struct slot *slot_of_job(struct slots *slots, clockfix_job job)
 	return slot_at(slots, i);
 }
 
-int slot_cancel(struct slots *slots, clockfix_job job, enum phase cancelled)
+int slot_cancel(struct slots *slots, clockfix_job job, enum phase cancelled, enum phase running)
 {
 	struct slot *slot = slot_of_job(slots, job);
 	uint64_t state;
@@ -104,7 +104,7 @@ int slot_cancel(struct slots *slots, clockfix_job job, enum phase cancelled)
 	for (;;) {
 		uint32_t generation = state_generation(state);
 		enum phase phase = state_phase(state);
-		enum phase then = phase == PHASE_PENDING ? cancelled : PHASE_CANCELLING;
+		enum phase then = phase == PHASE_PENDING ? cancelled : running;
 
 		if (generation != job >> 32)
 			return -ENOENT;

@@ -176,9 +176,9 @@ static void take_out(struct clockfix *timer, struct slot *slot, uint32_t i)
 	timer_note_ended(timer);
 }
 
-static int cancel_locked(struct clockfix *timer, clockfix_job job)
+static int cancel_locked(struct clockfix *timer, clockfix_job job, enum phase running)
 {
-	int ret = slot_cancel(&timer->slots, job, PHASE_CANCELLED);
+	int ret = slot_cancel(&timer->slots, job, PHASE_CANCELLED, running);
 
 	if (!ret)
 		take_out(timer, slot_of_job(&timer->slots, job), (uint32_t)job);
@@ -192,10 +192,10 @@ int clockfix_cancel(struct clockfix *timer, clockfix_job job)
 	if (ret)
 		return ret;
 	if (worker_is_self(timer)) {
-		ret = worker_cancel(timer, job);
+		ret = worker_cancel(timer, job, PHASE_CANCELLING);
 	} else {
 		pthread_mutex_lock(&timer->mutex);
-		ret = cancel_locked(timer, job);
+		ret = cancel_locked(timer, job, PHASE_CANCELLING);
 		pthread_mutex_unlock(&timer->mutex);
 	}
 	if (!ret)
@@ -248,7 +248,7 @@ static int reschedule_locked(struct clockfix *timer, clockfix_job *job,
 		return ret;
 	/* counted twice for a moment: it is never over for those who drain */
 	atomic_store(&timer->added, timer->added + 1);
-	ret = cancel_locked(timer, *job);
+	ret = cancel_locked(timer, *job, PHASE_RUNNING);
 	if (!ret) {
 		*earliest = insert(timer, i, spec, job);
 		return 0;

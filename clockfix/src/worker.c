@@ -476,9 +476,9 @@ int worker_submit(struct clockfix *timer, const struct clockfix_spec *spec, cloc
 	return 0;
 }
 
-int worker_cancel(struct clockfix *timer, clockfix_job job)
+int worker_cancel(struct clockfix *timer, clockfix_job job, enum phase running)
 {
-	int ret = slot_cancel(&timer->slots, job, PHASE_DROPPED);
+	int ret = slot_cancel(&timer->slots, job, PHASE_DROPPED, running);
 	uint32_t i = job;
 	struct slot *slot;
 
@@ -509,7 +509,7 @@ int worker_reschedule(struct clockfix *timer, clockfix_job *job, int64_t instant
 	if (timer->reserve == SLOT_NONE && !(kind & KIND_RESERVED))
 		return -ENOMEM;
 	slot_spec(slot, instant, &spec);
-	ret = worker_cancel(timer, *job);
+	ret = worker_cancel(timer, *job, PHASE_RUNNING);
 	if (ret)
 		return ret;
 	return worker_submit(timer, &spec, job);

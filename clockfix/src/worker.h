@@ -14,7 +14,7 @@ void worker_set_self(const struct clockfix *timer);
 
 /* Called by a job. */
 int worker_submit(struct clockfix *timer, const struct clockfix_spec *spec, clockfix_job *job);
-int worker_cancel(struct clockfix *timer, clockfix_job job);
+int worker_cancel(struct clockfix *timer, clockfix_job job, enum phase running);
 int worker_reschedule(struct clockfix *timer, clockfix_job *job, int64_t instant);
 int worker_adjust(struct clockfix *timer, clockfix_job job, int64_t shift, int64_t period);
 

@@ -114,56 +114,6 @@ static void periods_end_with_time(void)
 	teardown();
 }
 
-static void periodic_and_single_jobs_interleave(void)
-{
-	struct clockfix_spec spec;
-	uint64_t rng = 5;
-	int64_t t0;
-
-	setup();
-	t0 = sim.now + 1000000;
-	for (int i = 0; i < 20; i++) {
-		spec = periodic(t0 + i * 1111, 100000 + i * 7919, 50, CLOCKFIX_MISSED_CATCH_UP);
-		spec.arg = (void *)(intptr_t)i;
-		CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
-	}
-	for (int i = 0; i < 1000; i++)
-		submit(t0 + check_random(&rng) % 10000000, 100);
-	CHECK(sim_run(timer, 5000));
-	CHECK_EQ(runs, 2000);
-	for (unsigned int i = 1; i < runs; i++)
-		CHECK(ran[i].run.instant >= ran[i - 1].run.instant);
-	teardown();
-}
-
-static void periodic_slots_come_back(void)
-{
-	struct clockfix_options options;
-	struct clockfix_spec spec;
-	clockfix_job handle;
-
-	clockfix_options_init(&options);
-	options.max_jobs = 16;
-	options.job_reserve = 1;
-	setup_with(&options);
-	for (int i = 0; i < 1000 && !check_failed; i++) {
-		spec = periodic(sim.now + 1000, 10000, i % 3 ? i % 5 + 1 : 0, 0);
-		CHECK_EQ(clockfix_schedule(timer, &spec, &handle), 0);
-		if (i % 3) {
-			CHECK(sim_run(timer, 10));
-		} else {
-			sim_turn(timer);
-			sim_turn(timer);
-			CHECK_EQ(clockfix_cancel(timer, handle), 0);
-			/* the worker finds it in its tree when its instant comes */
-			submit(sim.now + 20000, 0);
-			CHECK(sim_run(timer, 10));
-		}
-	}
-	CHECK(timer->slots.used < 30);
-	teardown();
-}
-
 static void ending_drops_periodic_jobs_only(void)
 {
 	struct clockfix_spec spec;
@@ -268,9 +218,8 @@ static void rehearsals_come_before_the_instant(void)
 	teardown();
 }
 
-CHECK_MAIN(TEST(rehearsals_come_before_the_instant),
-	   TEST(periodic_jobs_do_not_drift), TEST(missed_instants_are_skipped),
-	   TEST(missed_instants_are_caught_up), TEST(missed_instants_are_reported),
-	   TEST(the_last_instants_are_missed), TEST(periods_end_with_time),
-	   TEST(periodic_and_single_jobs_interleave), TEST(periodic_slots_come_back),
-	   TEST(ending_drops_periodic_jobs_only), TEST(statistics_count_what_happened), TEST(histograms_are_exact_to_a_sixteenth))
+CHECK_MAIN(TEST(rehearsals_come_before_the_instant), TEST(periodic_jobs_do_not_drift),
+	   TEST(missed_instants_are_skipped), TEST(missed_instants_are_caught_up),
+	   TEST(missed_instants_are_reported), TEST(the_last_instants_are_missed),
+	   TEST(periods_end_with_time), TEST(ending_drops_periodic_jobs_only),
+	   TEST(statistics_count_what_happened), TEST(histograms_are_exact_to_a_sixteenth))
