@@ -238,7 +238,6 @@ const struct rival rivals[] = {
 	{ "clock_nanosleep", "clock_nanosleep(), absolute", .wait = wait_clock_nanosleep },
 	{ "nanosleep", "nanosleep()", .wait = wait_nanosleep },
 	{ "futex", "futex wait with a timeout", .wait = wait_futex },
-	{ "timerfd-epoll", "timerfd and epoll", .wait = wait_epoll },
 	{ "margin-60us", "clock_nanosleep() until 60 us before, then polling", .wait = wait_margin,
 	  .margin = 60000 },
 	{ "margin-125us", "clock_nanosleep() until 125 us before, then polling",

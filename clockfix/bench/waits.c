@@ -6,9 +6,8 @@
  */
 #include <dlfcn.h>
 #include <linux/futex.h>
-#include <sys/epoll.h>
 #include <sys/syscall.h>
-#include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "waits.h"
@@ -100,30 +99,6 @@ void wait_mean(int64_t instant, struct wait_state *state)
 		*d -= *d / 64;
 	}
 	wait_poll(instant, state);
-}
-
-static int epoll_of_timerfd(struct wait_state *state)
-{
-	struct epoll_event event = { .events = EPOLLIN };
-
-	state->epoll = epoll_create1(EPOLL_CLOEXEC);
-	state->timerfd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-	return epoll_ctl(state->epoll, EPOLL_CTL_ADD, state->timerfd, &event);
-}
-
-/* What event loops do. */
-void wait_epoll(int64_t instant, struct wait_state *state)
-{
-	struct itimerspec when = { .it_value = to_timespec(instant) };
-	struct epoll_event event;
-	uint64_t expirations;
-
-	if (!state->epoll && epoll_of_timerfd(state))
-		return;
-	timerfd_settime(state->timerfd, TFD_TIMER_ABSTIME, &when, NULL);
-	epoll_wait(state->epoll, &event, 1, -1);
-	if (read(state->timerfd, &expirations, sizeof(expirations)) < 0)
-		return;
 }
 
 void wait_sleep_until(int64_t instant, struct wait_state *state)

@@ -15,7 +15,6 @@ struct wait_state {
 	int64_t margin;
 	struct filter filter;
 	bool slept;			/* since the last job */
-	int epoll, timerfd;
 	struct clockfix_sleeper *sleeper;
 };
 
@@ -26,7 +25,6 @@ void wait_futex(int64_t instant, struct wait_state *state);
 void wait_margin(int64_t instant, struct wait_state *state);
 void wait_filter(int64_t instant, struct wait_state *state);
 void wait_mean(int64_t instant, struct wait_state *state);
-void wait_epoll(int64_t instant, struct wait_state *state);
 void wait_sleep_until(int64_t instant, struct wait_state *state);
 
 /* These two after peers_load(), which returns NULL or what went wrong. */

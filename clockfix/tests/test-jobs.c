@@ -331,15 +331,29 @@ static void structures_of_other_versions(void)
 		struct clockfix_options options;
 		uint64_t more[4];
 	} newer = { 0 };
-	struct clockfix *one;
+	struct {
+		struct clockfix_stats stats;
+		uint64_t more[4];
+	} longer;
 
-	sim_reset();
 	clockfix_options_init(&newer.options);
 	newer.options.size = sizeof(newer);
-	CHECK_EQ(timer_new(&one, &newer.options), 0);
-	sim_timer_free(one);
+	setup_with(&newer.options);
+	memset(&longer, 0xff, sizeof(longer));
+	longer.stats.size = sizeof(longer);
+	CHECK_EQ(clockfix_stats_read(timer, &longer.stats), 0);
+	CHECK_EQ(longer.stats.size, sizeof(longer));
+	CHECK_EQ(longer.stats.jobs, 0);
+	CHECK_EQ(longer.more[3], 0);
+	longer.stats.size = CLOCKFIX_STATS_SIZE_V1 - 1;
+	CHECK_EQ(clockfix_stats_read(timer, &longer.stats), -EINVAL);
+	longer.stats.size = SIZE_MAX;
+	CHECK_EQ(clockfix_stats_read(timer, &longer.stats), -EINVAL);
+	teardown();
 	newer.more[3] = 1;
-	CHECK_EQ(timer_new(&one, &newer.options), -E2BIG);
+	CHECK_EQ(timer_new(&timer, &newer.options), -E2BIG);
+	newer.options.size = SIZE_MAX / 2;
+	CHECK_EQ(timer_new(&timer, &newer.options), -EINVAL);
 }
 
 CHECK_MAIN(TEST(jobs_run_in_order_and_never_early), TEST(past_jobs_run_at_once_earliest_first),

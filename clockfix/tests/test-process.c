@@ -144,34 +144,6 @@ static void the_worker_has_a_name(void)
 	CHECK_EQ(clockfix_version(), CLOCKFIX_VERSION);
 }
 
-/* A structure of a program that was compiled with another version of the header. */
-static void structures_grow(void)
-{
-	struct {
-		struct clockfix_stats stats;
-		uint64_t more[4];
-	} longer;
-	struct clockfix_stats stats = { .size = CLOCKFIX_STATS_SIZE_V1 - 1 };
-	struct clockfix_options absurd;
-	struct clockfix *timer;
-
-	CHECK_EQ(clockfix_create(&timer, NULL), 0);
-	memset(&longer, 0xff, sizeof(longer));
-	longer.stats.size = sizeof(longer);
-	CHECK_EQ(clockfix_stats_read(timer, &longer.stats), 0);
-	CHECK_EQ(longer.stats.size, sizeof(longer));
-	CHECK_EQ(longer.stats.jobs, 0);
-	CHECK_EQ(longer.more[3], 0);
-	CHECK_EQ(clockfix_stats_read(timer, &stats), -EINVAL);
-	CHECK_EQ(clockfix_stats_read(timer, NULL), -EINVAL);
-	stats.size = SIZE_MAX;
-	CHECK_EQ(clockfix_stats_read(timer, &stats), -EINVAL);
-	CHECK_EQ(clockfix_destroy(timer, 0), 0);
-	clockfix_options_init(&absurd);
-	absurd.size = SIZE_MAX / 2;
-	CHECK_EQ(clockfix_create(&timer, &absurd), -EINVAL);
-}
-
 /* An event loop is woken before the instant and returns at it. */
 static void a_descriptor_is_readable_before_the_instant(void)
 {
@@ -304,6 +276,6 @@ static void threads_submit_and_cancel(void)
 }
 
 CHECK_MAIN(TEST(a_job_forks), TEST(a_timer_leaks_no_descriptors),
-	   TEST(locked_memory_is_unlocked), TEST(the_worker_has_a_name), TEST(structures_grow),
+	   TEST(locked_memory_is_unlocked), TEST(the_worker_has_a_name),
 	   TEST(a_descriptor_is_readable_before_the_instant),
 	   TEST(threads_submit_and_cancel))
