@@ -33,8 +33,8 @@ def boxes(ages: dict[str, Ages], prefix: str, where: str) -> str:
         panel.set_xticks(range(1, len(ages) + 1), [NAMES[t] for t in ages], fontsize=6.5,
                          rotation=20)
         panel.set_title(title, fontsize=8)
-        panel.set_ylim(bottom=0)
         panel.grid(axis="x", visible=False)
+    panels[0].set_ylim(bottom=0)  # shared: only once all are drawn, for it ends the scaling
     panels[0].set_ylabel("µs")
     return to_svg(figure, prefix, where)
 
