@@ -169,7 +169,7 @@ static double timers_of(const char *victim, unsigned int load, const char *how,
 	}, "count");
 }
 
-static void names_all(const char *source)
+static void check_names(const char *source)
 {
 	/* there these timers wait for a thread of the kernel, which the victim outranks */
 	bool soft = kernel_is_rt();
@@ -195,24 +195,23 @@ static void names_all(const char *source)
 	      (double)truth->gap_total / 1000);
 }
 
-static void bpf_names_all(void)
+static void names_all(const char *source)
 {
 	shield_set(false);
-	names_all("bpf");
+	check_names(source);
 }
 
-static void trace_names_all(void)
-{
-	shield_set(false);
-	names_all("trace");
-}
+BLAME_TESTS(names_all)
 
 static void explains_waits(const char *source)
 {
-	const char *victim = blame_run(source, "wait");
-	double taken = blame_number(victim, "taken_ns"), unexplained =
-		blame_sum(victim, (struct blame_wanted){ .kind = "unexplained" }, "total_ns");
+	double taken, unexplained;
+	const char *victim;
 
+	shield_set(false);
+	victim = blame_run(source, "wait");
+	taken = blame_number(victim, "taken_ns");
+	unexplained = blame_sum(victim, (struct blame_wanted){ .kind = "unexplained" }, "total_ns");
 	note("taken: %.1f us, unexplained %.1f us", taken / 1000, unexplained / 1000);
 	check(taken > BLAME_SPIN * 7 / 10, "%.1f us were taken", taken / 1000);
 	check(unexplained < taken / 100, "%.1f us of %.1f are unexplained", unexplained / 1000,
@@ -221,17 +220,7 @@ static void explains_waits(const char *source)
 		    kernel_is_rt() ? 0 : truth->loads[TIMERFD].count, 1);
 }
 
-static void bpf_explains_waits(void)
-{
-	shield_set(false);
-	explains_waits("bpf");
-}
-
-static void trace_explains_waits(void)
-{
-	shield_set(false);
-	explains_waits("trace");
-}
+BLAME_TESTS(explains_waits)
 
 /* By the command, which has to understand the kernel's table, or the module's. */
 static void shield_tells_what_it_masked(void)
@@ -254,7 +243,7 @@ static void shield_leaves_ticks(void)
 	if (!shield_present())
 		skip("this kernel has no shield");
 	shield_set(true);
-	names_all("trace");
+	check_names("trace");
 	check(truth->gaps < interruptions * 102 / 100, "%u gaps, not %u of ticks and preemptions",
 	      truth->gaps, interruptions);
 }
@@ -266,7 +255,7 @@ static bool is_sleep(const char *how)
 	       strcmp(how, "io_uring timeout");
 }
 
-static void names_apis(const char *source, bool calls_known)
+static void names_apis(const char *source)
 {
 	const char *victim;
 
@@ -280,21 +269,13 @@ static void names_apis(const char *source, bool calls_known)
 			note("%s: not in this kernel", calls[i].api);
 			continue;
 		}
-		blame_check(calls[i].api, timers_of(victim, i, sleeps && !calls_known ? "" : how,
+		blame_check(calls[i].api, timers_of(victim, i, sleeps && strcmp(source, "bpf") ? "" : how,
 						    false),
 			    soft ? 0 : truth->loads[i].count, 0);
 	}
 }
 
-static void bpf_names_apis(void)
-{
-	names_apis("bpf", true);
-}
-
-static void trace_names_apis(void)
-{
-	names_apis("trace", false);
-}
+BLAME_TESTS(names_apis)
 
 int main(int argc, char **argv)
 {

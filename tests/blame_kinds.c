@@ -455,14 +455,10 @@ static void names_ipis(const char *source)
 	      truth->counters[FUNCTION_CALLS]);
 }
 
-static void bpf_names_kinds(void) { names_kinds("bpf"); }
-static void trace_names_kinds(void) { names_kinds("trace"); }
-static void bpf_names_owners(void) { names_owners("bpf"); }
-static void trace_names_owners(void) { names_owners("trace"); }
-static void bpf_names_armed_before(void) { names_armed_before("bpf"); }
-static void trace_names_armed_before(void) { names_armed_before("trace"); }
-static void bpf_names_ipis(void) { names_ipis("bpf"); }
-static void trace_names_ipis(void) { names_ipis("trace"); }
+BLAME_TESTS(names_kinds)
+BLAME_TESTS(names_owners)
+BLAME_TESTS(names_armed_before)
+BLAME_TESTS(names_ipis)
 
 int main(int argc, char **argv)
 {

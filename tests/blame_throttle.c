@@ -106,8 +106,7 @@ static void names_throttling(const char *source)
 	check_throttled(victim, server ? "fair server" : "real-time throttling", truth->gap_total);
 }
 
-static void bpf_names_throttling(void) { names_throttling("bpf"); }
-static void trace_names_throttling(void) { names_throttling("trace"); }
+BLAME_TESTS(names_throttling)
 
 int main(int argc, char **argv)
 {

@@ -73,6 +73,11 @@ struct blame_wanted {
 	pid_t thread;
 };
 
+/* Two tests of what takes the source's name: bpf_NAME() and trace_NAME(). */
+#define BLAME_TESTS(name)				\
+	static void bpf_##name(void) { name("bpf"); }	\
+	static void trace_##name(void) { name("trace"); }
+
 /* The sum of a number over such culprits. */
 double blame_sum(const char *victim, struct blame_wanted wanted, const char *key);
 
