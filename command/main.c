@@ -113,8 +113,6 @@ static int run_version(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	if (optind < argc)
-		return usage_error(&verb_version, "unexpected argument '%s'", argv[optind]);
 	if (output != OUTPUT_JSON) {
 		puts("timershield " TIMERSHIELD_VERSION);
 		return STATUS_OK;

@@ -168,20 +168,13 @@ static int parse_state(struct parser *parser, char **fields)
 	return parser->journal->changing || !strcmp(fields[1], "settled") ? 0 : -EBADMSG;
 }
 
-static int parse_procs(struct parser *parser, char **fields)
+static int parse_target(struct parser *parser, char **fields)
 {
-	struct target *procs = &parser->journal->procs;
-	int ret = parse_cpus(fields[1], &procs->wanted);
+	struct journal *journal = parser->journal;
+	struct target *target = strcmp(fields[0], "procs") ? &journal->irqs : &journal->procs;
+	int ret = parse_cpus(fields[1], &target->wanted);
 
-	return ret ? ret : parse_cpus(fields[2], &procs->before);
-}
-
-static int parse_irqs(struct parser *parser, char **fields)
-{
-	struct target *irqs = &parser->journal->irqs;
-	int ret = parse_cpus(fields[1], &irqs->wanted);
-
-	return ret ? ret : parse_cpus(fields[2], &irqs->before);
+	return ret ? ret : parse_cpus(fields[2], &target->before);
 }
 
 /* Nothing that a damaged journal names may be written but what we ourselves write. */
@@ -259,8 +252,8 @@ static const struct kind {
 	{ "boot", 2, parse_boot },
 	{ "backend", 3, parse_backend },
 	{ "state", 2, parse_state },
-	{ "procs", 3, parse_procs },
-	{ "irqs", 3, parse_irqs },
+	{ "procs", 3, parse_target },
+	{ "irqs", 3, parse_target },
 	{ "set", 5, parse_setting },
 	{ "run", 3, parse_run },
 	{ "task", 4, parse_task },

@@ -110,6 +110,8 @@ int verb_parse(const struct verb *verb, int argc, char **argv, void *request)
 	*end = '\0';
 	while (status < 0 && (value = getopt_long(argc, argv, letters, options, NULL)) != -1)
 		status = is_common(value) ? take_common(verb, value) : verb->take(request, value);
+	if (status < 0 && !verb->words && optind < argc)
+		return usage_error(verb, "unexpected argument '%s'", argv[optind]);
 	return status;
 }
 

@@ -51,7 +51,7 @@ enum { OPTION_JSON = 256, OPTION_ROOT, OPTION_OWN };
 /*
  * Hands the options to verb->take(); afterwards optind is the first argument. Returns -1 to go
  * on, or the exit status to end with. Where words end with <command> the first argument ends
- * the options.
+ * the options; a verb without words takes no argument.
  */
 int verb_parse(const struct verb *verb, int argc, char **argv, void *request);
 

@@ -272,8 +272,6 @@ static int run(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	if (optind < argc)
-		return usage_error(&verb_measure, "unexpected argument '%s'", argv[optind]);
 	session_catch_signals();
 	return measure(&request);
 }

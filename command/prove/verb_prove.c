@@ -191,8 +191,6 @@ static int run(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	if (optind < argc)
-		return usage_error(&verb_prove, "'%s' is one argument too many", argv[optind]);
 	if (*file_root())
 		return usage_error(&verb_prove, "it measures this machine, not a directory (--root)");
 	if (geteuid())

@@ -196,8 +196,6 @@ static int run(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	if (optind < argc)
-		return usage_error(&verb_status, "unexpected argument '%s'", argv[optind]);
 	if (request.profile)
 		return verify(request.profile);
 	ret = inspect(&inspection);
