@@ -17,7 +17,7 @@
 	 LINUX_VERSION_CODE < KERNEL_VERSION(major, (minor) + 1, 0))
 
 #if !KERNEL_IS(6, 1) && !KERNEL_IS(6, 12) && !KERNEL_IS(7, 3)
-#error "timershield knows Linux 6.1, 6.12 and 7.3; this is another version"
+#error "this version of Linux is not supported: the module is for 6.1, 6.12 and 7.3"
 #endif
 #if !defined(CONFIG_X86_64) && !defined(CONFIG_ARM64)
 #error "timershield's module knows x86-64 and arm64 only"
