@@ -5,14 +5,18 @@
  * held at all. FIFO 50 spins on CPU 0 for 600 ms; others can run on CPU 1.
  */
 #define _GNU_SOURCE
+#include "file.h"
 #include "lib/isolation.h"
 #include "lib/shield.h"
 #include "lib/task.h"
 #include "lib/timers.h"
 #include "lib/trace.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -28,6 +32,7 @@ static int hogged;
 struct sleeper {
 	bool other_cpu;		/* where it may run once it has armed its timer on CPU 0 */
 	int timerfd;		/* it reads that instead of sleeping */
+	pid_t thread;		/* it waits for a signal instead of sleeping */
 	u64 due, woke;
 };
 
@@ -219,6 +224,82 @@ static void a_sleeper_without_a_tick(void)
 	check_late(sleeper, 2 * TICK + PROMPT);
 }
 
+/* An ordinary thread, on the other CPU */
+static void *await_signal(void *argument)
+{
+	struct sleeper *sleeper = argument;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN);
+	become(OTHER);
+	pin(!hogged);
+	__atomic_store_n(&sleeper->thread, syscall(SYS_gettid), __ATOMIC_RELEASE);
+	require(sigwaitinfo(&set, NULL) == SIGRTMIN, "sigwaitinfo: %m");
+	sleeper->woke = now();
+	return NULL;
+}
+
+static void arm_for_a_thread_and_spin(void *argument)
+{
+	struct sleeper *sleeper = argument;
+	pthread_t thread;
+
+	block_signal(SIGRTMIN);
+	require(!pthread_create(&thread, NULL, await_signal, sleeper), "no thread");
+	while (!__atomic_load_n(&sleeper->thread, __ATOMIC_ACQUIRE))
+		sleep_for(1 * MSEC);
+	sleeper->due = now() + SLEEP;
+	posix_timer_arm(SIGEV_THREAD_ID, sleeper->thread, sleeper->due, 0);
+	spin(NULL);
+}
+
+/* FIFO 50 arms the timer of a thread that it masks, and does not let go. */
+static void armed_by_the_task_that_masks_it(void)
+{
+	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
+
+	if (shield_is_module())
+		skip("the module does not look at what is armed below its mask");
+	not_in_a_thread();
+	two_cpus();
+	spawn(FIFO(50), hogged, arm_for_a_thread_and_spin, sleeper);
+	sleep_for(SLEEP + HOG);
+	check_late(sleeper, 2 * TICK + PROMPT);
+}
+
+/* The same where the tick is stopped: the interrupt comes when the hold ends, no other before. */
+static void armed_without_a_tick(void)
+{
+	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
+	u64 interrupts, ticks;
+
+	if (access("/sys/devices/system/cpu/nohz_full", F_OK))
+		skip("the kernel has no CONFIG_NO_HZ_FULL");
+	if (shield_is_module())
+		skip("the module does not look at what is armed below its mask");
+	/* Where it is armed a timer stays. */
+	require(file_write("/proc/sys/kernel/timer_migration", "0") >= 0, "timer_migration");
+	hogged = 1;
+	not_in_a_thread();
+	two_cpus();
+	spawn(FIFO(50), hogged, arm_for_a_thread_and_spin, sleeper);
+	sleep_for(SLEEP / 2);
+	require(sleeper->due, "it is not armed");
+	ticks = timer_interrupts(hogged);
+	sleep_until(sleeper->due - MSEC);
+	interrupts = timer_interrupts(hogged);
+	ticks = interrupts - ticks;
+	sleep_until(sleeper->due + MSEC);
+	interrupts = timer_interrupts(hogged) - interrupts;
+	sleep_until(sleeper->due + HOG / 2);
+	note("%llu timer interrupts before, %llu at its expiry", ticks, interrupts);
+	if (ticks > SLEEP / TICK / 4)
+		skip("the tick is not stopped on CPU %d", hogged);
+	check(!interrupts, "%llu interrupts at its expiry", interrupts);
+	check_late(sleeper, 2 * TICK + PROMPT);
+}
+
 /* At every tick, until the end. */
 static void wake_at_ticks(void *argument)
 {
@@ -345,6 +426,8 @@ int main(int argc, char **argv)
 		TEST(a_sleeper_beside_a_flood_of_lower_ones),
 		TEST(a_timerfd_beside_a_flood_of_higher_ones),
 		TEST(a_sleeper_without_a_tick),
+		TEST(armed_by_the_task_that_masks_it),
+		TEST(armed_without_a_tick),
 		TEST(a_timerfd_beside_sleepers_on_the_tick),
 		TEST(a_timer_that_never_expires),
 		{ "a_sleeper_that_is_raised", a_sleeper_that_is_raised, false },

@@ -10,6 +10,7 @@
 #include "lib/shield.h"
 #include "lib/situation.h"
 #include "lib/timers.h"
+#include "lib/uring.h"
 
 #include <errno.h>
 #include <linux/aio_abi.h>
@@ -253,6 +254,37 @@ static void boosting_ends_with_the_boost(void)
 	expect_ordinary(attack, "after the boost");
 }
 
+/* It waits in io_uring_enter(), whose timer does not follow. */
+static void wait_at_a_ring(void *argument)
+{
+	struct attack *attack = argument;
+	struct uring ring;
+	int ret;
+
+	drop_privileges();
+	ret = uring_open(&ring);
+	require(!ret, "io_uring: %s", strerror(-ret));
+	pthread_mutex_lock(&attack->mutex);
+	reached(attack, 1);
+	__atomic_store_n(&attack->done, 2, __ATOMIC_RELEASE);
+	uring_wait(&ring, FAR);
+}
+
+static void a_wait_at_a_ring_has_its_own_level(void)
+{
+	struct attack *attack = attack_new();
+	pid_t attacker = spawn(OTHER, test_cpu, wait_at_a_ring, attack);
+	int level;
+
+	await(attack, 1);
+	await_sleep(spawn(FIFO(60), test_cpu, lock_it, attack));
+	go_on(attack, 1);
+	await(attack, 2);
+	await_sleep(attacker);
+	level = timer_level("io_cqring_timer_wakeup", 0);
+	check(level == LEVEL_FAIR, "while it is boosted, its wait has level %d", level);
+}
+
 /* A real-time task becomes nobody's, and ordinary, and arms its timers again. */
 static void fall(void *argument)
 {
@@ -354,6 +386,7 @@ int main(int argc, char **argv)
 		TEST(its_own_waiters_do_not_help),
 		TEST(alarm_clocks_are_not_for_it),
 		TEST(boosting_ends_with_the_boost),
+		TEST(a_wait_at_a_ring_has_its_own_level),
 		TEST(timers_fall_with_their_task),
 		TEST(what_a_child_inherits_does_not_help),
 		TEST(timers_fall_when_a_thread_leaves),

@@ -49,6 +49,15 @@ static __always_inline void timershield_set_next(struct hrtimer_cpu_base *cpu_ba
 					      timer->queued_level : TIMERSHIELD_CRITICAL;
 }
 
+/* When the device has to fire for a timer: a masked one counts only where the tick is stopped. */
+static __always_inline ktime_t timershield_fires(const struct hrtimer_cpu_base *cpu_base,
+						 const struct hrtimer *timer, ktime_t expires)
+{
+	if (!timershield_queued(timer) || timer->queued_level >= cpu_base->shield.threshold)
+		return expires;
+	return max(ktime_add_ns(expires, TICK_NSEC), cpu_base->shield.hold);
+}
+
 /* Must the device be set for a timer of a task, even if that has expired? */
 static __always_inline bool timershield_force(const struct hrtimer_cpu_base *cpu_base,
 					      const struct timershield_run *run, int retries)
@@ -78,6 +87,11 @@ static inline bool timershield_active(const struct hrtimer_cpu_base *cpu_base, b
 }
 static inline void timershield_set_next(struct hrtimer_cpu_base *cpu_base,
 					const struct hrtimer *timer) { }
+static inline ktime_t timershield_fires(const struct hrtimer_cpu_base *cpu_base,
+					const struct hrtimer *timer, ktime_t expires)
+{
+	return expires;
+}
 static inline bool timershield_force(const struct hrtimer_cpu_base *cpu_base,
 				     const struct timershield_run *run, int retries)
 {
