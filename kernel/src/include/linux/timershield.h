@@ -62,9 +62,11 @@ void __timershield_switch(u8 level);
  */
 #define timershield_switch(next)						\
 	do {									\
+		const struct task_struct *__next = (next);			\
+										\
 		if (timershield_enabled() &&					\
-		    timershield_level(next) != timershield_threshold())		\
-			__timershield_switch(timershield_level(next));		\
+		    timershield_level(__next) != timershield_threshold())	\
+			__timershield_switch(timershield_level(__next));	\
 	} while (0)
 
 bool __timershield_prio_changed(struct task_struct *p, int running_on);

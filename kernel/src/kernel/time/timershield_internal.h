@@ -85,18 +85,22 @@ static inline bool timershield_active(const struct hrtimer_cpu_base *cpu_base, b
 {
 	return false;
 }
+
 static inline void timershield_set_next(struct hrtimer_cpu_base *cpu_base,
 					const struct hrtimer *timer) { }
+
 static inline ktime_t timershield_fires(const struct hrtimer_cpu_base *cpu_base,
 					const struct hrtimer *timer, ktime_t expires)
 {
 	return expires;
 }
+
 static inline bool timershield_force(const struct hrtimer_cpu_base *cpu_base,
 				     const struct timershield_run *run, int retries)
 {
 	return false;
 }
+
 static inline void timershield_clock_set(struct hrtimer_cpu_base *cpu_base) { }
 static inline void timershield_tick(struct hrtimer_cpu_base *cpu_base) { }
 #endif

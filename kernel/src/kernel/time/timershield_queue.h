@@ -68,7 +68,7 @@ static __always_inline struct hrtimer *timershield_first_of(struct timershield_c
 }
 
 static inline void timershield_queue_add(struct timershield_cpu *sc,
-						  struct hrtimer *timer, u8 level)
+					 struct hrtimer *timer, u8 level)
 {
 	unsigned int clock = timer->base->index;
 
@@ -89,7 +89,7 @@ timershield_update_minima(struct timershield_cpu *sc, u8 level, bool soft)
 }
 
 static inline void timershield_queue_del(struct timershield_cpu *sc,
-						  struct hrtimer *timer)
+					 struct hrtimer *timer)
 {
 	unsigned int clock = timer->base->index;
 	u8 level = timer->queued_level;
