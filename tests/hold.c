@@ -259,8 +259,6 @@ static void armed_by_the_task_that_masks_it(void)
 {
 	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
 
-	if (shield_is_module())
-		skip("the module does not look at what is armed below its mask");
 	not_in_a_thread();
 	two_cpus();
 	spawn(FIFO(50), hogged, arm_for_a_thread_and_spin, sleeper);
@@ -276,8 +274,6 @@ static void armed_without_a_tick(void)
 
 	if (access("/sys/devices/system/cpu/nohz_full", F_OK))
 		skip("the kernel has no CONFIG_NO_HZ_FULL");
-	if (shield_is_module())
-		skip("the module does not look at what is armed below its mask");
 	/* Where it is armed a timer stays. */
 	require(file_write("/proc/sys/kernel/timer_migration", "0") >= 0, "timer_migration");
 	hogged = 1;

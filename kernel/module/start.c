@@ -4,6 +4,8 @@
  *
  * Locks: a runqueue's, then that of a CPU's shield_bases, then that of the kernel's queues.
  */
+#include <linux/jiffies.h>
+
 #include "queue.h"
 
 /*
@@ -49,7 +51,10 @@ bool shield_start(struct shield *shield, struct hrtimer *timer, u8 level, ktime_
 	raw_spin_unlock(&queue->cpu_base->lock);
 
 	context = context_of(queue);
-	if (first && level >= shield->core.threshold && expires < shield->armed[context])
+	/* A masked one is held for a tick, as in next_event(). */
+	if (level < shield->core.threshold && expires < KTIME_MAX - 2 * TICK_NSEC)
+		expires = roundup(expires, TICK_NSEC) + TICK_NSEC;
+	if (first && expires < shield->armed[context])
 		shield_arm(shield, context, expires);
 	/* Somebody polled it before it was here: pairs with the cmpxchg in raise(). */
 	smp_mb();
