@@ -60,7 +60,7 @@ static void set_cpu(const char *text)
 	set("CLOCKFIX_RUN_CPU", text);
 }
 
-/* The library lies beside this program, or where it is installed. */
+/* The library lies next to this program, or where it is installed. */
 static void preload(void)
 {
 	const char *others = getenv("LD_PRELOAD");
@@ -74,7 +74,7 @@ static void preload(void)
 	if (access(path, R_OK))
 		snprintf(path, sizeof(path), "%s/%s", LIBRARY_DIRECTORY, PRELOAD);
 	if (access(path, R_OK))
-		die(125, "%s is neither beside this program nor in %s; install it again", PRELOAD,
+		die(125, "%s is neither next to this program nor in %s; install it again", PRELOAD,
 		    LIBRARY_DIRECTORY);
 	/* the dynamic linker splits the list there, and knows no way to quote */
 	if (strpbrk(path, " :"))

@@ -61,7 +61,7 @@ def main() -> int:
         place = Path(directory, "with blank")
         place.mkdir()
         lost = shutil.copy(run, place)
-        expect([lost, "true"], 125, "neither beside")
+        expect([lost, "true"], 125, "neither next to")
         shutil.copy(Path(run).with_name("libclockfix-run.so"), place)
         expect([lost, "true"], 125, "blank")
     print("\n".join(failures))
