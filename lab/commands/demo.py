@@ -90,7 +90,7 @@ def conclusions(off: Measured, on: Measured) -> list[str]:
             (off, "none"), (on, "none"), (off, WORST), (on, WORST)))
     return [
         f"Next to {off.titles[WORST]}, the job took {before.p50 / alone.p50 - 1:.0%} longer "
-        f"without the shield (worst {before.maximum / 1000:.0f} µs), {after.p50 / idle.p50 - 1:.1%} "
-        f"with it (worst {after.maximum / 1000:.0f} µs).",
+        f"without the shield (worst {before.maximum / 1000:.0f} µs), "
+        f"{after.p50 / idle.p50 - 1:.1%} with it (worst {after.maximum / 1000:.0f} µs).",
         f"What it costs a job that nothing disturbs: {idle.p50 / alone.p50 - 1:+.2%}.",
     ]
