@@ -26,7 +26,7 @@ INTRODUCTION = [
     "The papers measured real machines (Intel i5 at 3.2 GHz and Raspberry Pi 3, Linux 4.4 and 4.6 "
     "with PREEMPT_RT). Guest figures here count instructions, one a nanosecond, on one virtual "
     "CPU unless said otherwise: exact and repeatable, without caches and without what an interrupt "
-    "costs in hardware. They compare kernels with each other; not with a real machine.",
+    "costs in hardware. They compare kernels with each other, not with a real machine.",
 ]
 
 
