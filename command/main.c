@@ -134,9 +134,11 @@ static const struct verb verb_version = {
 /* A full disk, or a reader that has gone, must not look like success; the latter needs no words. */
 static int close_output(int status)
 {
+	errno = 0;	/* stays so if what failed was an earlier write */
 	if (fflush(stdout) || ferror(stdout)) {
 		if (errno != EPIPE)
-			failed(-errno, "standard output: %s", strerror(errno));
+			failed(-EIO, "standard output: %s",
+			       errno ? strerror(errno) : "not all could be written");
 		return status ? status : STATUS_FAILED;
 	}
 	return status;

@@ -50,7 +50,8 @@ static void on_signal(int number)
 void session_catch_signals(void)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
-	struct sigaction action = { .sa_handler = on_signal };
+	/* a second Ctrl-C must not cut off what is being printed */
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
 		sigaction(signals[i], &action, NULL);

@@ -48,7 +48,7 @@ static void interrupt(int number)
 static void catch_signals(void)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction action = { .sa_handler = interrupt };
+	struct sigaction action = { .sa_handler = interrupt, .sa_flags = SA_RESTART };
 
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
 		sigaction(signals[i], &action, NULL);

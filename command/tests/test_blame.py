@@ -10,6 +10,7 @@ import io
 import json
 import os
 import pty
+import select
 import shutil
 import signal
 import subprocess
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import time
 import unittest
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +48,29 @@ def instance(process: "subprocess.Popen[str]") -> Path:
     while not path.exists() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
     return path
+
+
+@contextlib.contextmanager
+def company() -> Iterator[None]:
+    """Something runs on CPU 0: "nothing has run" would end with another status."""
+    with subprocess.Popen(["taskset", "-c", "0", "sh", "-c", "while sleep 0.01; do :; done"],
+                          start_new_session=True) as process:
+        try:
+            yield
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def drawn(terminal: int, process: "subprocess.Popen[str]") -> bytes:
+    """What a process draws, of which two pictures are waited for before SIGINT ends it."""
+    text = b""
+    deadline = time.monotonic() + 50
+    while process.poll() is None or select.select([terminal], [], [], 0.2)[0]:
+        if select.select([terminal], [], [], 0.2)[0]:
+            text += os.read(terminal, 65536)
+        if text.count(b"\033[H\033[J") >= 2 or time.monotonic() > deadline:
+            process.send_signal(signal.SIGINT)
+    return text
 
 
 def as_nobody() -> None:
@@ -182,7 +207,8 @@ class BlameTest(unittest.TestCase):
 
     def test_over_stops(self) -> None:
         began = time.monotonic()
-        done = self.blame("-c", "0", "--over", "0.1", "--stop", "-s", "50")
+        with company():
+            done = self.blame("-c", "0", "--over", "0.1", "--stop", "-s", "50")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertLess(time.monotonic() - began, 40)
         self.assertIn("No episode was longer", self.blame("-c", "0", "-s", "0.2", "--over", "1e9")
@@ -190,11 +216,12 @@ class BlameTest(unittest.TestCase):
 
     def test_signals_end_it_with_the_summary(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            process = start("blame", f"--source={self.source}", "-c", "0", "--json")
-            path = instance(process) if self.source == "trace" else None
-            time.sleep(3)
-            process.send_signal(number)
-            out, err = process.communicate(timeout=30)
+            with company():
+                process = start("blame", f"--source={self.source}", "-c", "0", "--json")
+                path = instance(process) if self.source == "trace" else None
+                time.sleep(3)
+                process.send_signal(number)
+                out, err = process.communicate(timeout=30)
             self.assertEqual(process.returncode, 0, err)
             self.assertIn("victims", json.loads(out))
             self.assertFalse(path and path.exists(), number)
@@ -209,17 +236,16 @@ class BlameTest(unittest.TestCase):
 
     def test_terminal(self) -> None:
         master, slave = pty.openpty()
-        with start("blame", f"--source={self.source}", "-c", "0", "-s", "3", out=slave) as process:
-            os.close(slave)
-            text = b""
-            with contextlib.suppress(OSError):      # its end closes the terminal
-                while part := os.read(master, 65536):
-                    text += part
+        with company(), start("blame", f"--source={self.source}", "-c", "0", out=slave) as process:
+            text = drawn(master, process)
+            assert process.stderr is not None
+            errors = process.stderr.read()
+        os.close(slave)     # not before: what is not read yet would be lost
         os.close(master)
-        self.assertEqual(process.returncode, 0)
+        self.assertEqual(process.returncode, 0, errors)
         self.assertIn(b"Ctrl-C ends it with a summary", text)
-        self.assertTrue(text.count(b"\033[H\033[J") >= 2, text)
-        self.assertIn(b"CPU 0: ran", text.rpartition(b"\033[J")[2])
+        self.assertGreaterEqual(text.count(b"\033[H\033[J"), 3, text)
+        self.assertIn(b"CPU 0: ran", text.rpartition(b"\033[J")[2], text)
 
 
 class QuotaTest(unittest.TestCase):
