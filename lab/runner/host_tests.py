@@ -21,6 +21,7 @@ from lab.runner.verdict import Verdict, failure
 
 MINUTE = 60
 TAIL = 60
+_NAMES_A_FAILURE = re.compile(r"^(FAIL|ERROR|not ok)\b|^\w*Error: ")
 VENV_PYTHON = REPO / "build" / "venv" / "bin" / "python"
 """Where make installs ruff and mypy; ``lab/lab`` itself runs on the system's Python."""
 
@@ -55,7 +56,9 @@ def _call(
         return verdict, ""
     if done.returncode:
         verdict.fail(f"exit status {done.returncode}")
-        verdict.notes += [f"| {line}" for line in done.stdout.splitlines()[-TAIL:]]
+        lines = done.stdout.splitlines()
+        verdict.notes += [f"| {line}" for line in lines[:-TAIL] if _NAMES_A_FAILURE.search(line)]
+        verdict.notes += [f"| {line}" for line in lines[-TAIL:]]
     return verdict, done.stdout
 
 
