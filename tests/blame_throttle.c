@@ -51,7 +51,7 @@ static void count_throttled(u64 *counters)
 static const struct blame_scenario scenarios[] = {
 	{ .name = "alone", .victim = OTHER, .count = count_throttled },
 	{
-		.name = "beside", .victim = OTHER, .count = count_throttled,
+		.name = "competing", .victim = OTHER, .count = count_throttled,
 		.loads = { { "hog", hog, 1 }, { "hog", hog, 1 }, { "hog", hog, 1 } },
 	},
 	{ .name = "realtime", .victim = FIFO(50), .loads = { { "hog", hog, 1 } } },
@@ -89,7 +89,7 @@ static void bpf_names_quota(void) { names_quota("bpf", "alone"); }
 static void trace_names_quota(void) { names_quota("trace", "alone"); }
 
 /* Trace events do not tell whether a task waits for its quota or for its turn. */
-static void bpf_names_quota_beside_others(void) { names_quota("bpf", "beside"); }
+static void bpf_names_quota_with_others(void) { names_quota("bpf", "competing"); }
 
 static void names_throttling(const char *source)
 {
@@ -115,7 +115,7 @@ BLAME_TESTS(names_throttling)
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
-		TEST(bpf_names_quota), TEST(trace_names_quota), TEST(bpf_names_quota_beside_others),
+		TEST(bpf_names_quota), TEST(trace_names_quota), TEST(bpf_names_quota_with_others),
 		TEST(bpf_names_throttling), TEST(trace_names_throttling),
 	};
 

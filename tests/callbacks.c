@@ -2,7 +2,7 @@
 /*
  * Rule R12 bounds the number of callbacks in a go, not what one of them does: a POSIX timer behind
  * whose signal thousands of epoll entries wait takes milliseconds, on stock too. An unprivileged
- * process has such timers; a FIFO-99 loop beside it must not fare worse than with the shield off.
+ * process has such timers; a FIFO-99 loop next to it must not fare worse than with the shield off.
  *
  * That passes on stock. It would fail if what a tick serves, or a release, added to it.
  */

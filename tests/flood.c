@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Rules R4, R5 and R11 beside a flood: an unprivileged process has N timerfds that expire a
+ * Rules R4, R5 and R11 during a flood: an unprivileged process has N timerfds that expire a
  * little earlier than the timer of a FIFO-80 task, while FIFO 50 spins for 600 ms. What a
  * real-time program does by the book is on time whatever N is. What nobody can follow is late
  * by no more than N / 4 ticks.

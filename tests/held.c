@@ -293,7 +293,7 @@ static void lower_look_does_not_sink_it(void)
 	waitpid(pid, NULL, 0);
 }
 
-/* A task that sleeps for 10 ms again and again beside one that never does. */
+/* A task that sleeps for 10 ms again and again next to one that never does. */
 struct share {
 	struct policy sleeper, hog;
 	u64 length;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Rule R3, the one timer of the scheduler that has a level: the hrtick of an ordinary task, which
- * ends its turn, does not interrupt a real-time one. A FIFO-99 loop runs beside two ordinary tasks
+ * ends its turn, does not interrupt a real-time one. A FIFO-99 loop runs next to two ordinary tasks
  * that do nothing but compute.
  *
  * On Linux 7.3 without that rule the hrtick that was set for an ordinary task interrupts one job

@@ -665,20 +665,20 @@ static u64 time_of_change(unsigned int others)
 
 static void others_of_the_same_expiry_cost_nothing(void)
 {
-	u64 alone, beside;
+	u64 alone, among;
 
 	time_of_change(0);
 	alone = time_of_change(0);
-	beside = time_of_change(SAME);
-	note("sched_setattr() takes %llu ns, %llu ns beside %u timers of one expiry", alone, beside,
+	among = time_of_change(SAME);
+	note("sched_setattr() takes %llu ns, %llu ns among %u timers of one expiry", alone, among,
 	     SAME);
-	check(beside <= 2 * alone + 10 * USEC, "%llu ns, %llu ns alone", beside, alone);
+	check(among <= 2 * alone + 10 * USEC, "%llu ns, %llu ns alone", among, alone);
 }
 
 /*
  * A process that may be real-time, at FIFO 10 or 11, has a thousand signal timers and changes its
  * priority again and again. These follow, but not all of them while interrupts are kept out: a
- * FIFO-99 task that sleeps and wakes beside it is on time.
+ * FIFO-99 task that sleeps and wakes meanwhile is on time.
  */
 #define FOLLOWERS 1000
 #define WAKE_UPS 300

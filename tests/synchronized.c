@@ -160,7 +160,7 @@ static void many_at_once_take_few_interrupts(void)
 /* A SCHED_DEADLINE task that waits for its next period, and 100 sleepers at that instant */
 struct deadline_scene {
 	u64 expiry;		/* of the sleepers; 0: not known yet */
-	u64 alone, beside;	/* from one period to the next, and to the one of the sleepers */
+	u64 alone, among;	/* from one period to the next, and to the one of the sleepers */
 };
 
 static void sleep_to_period(void *argument)
@@ -192,7 +192,7 @@ static void wait_for_periods(void *argument)
 	scene->expiry = begin + DL_PERIODS * DL_PERIOD - 4 * USEC;
 	for (int i = 1; i < DL_PERIODS; i++)
 		next_period();
-	scene->beside = next_period() - begin;
+	scene->among = next_period() - begin;
 }
 
 /*
@@ -212,8 +212,8 @@ static void deadline_task_that_waits_for_its_period(void)
 		spawn(FIFO(10), 0, sleep_to_period, scene);
 	pid = spawn(OTHER, 0, wait_for_periods, scene);
 	waitpid(pid, NULL, 0);
-	require(scene->beside, "the task did not get through its periods");
-	late = scene->beside - (DL_PERIODS - 1) * DL_PERIOD - scene->alone;
+	require(scene->among, "the task did not get through its periods");
+	late = scene->among - (DL_PERIODS - 1) * DL_PERIOD - scene->alone;
 	note("%lld ns later than alone", late);
 	check(late <= (s64)ONE_GO, "%lld ns later than alone", late);
 }

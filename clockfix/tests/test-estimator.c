@@ -151,7 +151,7 @@ static void a_budget_is_kept_and_used(void)
 	CHECK_EQ(est.limit, CLOCKFIX_LIMIT_SLEEPING);
 }
 
-/* Beside busy processes: a third of all sleeps ends milliseconds late. */
+/* Next to busy processes a third of all sleeps ends milliseconds late. */
 static void what_costs_too_much_is_not_tried(void)
 {
 	for (int64_t length = 1000000; length <= 10000000; length *= 10) {

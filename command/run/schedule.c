@@ -132,7 +132,7 @@ int schedule_thread(pid_t tid, const struct placement *placement)
 		      errno == EPERM ? " (run as root, or raise the limit: ulimit -r)" : "");
 }
 
-/* Affinity before policy: at its new level it must not run beside other tasks. */
+/* Affinity before policy: at its new level it must not compete with other tasks. */
 static int set_thread(const struct task *task, void *argument)
 {
 	const struct placement *placement = argument;

@@ -48,7 +48,7 @@ static inline struct hrtimer *first_timer(struct hrtimer_clock_base *base)
 	return node ? container_of(node, struct hrtimer, node) : NULL;
 }
 
-/* The stock code keeps the first expiry of each queue beside it. */
+/* The stock code keeps the first expiry of each queue next to it. */
 static inline void first_timer_changed(struct hrtimer_clock_base *base)
 {
 	struct hrtimer *first = first_timer(base);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``lab demo``: the shield off and on beside six loads."""
+"""``lab demo``: the shield off and on, next to six loads."""
 
 import argparse
 import platform as machine

@@ -87,7 +87,7 @@ def _headers(directory: Path, number: str, arch: str, progress: Progress) -> Pat
 
 
 def _make_runnable(release: debian.Release, root: Path, progress: Progress) -> None:
-    """Have the release's C library beside build tools that need a newer one than this machine's."""
+    """Have the release's C library, and build tools that need a newer one than this machine's."""
     tools = ("scripts/mod/modpost.real-lsb-64", "tools/objtool/objtool.real-x86")
     programs = [p for pattern in tools
                 for p in root.glob(f"usr/lib/linux-kbuild-*/{pattern}") if not _runs(p)]

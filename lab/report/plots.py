@@ -117,7 +117,7 @@ def _mark(axes: Axes, marks: Marks) -> None:
 
 def distribution(curves: list[Curve], unit: str, prefix: str, where: str = "",
                  marks: Marks | None = None) -> str:
-    """A CDF, and beside it the tail on a logarithmic axis."""
+    """A CDF, and next to it the tail on a logarithmic axis."""
     key = 0.19 * ((len(curves) + 1) // 2)
     figure, axes_by_name = plt.subplot_mosaic(
         [["left", "right"], ["key", "key"]], figsize=(9, 3.3 + key), layout="constrained",

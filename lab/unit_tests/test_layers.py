@@ -123,8 +123,8 @@ def c_modules(directory: Path) -> Graph:
         module = file.with_suffix("")
         needed: set[Path] = set()
         for name in re.findall(r'^#include "(?:.*/)?([^"/]+)\.h"', text, re.MULTILINE):
-            beside = file.with_name(name)
-            needed |= {beside} if beside in known else {m for m in known if m.name == name}
+            sibling = file.with_name(name)
+            needed |= {sibling} if sibling in known else {m for m in known if m.name == name}
         if file.suffix == ".c":
             needed |= {owner[n] for n in re.findall(r"\b(\w+)\(", text) if n in owner}
         graph.setdefault(str(module.relative_to(directory)), set()).update(

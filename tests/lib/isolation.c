@@ -177,7 +177,7 @@ void prepare_cpus(void)
 void prepare_tasks(struct snapshot *before)
 {
 	prepare_cpus();
-	/* One that CPU 1 leaves, one beside it. */
+	/* One that CPU 1 leaves, and another one. */
 	set_affinity(start_waiter(), CPU(1) | CPU(2));
 	set_affinity(start_waiter(), CPU(0) | CPU(1));
 	set_affinity(start_waiter(), CPU(0) | CPU(1) | CPU(2));

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The same in a coroutine, beside others."""
+"""The same in a coroutine, next to others."""
 
 import asyncio
 import time

@@ -242,7 +242,7 @@ static void forked(void)
 	int status;
 	pid_t child;
 
-	/* beside a thread that makes and uses its own sleeper */
+	/* next to a thread that makes and uses its own sleeper */
 	CHECK_EQ(pthread_create(&thread, NULL, loop_thread, &early), 0);
 	for (int i = 0; i < 20; i++) {
 		child = fork();
