@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 enum output output;
+bool output_one_line;
 
 static unsigned int depth;
 static bool first = true;
@@ -22,6 +23,8 @@ bool output_has_colour(void)
 
 static void indent(void)
 {
+	if (output_one_line)
+		return;
 	putchar('\n');
 	for (unsigned int i = 0; i < depth; i++)
 		fputs("  ", stdout);

@@ -14,6 +14,7 @@
 enum output { OUTPUT_PRETTY, OUTPUT_JSON };
 
 extern enum output output;
+extern bool output_one_line;		/* JSON without line breaks, for a file of such lines */
 
 /* Whether standard output is a terminal that may show colours (not with NO_COLOR). */
 bool output_has_colour(void);
@@ -21,7 +22,7 @@ bool output_has_colour(void);
 /* A JSON string; what is not UTF-8 becomes U+FFFD. */
 void json_quote(FILE *file, const char *string);
 
-/* JSON, indented. KEY is NULL in an array and at the top. */
+/* JSON. KEY is NULL in an array and at the top. */
 void json_open(const char *key, char bracket);
 void json_close(char bracket);
 void json_string(const char *key, const char *value);	/* NULL: null */

@@ -14,7 +14,7 @@
 #define OPTIONS_MAX 32
 
 static const struct verb_option common[] = {
-	{ "json", OPTION_JSON, NULL, "print the result as JSON", NULL },
+	{ "json", OPTION_JSON, "[line]", "print the result as JSON; =line: on one line", NULL },
 	{ "help", 'h', NULL, "print this help", NULL },
 	/* for tests: not in any list */
 	{ "root", OPTION_ROOT, "DIRECTORY", NULL, NULL },
@@ -78,7 +78,10 @@ static int take_common(const struct verb *verb, int option)
 {
 	switch (option) {
 	case OPTION_JSON:
+		if (optarg && strcmp(optarg, "line"))
+			return usage_error(verb, "'%s': expected --json or --json=line", optarg);
 		output = OUTPUT_JSON;
+		output_one_line = optarg;
 		return -1;
 	case OPTION_ROOT:
 		file_set_root(optarg);

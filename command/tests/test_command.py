@@ -39,7 +39,11 @@ class CommandTest(unittest.TestCase):
         self.assertRegex(run("--version").stdout, r"^timershield \d+\.\d+\.\d+\n$")
 
     def test_json_of_help_and_version(self) -> None:
-        verbs = {verb["verb"] for verb in json.loads(run("help", "--json").stdout)}
+        text = run("help", "--json").stdout
+        line = run("help", "--json=line").stdout
+        self.assertEqual(line.index("\n"), len(line) - 1)
+        self.assertEqual(json.loads(line), json.loads(text))
+        verbs = {verb["verb"] for verb in json.loads(text)}
         self.assertLessEqual({"status", "isolate", "run", "version"}, verbs)
         self.assertRegex(json.loads(run("version", "--json").stdout)["version"], r"^\d+\.\d+")
 
@@ -51,7 +55,7 @@ class CommandTest(unittest.TestCase):
                       ("prove", "x"), ("prove", "-s", "0"), ("prove", "-c", "x"),
                       ("prove", "--root=/tmp"),
                       ("isolate", "--config=/x", "1"), ("isolate", "-p", "1"),
-                      ("unisolate", "-i")):
+                      ("status", "--json=x"), ("unisolate", "-i")):
             done = run(*words)
             self.assertEqual(done.returncode, 2, words)
             self.assertIn("timershield", done.stderr, words)
