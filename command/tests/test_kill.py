@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Killed before each of its changes, the command leaves nothing behind.
 
-On a directory that looks like a machine; tests/isolate_rules.c and isolate_truth.c compare what a
-kernel has before isolate and after unisolate.
+On a directory that looks like a machine. On a kernel tests/isolate_random.c kills at random, and
+tests/isolate_rules.c runs many at once.
 """
 
-import random
 import signal
 import sys
 import tempfile
@@ -104,30 +103,6 @@ class KillTest(unittest.TestCase):
             isolated = 1 << int(first) | 1 << int(last or first)
             mask = int(state["sys/devices/virtual/workqueue/cpumask"], 16)
             self.assertFalse(mask & isolated, why)
-
-    def test_many_at_once(self) -> None:
-        """Each takes its turn: none fails, and what the last one leaves can be undone."""
-        for number in range(5):
-            commands = [
-                self.machine.start("isolate", str(1 + i % 2)) if i % 3 else
-                self.machine.start("unisolate") for i in range(20)
-            ]
-            for command in commands:
-                errors = command.communicate()[1]
-                self.assertEqual(command.returncode, 0, errors)
-            self.check_undone(f"round {number}")
-
-    def test_random_sequences(self) -> None:
-        pick = random.Random(20260101)
-        lists = (("1",), ("2",), ("1-2",), ("--irqs", "1"), ("--procs", "3"), ("--only", "2"),
-                 ("--only", "--irqs", "2"))
-        for number in range(60):
-            for _ in range(pick.randint(1, 4)):
-                kill_at = pick.randint(1, 40) if pick.random() < 0.75 else 0
-                verb = pick.choice(("isolate", "isolate", "unisolate"))
-                words = pick.choice(lists) if verb == "isolate" else ()
-                self.machine.do(verb, *words, kill_at=kill_at)
-            self.check_undone(f"sequence {number}")
 
 
 if __name__ == "__main__":
