@@ -40,7 +40,7 @@ static const struct verb_option options[] = {
 	{ "over", OPTION_OVER, "US",
 	  "count episodes in which a victim was kept from running for longer, and print the worst one's timeline",
 	  NULL },
-	{ "stop", OPTION_STOP, NULL, "stop at the first of them", NULL },
+	{ "stop", OPTION_STOP, NULL, "stop at the first such episode", NULL },
 	{ "trace", OPTION_TRACE, "FILE",
 	  "write the worst episode's timeline to FILE, for Perfetto or chrome://tracing", "<files>" },
 	{ "max", OPTION_MAX, "US", "exit with status 1 if an episode was longer than this", NULL },

@@ -23,8 +23,8 @@ struct request {
 };
 
 static const struct verb_option options[] = {
-	{ "procs", OPTION_PROCS, NULL, "from tasks only", NULL },
-	{ "irqs", OPTION_IRQS, NULL, "from interrupts only; needs no cpuset controller", NULL },
+	{ "procs", OPTION_PROCS, NULL, "isolate from tasks only", NULL },
+	{ "irqs", OPTION_IRQS, NULL, "isolate from interrupts only; needs no cpuset controller", NULL },
 	{ "irq", OPTION_IRQ, "NAME",
 	  "direct this interrupt to the CPUs, by its number or its name in /proc/interrupts; may be repeated",
 	  "<irqs>" },
@@ -36,8 +36,8 @@ static const struct verb_option options[] = {
 };
 
 static const struct verb_option undo_options[] = {
-	{ "procs", OPTION_PROCS, NULL, "for tasks only", NULL },
-	{ "irqs", OPTION_IRQS, NULL, "for interrupts only", NULL },
+	{ "procs", OPTION_PROCS, NULL, "end the isolation from tasks only", NULL },
+	{ "irqs", OPTION_IRQS, NULL, "end the isolation from interrupts only", NULL },
 	{ "dry-run", 'n', NULL, "list the changes and make none; needs root as well", NULL },
 	{ "salvage", OPTION_SALVAGE, NULL,
 	  "go on although the journal, /run/timershield/journal, is damaged or missing", NULL },

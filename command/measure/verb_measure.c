@@ -17,11 +17,11 @@ enum { OPTION_INTERVAL = OPTION_OWN, OPTION_MAX, OPTION_STOP, OPTION_CSV };
 static const struct verb_option options[] = {
 	{ "cpus", 'c', "CPULIST",
 	  "run a loop on each of these CPUs (default: the last one that it may use)", "<cpus>" },
-	{ "priority", 'p', "N", "its FIFO priority (80); 0: an ordinary task", NULL },
+	{ "priority", 'p', "N", "the loop's FIFO priority (80); 0: an ordinary task", NULL },
 	{ "seconds", 's', "N", "stop after N seconds (10); Ctrl-C stops earlier, with the result",
 	  NULL },
 	{ "interval", OPTION_INTERVAL, "US",
-	  "its period (1000); it reads the clock for half of each period", NULL },
+	  "the loop's period (1000); it reads the clock for half of each period", NULL },
 	{ "max", OPTION_MAX, "US", "exit with status 1 if a wake-up was later than this", NULL },
 	{ "stop", OPTION_STOP, "US",
 	  "stop at the first wake-up later than this, print its timeline, and exit with status 1", NULL },

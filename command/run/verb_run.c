@@ -29,7 +29,7 @@ static const struct verb_option options[] = {
 	{ "policy", 's', "NAME",
 	  "scheduling policy: fifo, rr, other, batch or idle (default: fifo with -p, else unchanged)",
 	  "fifo rr other batch idle" },
-	{ "priority", 'p', "N", "priority for fifo and rr, 1 to 99, the highest", NULL },
+	{ "priority", 'p', "N", "priority for fifo and rr, from 1 to 99 (the highest)", NULL },
 	{ "wake-latency", OPTION_LATENCY, "US",
 	  "while it runs, keep all CPUs out of idle states that take longer than US to leave", NULL },
 	{ "pid", 'P', "PID",
