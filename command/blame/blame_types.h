@@ -148,6 +148,7 @@ struct cpu {
 	u32 episode_victim, served;
 	u32 waiting, below;		/* the victim that may wait here for long, and another one */
 	s32 waiting_priority, below_priority;
+	u32 limited, unused;		/* the victim that waits here for its quota */
 	struct frame frames[MAX_DEPTH];
 	struct segment recent[RECENT_SEGMENTS];
 	struct episode episode;		/* the worst that has ended */

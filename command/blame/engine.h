@@ -196,21 +196,35 @@ inline_always void begin_wait(struct victim *victim, s32 priority, u64 now)
 	victim->throttled = priority >= 100 && IS_THROTTLED(victim);
 }
 
-/* The quota of one that waits may be used up by now, or there may be a new one. */
-inline_always void follow_quota(struct cpu *cpu, u64 now)
+static NOINLINE int follow_quota_of(struct cpu *cpu, u32 id, u64 now)
 {
 	struct victim *victim;
 	u32 throttled;
 
-	if (!cpu->waiting)
-		return;
-	victim = LOOKUP(victims, &cpu->waiting);
+	if (!cpu)
+		return 0;
+	victim = LOOKUP(victims, &id);
 	if (!victim || !victim->since || victim->cpu != cpu->number || victim->priority < 100)
-		return;
+		return 0;
 	throttled = IS_THROTTLED(victim);
 	if (throttled != victim->throttled)
-		blame_wait(cpu, victim, cpu->waiting, now);
+		blame_wait(cpu, victim, id, now);
 	victim->throttled = throttled;
+	if (throttled)
+		cpu->limited = id;
+	else if (cpu->limited == id)
+		cpu->limited = 0;
+	return 0;
+}
+
+/* The quota of one that waits may be used up by now, or there may be a new one. */
+inline_always void follow_quota(struct cpu *cpu, u64 now)
+{
+	/* others may wait for their turns meanwhile, and take its place in WAITING */
+	if (cpu->limited && cpu->limited != cpu->waiting)
+		follow_quota_of(cpu, cpu->limited, now);
+	if (cpu->waiting)
+		follow_quota_of(cpu, cpu->waiting, now);
 }
 
 /* It waits no more. The other one, of a lower level, may go on waiting. */

@@ -11,7 +11,9 @@
 #define REMOVE(store, key) store_remove(&(store), key)
 #define ADD(counter, number) ((counter) += (number))
 #define NOINLINE
+#ifndef IS_THROTTLED
 #define IS_THROTTLED(victim) 0	/* no event tells, nor the other one */
+#endif
 #define IS_SERVED(task) ((void)(task), 0)
 #define LOOP(count, function, argument)						\
 	do {									\

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* blame's accounting on events of two CPUs that are made up: each moment taken has a culprit. */
 #include "blame/blame_types.h"
+
+static int quota_is_used_up;		/* the victim's */
+
+#define IS_THROTTLED(victim) ((victim)->who.tid == 100 && quota_is_used_up)
+
 #include "blame/engine_stores.h"
 #include "check.h"
+#include "lib/text.h"
 
 #include <string.h>
 
@@ -219,8 +225,42 @@ static void throttled(void)
 	check(row && row->total == 30 * US && row->count == 1, "throttled");
 }
 
+/* Two other victims take turns while it has no quota, and keep it waiting when it has one again. */
+static void without_quota_among_others(void)
+{
+	static const struct who limited = { .tid = VICTIM, .tgid = VICTIM, .priority = 120 },
+				one = { .tid = ABOVE, .tgid = ABOVE, .priority = 120 },
+				two = { .tid = OTHER, .tgid = OTHER, .priority = 120 };
+	struct cause cause = { .victim = VICTIM, .kind = CAUSE_THROTTLED, .id = THROTTLE_QUOTA };
+	const u32 ids[] = { ABOVE, OTHER }, yes = 1;
+	const struct row *row;
+
+	begin();
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+		store_put(&targets, &ids[i], &yes);
+	switch_tasks(0, 0, &who_idle, 1, &limited);
+	quota_is_used_up = 1;
+	switch_tasks(0, 20, &limited, 1, &one);
+	for (u64 us = 30; us < 100; us += 20) {
+		switch_tasks(0, us, &one, 1, &two);
+		switch_tasks(0, us + 10, &two, 1, &one);
+	}
+	quota_is_used_up = 0;
+	push(event(0, &one), START + 100 * US, FRAME_IRQ, CAUSE_IRQ, 1);
+	pop(event(0, &one), START + 101 * US, FRAME_IRQ);
+	switch_tasks(0, 110, &one, 1, &two);
+	switch_tasks(0, 120, &two, 1, &limited);
+	row = store_find(&rows, &cause);
+	check(row && row->total == 81 * US, "waited %llu ns for its quota",
+	      (unsigned long long)(row ? row->total : 0));
+	check(found()->taken == 100 * US, "taken %llu ns", (unsigned long long)found()->taken);
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+		store_remove(&targets, &ids[i]);
+}
+
 int main(void)
 {
+	without_quota_among_others();
 	throttled();
 	preempted();
 	waits_on_a_cpu_without_events();
