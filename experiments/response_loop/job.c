@@ -55,19 +55,24 @@ static __attribute__((noinline)) void multiply(double c[3][3], double a[3][3],
 				  a[i][2] * b[2][j];
 }
 
-/* Multiply 3x3 matrices for a fixed time; the paper's Table II. */
-static void work_matrix(uint64_t ticks, struct job *job)
+/*
+ * Multiply 3x3 matrices for a fixed time, the paper's Table II, or so many times, the
+ * job of its figures.
+ */
+static void work_matrix(uint64_t ticks, int64_t products, struct job *job)
 {
 	double a[3][3] = { { 1, 2, 3 }, { 4, 5, 6 }, { 7, 8, 10 } };
 	double b[3][3] = { { 0, 1, 0 }, { 0, 0, 1 }, { 1, 0, 0 } };
 	double c[3][3];
 	uint64_t start = counter();
+	int64_t done = 0;
 
-	while (counter() - start < ticks) {
+	while (done < products || counter() - start < ticks) {
 		multiply(c, a, b);
 		multiply(a, c, b);
-		job->products += 2;
+		done += 2;
 	}
+	job->products = done;
 	sink = (uint64_t)a[0][0];
 }
 
@@ -137,8 +142,9 @@ static void run_one(struct run *run, int64_t due, struct job *job)
 	job->latency = clock_ns() - due;
 	if (options->arm)
 		arm_and_cancel(run->timerfd);
-	if (options->matrix)
-		work_matrix((uint64_t)(options->matrix * run->ticks_per_ns), job);
+	if (options->matrix || options->products)
+		work_matrix((uint64_t)(options->matrix * run->ticks_per_ns), options->products,
+			    job);
 	else
 		work(options->work, gap, run->round_ticks, job);
 	job->response = clock_ns() - due;

@@ -78,9 +78,42 @@ static int run_hog(struct run *run, struct task *tasks, int count)
 	return 0;
 }
 
+/*
+ * The program of rt-tests itself, a process each as in the paper. All have to have
+ * begun before the first job: one that begins beside jobs of 1 ms never has its turn
+ * in one, and if its period is a multiple of 1 ms its timers never expire in one.
+ */
+static int run_cyclictest(struct run *run, struct task *tasks, int count)
+{
+	char priority[16], interval[32];
+	pid_t pid;
+
+	snprintf(priority, sizeof(priority), "-p%d", tasks->priority);
+	snprintf(interval, sizeof(interval), "-i%lld",
+		 (long long)(tasks->period / NSEC_PER_USEC));
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (freopen("/dev/null", "w", stdout))
+			execl("/bin/cyclictest", "cyclictest", "-q", priority, interval, NULL);
+		_exit(1);
+	}
+	if (pid < 0)
+		return 1;
+	sleep_until(clock_ns() + NSEC_PER_SEC);
+	task_ready_and_wait(run, 1);
+	sleep_until(run->shared->stop);
+	if (waitpid(pid, NULL, WNOHANG))
+		return 1;
+	kill(pid, SIGKILL);
+	return 0;
+}
+
 static const struct kind kinds[] = {
 	{ "sleepers", "SCHED_FIFO threads that sleep periodically",
 	  SCHED_FIFO, false, true, false, plan_sleeper, sleepers_run },
+	{ "cyclictest", "processes of rt-tests' cyclictest, with sleepers' settings",
+	  SCHED_FIFO, false, false, true, plan_sleeper, run_cyclictest },
 	{ "threads", "unprivileged ordinary threads that sleep periodically",
 	  SCHED_OTHER, true, true, false, plan_even, sleepers_run },
 	{ "timerfds", "one unprivileged process with timerfds of 1, 2, 3, ... us",

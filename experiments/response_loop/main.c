@@ -22,6 +22,7 @@ static void usage(FILE *out)
 		"  -c, --cpu=N         CPU for everything (0)\n"
 		"  -g, --gap=NS        pauses longer than this are interruptions (200)\n"
 		"  -m, --matrix=NS     multiply 3x3 matrices for NS in each job instead\n"
+		"  -x, --products=N    multiply 3x3 matrices N times in each job instead\n"
 		"  -l, --load=KIND[:n=N][,SETTING]...   see below; may be repeated\n"
 		"  -s, --spare         count what a SCHED_IDLE task gets\n"
 		"  -a, --arm           arm and cancel a timerfd at the beginning of each job\n"
@@ -53,6 +54,7 @@ int main(int argc, char **argv)
 		JOB_OPTIONS(o, &loads),
 		{ 'g', "gap", OPT_WIDE(&o->gap, 1, NSEC_PER_SEC) },
 		{ 'm', "matrix", OPT_WIDE(&o->matrix, 1, NSEC_PER_SEC) },
+		{ 'x', "products", OPT_WIDE(&o->products, 1, NSEC_PER_SEC) },
 		{ 's', "spare", OPT_FLAG(&o->spare) },
 		{ 'a', "arm", OPT_FLAG(&o->arm) },
 		{ 'A', "anywhere", OPT_FLAG(&o->anywhere) },

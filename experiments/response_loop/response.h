@@ -58,6 +58,7 @@ struct options {
 	int64_t work;		/* rounds of work in a job; 0: calibrate */
 	int64_t gap;		/* a longer pause is an interruption */
 	int64_t matrix;		/* multiply matrices for so long instead */
+	int64_t products;	/* or do so many multiplications */
 	uint64_t seed;
 	bool spare;
 	bool arm;		/* arm and cancel a timer in each job */

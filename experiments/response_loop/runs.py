@@ -4,9 +4,11 @@
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from experiments.common import running
 from experiments.common.experiment import Context, Scenario, run_all
+from lab.kernels.arch import own
 from lab.measure.spans import Span
 from lab.measure.systems import host_modes
 
@@ -27,6 +29,9 @@ class Load:
     extra: tuple[str, ...] = ()
     off: bool = True
     """Whether it is run with the shield switched off, too."""
+    tools: tuple[str, ...] = ()
+    """Programs of this machine that it calls; without them, or in a guest of another
+    architecture, it is not run unless the user names it."""
 
 
 def titles(loads: Sequence[Load]) -> dict[str, str]:
@@ -34,16 +39,18 @@ def titles(loads: Sequence[Load]) -> dict[str, str]:
     return {load.name: load.title for load in loads}
 
 
-def scenarios(context: Context, loads: Sequence[Load], rounds: int) -> list[Scenario]:
+def scenarios(context: Context, loads: Sequence[Load], rounds: int, arch: str) -> list[Scenario]:
     """The scenarios that the user asked for."""
     result = []
     for load in loads:
-        if not context.wants(load.name):
+        there = arch == own().name and all(Path(tool).exists() for tool in load.tools)
+        if not context.wants(load.name, there or not load.tools):
             continue
         words = [f"--jobs={context.jobs}", f"--work={rounds}", f"--cpu={context.cpu}"]
         words += [f"--load={word}" for word in load.load.split()]
         timeout = 10 + 4 * context.jobs // 1000
-        result.append(Scenario(load.name, load.title, (*words, *load.extra), timeout))
+        result.append(Scenario(load.name, load.title, (*words, *load.extra), timeout,
+                               tools=load.tools))
     return result
 
 
@@ -57,7 +64,8 @@ def run(context: Context, experiment: str, loads: Sequence[Load], *, cpus: int =
     if context.host:
         modes = host_modes(context.modes)
         rounds = int(running.calibrate_on_host(PROGRAM)) * work_factor
-        running.run_host(context, experiment, modes, PROGRAM, scenarios(context, loads, rounds))
+        wanted = scenarios(context, loads, rounds, own().name)
+        running.run_host(context, experiment, modes, PROGRAM, wanted)
         return
     with_off = [load for load in loads if load.off]
     calls = []
@@ -66,7 +74,7 @@ def run(context: Context, experiment: str, loads: Sequence[Load], *, cpus: int =
             (context.systems(arch, cpus, off=False), loads),
             ([s for s in context.systems(arch, cpus) if s.mode == "off"], with_off),
         ):
-            wanted = scenarios(context, which, ROUNDS[arch] * work_factor)
+            wanted = scenarios(context, which, ROUNDS[arch] * work_factor, arch)
             if chosen and wanted:
                 calls.append(functools.partial(
                     running.run_guest, context, experiment, chosen, PROGRAM, wanted,

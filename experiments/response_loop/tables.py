@@ -28,7 +28,7 @@ def timed(system: Measured) -> list[str]:
 def idle(scenario: str) -> str:
     """The same without load: jobs of some scenarios are longer, or fall on ticks."""
     kind = scenario.partition("-")[0]
-    return f"{kind}-none" if kind in ("long", "phase", "two") else "none"
+    return f"{kind}-none" if kind in ("long", "paper", "phase", "two") else "none"
 
 
 def kernel_title(system: Measured) -> str:

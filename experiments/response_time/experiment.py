@@ -20,6 +20,11 @@ PHASE = ("--period=1037000",)
 """Jobs of other scenarios begin half-way between two ticks; these fall on ticks, too."""
 
 
+CYCLICTEST = "/usr/bin/cyclictest"
+PAPER = ("--products=1500",)
+"""200 us of matrix multiplications in a guest."""
+
+
 def _sleepers(n: int, synchronized: bool) -> Load:
     plural = "s" * (n > 1)
     shown = n in (1, 50, 100)
@@ -56,6 +61,12 @@ LOADS = (
         ("timerfds-1000", "1,000 timerfds", "timerfds:n=1000"),
         ("threads-200", "200 unprivileged sleeping threads", "threads:n=200"),
         ("hogs-2", "2 processes that compute", "hogs:n=2"))),
+    *(Load(f"paper-{name}", f"the paper's job, {title}", load, PAPER, off=False,
+           tools=(CYCLICTEST,))
+      for name, title, load in (
+          ("none", "no load", ""),
+          ("cyclictest-50", "50 processes of cyclictest", "cyclictest:n=50"),
+          ("cyclictest-100", "100 processes of cyclictest", "cyclictest:n=100"))),
     Load("spare-none", "no load, spare time counted", "", ("--spare",)),
     Load("spare-100", "100 FIFO-70 sleepers, drifting, spare time counted",
          "sleepers:n=100,periods=drift", ("--spare",)),
@@ -99,5 +110,7 @@ LOADS_BY_GROUP: dict[str, tuple[str, ...]] = {
         ("none", "timerfds-100", "timerfds-1000", "posix-500", "threads-200"),
     "Jobs that fall on ticks, period 1.037 ms":
         ("phase-none", "phase-drift-100", "phase-timerfds-1000", "phase-hogs-2"),
+    "The paper's job, 200 µs of matrix multiplications, and its processes of cyclictest":
+        ("paper-none", "paper-cyclictest-50", "paper-cyclictest-100"),
 }
 EXPERIMENT = ResponseTime()

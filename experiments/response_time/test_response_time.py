@@ -95,6 +95,12 @@ def test_the_tick_is_no_lower_ranking_timer(
     assert [c.text.split(" ")[0] for c in found if c.met is False] == expected
 
 
+def test_the_papers_own_load_is_judged(tmp_path: Path) -> None:
+    for mode, loaded in (("stock", BASE), ("shielded", LATE)):
+        write_system(tmp_path, mode, {"paper-none": BASE, "paper-cyclictest-100": loaded})
+    assert missed(tmp_path) == ["The", "The", "Every"]
+
+
 def test_the_cost_without_load_is_judged(tmp_path: Path) -> None:
     write_system(tmp_path, "stock", {"none": BASE})
     write_system(tmp_path, "shielded", {"none": [b + 700 for b in BASE]})

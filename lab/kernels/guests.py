@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Building the guest programs, and initramfs images that hold them."""
 
+import re
 import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -63,6 +64,14 @@ def build(arch: str, targets: Iterable[str], kernel_tree: Path | None = None) ->
     return out
 
 
+def libraries(program: Path) -> list[str]:
+    """What a program of this machine is linked with; nothing for one of ours, which is static."""
+    if not program.is_absolute():
+        return []
+    done = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False)
+    return re.findall(r"(/\S+) \(", done.stdout)
+
+
 def image(out: Path, programs: Sequence[str], commands: Sequence[Command],
           modules: Sequence[Path] = ()) -> bytes:
     """An initramfs with our init, ``programs`` in /bin, modules and a list of commands."""
@@ -70,6 +79,8 @@ def image(out: Path, programs: Sequence[str], commands: Sequence[Command],
     archive.add_program("init", out / "init")
     for program in programs:
         archive.add_program(f"bin/{Path(program).name}", out / program)
+        for library in libraries(Path(program)):
+            archive.add_program(library, Path(library))
     for module in modules:
         archive.add(f"{MODULES}/{module.name}", module.read_bytes())
     archive.add("lab/commands", "".join(c.line() + "\n" for c in commands).encode())
