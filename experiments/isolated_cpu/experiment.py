@@ -6,14 +6,20 @@ Figure 1 of S. Brosky, "Shielded CPUs: Real-Time Performance in Standard Linux" 
 2004).
 """
 
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
 from experiments.common import running
-from experiments.common.experiment import Context, Experiment, Scenario
-from experiments.isolated_cpu.section import FIGURE_1, find, parts
-from lab.measure.results import Store
+from experiments.common.experiment import Context, Experiment, Scenario, run_all
+from experiments.isolated_cpu.section import FIGURE_1, find, parts, worst_response
+from lab.kernels.kernels import Kernel
+from lab.measure.results import Measured, Store
 from lab.measure.systems import Mode, System
 from lab.report.claims import Claim
 from lab.report.page import Part
 
+FIGURES_2_3 = "Figs 2, 3: 107 and 323 ms"
 PROGRAM = "isolated_cpu"
 SAMPLES = 4096
 RATIO = 45
@@ -28,15 +34,42 @@ SCENARIOS = (
 )
 
 
-def scenarios(context: Context) -> list[Scenario]:
+PREEMPTION = tuple(
+    (f"kernel-{how}", f"the article's load, not isolated, preempt={how}",
+     ("--load=kernel", f"--preempt={how}")) for how in ("full", "voluntary", "none"))
+"""The article's Figures 2 and 3: kernels without preemption."""
+
+
+@dataclass(frozen=True)
+class Dynamic(System):
+    """A stock kernel whose preemption can be changed."""
+
+    @property
+    def kernel(self) -> Kernel:
+        return replace(super().kernel, feature="dynamic")
+
+
+def scenarios(context: Context, chosen: Sequence[tuple[str, str, tuple[str, ...]]]
+              ) -> list[Scenario]:
     """What the program is called with."""
     samples = context.samples(SAMPLES)
     return [
         Scenario(name, title, (f"--samples={samples}", *words), 30 + samples // 500,
                  tools=("timershield",))
-        for name, title, words in SCENARIOS
+        for name, title, words in chosen
         if context.wants(name)
     ]
+
+
+def preemption(system: Measured) -> Claim:
+    """Whether a kernel that is never preempted is as slow as the article has it."""
+    worst = {how: worst_response(system, f"kernel-{how}") / 1000
+             for how in ("none", "voluntary", "full")}
+    return Claim(
+        "Not isolated, a kernel without preemption has a longer worst response",
+        system.system.place,
+        "preempt=" + ", ".join(f"{how} {most:,.1f} µs" for how, most in worst.items()),
+        worst["none"] > worst["full"], FIGURES_2_3)
 
 
 class IsolatedCpu(Experiment):
@@ -47,16 +80,23 @@ class IsolatedCpu(Experiment):
     guests_only = "its load would take this machine"
 
     def scenarios(self) -> dict[str, str]:
-        return {name: title for name, title, _ in SCENARIOS}
+        return {name: title for name, title, _ in SCENARIOS + PREEMPTION}
 
     def run(self, context: Context) -> None:
         # Timers are not shielded: what isolation gains is to be seen alone
         systems = [System(p, Mode.STOCK if p.debian else Mode.OFF, 2) for p in context.platforms]
-        running.run_guest(context, self.name, systems, PROGRAM, scenarios(context), turn=TURN)
+        # From 7.0 on there is no other preemption than full and lazy
+        dynamic = [Dynamic(p, Mode.STOCK, 2) for p in context.platforms
+                   if p.flavour == "preempt" and p.linux == "6.12" and not p.debian]
+        run_all([functools.partial(running.run_guest, context, self.name, which, PROGRAM,
+                                   scenarios(context, chosen), turn=TURN)
+                 for which, chosen in ((systems, SCENARIOS), (dynamic, PREEMPTION)) if which])
 
     def claims(self, store: Store) -> list[Claim]:
         result = []
         for system in store:
+            if all(system.has(name) for name, *_ in PREEMPTION):
+                result.append(preemption(system))
             found = find(system)
             if not found:
                 continue

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "isolated.h"
 #include "clock.h"
+#include "file.h"
 #include "isolate.h"
 #include "options.h"
 #include "tasks.h"
@@ -21,6 +22,7 @@
 
 static const char help[] =
 	"Usage: isolated_cpu [--samples=N] [--load=none|spin|kernel] [--shield] [--break=US]\n"
+	"                    [--preempt=HOW]\n"
 	"\n"
 	"Reads a 2048 Hz interrupt with a SCHED_FIFO task on CPU 0 and writes\n"
 	"samples.csv, visitors.csv and summary.csv to the working directory.\n"
@@ -29,7 +31,8 @@ static const char help[] =
 	"  --load=KIND   what runs besides: nothing, tasks that compute, or tasks that\n"
 	"                keep the kernel busy (default kernel)\n"
 	"  --break=US    end at a response that takes longer; trace.txt has what both CPUs did\n"
-	"  --shield      shield CPU 0 from all other tasks and interrupts meanwhile\n";
+	"  --shield      shield CPU 0 from all other tasks and interrupts meanwhile\n"
+	"  --preempt=HOW the kernel's preemption: none, voluntary or full\n";
 
 static void usage(FILE *out)
 {
@@ -49,6 +52,16 @@ static void set_load(char *name, void *to)
 	}
 	fprintf(stderr, "shielded: --load=%s: there are none, spin and kernel\n", name);
 	exit(2);
+}
+
+static void set_preemption(char *how, void *unused)
+{
+	int ret = file_write("/sys/kernel/debug/sched/preempt", how);
+
+	if (ret) {
+		fprintf(stderr, "isolated_cpu: --preempt=%s: %s\n", how, strerror(-ret));
+		exit(1);
+	}
 }
 
 /* The measured task's process: on its CPU alone before anything else is there. */
@@ -138,6 +151,7 @@ int main(int argc, char **argv)
 		{ 'l', "load", OPT_TEXT(set_load, &run->load) },
 		{ 'b', "break", OPT_NUMBER(&break_us, 0, 1000000) },
 		{ 's', "shield", OPT_FLAG(&run->shield) },
+		{ 'p', "preempt", OPT_TEXT(set_preemption, NULL) },
 		{ }
 	}, usage);
 	run->samples = samples;

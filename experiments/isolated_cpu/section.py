@@ -18,6 +18,9 @@ STYLES = {
     "spin": ("#0072b2", "--"),
     "kernel": ("#d55e00", "-"),
     "kernel-shield": ("#009e73", "-"),
+    "kernel-full": ("#56b4e9", "-"),
+    "kernel-voluntary": ("#e69f00", "--"),
+    "kernel-none": ("#d55e00", "-"),
 }
 NOT_SHOWN = (
     "Two virtual CPUs under instruction-counted time take turns, and while one executes, time "
@@ -48,6 +51,11 @@ def _visits(system: Measured, scenario: str, kind: str) -> int:
     table = system.table(scenario, "visitors")
     chosen = (table["kind"] == kind) & (table["bound"] == 0)
     return int(table["later"][chosen].sum())
+
+
+def worst_response(system: Measured, scenario: str) -> float:
+    """Of all its samples, ns."""
+    return float(system.table(scenario, "samples")["response_ns"].max())
 
 
 def find(system: Measured) -> Found | None:

@@ -21,6 +21,14 @@ def fabricated(_: str) -> Files:
             "summary.csv": summary(samples=JOBS, period_ns=488_281, shielded=0, missed=0)}
 
 
+@pytest.mark.parametrize(("worst", "met"), [(451, True), (450, False)])
+def test_preemption_that_does_not_help_is_missed(tmp_path: Path, worst: int, met: bool) -> None:
+    store = write_scenarios(tmp_path, "isolated-cpu", "x86_64-preempt-stock", {
+        f"kernel-{how}": {"samples.csv": column("response_ns", [5, most])}
+        for how, most in (("none", worst), ("voluntary", 500), ("full", 450))})
+    assert [c.met for c in EXPERIMENT.claims(store)] == [met]
+
+
 @pytest.mark.parametrize(("worst", "visits", "verdicts"), [
     (450, 0, [True, True]), (449, 0, [False, True]), (450, 1, [True, False])])
 def test_less_isolation_is_missed(
