@@ -12,13 +12,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Its arguments."""
     parser.add_argument("results", type=Path, nargs="?", metavar="RESULTS.json",
                         help="an evaluation's results, which take the place of what "
-                             "experiments/measured.json has")
+                             "experiments/measured.json has of the same experiments")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write experiments/README.md, and measured.json if there are new results."""
     if arguments.results:
-        papers.save(papers.compact(json.loads(arguments.results.read_text())))
+        papers.save({**papers.saved(), **papers.compact(json.loads(arguments.results.read_text()))})
     papers.README.write_text(papers.written(papers.README.read_text(), papers.saved()))
     print(papers.README)
     return 0
