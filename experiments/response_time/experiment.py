@@ -61,7 +61,7 @@ LOADS = (
         ("timerfds-1000", "1,000 timerfds", "timerfds:n=1000"),
         ("threads-200", "200 unprivileged sleeping threads", "threads:n=200"),
         ("hogs-2", "2 processes that compute", "hogs:n=2"))),
-    *(Load(f"paper-{name}", f"the paper's job, {title}", load, PAPER, off=False,
+    *(Load(f"paper-{name}", f"200 µs of matrices, {title}", load, PAPER, off=False,
            tools=(CYCLICTEST,))
       for name, title, load in (
           ("none", "no load", ""),

@@ -111,8 +111,8 @@ Marks = dict[str, float]
 def _mark(axes: Axes, marks: Marks) -> None:
     for words, x in marks.items():
         axes.axvline(x, color="#cc79a7", linewidth=1, zorder=0)
-        axes.annotate(words, (x, 0.02), xycoords=("data", "axes fraction"), rotation=90,
-                      fontsize=6.5, color="#a0507f", ha="right", va="bottom")
+        axes.annotate(words, (x, 0.98), xycoords=("data", "axes fraction"), rotation=90,
+                      fontsize=6.5, color="#a0507f", ha="left", va="top")
 
 
 def distribution(curves: list[Curve], unit: str, prefix: str, where: str = "",
@@ -140,7 +140,7 @@ def distribution(curves: list[Curve], unit: str, prefix: str, where: str = "",
     left.set_ylim(0, 1.02)
     left.set_ylabel("share of jobs that took no longer")
     right.set_yscale("log")
-    right.set_ylabel("share of jobs that took as long or longer")
+    right.set_ylabel("share that took as long or longer")
     for axes in (left, right):
         axes.set_xlabel(unit)
         axes.ticklabel_format(axis="x", useOffset=False)
@@ -248,7 +248,7 @@ def ranges(rows: list[Bars], unit: str, prefix: str, where: str = "") -> str:
                       label=f"{mode}, median (line to the maximum)" if i == 0 else None)
             axes.plot([maximum], [y], marker="|", color="#000000", markersize=7)
     axes.set_yticks(range(len(rows)), [r.label for r in rows])
-    axes.invert_yaxis()
+    axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlabel(unit)
     values = [v for r in rows for v in r.values.values()]
     _wide(axes.xaxis, min(v[0] for v in values), max(v[1] for v in values))
