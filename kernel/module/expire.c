@@ -175,11 +175,14 @@ static void serve(struct shield *shield, enum shield_context context)
 		if (context == SHIELD_SOFT)
 			yield_expiry(queue->cpu_base, flags);
 	}
-	if (context == SHIELD_HARD) {
-		if (core->tick && run.nr_held)
-			shield->held = rounddown(run.now, TICK_NSEC);
+	if (context == SHIELD_SOFT || (core->tick && run.nr_held))
+		shield->held = max(shield->held, rounddown(run.now, TICK_NSEC));
+	if (context == SHIELD_HARD)
 		timershield_done(core, &run);
-	}
+	/* The thread masks what is left, so that it ends; the switch to the next task releases it. */
+	else if (current->flags & PF_KTHREAD &&
+		 minima_all(&core->minima[SHIELD_SOFT]) <= run.now)
+		set_level(shield, run.level + 1);
 	raw_spin_unlock_irqrestore(&bases->base.lock, flags);
 }
 

@@ -84,7 +84,7 @@ static __always_inline struct hrtimer *timershield_due(struct timershield_cpu *s
 }
 
 /* Among the timers that were held for a tick in turn the highest, and that held longest */
-static noinline struct hrtimer *timershield_held(struct timershield_cpu *sc,
+static noinline struct hrtimer *timershield_held(struct timershield_cpu *sc, bool soft,
 						 const struct timershield_run *run)
 {
 	ktime_t until = ktime_sub_ns(run->now, TICK_NSEC);
@@ -94,8 +94,8 @@ static noinline struct hrtimer *timershield_held(struct timershield_cpu *sc,
 	if (until < sc->clock_set)
 		return NULL;
 	if (!(run->nr_held & 1))
-		return timershield_highest(sc, false, until);
-	timer = timershield_earliest(sc, false, TIMERSHIELD_FAIR);
+		return timershield_highest(sc, soft, until);
+	timer = timershield_earliest(sc, soft, TIMERSHIELD_FAIR);
 	return timer && timershield_mono(timer) <= until ? timer : NULL;
 }
 
@@ -143,7 +143,7 @@ static __always_inline struct hrtimer *timershield_next(struct timershield_cpu *
 			return NULL;
 		run->level = max(run->level, timershield_queued_level(timer));
 	} else if (unlikely(sc->tick) && run->nr_held < TIMERSHIELD_HELD_BATCH) {
-		timer = timershield_held(sc, run);
+		timer = timershield_held(sc, false, run);
 	}
 	if (!timer)
 		return NULL;
@@ -174,16 +174,31 @@ static __always_inline void timershield_done(struct timershield_cpu *sc,
 }
 
 /*
- * The softirq expires all that is due. It often runs in a thread, whose level
- * says nothing of the tasks that wait for it.
+ * The softirq often runs in a thread, whose level says nothing of the tasks that wait for it to
+ * end: it stops below the highest level that it has expired. As in the tick, a few of those that
+ * have been held for a tick follow. The next switch sets the device for what is left.
  */
 static __always_inline struct hrtimer *timershield_next_soft(struct timershield_cpu *sc,
 							     struct timershield_run *run)
 {
-	struct hrtimer *timer = timershield_due(sc, true, 0, run->now);
+	struct hrtimer *timer;
 
+	if (run->nr)
+		run->now = ktime_get();
+	timer = timershield_due(sc, true, run->level, run->now);
+	if (timer && run->nr < TIMERSHIELD_BATCH) {
+		run->nr++;
+		run->level = timershield_queued_level(timer);
+	} else {
+		timer = run->nr_held < TIMERSHIELD_HELD_BATCH ?
+			timershield_held(sc, true, run) : NULL;
+		run->nr_held++;
+	}
 	if (timer && timershield_expired(sc, timer) < sc->fell)
 		timershield_count(sc, run, timer, false);
+	/* Where the tick is stopped, the rest waits for as long. */
+	if (!timer && sc->hold < run->now)
+		sc->hold = ktime_add_ns(run->now, TICK_NSEC);
 	return timer;
 }
 
