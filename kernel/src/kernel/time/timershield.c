@@ -145,8 +145,8 @@ void timershield_change_level(struct hrtimer *timer, u8 level)
 	WRITE_ONCE(timer->level, level);
 	if (!old || old == level)
 		return;
-	timershield_queue_del(sc, timer);
-	timershield_queue_add(sc, timer, level);
+	timershield_dequeue(timer, timer->base, NULL);
+	timershield_enqueue(timer, timer->base, NULL);
 	if (old >= sc->threshold || level < sc->threshold ||
 	    timershield_mono(timer) >= cpu_base->expires_next)
 		return;

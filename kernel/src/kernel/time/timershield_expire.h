@@ -125,16 +125,17 @@ static __always_inline void timershield_begin(struct timershield_run *run, ktime
 static __always_inline struct hrtimer *timershield_next(struct timershield_cpu *sc,
 							struct timershield_run *run)
 {
+	bool held = true, again = run->nr || run->nr_held;
 	struct hrtimer *timer;
-	bool held = true;
 
 	run->floor = max(run->floor, sc->threshold);
 	if (run->fresh && need_resched())
 		run->floor = max(run->floor, run->level);
-	timer = timershield_due(sc, false, run->floor, run->now);
-	if ((timer || sc->tick) && (run->nr || run->nr_held)) {
-		run->now = ktime_get();
+	for (;; again = false) {
 		timer = timershield_due(sc, false, run->floor, run->now);
+		if (!again || !(timer || sc->tick))
+			break;
+		run->now = ktime_get();
 	}
 	run->all = !timer;
 	if (timer) {
