@@ -233,7 +233,7 @@ class Bars:
 def ranges(rows: list[Bars], unit: str, prefix: str, where: str = "") -> str:
     """Median to maximum of several distributions under each other, mode by mode."""
     modes = [m for m in ("stock", "off", "shielded") if any(m in r.values for r in rows)]
-    height = 0.26 * len(rows) * len(modes) + 1.0
+    height = 0.13 * len(rows) * len(modes) + 1.0
     figure, axes = plt.subplots(figsize=(9, height), layout="constrained")
     face = {"stock": "#bbbbbb", "off": "#ffffff", "shielded": "#000000"}
     for i, row in enumerate(rows):
