@@ -16,7 +16,8 @@ table { border-collapse: collapse; margin: .8rem 0; font-size: .87rem; width: 10
 th, td { padding: .25rem .55rem; text-align: right; border-bottom: 1px solid #ccc;
          font-variant-numeric: tabular-nums; vertical-align: top; }
 th { border-bottom: 2px solid #111; } td.text, th.text { text-align: left; white-space: pre-line; }
-td.text { min-width: 8em; } tr.group td { border-top: 1px solid #111; }
+td.text { min-width: 8em; } td.text:first-child { min-width: 15em; }
+tr.group td { border-top: 1px solid #111; }
 figure { margin: 1rem 0; } figure svg { width: 100%; height: auto; }
 figcaption, .note { font-size: .87rem; color: #333; }
 .missed { font-weight: bold; } .missed::before { content: "✗ "; } .met::before { content: "✓ "; }
@@ -26,6 +27,7 @@ figcaption, .note { font-size: .87rem; color: #333; }
 @media print { body { max-width: none; margin: 0; font-size: 10pt; }
   table { font-size: .72rem; } th, td { padding: .15rem .3rem; } .scroll { overflow: visible; }
   h2 { break-before: page; } h2.first { break-before: auto; } h3 { break-after: avoid; }
+  .note { break-before: avoid; }
   figure, tr { break-inside: avoid; } }
 """
 
