@@ -29,6 +29,8 @@ FAIR_SERVER = "/sys/kernel/debug/sched/fair_server/cpu{}/runtime"
 that is when a second has passed. Like real-time throttling it is switched off in guests, on stock
 and shielded kernels alike, so that what is left is what tasks' timers do."""
 WITHOUT_FAIR_SERVER = ("6.1",)
+_built: set[kernels.Kernel] = set()
+"""By this process. Only to see that there is nothing to build takes five seconds of a CPU."""
 SETTLING = "3"
 """Seconds: a kernel of a distribution still sets itself up after it has started init."""
 
@@ -71,7 +73,9 @@ def _ready(
     failed: set[kernels.Kernel] = set()
     for kernel in sorted({s.kernel for s in systems}):
         try:
-            kernels.build(kernel, context.progress)
+            if kernel not in _built:
+                kernels.build(kernel, context.progress)
+                _built.add(kernel)
             guests.build(kernel.arch, ["init", *programs])
         except LabError as error:
             errors.append(str(error))
