@@ -54,7 +54,12 @@ def patched_paths(patch: Path) -> list[str]:
 
 def versions() -> list[str]:
     """The versions of Linux that there are patches for."""
-    return sorted(p.name for p in PATCHES.iterdir() if p.is_dir())
+    return sorted(p.name for p in PATCHES.iterdir() if p.is_dir() and "-" not in p.name)
+
+
+def deadline_patches(linux: str) -> tuple[Path, ...]:
+    """What is applied after the patches of a version to mask by deadline; few versions have it."""
+    return tuple(sorted((PATCHES / f"{linux}-edf").glob("*.patch")))
 
 
 def of(linux: str) -> Patchset:

@@ -40,6 +40,10 @@ WITH_DEFECTS = "defects"
 """Stands there for no fragment, but for the source: with the defects that tests have to notice."""
 
 
+WITH_DEADLINES = "edf"
+"""Stands there for a fragment, and for the source: with the patches that mask by deadline."""
+
+
 def flavours(linux: str) -> tuple[str, ...]:
     """Those that a version can be built as."""
     return tuple(f for f in FLAVOURS if f != "lazy" or linux != "6.12")
@@ -274,7 +278,7 @@ def stock_tree(progress: Progress, linux: str = DEFAULT_LINUX) -> Path:
         temporary = place / "src-stock.new"
         _unpack_linux(origin, temporary, linux)
         (temporary / ".origin").write_text(stamp)
-        for stale in ("src-stock", "src-timershield", "src-defects", "src-each"):
+        for stale in ("src-stock", "src-timershield", "src-defects", "src-edf", "src-each"):
             shutil.rmtree(place / stale, ignore_errors=True)
         temporary.rename(tree)
     return tree
@@ -322,12 +326,22 @@ def patched_tree(progress: Progress, linux: str = DEFAULT_LINUX) -> Path:
     return _synced_tree("src-timershield", linux, progress)
 
 
+def deadline_tree(progress: Progress, linux: str = DEFAULT_LINUX) -> Path:
+    """The patched tree with the patches on it that mask by deadline."""
+    patches = patchset.deadline_patches(linux)
+    if not patches:
+        raise LabError(f"there are no patches in kernel/patches/{linux}-{WITH_DEADLINES}")
+    return _synced_tree("src-edf", linux, progress, patches)
+
+
 def source_tree(kernel: Kernel, progress: Progress) -> Path:
     """The tree that ``kernel`` is built from; for Debian's, one with the same self-tests."""
     if kernel.debian:
         return stock_tree(progress, kernel.linux if kernel.linux in LINUXES else DEFAULT_LINUX)
     if kernel.feature == WITH_DEFECTS:
         return _synced_tree("src-defects", kernel.linux, progress, (DEFECTS,))
+    if kernel.feature == WITH_DEADLINES:
+        return deadline_tree(progress, kernel.linux)
     tree = patched_tree if kernel.patched else stock_tree
     return tree(progress, kernel.linux)
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernel.tools import patchset
@@ -136,6 +136,14 @@ def _defects() -> Verdict:
     return Verdict("planted defects fit the kernel", passed=1)
 
 
+def _by_deadline() -> Verdict:
+    """Kernels that mask by deadline are built on request only; their patches must not go stale."""
+    found = {v: p for v in patchset.versions() if (p := patchset.deadline_patches(v))}
+    for linux, patches in found.items():
+        patchset.compute(stock_tree(Progress(), linux), replace(patchset.of(linux), on_top=patches))
+    return Verdict("patches that mask by deadline fit the kernel", passed=len(found))
+
+
 _MESON_COUNT = re.compile(r"^(Ok|Fail|Timeout|Unexpected Pass|Expected Fail): +(\d+)",
                           re.MULTILINE)
 
@@ -196,6 +204,7 @@ def _all() -> list[HostTest]:
         tests.append(HostTest("timer queue in user space", _queue))
         tests.append(HostTest("defects of the timer queue", _queue_defects))
     tests.append(HostTest("planted defects fit the kernel", _defects))
+    tests.append(HostTest("patches that mask by deadline fit the kernel", _by_deadline))
     if (REPO / "clockfix" / "meson.build").exists():
         tests.append(HostTest("libclockfix", _clockfix))
         tests.append(HostTest("libclockfix: ASan, UBSan, TSan", _clockfix_sanitizers))

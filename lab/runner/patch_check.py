@@ -43,7 +43,8 @@ def style(stock: Path, linux: str) -> list[Verdict]:
     """checkpatch.pl --strict on every mail of the series."""
     verdicts = []
     with tempfile.TemporaryDirectory(prefix="timershield-") as name:
-        for file, text in commands.mails(patchset.of(linux)).items():
+        more = {p.name: p.read_text() for p in patchset.deadline_patches(linux)}
+        for file, text in {**commands.mails(patchset.of(linux)), **more}.items():
             if not file.endswith(".patch"):
                 continue
             mail = Path(name) / file
