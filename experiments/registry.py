@@ -22,6 +22,7 @@ NAMES = (
     "age-of-information",
     "isolated-cpu",
     "blame",
+    "edf",
 )
 
 

@@ -93,6 +93,8 @@ class Experiment(ABC):
     title: str
     guests_only: str = ""
     """Why it cannot be run on the machine itself; empty: it can."""
+    on_request: bool = False
+    """An evaluation has it only if it is named: it takes kernels of its own."""
 
     @abstractmethod
     def scenarios(self) -> dict[str, str]:

@@ -57,7 +57,8 @@ def measure(
     directory: Path = DIRECTORY,
 ) -> int:
     """Run everything, or ``names``; one that fails leaves the others' results in place."""
-    chosen = [registry.find(n) for n in names] or list(registry.EXPERIMENTS)
+    chosen = [registry.find(n) for n in names] or [
+        e for e in registry.EXPERIMENTS if not e.on_request]
     failed = {}
     for number, experiment in enumerate(chosen):
         say(f"{number + 1} of {len(chosen)}: {experiment.name}")
