@@ -17,7 +17,7 @@ from experiments.common.experiment import Context, Experiment, Scenario
 from experiments.response_loop import runs as response_runs
 from experiments.response_time import experiment as response_time
 from lab.measure.results import Measured, Store
-from lab.measure.systems import System
+from lab.measure.systems import Mode, System
 from lab.report.page import Part, Table, Text
 from lab.report.stats import middle_mean, percentile
 
@@ -148,6 +148,8 @@ class Blame(Experiment):
         if context.host:
             host.run(context, self.name, scenarios(context, ("bpf", "trace")))
             return
+        if Mode.STOCK in context.modes:    # which says all that the shield switched off would
+            context = context.without_off()
         # the lab's own kernels have no BTF
         for sources, debian in ((("bpf", "trace"), True), (("trace",), False)):
             systems = [System(p, m) for p in context.platforms if bool(p.debian) == debian
