@@ -31,13 +31,13 @@ MODULE_VARIANT = "module"
 VARIANTS = ("stock", "shielded", "debug", MODULE_VARIANT)
 FEATURES = {**{p.stem: p for p in sorted((REPO / "experiments").glob("*/*.config"))},
             **{name: CONFIGS / name for name in ("ptp", "kcsan")},
-            "nohz": TESTS / "nohz.config"}
+            **dict.fromkeys(("nohz", "defects"), TESTS / "nohz.config")}
 """What a kernel may have on top, as the last word of its name, and the fragment; an experiment
 brings its own."""
 WITH_MODULES = ("nohz",)
 """Features of kernels that can load the tests' own modules."""
 WITH_DEFECTS = "defects"
-"""Stands there for no fragment, but for the source: with the defects that tests have to notice."""
+"""That one has another source, too: with the defects that tests have to notice."""
 
 
 WITH_DEADLINES = "edf"
@@ -82,7 +82,7 @@ class Kernel:
             ("architecture", arch, tuple(ARCHES)),
             ("flavour", flavour, flavours(linux)),
             ("variant", variant, VARIANTS),
-            ("feature", feature, ("", *FEATURES, WITH_DEFECTS)),
+            ("feature", feature, ("", *FEATURES)),
         ):
             if value not in allowed:
                 raise LabError(
