@@ -201,16 +201,23 @@ static void a_timerfd_beside_a_flood_of_higher_ones(void)
 	check_late(sleeper, 2 * TICK + PROMPT);
 }
 
+static void cpu_without_a_tick(void)
+{
+	if (access("/sys/devices/system/cpu/nohz_full", F_OK))
+		skip("the kernel has no CONFIG_NO_HZ_FULL");
+	/* Where it is armed a timer stays. */
+	require(file_write("/proc/sys/kernel/timer_migration", "0") >= 0, "timer_migration");
+	hogged = 1;
+	two_cpus();
+}
+
 /* Where the tick is stopped, an interrupt of its own takes its place. */
 static void a_sleeper_without_a_tick(void)
 {
 	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
 	u64 interrupts;
 
-	if (access("/sys/devices/system/cpu/nohz_full", F_OK))
-		skip("the kernel has no CONFIG_NO_HZ_FULL");
-	hogged = 1;
-	two_cpus();
+	cpu_without_a_tick();
 	sleeper->other_cpu = true;
 	await_sleep(spawn(FIFO(10), hogged, nap, sleeper));
 	spawn(FIFO(50), hogged, spin, NULL);
@@ -272,13 +279,8 @@ static void armed_without_a_tick(void)
 	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
 	u64 interrupts, ticks;
 
-	if (access("/sys/devices/system/cpu/nohz_full", F_OK))
-		skip("the kernel has no CONFIG_NO_HZ_FULL");
-	/* Where it is armed a timer stays. */
-	require(file_write("/proc/sys/kernel/timer_migration", "0") >= 0, "timer_migration");
-	hogged = 1;
 	not_in_a_thread();
-	two_cpus();
+	cpu_without_a_tick();
 	spawn(FIFO(50), hogged, arm_for_a_thread_and_spin, sleeper);
 	sleep_for(SLEEP / 2);
 	require(sleeper->due, "it is not armed");
