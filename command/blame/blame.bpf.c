@@ -114,8 +114,10 @@ int name##_exit(void *context)							\
 {										\
 	struct cpu *cpu = this_cpu();						\
 										\
-	if (cpu)								\
+	if (cpu) {								\
+		before_pop(cpu);						\
 		pop(cpu, bpf_ktime_get_ns(), FRAME_VECTOR);			\
+	}									\
 	return 0;								\
 }
 
@@ -147,8 +149,10 @@ int BPF_PROG(irq_handler_exit, int irq)
 {
 	struct cpu *cpu = this_cpu();
 
-	if (cpu)
+	if (cpu) {
+		before_pop(cpu);
 		pop(cpu, bpf_ktime_get_ns(), FRAME_IRQ);
+	}
 	return 0;
 }
 
@@ -167,8 +171,10 @@ int BPF_PROG(softirq_exit, unsigned int vector)
 {
 	struct cpu *cpu = this_cpu();
 
-	if (cpu)
+	if (cpu) {
+		before_pop(cpu);
 		pop(cpu, bpf_ktime_get_ns(), FRAME_SOFTIRQ);
+	}
 	return 0;
 }
 

@@ -293,10 +293,15 @@ inline_always void pop(struct cpu *cpu, u64 now, u32 kind)
 		return;
 	cut(cpu, now, cpu->depth == 1 && kind != FRAME_SOFTIRQ ? config.interrupt_overhead : 0);
 	cpu->depth--;
-	if (cpu->depth)
-		return;
-	cpu->left = cpu->last;
-	follow_quota(cpu, cpu->last);
+	if (!cpu->depth)
+		cpu->left = cpu->last;
+}
+
+/* To be called before the time of a pop() is read: what this takes then is in the frame. */
+inline_always void before_pop(struct cpu *cpu)
+{
+	if (cpu->depth == 1)
+		follow_quota(cpu, cpu->last);
 }
 
 /* The innermost frame does something that has a name, perhaps not the first such thing. */
