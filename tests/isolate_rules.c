@@ -230,6 +230,56 @@ static void run_moves_a_process_there_and_back(void)
 	end_process(spinner.pid);
 }
 
+/* A benchmark: the same work again and again; prints the shortest and the longest time in us. */
+static int time_work(void)
+{
+	u64 shortest = UINT64_MAX, longest = 0;
+
+	for (int i = 0; i < 50; i++) {
+		u64 begin = now(), time;
+
+		for (volatile int round = 0; round < 500000; round++)
+			;
+		time = now() - begin;
+		shortest = time < shortest ? time : shortest;
+		longest = time > longest ? time : longest;
+	}
+	printf("%llu to %llu\n", shortest / USEC, longest / USEC);
+	return 0;
+}
+
+/* How many times the shortest time the longest is, in percent. */
+static u64 spread(const char *command)
+{
+	const struct command_result *result = timershield("%s", command);
+	u64 shortest, longest;
+
+	check_status(result, 0);
+	require(sscanf(result->out, "%llu to %llu", &shortest, &longest) == 2 && shortest,
+		"it printed: %s", result->out);
+	note("%s: %llu to %llu us", command, shortest, longest);
+	return longest * 100 / shortest;
+}
+
+static void benchmark_is_steady_on_an_isolated_cpu(void)
+{
+	struct spinner neighbours[12];
+	u64 before, isolated;
+
+	prepare_cpus();
+	for (size_t i = 0; i < ARRAY_SIZE(neighbours); i++)
+		neighbours[i] = start_spinner();
+	sleep_for(300 * MSEC);
+	before = spread("run -c 0-2 -- /bin/isolate_rules --work");
+	isolate("1");
+	isolated = spread("run -- /bin/isolate_rules --work");
+	unisolate("");
+	for (size_t i = 0; i < ARRAY_SIZE(neighbours); i++)
+		end_process(neighbours[i].pid);
+	check(isolated - 100 < (before - 100) / 2, "%llu %% of the shortest, %llu %% before", isolated,
+	      before);
+}
+
 static void refused_without_privilege(void)
 {
 	int status;
@@ -330,6 +380,7 @@ static const struct test tests[] = {
 	TEST(run_is_there_with_its_priority),
 	TEST(run_hands_the_status_through),
 	TEST(run_moves_a_process_there_and_back),
+	TEST(benchmark_is_steady_on_an_isolated_cpu),
 	TEST(refused_without_privilege),
 	TEST(undone),
 	TEST(undone_twice_and_in_parts),
@@ -341,6 +392,8 @@ int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "--tell"))
 		return tell_policy();
+	if (argc == 2 && !strcmp(argv[1], "--work"))
+		return time_work();
 	if (argc == 2 && !strncmp(argv[1], "--exit=", 7))
 		return atoi(argv[1] + 7);
 	if (argc == 2 && !strncmp(argv[1], "--kill=", 7))
