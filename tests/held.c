@@ -21,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -201,59 +200,39 @@ static void setting_anew_what_is_held(void)
 	check(!kernel_has_warned(), "the kernel warned");
 }
 
-/* A FIFO-80 task arms for a FIFO-10 thread: the timer is below the threshold at once. */
-struct armed_for {
-	struct situation *s;
-	pid_t thread;
-};
-
-static void *await_signal(void *argument)
+static void fall_below(void)
 {
-	struct armed_for *armed = argument;
-	sigset_t set;
-
 	become(BELOW);
-	sigemptyset(&set);
-	sigaddset(&set, SIGRTMIN);
-	__atomic_store_n(&armed->thread, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
-	if (sigwaitinfo(&set, NULL) == SIGRTMIN)
-		armed->s->woke = now();
-	return NULL;
 }
 
+/* A FIFO-80 task arms for a FIFO-10 thread: the timer is below the threshold at once. */
 static void arm_for_thread(void *argument)
 {
-	struct armed_for *armed = argument;
-	pthread_t thread;
+	struct situation *s = argument;
+	struct signal_waiter waiter = { .settle = fall_below, .woke = &s->woke };
+	pthread_t thread = signal_waiter_start(&waiter);
 
-	block_signal(SIGRTMIN);
-	require(!pthread_create(&thread, NULL, await_signal, armed), "no thread");
-	while (!__atomic_load_n(&armed->thread, __ATOMIC_ACQUIRE))
-		sleep_for(200 * USEC);
 	sleep_for(MSEC * slowness());
 	become(ABOVE);
-	armed->s->expiry = now() + MSEC * slowness();
-	posix_timer_arm(SIGEV_THREAD_ID, armed->thread, armed->s->expiry, 0);
-	spin_until(armed->s->expiry + MSEC * slowness());
+	s->expiry = now() + MSEC * slowness();
+	posix_timer_arm(SIGEV_THREAD_ID, waiter.thread, s->expiry, 0);
+	spin_until(s->expiry + MSEC * slowness());
 	/* What is late is late from now on. */
-	armed->s->expiry = now();
+	s->expiry = now();
 	pthread_join(thread, NULL);
 }
 
 static u64 armed_below(void *argument)
 {
-	struct armed_for *armed = shared_memory(sizeof(*armed));
-	u64 end;
+	struct situation *s = situation_new();
 
-	armed->s = situation_new();
-	end = armed->s->hog_ends;
-	spawn(OTHER, test_cpu, arm_for_thread, armed);
-	spawn(FIFO(5), test_cpu, spin_to_the_end, armed->s);
-	sleep_until(end + LEAD);
-	require(armed->s->woke, "the thread was not woken");
+	spawn(OTHER, test_cpu, arm_for_thread, s);
+	spawn(FIFO(5), test_cpu, spin_to_the_end, s);
+	sleep_until(s->hog_ends + LEAD);
+	require(s->woke, "the thread was not woken");
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		;
-	return armed->s->woke < armed->s->expiry ? 0 : armed->s->woke - armed->s->expiry;
+	return s->woke < s->expiry ? 0 : s->woke - s->expiry;
 }
 
 static void armed_while_masked_is_released(void)

@@ -16,7 +16,6 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -32,7 +31,6 @@ static int hogged;
 struct sleeper {
 	bool other_cpu;		/* where it may run once it has armed its timer on CPU 0 */
 	int timerfd;		/* it reads that instead of sleeping */
-	pid_t thread;		/* it waits for a signal instead of sleeping */
 	u64 due, woke;
 };
 
@@ -69,6 +67,13 @@ static void check_late(const struct sleeper *sleeper, u64 bound)
 	      bound * slowness());
 }
 
+static void hog_and_check(const struct sleeper *sleeper, u64 bound)
+{
+	spawn(FIFO(50), hogged, spin, NULL);
+	sleep_for(HOG);
+	check_late(sleeper, bound);
+}
+
 /* There timers of ordinary tasks, and timerfds, expire in a thread that the hog outranks. */
 static void not_in_a_thread(void)
 {
@@ -95,10 +100,8 @@ static void a_sleeper_that_could_run_elsewhere(void)
 	two_cpus();
 	sleeper->other_cpu = true;
 	await_sleep(spawn(FIFO(10), hogged, nap, sleeper));
-	spawn(FIFO(50), hogged, spin, NULL);
-	sleep_for(HOG);
 	/* The first tick that finds it held for a tick. */
-	check_late(sleeper, 2 * TICK + PROMPT);
+	hog_and_check(sleeper, 2 * TICK + PROMPT);
 }
 
 /* By CLOCK_BOOTTIME, whose queue comes after that of CLOCK_MONOTONIC. */
@@ -124,9 +127,7 @@ static void a_sleeper_among_many(void)
 		timerfd_arm(timerfd_create(CLOCK_MONOTONIC, 0), expiry + i * TICK / 20, 0);
 	two_cpus();
 	await_sleep(spawn(FIFO(10), hogged, nap_by_boottime, sleeper));
-	spawn(FIFO(50), hogged, spin, NULL);
-	sleep_for(HOG);
-	check_late(sleeper, 4 * TICK);
+	hog_and_check(sleeper, 4 * TICK);
 }
 
 #define FLOOD 1000
@@ -157,9 +158,7 @@ static void a_sleeper_beside_a_flood_of_lower_ones(void)
 	arm_many(FLOOD, now() + SLEEP - 2 * MSEC);
 	two_cpus();
 	await_sleep(spawn(FIFO(10), hogged, nap, sleeper));
-	spawn(FIFO(50), hogged, spin, NULL);
-	sleep_for(HOG);
-	check_late(sleeper, 2 * TICK + PROMPT);
+	hog_and_check(sleeper, 2 * TICK + PROMPT);
 }
 
 /* FIFO 90 waits for it through epoll: its level stays that of the ordinary task. */
@@ -196,9 +195,7 @@ static void a_timerfd_beside_a_flood_of_higher_ones(void)
 	sleeper->timerfd = timerfd_create(CLOCK_MONOTONIC, 0);
 	await_sleep(spawn(OTHER, hogged, await_by_epoll, sleeper));
 	await_sleep(spawn(FIFO(40), hogged, arm_after, sleeper));
-	spawn(FIFO(50), hogged, spin, NULL);
-	sleep_for(HOG);
-	check_late(sleeper, 2 * TICK + PROMPT);
+	hog_and_check(sleeper, 2 * TICK + PROMPT);
 }
 
 static void cpu_without_a_tick(void)
@@ -231,33 +228,22 @@ static void a_sleeper_without_a_tick(void)
 	check_late(sleeper, 2 * TICK + PROMPT);
 }
 
-/* An ordinary thread, on the other CPU */
-static void *await_signal(void *argument)
+static void leave_as_an_ordinary_one(void)
 {
-	struct sleeper *sleeper = argument;
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGRTMIN);
 	become(OTHER);
 	pin(!hogged);
-	__atomic_store_n(&sleeper->thread, syscall(SYS_gettid), __ATOMIC_RELEASE);
-	require(sigwaitinfo(&set, NULL) == SIGRTMIN, "sigwaitinfo: %m");
-	sleeper->woke = now();
-	return NULL;
 }
 
 static void arm_for_a_thread_and_spin(void *argument)
 {
 	struct sleeper *sleeper = argument;
-	pthread_t thread;
+	struct signal_waiter waiter = {
+		.settle = leave_as_an_ordinary_one, .woke = &sleeper->woke,
+	};
 
-	block_signal(SIGRTMIN);
-	require(!pthread_create(&thread, NULL, await_signal, sleeper), "no thread");
-	while (!__atomic_load_n(&sleeper->thread, __ATOMIC_ACQUIRE))
-		sleep_for(1 * MSEC);
+	signal_waiter_start(&waiter);
 	sleeper->due = now() + SLEEP;
-	posix_timer_arm(SIGEV_THREAD_ID, sleeper->thread, sleeper->due, 0);
+	posix_timer_arm(SIGEV_THREAD_ID, waiter.thread, sleeper->due, 0);
 	spin(NULL);
 }
 
@@ -318,9 +304,7 @@ static void a_timerfd_beside_sleepers_on_the_tick(void)
 	await_sleep(spawn(OTHER, hogged, await_by_epoll, sleeper));
 	for (unsigned int i = 0; i < 24; i++)
 		spawn(FIFO(60), hogged, wake_at_ticks, sleeper);
-	spawn(FIFO(50), hogged, spin, NULL);
-	sleep_for(HOG);
-	check_late(sleeper, 2 * TICK + PROMPT);
+	hog_and_check(sleeper, 2 * TICK + PROMPT);
 }
 
 /* The time since its expiry must not wrap. */
@@ -373,9 +357,7 @@ static void a_timerfd_of_another_task(void)
 	timerfd_arm(sleeper->timerfd, sleeper->due, 0);
 	two_cpus();
 	await_sleep(spawn(FIFO(90), hogged, nap, sleeper));
-	spawn(FIFO(50), hogged, spin, NULL);
-	sleep_for(HOG);
-	check_late(sleeper, PROMPT);
+	hog_and_check(sleeper, PROMPT);
 }
 
 /* Arms a timer of CLOCK at EXPIRY, sets the clock forward by STEP, and waits for it. */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -63,6 +64,29 @@ sigset_t block_signal(int signal)
 	sigaddset(&set, signal);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	return set;
+}
+
+static void *await_signal(void *argument)
+{
+	struct signal_waiter *waiter = argument;
+	sigset_t set = block_signal(SIGRTMIN);
+
+	waiter->settle();
+	__atomic_store_n(&waiter->thread, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	if (sigwaitinfo(&set, NULL) == SIGRTMIN)
+		*waiter->woke = now();
+	return NULL;
+}
+
+pthread_t signal_waiter_start(struct signal_waiter *waiter)
+{
+	pthread_t thread;
+
+	block_signal(SIGRTMIN);
+	require(!pthread_create(&thread, NULL, await_signal, waiter), "no thread");
+	while (!__atomic_load_n(&waiter->thread, __ATOMIC_ACQUIRE))
+		sleep_for(200 * USEC);
+	return thread;
 }
 
 void pi_mutex_init(pthread_mutex_t *mutex)
