@@ -5,6 +5,8 @@ import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from experiments.common import running
 from experiments.common.experiment import Context, Experiment, Scenario, run_all
 from experiments.edf import analysis
@@ -22,6 +24,9 @@ TASKS = (1, 10, 100)
 LENGTH_NS = 2_000_000_000
 TURN = 1
 """us that a virtual CPU executes at most before the other has its turn."""
+LOADS = {1: ("--percent=50",), 2: ("--percent=20", "--runtime=350", "--gap=1150")}
+"""By CPUs. Of two, each executes half of the time: a job uses up its runtime twice as fast; and a
+turn of the other is no interruption."""
 SPANS = (
     Span("interrupt", "hrtimer_interrupt"),
     Span("switch", "__schedule", until="finish_task_switch"),
@@ -53,7 +58,7 @@ def scenarios(context: Context, cpus: int) -> list[Scenario]:
     """What is run on so many CPUs."""
     length = context.samples(LENGTH_NS)
     return [Scenario(name, title, (f"--tasks={name.rpartition('-')[2]}", f"--length={length}",
-                                   f"--percent={50 * cpus}"))
+                                   *LOADS[cpus]))
             for name, title in TITLES.items() if (name == TWO) == (cpus > 1)
             and context.wants(name)]
 
@@ -113,7 +118,8 @@ class Edf(Experiment):
                  "release of a task with a later deadline, or with one that is later or not, "
                  "depending on when the job was woken; by the tick; by timers of the scheduler."),
             Table(["tasks", "kernel", "jobs", "later", "unclear", "earlier", "ticks", "others",
-                   "lost µs", "misses", "response/deadline p50", "p99", "max", "instructions/job"],
+                   "lost µs", "misses", "mean lateness µs", "response/deadline p50",
+                   "p99", "max", "instructions/job"],
                   rows, "Interruptions of all jobs.", text_columns=2)]
 
 
@@ -131,11 +137,12 @@ def _words(found: Mapping[str, tuple[float, float]]) -> str:
 
 
 def _cells(system: Measured, scenario: str) -> list[str]:
-    found = analysis.interruptions(system, scenario)
+    found, jobs = analysis.interruptions(system, scenario), system.table(scenario, "jobs")
     s = summarize(analysis.responses(system, scenario))
     counts = (found.later, found.unclear, found.earlier, found.ticks, found.others)
     return [f"{s.count:,}", *(f"{n:,}" for n in counts), f"{found.lost_ns / 1000:,.0f}",
             f"{analysis.misses(system, scenario):,}",
+            f"{float(np.mean(jobs['start_ns'] - jobs['due_ns'])) / 1000:.2f}",
             *(f"{v:.3f}" for v in (s.p50, s.p99, s.maximum)),
             f"{analysis.cost(system, scenario):,.0f}" if scenario != TWO else ""]
 

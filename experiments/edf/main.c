@@ -23,10 +23,9 @@
 #ifndef SCHED_DEADLINE
 #define SCHED_DEADLINE	6
 #endif
-#define GAP_NS		200
 #define LEAD_NS		(50 * NSEC_PER_MSEC)
 #define PERIOD_FROM	(10 * NSEC_PER_MSEC)	/* to four times that */
-#define SPARE_NS	(30 * NSEC_PER_USEC)	/* runtime beyond half as much again as the work */
+#define SPARE_NS	(30 * NSEC_PER_USEC)	/* of runtime beyond options.runtime */
 #define MAX_GAPS	(1 << 20)
 
 struct deadline_attr {
@@ -40,7 +39,9 @@ struct deadline_attr {
 struct options {
 	int tasks;
 	int percent;		/* of a CPU, that all tasks' work takes */
+	int runtime;		/* percent of its work that a task asks for */
 	int64_t length;		/* of what is recorded */
+	int64_t gap;		/* a longer pause is an interruption */
 	int64_t seed;
 };
 
@@ -62,7 +63,7 @@ struct gap {
 };
 
 static struct options options = {
-	.tasks = 10, .percent = 50, .length = 2 * NSEC_PER_SEC, .seed = 1,
+	.tasks = 10, .percent = 50, .runtime = 150, .length = 2 * NSEC_PER_SEC, .gap = 200, .seed = 1,
 };
 static pthread_barrier_t ready, planned;
 static int64_t zero, round_ticks;
@@ -101,7 +102,7 @@ static void note_gap(const struct task *tasks, const struct task *task, uint64_t
 
 static void work(const struct task *tasks, const struct task *task)
 {
-	uint64_t gap = round_ticks + (uint64_t)(GAP_NS * ticks_per_ns);
+	uint64_t gap = round_ticks + (uint64_t)(options.gap * ticks_per_ns);
 	int64_t switches = switched_out();
 	uint64_t before = counter(), x = before;
 
@@ -126,7 +127,7 @@ static void *run_task(void *argument)
 	struct task *task = argument;
 	struct deadline_attr attr = {
 		.size = sizeof(attr), .policy = SCHED_DEADLINE,
-		.runtime = task->work * 3 / 2 + SPARE_NS,
+		.runtime = task->work * options.runtime / 100 + SPARE_NS,
 		.deadline = task->period, .period = task->period,
 	};
 
@@ -216,7 +217,9 @@ static void usage(FILE *out)
 		"\n"
 		"  -n, --tasks=N       tasks (10)\n"
 		"  -u, --percent=N     of a CPU, that their work takes together (50)\n"
+		"  -r, --runtime=N     percent of its work that a task asks for, 30 us apart (150)\n"
 		"  -t, --length=NS     what is recorded (2000000000)\n"
+		"  -g, --gap=NS        pauses longer than this are interruptions (200)\n"
 		"  -S, --seed=N        for periods and phases (1)\n"
 		"\n"
 		"Exit status: 0 measured, 1 failed, 2 wrong usage.\n");
@@ -227,7 +230,9 @@ int main(int argc, char **argv)
 	const struct opt opts[] = {
 		{ 'n', "tasks", OPT_NUMBER(&options.tasks, 1, 1000) },
 		{ 'u', "percent", OPT_NUMBER(&options.percent, 1, 400) },
+		{ 'r', "runtime", OPT_NUMBER(&options.runtime, 100, 1000) },
 		{ 't', "length", OPT_WIDE(&options.length, NSEC_PER_MSEC, 60 * NSEC_PER_SEC) },
+		{ 'g', "gap", OPT_WIDE(&options.gap, 1, NSEC_PER_SEC) },
 		{ 'S', "seed", OPT_WIDE(&options.seed, 0, INT64_MAX) },
 		{ }
 	};
@@ -261,8 +266,10 @@ int main(int argc, char **argv)
 	for (int i = 0; i < options.tasks; i++)
 		pthread_join(all[i].thread, NULL);
 	recording();
-	if (gap_count > MAX_GAPS)
+	if (gap_count > MAX_GAPS) {
+		fprintf(stderr, "edf: more than %d gaps\n", MAX_GAPS);
 		return 1;
+	}
 	write_results(all);
 	return 0;
 }
