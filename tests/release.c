@@ -210,8 +210,9 @@ static void not_by_yielding_within_a_level(void)
 	check_undisturbed(&scene->window, "yielding");
 	check_served(scene);
 	check(owner->woke >= end, "FIFO 10 ran %llu ns before FIFO 90 ended", end - owner->woke);
-	check(owner->woke <= scene->released + bound, "FIFO 10 ran %llu ns after the release",
-	      owner->woke - scene->released);
+	check(owner->woke <= scene->released + bound, "too late");
+	note("FIFO 10 ran %llu ns after the release, %llu allowed", owner->woke - scene->released,
+	     bound);
 }
 
 /*
