@@ -8,12 +8,10 @@ Figure 1 of S. Brosky, "Shielded CPUs: Real-Time Performance in Standard Linux" 
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from experiments.common import running
 from experiments.common.experiment import Context, Experiment, Scenario, run_all
 from experiments.isolated_cpu.section import FIGURE_1, find, parts, worst_response
-from lab.kernels.kernels import Kernel
 from lab.measure.results import Measured, Store
 from lab.measure.systems import Mode, System
 from lab.report.claims import Claim
@@ -38,15 +36,7 @@ PREEMPTION = tuple(
     (f"kernel-{how}", f"the article's load, not isolated, preempt={how}",
      ("--load=kernel", f"--preempt={how}")) for how in ("full", "voluntary", "none"))
 """The article's Figures 2 and 3: kernels without preemption."""
-
-
-@dataclass(frozen=True)
-class Dynamic(System):
-    """A stock kernel whose preemption can be changed."""
-
-    @property
-    def kernel(self) -> Kernel:
-        return replace(super().kernel, feature="dynamic")
+DYNAMIC = ("6.1", "6.12")
 
 
 def scenarios(context: Context, chosen: Sequence[tuple[str, str, tuple[str, ...]]]
@@ -85,12 +75,15 @@ class IsolatedCpu(Experiment):
     def run(self, context: Context) -> None:
         # Timers are not shielded: what isolation gains is to be seen alone
         systems = [System(p, Mode.STOCK if p.debian else Mode.OFF, 2) for p in context.platforms]
-        # From 7.0 on there is no other preemption than full and lazy
-        dynamic = [Dynamic(p, Mode.STOCK, 2) for p in context.platforms
-                   if p.flavour == "preempt" and p.linux == "6.12" and not p.debian]
+        # Debian's kernels change their preemption; from 7.0 on there is but full and lazy
+        dynamic = [s for s in systems
+                   if s.platform and s.platform.debian and s.platform.flavour == "preempt"
+                   and s.platform.linux in DYNAMIC]
+        rest = [s for s in systems if s not in dynamic]
         run_all([functools.partial(running.run_guest, context, self.name, which, PROGRAM,
                                    scenarios(context, chosen), turn=TURN)
-                 for which, chosen in ((systems, SCENARIOS), (dynamic, PREEMPTION)) if which])
+                 for which, chosen in ((rest, SCENARIOS), (dynamic, SCENARIOS + PREEMPTION))
+                 if which])
 
     def claims(self, store: Store) -> list[Claim]:
         result = []
