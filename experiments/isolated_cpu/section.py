@@ -97,9 +97,9 @@ def _figure(system: Measured) -> Figure:
     axes.xaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_minor_formatter(ticker.NullFormatter())
     axes.set_xlabel("response time in µs")
-    axes.set_ylabel("share of interrupts that took as long or longer")
+    axes.set_ylabel("share that took as long or longer")
     axes.grid(which="major", alpha=0.4)
-    axes.legend(loc="upper right", fontsize=8)
+    axes.legend(loc="center right", fontsize=8)
     return Figure(plots.to_svg(figure, f"isolated-{system.name}",
                                system.system.place),
                   f"{system.system.place}: from the interrupt's time to the task's "
