@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The table of experiments/README.md: every row of the papers, ours beside it, and a verdict.
+"""The table of experiments/README.md: every row of the papers, ours next to it, and a verdict.
 
 papers.toml says what a row is; measured.json what the last evaluation found, as evaluate left it.
 """

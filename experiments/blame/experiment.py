@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which culprits ``timershield blame`` names for the README's loads, and what that costs.
 
-A FIFO 99 task does a fixed amount of work at 1 kHz beside each load, and two tasks take turns: by
+A FIFO 99 task does a fixed amount of work at 1 kHz next to each load, and two tasks take turns: by
 themselves, and under each source of blame.
 """
 

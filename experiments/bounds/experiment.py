@@ -82,7 +82,7 @@ class Bounds(Experiment):
 
         return [
             *compare.claims(
-                store, "A 20 ms job is hardly longer beside 1,000 timers of others: at most "
+                store, "A 20 ms job is hardly longer next to 1,000 timers of others: at most "
                 f"{LONGER:.1%}", judge, "masks for as long as the job runs"),
             *bound.claims(store),
             *compare.claims(store, f"The bound is at most {TIGHT} times what the long job lost",

@@ -32,7 +32,7 @@ TIMES = 3.0
 HOW = (
     "The clock is read twice in a row, again and again: the difference is the time in which it is "
     "not known when the hardware's clock was looked at, and the least lateness that a job can "
-    "have which polls that clock. Beside it the oversleep of jobs each 100 µs."
+    "have which polls that clock. Next to it the oversleep of jobs each 100 µs."
 )
 WHY = (
     "Why ours differ from the paper's: other clocks. Here CLOCK_MONOTONIC is read from the CPU's "

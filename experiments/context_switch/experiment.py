@@ -40,7 +40,7 @@ LEVELS = (
 )
 PAPER = (
     ("job-none", "1 kHz job, no load", ""),
-    ("job-sleepers-50", "1 kHz job beside 50 low-priority tasks", "sleepers:n=50"),
+    ("job-sleepers-50", "1 kHz job next to 50 low-priority tasks", "sleepers:n=50"),
 )
 
 
@@ -54,14 +54,14 @@ def everything(samples: Callable[[int], int], jobs: int, arch: str) -> list[Scen
     for sleepers in (0, SLEEPERS):
         for name, title, priorities in LEVELS:
             suffix = f"-{sleepers}" if sleepers else ""
-            beside = f", {sleepers} timers waiting" if sleepers else ""
+            among = f", {sleepers} timers waiting" if sleepers else ""
             found.append(Scenario(
-                f"{name}{suffix}", f"{title}{beside}",
+                f"{name}{suffix}", f"{title}{among}",
                 (f"--priority={priorities}", f"--repeats={rounds}", f"--sleepers={sleepers}")))
         for kind, word, priority, repeats in (("", "ordinary tasks", 0, 60),
                                               ("-fifo", "tasks of FIFO 80", 80, 40)):
             found.append(Scenario(
-                f"messages{kind}{suffix}", f"20 {word} sending messages{beside}",
+                f"messages{kind}{suffix}", f"20 {word} sending messages{among}",
                 ("--groups=2", f"--priority={priority}",
                  f"--repeats={max(samples(repeats), FEW)}", "--messages=20",
                  f"--sleepers={sleepers}")))

@@ -20,7 +20,7 @@ WHAT = (
     "__schedule() to finish_task_switch() of the next task, on stock and shielded kernels; the "
     "difference is what the shield adds. Ping-pong isolates switches within one "
     "level and between levels (with and without 50 pending timers of other tasks); the 1 kHz job "
-    "alone and beside 50 tasks is the paper's set-up. __timershield_switch(), which changes the "
+    "alone and next to 50 tasks is the paper's set-up. __timershield_switch(), which changes the "
     "threshold and sets the device for another event where that is needed, is shown apart; "
     "deferred timers expire in an interrupt of their own."
 )

@@ -116,7 +116,7 @@ class Hostile(Experiment):
     def parts(self, store: Store) -> list[Part]:
         return [Text(
             "One process (or, with interval timers, many) without any privilege arms timers; "
-            "beside it runs a SCHED_FIFO 99 task. The paper's timers are timerfds read by epoll, "
+            "next to it runs a SCHED_FIFO 99 task. The paper's timers are timerfds read by epoll, "
             "with periods of 1 to 100 and 1 to 1,000 µs; POSIX timers, sleeping threads and "
             "interval timers here have periods from 1 to 10 ms."),
             Text(compare.WHY_GUEST + " On PREEMPT_RT timers of ordinary tasks "

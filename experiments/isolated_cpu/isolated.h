@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A periodic interrupt at 2,048 Hz read by a SCHED_FIFO task on CPU 1, beside a
+ * A periodic interrupt at 2,048 Hz read by a SCHED_FIFO task on CPU 1, next to a
  * load that keeps every CPU busy in the kernel, with that CPU shielded or not.
  *
  * After: S. Brosky, "Shielded CPUs: Real-Time Performance in Standard Linux".

@@ -140,7 +140,7 @@ def parts(store: Store) -> list[Part]:
     """Table and figure for every system that has results."""
     result: list[Part] = [Text(
         "A SCHED_FIFO 90 task on CPU 0 of two reads the real-time clock's periodic interrupt, "
-        "2,048 a second. Beside it run loopback TCP, FIFOs and mapped files, floating point, "
+        "2,048 a second. Next to it run loopback TCP, FIFOs and mapped files, floating point, "
         "file system churn and processes that fault, on all CPUs or, with CPU 0 isolated, on the "
         "other one. The article's Figure 1 has 10 ms against 220 µs, on a Linux 2.4 with "
         "preemption and low-latency patches.")]

@@ -64,8 +64,8 @@ class LowPriority(Experiment):
                     f"against stock; timer interrupts {a / b - 1:+.0%}", max(more.values()) <= 0)
 
         return compare.claims(
-            store, "The lowest-priority task beside 1 to 50 medium ones is served no later than on "
-            "stock, on average", judge,
+            store, "The lowest-priority task next to 1 to 50 medium ones is served no later than "
+            "on stock, on average", judge,
             "Figs 11, 12: mean up to 0.06 µs (Intel) and 1.79 µs (ARM) worse")
 
     def parts(self, store: Store) -> list[Part]:

@@ -80,7 +80,7 @@ static int run_hog(struct run *run, struct task *tasks, int count)
 
 /*
  * The program of rt-tests itself, a process each as in the paper. All have to have
- * begun before the first job: one that begins beside jobs of 1 ms never has its turn
+ * begun before the first job: one that begins next to jobs of 1 ms never has its turn
  * in one, and if its period is a multiple of 1 ms its timers never expire in one.
  */
 static int run_cyclictest(struct run *run, struct task *tasks, int count)

@@ -11,7 +11,7 @@ static void usage(FILE *out)
 {
 	fprintf(out,
 		"Usage: response_loop [OPTION]...\n"
-		"Run a periodic SCHED_FIFO job beside loads that set timers; leave summary.csv,\n"
+		"Run a periodic SCHED_FIFO job next to loads that set timers; leave summary.csv,\n"
 		"jobs.csv, tasks.csv and releases.csv in the working directory.\n"
 		"\n"
 		"  -n, --jobs=N        jobs to record (1000)\n"

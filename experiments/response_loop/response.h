@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A periodic real-time job, and loads that set timers beside it.
+ * A periodic real-time job, and loads that set timers next to it.
  *
  * All times in ns of CLOCK_MONOTONIC unless the name says otherwise; everything
  * that is recorded lies in one shared, locked mapping, so that load processes
@@ -111,7 +111,7 @@ struct loads {
 	int count;
 };
 
-/* The options of a periodic job beside loads. */
+/* The options of a periodic job next to loads. */
 #define JOB_OPTIONS(o, loads) \
 	{ 'n', "jobs", OPT_NUMBER(&(o)->jobs, 1, 10000000) }, \
 	{ 'w', "warmup", OPT_NUMBER(&(o)->warmup, 0, 100000) }, \
@@ -126,8 +126,8 @@ struct loads {
 void loads_add(char *text, void *loads);
 /* Have memory for all samples, and the tasks of @loads; ends the program if that fails. */
 void run_plan(struct run *run, const struct loads *loads);
-/* Run the loads, @beside (or NULL) and @job, and leave the results; 0 or -errno. */
-int run_measure(struct run *run, int (*beside)(struct run *), int (*job)(struct run *));
+/* Run the loads, @meanwhile (or NULL) and @job, and leave the results; 0 or -errno. */
+int run_measure(struct run *run, int (*meanwhile)(struct run *), int (*job)(struct run *));
 /* Sets time zero, and has @one do job after job; the caller is SCHED_OTHER then. */
 int run_jobs(struct run *run, void (*one)(struct run *run, int64_t due, struct job *job));
 

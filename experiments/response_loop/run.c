@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The order of things, for every program that has a job beside loads. */
+/* The order of things, for every program that has a job next to loads. */
 #define _GNU_SOURCE
 #include "response.h"
 #include "clock.h"
@@ -86,7 +86,7 @@ int run_jobs(struct run *run, void (*one)(struct run *run, int64_t due, struct j
 	return task_become(&ordinary);
 }
 
-int run_measure(struct run *run, int (*beside)(struct run *), int (*job)(struct run *))
+int run_measure(struct run *run, int (*meanwhile)(struct run *), int (*job)(struct run *))
 {
 	int ret;
 
@@ -97,8 +97,8 @@ int run_measure(struct run *run, int (*beside)(struct run *), int (*job)(struct 
 		return ret;
 	}
 	ret = load_start(run);
-	if (!ret && beside)
-		ret = beside(run);
+	if (!ret && meanwhile)
+		ret = meanwhile(run);
 	if (!ret)
 		ret = load_wait_ready(run);
 	if (!ret)

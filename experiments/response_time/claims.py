@@ -175,16 +175,16 @@ def claims(store: Store, numbers: Sequence[int]) -> list[Claim]:
         *compare.claims(store, "No job is interrupted by a lower-ranking timer", _interruptions,
                         of=ours),
         *compare.claims(
-            store, "Beside 100 unsynchronized low-priority tasks the job is not interrupted, its "
+            store, "Next to 100 unsynchronized low-priority tasks the job is not interrupted, its "
             f"maximum at most {MAXIMUM_NS / 1000:g} µs above that without load",
             _unaffected("sleepers-100"), "Figs 5, 6: Linux a long tail to the right; TimerShield "
             "unchanged but for a negligible shift (cache misses)"),
         *compare.claims(
-            store, "The same beside 100 synchronized ones", _unaffected("sync-100"),
+            store, "The same next to 100 synchronized ones", _unaffected("sync-100"),
             "Figs 7, 8: Linux grows with the number of tasks; TimerShield unchanged but for a "
             "slight shift (cache misses)"),
         *compare.claims(
-            store, "The paper's own load, 200 µs of matrix multiplications beside 100 processes "
+            store, "The paper's own load, 200 µs of matrix multiplications next to 100 processes "
             f"of cyclictest: the maximum at most {MAXIMUM_NS / 1000:g} µs above that without load",
             _unaffected("paper-cyclictest-100"), "Figs 5, 6"),
         *compare.claims(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Response time of a 1 kHz SCHED_FIFO 99 job beside timers of lower-ranking tasks.
+"""Response time of a 1 kHz SCHED_FIFO 99 job next to timers of lower-ranking tasks.
 
 The paper's section IV-C: unsynchronized releases (Figs 5, 6), synchronized ones (Figs 7, 8)
 and unprivileged timers (Figs 9, 10; Table II).
@@ -85,7 +85,7 @@ class ResponseTime(Experiment):
     """See the module."""
 
     name = "response-time"
-    title = "Response time of a high-priority task beside lower-priority timers"
+    title = "Response time of a high-priority task next to lower-priority timers"
 
     def scenarios(self) -> dict[str, str]:
         return runs.titles(LOADS)

@@ -94,7 +94,7 @@ def parts(
     return [Text(
         "A SCHED_FIFO 99 task wakes up every millisecond and does a fixed amount of work. "
         "Whenever it looks at the CPU's counter and finds that more time has passed than its "
-        "own instructions take, it was interrupted. Beside it run other tasks, all of lower "
+        "own instructions take, it was interrupted. Next to it run other tasks, all of lower "
         "priority, that set timers. In the paper's experiment the job is a matrix multiplication "
         "of about 200 µs and the low-priority tasks are cyclictest instances."),
         *compare.by_platform(store, shown)]

@@ -65,7 +65,8 @@ def steps_figure(
         parts.append(Figure(
             plots.lines(lines, "low-priority tasks", "response time in µs",
                         f"steps-{platform}-{word}", platform, PAPER[synchronized]),
-            f"{platform}: response time beside {word} low-priority tasks, {count:,} jobs a point."))
+            f"{platform}: response time next to {word} low-priority tasks, {count:,} jobs a "
+            "point."))
         first = pays_from(shown["stock"], shown["shielded"], scenarios)
         pays = "nowhere" if first is None else f"from {first} tasks on"
         parts.append(Table(

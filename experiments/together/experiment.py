@@ -34,15 +34,15 @@ class Step:
 STEPS = (
     Step("idle-nanosleep", "clock_nanosleep, nothing else runs"),
     Step("idle-clockfix", "ClockFix, nothing else runs", CLOCKFIX),
-    Step("nanosleep", "clock_nanosleep beside hostile loads", LOADS),
-    Step("clockfix", "ClockFix beside hostile loads", (*CLOCKFIX, *LOADS)),
+    Step("nanosleep", "clock_nanosleep next to hostile loads", LOADS),
+    Step("clockfix", "ClockFix next to hostile loads", (*CLOCKFIX, *LOADS)),
 )
 
 CPUS = 2
 TURN = 1
 """µs that a virtual CPU executes at most before the other has its turn."""
 WORK_SHARE = 2
-"""The job has half the work beside another CPU, which has half the time: it is to end before the
+"""The job has half the work next to another CPU, which has half the time: it is to end before the
 scheduler's tick, too."""
 SHIELD_STEPS = (
     Step("nanosleep-shield", "clock_nanosleep, CPU 0 isolated, hostile loads",
@@ -67,7 +67,7 @@ def scenarios(context: Context, rounds: str) -> list[Scenario]:
 
 
 def pair_scenarios(context: Context, rounds: int, steps: tuple[Step, ...]) -> list[Scenario]:
-    """The same beside another CPU, on which the loads may run, too."""
+    """The same next to another CPU, on which the loads may run, too."""
     words = (f"--jobs={max(context.jobs // 2, 100)}", "--warmup=100",
              f"--work={rounds // WORK_SHARE}", "--anywhere")
     return [Scenario(s.name, s.title, (*words, *s.words), 10 + 4 * context.jobs // 1000,

@@ -10,7 +10,7 @@ static void usage(FILE *out)
 {
 	fprintf(out,
 		"Usage: together --work=ROUNDS [OPTION]...\n"
-		"Run a periodic SCHED_FIFO job beside loads, waiting for its instants in one way or\n"
+		"Run a periodic SCHED_FIFO job next to loads, waiting for its instants in one way or\n"
 		"another; leave summary.csv, jobs.csv, tasks.csv and releases.csv in the working\n"
 		"directory.\n"
 		"\n"

@@ -26,7 +26,7 @@ FIRST_PLATFORM = "x86_64-preempt"
 PERCENTS = (50, 95, 99, 99.9, 100)
 
 HOW = (
-    "A SCHED_FIFO 99 job is released every millisecond, does 300 µs of work, and ends. Beside it, "
+    "A SCHED_FIFO 99 job is released every millisecond, does 300 µs of work, and ends. Next to it, "
     "on the same CPU: one unprivileged process with 1,000 timerfds, one with 100 POSIX timers, 100 "
     "FIFO-70 sleepers that are released together with the job, and two unprivileged processes that "
     "take the rest of the CPU, most of it inside the kernel. The job first waits by "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A job's end beside another CPU is what was executed, not what the clock shows."""
+"""A job's end next to another CPU is what was executed, not what the clock shows."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What each layer gives: a periodic job that waits by clock_nanosleep() or by
- * libclockfix, beside loads that set timers and loads that take the CPU.
+ * libclockfix, next to loads that set timers and loads that take the CPU.
  *
  * Loads and records are those of ../response_loop.
  */
