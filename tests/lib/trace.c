@@ -148,10 +148,10 @@ u64 timer_interrupts(unsigned int cpu)
 	return interrupts(cpu, names);
 }
 
-/* x86: reschedule and function call interrupts; arm64: all that are sent */
+/* x86: reschedule, function call, TLB shootdown; arm64: all that are sent */
 u64 ipis(unsigned int cpu)
 {
-	static const char *const names[] = { "RES:", "CAL:", "IPI", NULL };
+	static const char *const names[] = { "RES:", "CAL:", "TLB:", "IPI", NULL };
 
 	return interrupts(cpu, names);
 }
