@@ -22,7 +22,8 @@ static ktime_t next_event(struct shield *shield, enum shield_context context, kt
 {
 	struct timershield_cpu *core = &shield->core;
 	ktime_t first = KTIME_MAX, held;
-	struct hrtimer *timer = timershield_earliest(core, context, core->threshold);
+	u8 threshold = context == SHIELD_SOFT ? max(core->threshold, shield->left) : core->threshold;
+	struct hrtimer *timer = timershield_earliest(core, context, threshold);
 
 	if (timer) {
 		first = timershield_mono(timer);
@@ -30,7 +31,7 @@ static ktime_t next_event(struct shield *shield, enum shield_context context, kt
 	}
 	if (minima_all(&core->minima[context]) < first) {
 		timer = timershield_earliest(core, context, TIMERSHIELD_FAIR);
-		held = timer && timershield_queued_level(timer) < core->threshold ?
+		held = timer && timershield_queued_level(timer) < threshold ?
 		       max(timershield_mono(timer), READ_ONCE(shield->held)) : KTIME_MAX;
 		if (held < KTIME_MAX - 2 * TICK_NSEC)
 			first = min(first, max(roundup(held, TICK_NSEC) + TICK_NSEC, now + gap));
@@ -84,9 +85,11 @@ static void set_level(struct shield *shield, u8 level)
 /* Another task runs on this CPU now, or the same one at another level. */
 void shield_switch(struct shield *shield, u8 level)
 {
-	if (shield->core.threshold == level)
+	if (shield->core.threshold == level && !shield->left)
 		return;
-	set_level(shield, level);
+	shield->left = 0;
+	if (shield->core.threshold != level)
+		set_level(shield, level);
 	if (!shield_empty(shield))
 		rearm(shield, 0, 0);
 }
@@ -182,7 +185,7 @@ static void serve(struct shield *shield, enum shield_context context)
 	/* The thread masks what is left, so that it ends; the switch to the next task releases it. */
 	else if (current->flags & PF_KTHREAD &&
 		 minima_all(&core->minima[SHIELD_SOFT]) <= run.now)
-		set_level(shield, run.level + 1);
+		shield->left = run.level + 1;
 	raw_spin_unlock_irqrestore(&bases->base.lock, flags);
 }
 

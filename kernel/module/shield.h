@@ -27,6 +27,7 @@ struct shield {
 	struct hrtimer proxy[SHIELD_CONTEXTS];
 	ktime_t armed[SHIELD_CONTEXTS];		/* KTIME_MAX: not */
 	bool on;
+	u8 left;		/* soft timers below wait for the next switch; 0: none */
 	bool bypass;		/* what starts now is for the kernel */
 	ktime_t held;		/* when a masked timer was expired last, or the first was masked */
 	call_single_data_t kick;
