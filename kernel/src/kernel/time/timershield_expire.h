@@ -186,7 +186,9 @@ static __always_inline struct hrtimer *timershield_next_soft(struct timershield_
 
 	if (run->nr)
 		run->now = ktime_get();
-	timer = timershield_due(sc, true, run->level, run->now);
+	/* In a task that enables bottom halves, what this task masks stays masked. */
+	timer = timershield_due(sc, true, current->flags & PF_KTHREAD ? run->level :
+				max(run->level, sc->threshold), run->now);
 	if (timer && run->nr < TIMERSHIELD_BATCH) {
 		run->nr++;
 		run->level = timershield_queued_level(timer);

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Rules R2 and R11 on PREEMPT_RT, where timerfds expire in a softirq: it masks no
+ * sleeper, and in a task that enables bottom halves it respects what that task masks.
+ */
+#define _GNU_SOURCE
+#include "lib/shield.h"
+#include "lib/situation.h"
+#include "lib/timers.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define TIMERS 1000
+#define SENDS (60 * MSEC)
+#define IN_A_TICK 8	/* timers, of less than a microsecond each */
+
+struct shared {
+	u64 start, late, longest;
+	int fds[TIMERS];
+	bool done;
+};
+
+static struct shared *begin(bool on)
+{
+	struct shared *s = shared_memory(sizeof(*s));
+	struct rlimit limit = { 2 * TIMERS, 2 * TIMERS };
+
+	require(!setrlimit(RLIMIT_NOFILE, &limit), "setrlimit");
+	shield_set(on);
+	pin(0);
+	become(FIFO(99));
+	for (int i = 0; i < TIMERS; i++)
+		s->fds[i] = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+	/* half a millisecond after a tick; to switch the shield takes a while */
+	s->start = now() / TICK * TICK + 2 * SEC + 500 * USEC;
+	return s;
+}
+
+static void finish(struct shared *s)
+{
+	sleep_until(s->start + 2 * SENDS);
+	require(s->done, "it has not ended");
+	for (int i = 0; i < TIMERS; i++)
+		close(s->fds[i]);
+}
+
+/* Without privilege: all are due a millisecond from the start. */
+static void arm_all(void *argument)
+{
+	struct shared *s = argument;
+
+	become_nobody();
+	for (int i = 0; i < TIMERS; i++)
+		timerfd_arm(s->fds[i], s->start + MSEC + i * USEC, 0);
+	pause();
+}
+
+/* To a socket that drops what it gets */
+static void send_packets(void *argument)
+{
+	struct shared *s = argument;
+	struct sockaddr_in to = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int from = socket(AF_INET, SOCK_DGRAM, 0), drop = socket(AF_INET, SOCK_DGRAM, 0), none = 0;
+	socklen_t length = sizeof(to);
+	u64 last, time;
+
+	setsockopt(drop, SOL_SOCKET, SO_RCVBUF, &none, sizeof(none));
+	require(!bind(drop, (void *)&to, sizeof(to)) &&
+		!getsockname(drop, (void *)&to, &length) &&
+		!connect(from, (void *)&to, sizeof(to)), "sockets");
+	sleep_until(s->start);
+	for (last = now(); last < s->start + SENDS; last = time) {
+		require(write(from, "", 1) == 1, "write");
+		time = now();
+		if (time - last > s->longest)
+			s->longest = time - last;
+	}
+	s->done = true;
+}
+
+static u64 longest_send(bool on, bool timers)
+{
+	struct shared *s = begin(on);
+	pid_t pid = timers ? spawn(OTHER, 0, arm_all, s) : 0;
+
+	spawn(FIFO(80), 0, send_packets, s);
+	finish(s);
+	if (pid)
+		end_process(pid);
+	return s->longest;
+}
+
+static void a_sender_expires_what_a_tick_may(void)
+{
+	u64 alone = longest_send(true, false), on = longest_send(true, true);
+
+	note("%llu ns at most next to %d timers, %llu without", on, TIMERS, alone);
+	check(on <= alone + IN_A_TICK * USEC, "%llu ns, %llu without", on, alone);
+}
+
+static void spin_around(void *argument)
+{
+	struct shared *s = argument;
+
+	sleep_until(s->start - MSEC);
+	spin_until(s->start + MSEC);
+}
+
+/* A timerfd of its own is due while it sleeps: the softirq begins at its level. */
+static void nap(void *argument)
+{
+	struct shared *s = argument;
+	u64 expiry = s->start + MSEC + 300 * USEC;
+
+	timerfd_arm(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK), s->start - 500 * USEC, 0);
+	sleep_until(expiry);
+	s->late = now() - expiry;
+	s->done = true;
+}
+
+/* The timers are stock ones for the module: the thread is busy with them after the shield's own. */
+static u64 late_next_to_a_busy_thread(bool on)
+{
+	struct shared *s = begin(false);
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+
+	for (int i = 0; i < TIMERS; i++)
+		timerfd_arm(s->fds[i], s->start + i, 0);
+	shield_set(on);
+	become(OTHER);
+	timerfd_arm(fd, s->start - 800 * USEC, 0);
+	become(FIFO(99));
+	spawn(FIFO(60), 0, spin_around, s);
+	spawn(FIFO(80), 0, nap, s);
+	finish(s);
+	close(fd);
+	return s->late;
+}
+
+static void the_thread_masks_no_sleeper(void)
+{
+	u64 off = late_next_to_a_busy_thread(false), on = late_next_to_a_busy_thread(true);
+
+	note("FIFO 80 %llu ns late, %llu with the shield off", on, off);
+	check(on <= off + 50 * USEC, "%llu ns late, %llu with the shield off", on, off);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct test tests[] = {
+		TEST(a_sender_expires_what_a_tick_may),
+		TEST(the_thread_masks_no_sleeper),
+	};
+
+	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
+}
