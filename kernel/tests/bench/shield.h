@@ -10,6 +10,9 @@
 
 #define ktime_get()					0
 #define need_resched()					false
+/* The softirq runs in its thread. */
+#define PF_KTHREAD					1
+#define current						(&(struct { int flags; }){ PF_KTHREAD })
 #define TICK_NSEC					4000000
 #define trace_timershield_expire(_timer, _held, _tick)	do { } while (0)
 #include "timershield_expire.h"
