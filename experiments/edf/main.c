@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "csv.h"
 #include "options.h"
+#include "rounds.h"
 #include "tasks.h"
 
 #include <inttypes.h>
@@ -27,6 +28,7 @@
 #define PERIOD_FROM	(10 * NSEC_PER_MSEC)	/* to four times that */
 #define SPARE_NS	(30 * NSEC_PER_USEC)	/* of runtime beyond options.runtime */
 #define MAX_GAPS	(1 << 20)
+#define CALIBRATION_ROUNDS 20000
 
 struct deadline_attr {
 	uint32_t size, policy;
@@ -66,18 +68,13 @@ static struct options options = {
 	.tasks = 10, .percent = 50, .runtime = 150, .length = 2 * NSEC_PER_SEC, .gap = 200, .seed = 1,
 };
 static pthread_barrier_t ready, planned;
-static int64_t zero, round_ticks;
+static int64_t zero;
+static uint64_t round_ticks;
 static double ticks_per_ns;
+static struct task *tasks;
 static struct gap *gaps;
 static int64_t gap_count;
 static volatile uint64_t sink;
-
-static inline uint64_t round_of_work(uint64_t x)
-{
-	for (int i = 0; i < 16; i++)
-		x = x * 6364136223846793005ull + 1442695040888963407ull;
-	return x;
-}
 
 static int64_t switched_out(void)
 {
@@ -87,8 +84,7 @@ static int64_t switched_out(void)
 	return usage.ru_nivcsw;
 }
 
-static void note_gap(const struct task *tasks, const struct task *task, uint64_t ticks,
-		     int64_t *switches)
+static void note_gap(const struct task *task, uint64_t ticks, int64_t *switches)
 {
 	int64_t length = (int64_t)((double)ticks / ticks_per_ns), end = clock_ns();
 	int64_t before = *switches, n = __atomic_fetch_add(&gap_count, 1, __ATOMIC_RELAXED);
@@ -100,7 +96,7 @@ static void note_gap(const struct task *tasks, const struct task *task, uint64_t
 				*switches != before };
 }
 
-static void work(const struct task *tasks, const struct task *task)
+static void work(const struct task *task)
 {
 	uint64_t gap = round_ticks + (uint64_t)(options.gap * ticks_per_ns);
 	int64_t switches = switched_out();
@@ -112,15 +108,13 @@ static void work(const struct task *tasks, const struct task *task)
 		x = round_of_work(x);
 		now = counter();
 		if (now - before > gap) {
-			note_gap(tasks, task, now - before, &switches);
+			note_gap(task, now - before, &switches);
 			now = counter();
 		}
 		before = now;
 	}
 	sink = x;
 }
-
-static struct task *all;
 
 static void *run_task(void *argument)
 {
@@ -142,32 +136,11 @@ static void *run_task(void *argument)
 
 		sleep_until(zero + due);
 		*job = (struct job){ .due = due, .start = clock_ns() - zero };
-		work(all, task);
+		work(task);
 		job->end = clock_ns() - zero;
 		task->count++;
 	}
 	return NULL;
-}
-
-static void calibrate(void)
-{
-	int64_t start = clock_ns();
-	uint64_t first = counter(), before = first, x = first;
-
-	round_ticks = INT64_MAX;
-	for (int i = 0; i < 20000; i++) {
-		uint64_t now;
-
-		x = round_of_work(x);
-		now = counter();
-		if ((int64_t)(now - before) < round_ticks)
-			round_ticks = now - before;
-		before = now;
-	}
-	sink = x;
-	while (clock_ns() - start < 10 * NSEC_PER_MSEC)
-		;
-	ticks_per_ns = (double)(counter() - first) / (double)(clock_ns() - start);
 }
 
 /* Periods of 10 to 40 ms, none a multiple of another or of the tick; one share each. */
@@ -182,7 +155,7 @@ static void plan(struct task *task)
 		exit(1);
 }
 
-static void write_results(const struct task *tasks)
+static void write_results(void)
 {
 	FILE *file = csv_create("summary.csv", "name,value");
 
@@ -239,18 +212,19 @@ int main(int argc, char **argv)
 	pthread_attr_t small;
 
 	parse_options(argc, argv, opts, usage);
-	calibrate();
+	round_ticks = shortest_round(CALIBRATION_ROUNDS);
+	ticks_per_ns = measure_ticks_per_ns();
 	srand48(options.seed);
-	all = calloc(options.tasks, sizeof(*all));
+	tasks = calloc(options.tasks, sizeof(*tasks));
 	gaps = calloc(MAX_GAPS, sizeof(*gaps));
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, 64 * 1024);
-	if (!all || !gaps || pthread_barrier_init(&ready, NULL, options.tasks + 1) ||
+	if (!tasks || !gaps || pthread_barrier_init(&ready, NULL, options.tasks + 1) ||
 	    pthread_barrier_init(&planned, NULL, options.tasks + 1))
 		return 1;
 	for (int i = 0; i < options.tasks; i++) {
-		plan(&all[i]);
-		if (pthread_create(&all[i].thread, &small, run_task, &all[i]))
+		plan(&tasks[i]);
+		if (pthread_create(&tasks[i].thread, &small, run_task, &tasks[i]))
 			return 1;
 	}
 	if (mlockall(MCL_CURRENT | MCL_FUTURE)) {
@@ -264,12 +238,12 @@ int main(int argc, char **argv)
 	recording();
 	sleep_until(zero + options.length);
 	for (int i = 0; i < options.tasks; i++)
-		pthread_join(all[i].thread, NULL);
+		pthread_join(tasks[i].thread, NULL);
 	recording();
 	if (gap_count > MAX_GAPS) {
 		fprintf(stderr, "edf: more than %d gaps\n", MAX_GAPS);
 		return 1;
 	}
-	write_results(all);
+	write_results();
 	return 0;
 }

@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "response.h"
 #include "clock.h"
+#include "rounds.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -19,13 +20,6 @@
 #define WORK_NS (300 * NSEC_PER_USEC)
 
 static volatile uint64_t sink;
-
-static inline uint64_t round_of_work(uint64_t x)
-{
-	for (int i = 0; i < 16; i++)
-		x = x * 6364136223846793005ull + 1442695040888963407ull;
-	return x;
-}
 
 static __attribute__((noinline)) void work(int64_t rounds, uint64_t gap,
 					   uint64_t round_ticks, struct job *job)
@@ -76,40 +70,11 @@ static void work_matrix(uint64_t ticks, int64_t products, struct job *job)
 	sink = (uint64_t)a[0][0];
 }
 
-static uint64_t shortest_round(void)
-{
-	uint64_t best = UINT64_MAX, before = counter(), x = before;
-
-	for (int i = 0; i < CALIBRATION_ROUNDS; i++) {
-		uint64_t now;
-
-		x = round_of_work(x);
-		now = counter();
-		if (now - before < best)
-			best = now - before;
-		before = now;
-	}
-	sink = x;
-	return best;
-}
-
-static double measure_ticks_per_ns(void)
-{
-	int64_t start = clock_ns();
-	uint64_t ticks = counter();
-	int64_t end;
-
-	do {
-		end = clock_ns();
-	} while (end - start < 10 * NSEC_PER_MSEC);
-	return (double)(counter() - ticks) / (double)(end - start);
-}
-
 void job_calibrate(struct run *run)
 {
 	int64_t best = INT64_MAX;
 
-	run->round_ticks = shortest_round();
+	run->round_ticks = shortest_round(CALIBRATION_ROUNDS);
 	run->ticks_per_ns = measure_ticks_per_ns();
 	for (int i = 0; i < CALIBRATION_RUNS; i++) {
 		struct job unused = { 0 };
