@@ -108,7 +108,7 @@ void set_softirq_threads(struct policy policy)
 		return;
 	require(set_thread("ksoftirqd/0", policy), "there is no ksoftirqd/0");
 	require(set_thread("rcuc/0", policy), "there is no rcuc/0");
-	/* Not on 6.12. It is FIFO 1, not ordinary. */
+	/* Not on our 6.12. It is FIFO 1, not ordinary. */
 	set_thread("ktimers/0", policy.policy == SCHED_OTHER ? FIFO(1) : policy);
 }
 

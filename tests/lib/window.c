@@ -81,27 +81,24 @@ static u64 ipis_here(void)
 	return online_cpus() > 1 ? ipis(sched_getcpu()) : 0;
 }
 
-void window_spin(struct window *window, u64 until)
-{
-	u64 before;
-
-	/* Once for nothing: no page fault later. */
-	poll_clock(window, now() + 20 * USEC);
-	before = ipis_here();
-	window_open(window);
-	poll_clock(window, until);
-	trace_off();
-	window->ipis = ipis_here() - before;
-}
-
 void window_go_on(struct window *window, u64 until)
 {
 	u64 before = ipis_here();
 
 	trace_on();
+	if (!window->begin)
+		window->begin = now();
 	poll_clock(window, until);
 	trace_off();
 	window->ipis += ipis_here() - before;
+}
+
+void window_spin(struct window *window, u64 until)
+{
+	/* Once for nothing: no page fault later. */
+	poll_clock(window, now() + 20 * USEC);
+	memset(window, 0, sizeof(*window));
+	window_go_on(window, until);
 }
 
 void window_open(struct window *window)
