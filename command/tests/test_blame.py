@@ -62,11 +62,13 @@ def company() -> Iterator[None]:
 
 
 def drawn(terminal: int, process: "subprocess.Popen[str]") -> bytes:
-    """What a process draws, of which two pictures are waited for before SIGINT ends it."""
+    """What a process draws; after two pictures it gets SIGINT again and again until it ends."""
     text = b""
     deadline = time.monotonic() + 50
-    while process.poll() is None or select.select([terminal], [], [], 0.2)[0]:
-        if select.select([terminal], [], [], 0.2)[0]:
+    waiting = True
+    while waiting or process.poll() is None:
+        waiting = bool(select.select([terminal], [], [], 0.2)[0])
+        if waiting:
             text += os.read(terminal, 65536)
         if text.count(b"\033[H\033[J") >= 2 or time.monotonic() > deadline:
             process.send_signal(signal.SIGINT)

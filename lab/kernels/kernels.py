@@ -38,10 +38,8 @@ WITH_MODULES = ("nohz",)
 """Features of kernels that can load the tests' own modules."""
 WITH_DEFECTS = "defects"
 """That one has another source, too: with the defects that tests have to notice."""
-
-
 WITH_DEADLINES = "edf"
-"""Stands there for a fragment, and for the source: with the patches that mask by deadline."""
+"""So has that one: with the patches that mask by deadline."""
 
 
 def flavours(linux: str) -> tuple[str, ...]:
