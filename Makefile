@@ -97,8 +97,8 @@ evaluate:
 	@$(LAB) evaluate $(LINUX:%=--linux %) $(if $(QUICK),--quick) $(if $(KERNELS),--kernels $(KERNELS)) \
 		$(if $(GUESTS),--guests $(GUESTS))
 
-#:   make figures        measure again what README quotes; writes docs/figures.json,
-#:                       docs/demo.svg and README
+#:   make figures        measure again what README and docs/ quote; writes docs/figures.json,
+#:                       docs/demo.svg and the figures in these texts
 figures:
 	@lab/setup --check module-demo
 	@$(LAB) figures

@@ -214,14 +214,14 @@ static const struct {
 	const char *name;
 	u64 (*measure)(void);
 } costs[] = {
-	{ "arm", measure_arm },
-	{ "cancel", measure_cancel },
-	{ "expire", measure_expire },
+	{ "arm a timer", measure_arm },
+	{ "cancel it", measure_cancel },
+	{ "its interrupt, as the task sees it", measure_expire },
 	{ "two switches within a level", same_level },
 	{ "two switches between levels", other_level },
 	{ "the same with a timer pending", other_level_beside_a_timer },
-	{ "priority of a task that sleeps", measure_change },
-	{ "arm in a process of 8 more threads", measure_arm_among_threads },
+	{ "change the priority of a task that sleeps", measure_change },
+	{ "arm a timer in a process of 8 more threads", measure_arm_among_threads },
 };
 
 static void set_state(enum state state)

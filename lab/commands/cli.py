@@ -22,7 +22,7 @@ COMMANDS = {
     "report": "draw one self-contained page from the samples",
     "list": "list experiments and kernels, or the scenarios of an experiment",
     "demo": "run the response-time experiment in short, shield off and on",
-    "figures": "measure and write what README quotes",
+    "figures": "measure and write what README and docs/ quote",
     "test": "run the test suite",
     "soak": "churn timers on the debug kernels",
     "patches": "check the kernel patches: style, warnings, each builds by itself",

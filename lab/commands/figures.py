@@ -1,29 +1,38 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``lab figures``: measures what README quotes, and writes the numbers and the picture into it.
+"""``lab figures``: measures what README and docs/ quote; writes the numbers and a picture there.
 
-``docs/figures.json`` keeps what was measured. In a text the figures stand between
-``<!-- figures: NAME -->`` and ``<!-- /figures -->``; nobody edits them by hand.
+``docs/figures.json`` keeps what it measured, ``experiments/measured.json`` what an evaluation
+found. In a text the figures of either stand between ``<!-- figures: NAME -->`` and
+``<!-- /figures -->``; nobody edits them by hand.
 """
 
 import argparse
 import json
 import re
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
+from experiments import papers
 from experiments.common import compare
+from experiments.response_loop import bound
 from experiments.response_time import experiment as response_time
 from experiments.response_time import section
 from kernel.tools import patchset
 from lab.commands import demo
+from lab.errors import LabError
+from lab.kernels.kernels import Kernel
 from lab.measure.results import Measured
 from lab.paths import REPO
+from lab.progress import Progress
 from lab.report.stats import summarize
+from lab.runner import testing
 
 KEPT = REPO / "docs" / "figures.json"
 PICTURE = REPO / "docs" / "demo.svg"
-TEXTS = (REPO / "README.md",)
+TEXTS = tuple(REPO / t for t in ("README.md", "docs/module.md", "docs/bound.md",
+                                 "docs/evaluation.md", "experiments/edf/README.md"))
+MODULES = ("debian12/6.1-module", "debian12/6.12-module", "debian12/6.12-rt-module",
+           "debian13/7.3-module", "debian13/7.3-rt-module")
 # REUSE-IgnoreStart
 SPDX = "<!-- SPDX-License-Identifier: GPL-2.0-or-later -->\n"
 # REUSE-IgnoreEnd
@@ -39,20 +48,39 @@ Figures = Mapping[str, Any]
 def add(parser: argparse.ArgumentParser) -> None:
     """Its arguments."""
     parser.add_argument("--write-only", action="store_true",
-                        help="write what docs/figures.json has into the texts; measure nothing")
+                        help="write what has been measured into the texts; measure nothing")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure Debian's kernel without and with the module; write docs/ and the texts."""
+    """Measure Debian's kernels without and with the module; write docs/ and the texts."""
     if not arguments.write_only:
         shown = demo.measure(module=True, linux=patchset.DEFAULT)
-        kept = {"module": figures(shown.off, shown.on)}
-        KEPT.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+        found = {"module": figures(shown.off, shown.on), "cost": costs()}
+        KEPT.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
         (platform, modes), = compare.platforms(shown.store).items()
         picture, = section.overview(platform, modes, ())
         PICTURE.write_text(SPDX + picture.svg + "\n")
-    write(json.loads(KEPT.read_text()))
+    write(kept())
     return 0
+
+
+def kept() -> Figures:
+    """All that the texts may quote."""
+    return {**json.loads(KEPT.read_text()), "measured": papers.saved()}
+
+
+def costs() -> Figures:
+    """What the suite ``cost`` prints: instructions without the module and with it."""
+    with Progress() as progress:
+        if testing.run(progress, testing.Selection(list(MODULES), ["cost"], host=False)):
+            raise LabError("the suite cost failed")
+    found = {}
+    for kernel in map(Kernel.parse, MODULES):
+        release = re.sub(r"\+deb\d+|-amd64\n", "", (kernel.build / "release").read_text())
+        text = (testing.KEPT / kernel.name / "cost" / "output.txt").read_text()
+        found[release] = {what: f"{off} → {on}" for what, off, on in re.findall(
+            r"^# (.+): unloaded (\d+), off \d+, on (\d+),", text, re.MULTILINE)}
+    return found
 
 
 def figures(off: Measured, on: Measured) -> Figures:
@@ -70,48 +98,96 @@ def figures(off: Measured, on: Measured) -> Figures:
     }
 
 
-def write(kept: Figures, texts: tuple[Path, ...] = TEXTS) -> None:
+def write(found: Figures) -> None:
     """Put the figures into every text that quotes them."""
-    for path in texts:
-        path.write_text(written(path.read_text(), kept))
+    for path in TEXTS:
+        path.write_text(written(path.read_text(), found))
 
 
-def written(text: str, kept: Figures) -> str:
+def written(text: str, found: Figures) -> str:
     """A text with the figures that its markers name."""
-    return MARKED.sub(lambda m: m[1] + QUOTES[m[2]](kept["module"]) + m[4], text)
+    return MARKED.sub(lambda m: m[1] + QUOTES[m[2]](found) + m[4], text)
 
 
-def _table(module: Figures) -> str:
+def _markdown(head: list[str], rows: list[list[str]]) -> str:
+    first, *others = ("| " + " | ".join(line) + " |\n" for line in [head, *rows])
+    return f"\n{first}|{'---|' * len(head)}\n{''.join(others)}"
+
+
+def _table(found: Figures) -> str:
+    module = found["module"]
+
     def cells(name: str, unit: str, key: str) -> str:
         off, on = (f"{module[name][mode][key]:.2g}" if key == "interruptions"
                    else f"{module[name][mode][key]:.1f}" for mode in ("off", "on"))
         return f"{off} → **{on}{unit}**" if off != on else f"{off}{unit}"
 
-    rows = [f"| {title} | {cells(name, ' µs', 'p50')} | {cells(name, ' µs', 'max')} "
-            f"| {cells(name, '', 'interruptions')} |" for name, title in QUOTED.items()]
-    return "\n".join([
-        "",
-        "| a 1 kHz control loop, SCHED_FIFO 99, 300 µs of work, next to … "
-        "| response time, median | longest | interruptions per job |",
-        "|---|---|---|---|", *rows, ""])
+    return _markdown(
+        ["a 1 kHz control loop, SCHED_FIFO 99, 300 µs of work, next to …",
+         "response time, median", "longest", "interruptions per job"],
+        [[title, cells(name, " µs", "p50"), cells(name, " µs", "max"),
+          cells(name, "", "interruptions")] for name, title in QUOTED.items()])
 
 
-def _note(module: Figures) -> str:
+def _costs(found: Figures) -> str:
+    cost = found["cost"]
+    return _markdown(["without → with", *cost],
+                     [[what, *(c[what] for c in cost.values())]
+                      for what in next(iter(cost.values()))])
+
+
+def _note(found: Figures) -> str:
+    module = found["module"]
     idle = module["none"]
     return (f"\n(`make demo MODULE=1`: Debian's {module['kernel']}, without → with the module, in "
             f"an emulator,\n{module['jobs']} jobs each. With no other tasks a job takes "
             f"{idle['off']['p50']:.1f} µs, and {idle['on']['p50']:.1f} with the module.)\n")
 
 
-def _slower(module: Figures) -> str:
+def _slower(found: Figures) -> str:
+    module = found["module"]
     return f"{module[demo.WORST]['off']['p50'] / module['none']['off']['p50'] - 1:.0%}".replace(
         "%", " %")
 
 
-def _cost(module: Figures) -> str:
-    return f"{module['none']['on']['p50'] - module['none']['off']['p50']:.1f} µs"
+def _cost(found: Figures) -> str:
+    idle = found["module"]["none"]
+    return f"{idle['on']['p50'] - idle['off']['p50']:.1f} µs"
+
+
+def _claimed(experiment: str, claim: str, pattern: str) -> Callable[[Figures], str]:
+    """What an evaluation found, as its claim's words have it."""
+    def quote(found: Figures) -> str:
+        words = _words(found, experiment, claim)
+        match = re.search(pattern, words)
+        assert match, f"{experiment}: no {pattern} in: {words}"
+        return match[1]
+
+    return quote
+
+
+def _words(found: Figures, experiment: str, claim: str, where: str = "x86_64-preempt") -> str:
+    text: str = next(c["found"] for c in found["measured"][experiment]["claims"]
+                     if c["where"] == where and claim in c["text"])
+    return text
+
+
+def _edf(found: Figures) -> str:
+    claims = [re.findall(r"tasks-(\d+) ([\d,]+) \(shield alone ([\d,]+)\)",
+                         _words(found, "edf", claim))
+              for claim in ("No job is interrupted", "No more jobs miss", "executes a job")]
+    return _markdown(
+        ["tasks", "interruptions: shield alone", "by deadline", "misses: shield alone",
+         "by deadline", "instructions a job: shield alone", "by deadline"],
+        [[row[0][0], *(cell for _, edf, alone in row for cell in (alone, edf))]
+         for row in zip(*claims, strict=True)])
 
 
 QUOTES: Mapping[str, Callable[[Figures], str]] = {
-    "table": _table, "note": _note, "slower": _slower, "cost": _cost,
+    "table": _table, "note": _note, "slower": _slower, "cost": _cost, "costs": _costs, "edf": _edf,
+    "text": _claimed("code-size", "more code", r"\((.+)\)"),
+    "held-tick": lambda _: f"{bound.HELD_TICK_NS['x86_64']:,}",
+    "held-switch": lambda _: f"{bound.SWITCH_NS['x86_64']:,}",
+    "bound": _claimed("bounds", "No job loses", r"of ([\d,]+) ns"),
+    "lost": _claimed("bounds", "No job loses", r"\+([\d,]+)"),
 }

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from experiments import papers
+from lab.commands import figures
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -16,9 +17,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write experiments/README.md, and measured.json if there are new results."""
+    """Write experiments/README.md and what docs/ quote; measured.json if there are new results."""
     if arguments.results:
         papers.save({**papers.saved(), **papers.compact(json.loads(arguments.results.read_text()))})
     papers.README.write_text(papers.written(papers.README.read_text(), papers.saved()))
+    figures.write(figures.kept())
     print(papers.README)
     return 0
