@@ -36,7 +36,13 @@ def saved() -> dict[str, Any]:
 
 def save(measured: dict[str, Any]) -> None:
     """Replace it."""
-    MEASURED.write_text(json.dumps(measured, indent=1, ensure_ascii=False) + "\n")
+    MEASURED.write_text(as_json(measured))
+
+
+def as_json(value: Any) -> str:
+    """Objects and lists that hold no others have a line each."""
+    text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+    return re.sub(r"[{\[][^{}\[\]]*[}\]]", lambda m: re.sub(r"\s*\n\s*", " ", m[0]), text)
 
 
 def _measured(measured: dict[str, Any], experiment: str, begins: str) -> tuple[str, str]:

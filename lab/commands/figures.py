@@ -56,10 +56,10 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.write_only:
         shown = demo.measure(module=True, linux=patchset.DEFAULT)
         found = {"module": figures(shown.off, shown.on), "cost": costs()}
-        KEPT.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+        KEPT.write_text(papers.as_json(found))
         (platform, modes), = compare.platforms(shown.store).items()
         picture, = section.overview(platform, modes, ())
-        PICTURE.write_text(SPDX + picture.svg + "\n")
+        PICTURE.write_text(SPDX + " ".join(picture.svg.split()) + "\n")
     write(kept())
     return 0
 
