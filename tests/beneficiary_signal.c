@@ -118,6 +118,14 @@ static void ranks_with_whom_it_signals(void)
 	compare(signal_situation, wait, TOLERANCE);
 }
 
+TEST_OF(posix_timer_thread, ranks_with_whom_it_signals, 0)
+TEST_OF(posix_timer_process, ranks_with_whom_it_signals, 1)
+TEST_OF(itimer, ranks_with_whom_it_signals, 2)
+TEST_OF(posix_timer_process_raised_later, ranks_with_whom_it_signals, 3)
+TEST_OF(itimer_raised_later, ranks_with_whom_it_signals, 4)
+TEST_OF(alarm_timer_thread, ranks_with_whom_it_signals, 5)
+TEST_OF(alarm_timer_process, ranks_with_whom_it_signals, 6)
+
 /*
  * A process arms as an ordinary task, becomes FIFO 80, and spins over the expiry
  * itself.
@@ -149,7 +157,7 @@ static u64 rising_situation(void *argument)
 	return situation_lateness(s);
 }
 
-static void itimer_rises_with_its_process(void)
+TEST(itimer_rises_with_its_process)
 {
 	compare(rising_situation, NULL, TOLERANCE);
 }
@@ -230,7 +238,7 @@ static void expect_pair(const struct pair *pair, struct policy process, struct p
 	expect_level("posix_timer_fn", pair->expiry + 1, policy_level(thread), when);
 }
 
-static void timers_rank_with_the_highest_thread(void)
+TEST(timers_rank_with_the_highest_thread)
 {
 	expect_pair(new_pair(OTHER), OTHER, OTHER, "two ordinary threads");
 	expect_pair(new_pair(FIFO(40)), FIFO(40), FIFO(40), "one is FIFO 40");
@@ -238,7 +246,7 @@ static void timers_rank_with_the_highest_thread(void)
 		    "one is SCHED_DEADLINE");
 }
 
-static void timer_armed_after_the_highest_thread_left_ranks_lower(void)
+TEST(timer_armed_after_the_highest_thread_left_ranks_lower)
 {
 	struct pair *pair = new_pair(FIFO(40));
 
@@ -259,7 +267,7 @@ static void alarm_far(void *argument)
 	pause();
 }
 
-static void itimer_ranks_with_its_process(void)
+TEST(itimer_ranks_with_its_process)
 {
 	static const struct policy policies[] = {
 		{ .policy = SCHED_FIFO, .priority = 30 },
@@ -294,7 +302,7 @@ static void arm_ignored(void *argument)
 	pause();
 }
 
-static void armed_by_its_interrupt_keeps_its_level(void)
+TEST(armed_by_its_interrupt_keeps_its_level)
 {
 	u64 *first = shared_memory(sizeof(*first));
 	pid_t pid;
@@ -319,24 +327,4 @@ static void armed_by_its_interrupt_keeps_its_level(void)
 		      i + 1, level, LEVEL_FIFO + 80);
 	}
 	kill(pid, SIGKILL);
-}
-
-int main(int argc, char **argv)
-{
-	static const struct test tests[] = {
-		{ "posix_timer_thread", ranks_with_whom_it_signals, 0 },
-		{ "posix_timer_process", ranks_with_whom_it_signals, 1 },
-		{ "itimer", ranks_with_whom_it_signals, 2 },
-		{ "posix_timer_process_raised_later", ranks_with_whom_it_signals, 3 },
-		{ "itimer_raised_later", ranks_with_whom_it_signals, 4 },
-		{ "alarm_timer_thread", ranks_with_whom_it_signals, 5 },
-		{ "alarm_timer_process", ranks_with_whom_it_signals, 6 },
-		TEST(itimer_rises_with_its_process),
-		TEST(timers_rank_with_the_highest_thread),
-		TEST(timer_armed_after_the_highest_thread_left_ranks_lower),
-		TEST(itimer_ranks_with_its_process),
-		TEST(armed_by_its_interrupt_keeps_its_level),
-	};
-
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
 }

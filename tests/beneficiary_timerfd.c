@@ -161,10 +161,26 @@ static void ranks_with_its_waiter(void)
 	compare(waiter_first, (void *)&ways[test_argument()], TOLERANCE);
 }
 
+TEST_OF(read, ranks_with_its_waiter, 0)
+TEST_OF(poll, ranks_with_its_waiter, 1)
+TEST_OF(select, ranks_with_its_waiter, 2)
+TEST_OF(epoll, ranks_with_its_waiter, 3)
+TEST_OF(nested_epoll, ranks_with_its_waiter, 4)
+TEST_OF(nested_epoll_filled_last, ranks_with_its_waiter, 5)
+TEST_OF(poll_of_epoll, ranks_with_its_waiter, 6)
+
 static void ranks_with_a_late_waiter(void)
 {
 	compare(waiter_last, (void *)&ways[test_argument()], TOLERANCE);
 }
+
+TEST_OF(late_read, ranks_with_a_late_waiter, 0)
+TEST_OF(late_poll, ranks_with_a_late_waiter, 1)
+TEST_OF(late_select, ranks_with_a_late_waiter, 2)
+TEST_OF(late_epoll, ranks_with_a_late_waiter, 3)
+TEST_OF(late_nested_epoll, ranks_with_a_late_waiter, 4)
+TEST_OF(late_nested_epoll_filled_last, ranks_with_a_late_waiter, 5)
+TEST_OF(late_poll_of_epoll, ranks_with_a_late_waiter, 6)
 
 /* An ordinary task waits already when it becomes FIFO 80. */
 static u64 waiter_raised(void *argument)
@@ -182,6 +198,13 @@ static void follows_a_waiter_that_is_raised(void)
 {
 	compare(waiter_raised, (void *)&ways[test_argument()], TOLERANCE_HELD);
 }
+
+TEST_OF(raised_in_read, follows_a_waiter_that_is_raised, 0)
+TEST_OF(raised_in_poll, follows_a_waiter_that_is_raised, 1)
+TEST_OF(raised_in_select, follows_a_waiter_that_is_raised, 2)
+TEST_OF(raised_in_epoll, follows_a_waiter_that_is_raised, 3)
+TEST_OF(raised_in_nested_epoll, follows_a_waiter_that_is_raised, 4)
+TEST_OF(raised_in_poll_of_epoll, follows_a_waiter_that_is_raised, 6)
 
 /*
  * FIFO 80 waits for an epoll set already when an ordinary task puts a pending
@@ -227,7 +250,7 @@ static u64 join_while_waiting(void *argument)
 	return situation_lateness(shared->s);
 }
 
-static void joins_a_set_that_is_waited_for(void)
+TEST(joins_a_set_that_is_waited_for)
 {
 	compare(join_while_waiting, NULL, TOLERANCE_HELD);
 }
@@ -246,7 +269,7 @@ static u64 join_nested_while_waiting(void *argument)
 	return situation_lateness(shared->s);
 }
 
-static void joins_a_nested_set_that_is_waited_for(void)
+TEST(joins_a_nested_set_that_is_waited_for)
 {
 	compare(join_nested_while_waiting, NULL, TOLERANCE_HELD);
 }
@@ -269,7 +292,7 @@ static u64 second_waiter(void *argument)
 	return situation_lateness(shared->s);
 }
 
-static void a_second_waiter_raises_it(void)
+TEST(a_second_waiter_raises_it)
 {
 	compare(second_waiter, NULL, TOLERANCE);
 }
@@ -300,8 +323,15 @@ static void stays_when_armed_again(void)
 	end_process(pid);
 }
 
+TEST_OF(stays_after_read, stays_when_armed_again, 0)
+TEST_OF(stays_after_poll, stays_when_armed_again, 1)
+TEST_OF(stays_after_select, stays_when_armed_again, 2)
+TEST_OF(stays_after_epoll, stays_when_armed_again, 3)
+TEST_OF(stays_after_nested_epoll, stays_when_armed_again, 4)
+TEST_OF(stays_after_poll_of_epoll, stays_when_armed_again, 6)
+
 /* A waiter that ranks lower than the task that armed it changes nothing. */
-static void lower_waiter_does_not_lower_it(void)
+TEST(lower_waiter_does_not_lower_it)
 {
 	struct timerfd_wait *wait = new_wait(&ways[0]);
 
@@ -388,7 +418,11 @@ static void ranks_with_who_peeks(void)
 	compare(peeked, (void *)&peeks[test_argument()], TOLERANCE);
 }
 
-static void alarm_ranks_with_its_waiter(void)
+TEST_OF(peek_read, ranks_with_who_peeks, 0)
+TEST_OF(peek_poll, ranks_with_who_peeks, 1)
+TEST_OF(peek_epoll, ranks_with_who_peeks, 2)
+
+TEST(alarm_ranks_with_its_waiter)
 {
 	compare(alarm_timerfd, NULL, TOLERANCE);
 }
@@ -410,7 +444,7 @@ static void arm_and_exit(void *argument)
 		timerfd_arm(orphans->fd[i], orphans->expiry + i * 20 * USEC, 0);
 }
 
-static void outlives_the_task_that_armed_it(void)
+TEST(outlives_the_task_that_armed_it)
 {
 	struct orphans *orphans = shared_memory(sizeof(*orphans));
 	unsigned int fired = 0;
@@ -434,47 +468,4 @@ static void outlives_the_task_that_armed_it(void)
 	}
 	check(fired == 10 * ARRAY_SIZE(orphans->fd), "%u timers fired, %zu were armed", fired,
 	      10 * ARRAY_SIZE(orphans->fd));
-}
-
-int main(int argc, char **argv)
-{
-	static const struct test tests[] = {
-		{ "read", ranks_with_its_waiter, 0 },
-		{ "poll", ranks_with_its_waiter, 1 },
-		{ "select", ranks_with_its_waiter, 2 },
-		{ "epoll", ranks_with_its_waiter, 3 },
-		{ "nested_epoll", ranks_with_its_waiter, 4 },
-		{ "nested_epoll_filled_last", ranks_with_its_waiter, 5 },
-		{ "poll_of_epoll", ranks_with_its_waiter, 6 },
-		{ "late_read", ranks_with_a_late_waiter, 0 },
-		{ "late_poll", ranks_with_a_late_waiter, 1 },
-		{ "late_select", ranks_with_a_late_waiter, 2 },
-		{ "late_epoll", ranks_with_a_late_waiter, 3 },
-		{ "late_nested_epoll", ranks_with_a_late_waiter, 4 },
-		{ "late_nested_epoll_filled_last", ranks_with_a_late_waiter, 5 },
-		{ "late_poll_of_epoll", ranks_with_a_late_waiter, 6 },
-		{ "raised_in_read", follows_a_waiter_that_is_raised, 0 },
-		{ "raised_in_poll", follows_a_waiter_that_is_raised, 1 },
-		{ "raised_in_select", follows_a_waiter_that_is_raised, 2 },
-		{ "raised_in_epoll", follows_a_waiter_that_is_raised, 3 },
-		{ "raised_in_nested_epoll", follows_a_waiter_that_is_raised, 4 },
-		{ "raised_in_poll_of_epoll", follows_a_waiter_that_is_raised, 6 },
-		TEST(joins_a_set_that_is_waited_for),
-		TEST(joins_a_nested_set_that_is_waited_for),
-		TEST(a_second_waiter_raises_it),
-		{ "stays_after_read", stays_when_armed_again, 0 },
-		{ "stays_after_poll", stays_when_armed_again, 1 },
-		{ "stays_after_select", stays_when_armed_again, 2 },
-		{ "stays_after_epoll", stays_when_armed_again, 3 },
-		{ "stays_after_nested_epoll", stays_when_armed_again, 4 },
-		{ "stays_after_poll_of_epoll", stays_when_armed_again, 6 },
-		TEST(lower_waiter_does_not_lower_it),
-		TEST(alarm_ranks_with_its_waiter),
-		TEST(outlives_the_task_that_armed_it),
-		{ "peek_read", ranks_with_who_peeks, 0 },
-		{ "peek_poll", ranks_with_who_peeks, 1 },
-		{ "peek_epoll", ranks_with_who_peeks, 2 },
-	};
-
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
 }

@@ -73,21 +73,21 @@ static u64 raised_while_it_waits(void *argument)
 	return situation_lateness(wait->s);
 }
 
-static void ranks_with_who_waits(void)
+TEST(ranks_with_who_waits)
 {
 	bool polls = false;
 
 	compare(raised_first, &polls, TOLERANCE_HELD);
 }
 
-static void ranks_with_who_polls(void)
+TEST(ranks_with_who_polls)
 {
 	bool polls = true;
 
 	compare(raised_first, &polls, TOLERANCE_HELD);
 }
 
-static void follows_who_waits(void)
+TEST(follows_who_waits)
 {
 	compare(raised_while_it_waits, NULL, TOLERANCE_HELD);
 }
@@ -115,7 +115,7 @@ static u64 peeked(void *argument)
 	return (s->woke ?: s->hog_ends) - s->expiry;
 }
 
-static void ranks_with_its_process(void)
+TEST(ranks_with_its_process)
 {
 	compare(peeked, NULL, TOLERANCE);
 }
@@ -159,7 +159,7 @@ static void submit_for_thread(void *argument)
 	pause();
 }
 
-static void ranks_with_the_highest_thread(void)
+TEST(ranks_with_the_highest_thread)
 {
 	struct shared_ring *shared = shared_memory(sizeof(*shared));
 
@@ -236,6 +236,9 @@ static void many_do_not_interrupt(void)
 	check_undisturbed(&window, "500 timeouts");
 }
 
+TEST_OF(timeouts_do_not_interrupt, many_do_not_interrupt, 0)
+TEST_OF(linked_timeouts_do_not_interrupt, many_do_not_interrupt, 1)
+
 /* What io_uring_enter() waits for itself is a sleep like others. */
 static void wait_with_timeout(void *argument)
 {
@@ -270,7 +273,7 @@ static unsigned int interrupted_by_wait(struct many *many)
 	return window.foreign;
 }
 
-static void a_wait_does_not_interrupt(void)
+TEST(a_wait_does_not_interrupt)
 {
 	struct many *many = shared_memory(sizeof(*many));
 
@@ -280,20 +283,4 @@ static void a_wait_does_not_interrupt(void)
 	require(interrupted_by_wait(many), "no interruption with the shield off");
 	shield_set(true);
 	check(!interrupted_by_wait(many), "interrupted");
-}
-
-int main(int argc, char **argv)
-{
-	static const struct test tests[] = {
-		TEST(ranks_with_who_waits),
-		TEST(ranks_with_who_polls),
-		TEST(follows_who_waits),
-		TEST(ranks_with_its_process),
-		TEST(ranks_with_the_highest_thread),
-		{ "timeouts_do_not_interrupt", many_do_not_interrupt, 0 },
-		{ "linked_timeouts_do_not_interrupt", many_do_not_interrupt, 1 },
-		TEST(a_wait_does_not_interrupt),
-	};
-
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
 }

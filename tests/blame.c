@@ -223,7 +223,7 @@ static void explains_waits(const char *source)
 BLAME_TESTS(explains_waits)
 
 /* By the command, which has to understand the kernel's table, or the module's. */
-static void shield_tells_what_it_masked(void)
+TEST(shield_tells_what_it_masked)
 {
 	const struct command_result *result;
 
@@ -236,7 +236,7 @@ static void shield_tells_what_it_masked(void)
 }
 
 /* The tick, which interrupts anyway, expires what was held for a tick (rule R11). */
-static void shield_leaves_ticks(void)
+TEST(shield_leaves_ticks)
 {
 	unsigned int interruptions = BLAME_SPIN / TICK + PREEMPTIONS;
 
@@ -283,14 +283,8 @@ int main(int argc, char **argv)
 		"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q",
 		"r", "s",
 	};
-	static const struct test tests[] = {
-		TEST(bpf_names_all), TEST(trace_names_all), TEST(shield_leaves_ticks),
-		TEST(shield_tells_what_it_masked),
-		TEST(bpf_explains_waits), TEST(trace_explains_waits), TEST(bpf_names_apis),
-		TEST(trace_names_apis),
-	};
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(calls); i++)
 		scenarios[1].loads[i] = (struct blame_load){ names[i], wait_by_api, WAITERS };
-	return blame_main(argc, argv, scenarios, tests, ARRAY_SIZE(tests));
+	return blame_main(argc, argv, scenarios);
 }

@@ -462,15 +462,9 @@ BLAME_TESTS(names_ipis)
 
 int main(int argc, char **argv)
 {
-	static const struct test tests[] = {
-		TEST(bpf_names_kinds), TEST(trace_names_kinds), TEST(bpf_names_owners),
-		TEST(trace_names_owners), TEST(bpf_names_armed_before),
-		TEST(trace_names_armed_before), TEST(bpf_names_ipis), TEST(trace_names_ipis),
-	};
-
 	if (argc == 4 && !strcmp(argv[1], "--executed")) {
 		executed((unsigned int)atoi(argv[2]), argv[3]);
 		return 0;
 	}
-	return blame_main(argc, argv, scenarios, tests, ARRAY_SIZE(tests));
+	return blame_main(argc, argv, scenarios);
 }

@@ -88,11 +88,11 @@ static void names_quota(const char *source, const char *scenario)
 	check_throttled(victim, "CPU quota of limited (cpu.max)", truth->counters[THROTTLED_NS]);
 }
 
-static void bpf_names_quota(void) { names_quota("bpf", "alone"); }
-static void trace_names_quota(void) { names_quota("trace", "alone"); }
+TEST(bpf_names_quota) { names_quota("bpf", "alone"); }
+TEST(trace_names_quota) { names_quota("trace", "alone"); }
 
 /* Trace events do not tell whether a task waits for its quota or for its turn. */
-static void bpf_names_quota_with_others(void) { names_quota("bpf", "competing"); }
+TEST(bpf_names_quota_with_others) { names_quota("bpf", "competing"); }
 
 /* The kernel says once that it throttles, which is wanted here: the lab would report it. */
 static void forget_throttling(void)
@@ -126,10 +126,5 @@ BLAME_TESTS(names_throttling)
 
 int main(int argc, char **argv)
 {
-	static const struct test tests[] = {
-		TEST(bpf_names_quota), TEST(trace_names_quota), TEST(bpf_names_quota_with_others),
-		TEST(bpf_names_throttling), TEST(trace_names_throttling),
-	};
-
-	return blame_main(argc, argv, scenarios, tests, ARRAY_SIZE(tests));
+	return blame_main(argc, argv, scenarios);
 }

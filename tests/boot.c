@@ -39,7 +39,7 @@ static struct scene *play(void)
 }
 
 /* Fails on stock: no switch. Fails if the parameter is not looked at. */
-static void off_from_boot_masks_nothing(void)
+TEST(off_from_boot_masks_nothing)
 {
 	struct scene *scene;
 
@@ -51,7 +51,7 @@ static void off_from_boot_masks_nothing(void)
 	      scene->window.expired, TIMERS);
 }
 
-static void off_from_boot_can_be_switched_on(void)
+TEST(off_from_boot_can_be_switched_on)
 {
 	require_boot("timershield=0");
 	shield_set(true);
@@ -64,7 +64,7 @@ static void off_from_boot_can_be_switched_on(void)
  * Timers expire in the tick alone, whatever runs: nothing is masked, so
  * that nothing waits for a release that no interrupt would come for.
  */
-static void lowres_masks_nothing(void)
+TEST(lowres_masks_nothing)
 {
 	struct scene *scene;
 
@@ -83,7 +83,7 @@ static void lowres_masks_nothing(void)
 	}
 }
 
-static void lowres_loses_nothing_with_any_api(void)
+TEST(lowres_loses_nothing_with_any_api)
 {
 	struct scene *scene;
 
@@ -104,7 +104,7 @@ static void lowres_loses_nothing_with_any_api(void)
 }
 
 /* The switch does not matter, but can be thrown all the same. */
-static void lowres_switch_is_harmless(void)
+TEST(lowres_switch_is_harmless)
 {
 	struct scene *scene;
 
@@ -119,13 +119,5 @@ static void lowres_switch_is_harmless(void)
 
 int main(int argc, char **argv)
 {
-	static const struct test tests[] = {
-		TEST(off_from_boot_masks_nothing),
-		TEST(off_from_boot_can_be_switched_on),
-		TEST(lowres_masks_nothing),
-		TEST(lowres_loses_nothing_with_any_api),
-		TEST(lowres_switch_is_harmless),
-	};
-
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), TESTS_KEEP_SWITCH);
+	return run_tests(argc, argv, TESTS_KEEP_SWITCH);
 }

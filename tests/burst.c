@@ -137,7 +137,7 @@ static void check_lateness(u64 alone, u64 late, unsigned int before, const char 
 }
 
 /* One unprivileged process, 3,000 timerfds in 0.6 ms. */
-static void unprivileged_timerfds(void)
+TEST(unprivileged_timerfds)
 {
 	struct burst *burst = shared_memory(sizeof(*burst));
 	unsigned int before;
@@ -155,7 +155,7 @@ static void unprivileged_timerfds(void)
 }
 
 /* The same by tasks that sleep, which PREEMPT_RT wakes in the interrupt too. */
-static void low_priority_sleepers(void)
+TEST(low_priority_sleepers)
 {
 	struct burst *bursts = shared_memory(SLEEPERS * sizeof(*bursts));
 	u64 start, alone, late;
@@ -177,11 +177,6 @@ static void low_priority_sleepers(void)
 
 int main(int argc, char **argv)
 {
-	static const struct test tests[] = {
-		TEST(unprivileged_timerfds),
-		TEST(low_priority_sleepers),
-	};
-
 	reported_before = hang_is_reported();
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
+	return run_tests(argc, argv, 0);
 }

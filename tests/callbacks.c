@@ -114,7 +114,7 @@ static void play(struct attack *state)
 	end_process(attacker);
 }
 
-static void many_watchers_of_a_signal(void)
+TEST(many_watchers_of_a_signal)
 {
 	struct attack *state = shared_memory(sizeof(*state)), off;
 
@@ -132,13 +132,4 @@ static void many_watchers_of_a_signal(void)
 	      state->worst, off.worst);
 	check(state->lost <= off.lost + JOBS * TOLERANCE, "%llu ns lost, with the shield off %llu",
 	      state->lost, off.lost);
-}
-
-int main(int argc, char **argv)
-{
-	static const struct test tests[] = {
-		TEST(many_watchers_of_a_signal),
-	};
-
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
 }

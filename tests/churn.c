@@ -235,7 +235,7 @@ static void finish_workers(void)
 	}
 }
 
-static void churn_timers(void)
+TEST(churn_timers)
 {
 	pid_t disturbers[8];
 	unsigned int count;
@@ -282,7 +282,12 @@ static void no_worker_is_to_blame_for(void)
 	}
 }
 
-static void every_timer_is_accounted_for(void)
+TEST_OF(no_timer_was_lost, no_worker_is_to_blame_for, LOST)
+TEST_OF(no_timer_was_early, no_worker_is_to_blame_for, EARLY)
+TEST_OF(no_timer_was_miscounted, no_worker_is_to_blame_for, MISCOUNTED)
+TEST_OF(no_call_failed, no_worker_is_to_blame_for, BROKEN)
+
+TEST(every_timer_is_accounted_for)
 {
 	require(churn->count, "nothing was churned");
 	for (unsigned int i = 0; i < churn->count; i++) {
@@ -310,15 +315,6 @@ static void usage(FILE *out)
 
 int main(int argc, char **argv)
 {
-	static const struct test tests[] = {
-		TEST(churn_timers),
-		{ "no_timer_was_lost", no_worker_is_to_blame_for, LOST },
-		{ "no_timer_was_early", no_worker_is_to_blame_for, EARLY },
-		{ "no_timer_was_miscounted", no_worker_is_to_blame_for, MISCOUNTED },
-		{ "no_call_failed", no_worker_is_to_blame_for, BROKEN },
-		TEST(every_timer_is_accounted_for),
-	};
-
 	const struct opt opts[] = {
 		{ 's', "seconds", OPT_NUMBER((int *)&options.seconds, 1, 1000000) },
 		{ 'r', "seed", OPT_WIDE((int64_t *)&options.seed, 0, INT64_MAX / 1000 - 1) },
@@ -338,5 +334,5 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	set_test_timeout(options.seconds + (REST + FINISH) / SEC + 60);
-	return run_tests(1, argv, tests, ARRAY_SIZE(tests), 0);
+	return run_tests(1, argv, 0);
 }

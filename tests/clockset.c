@@ -79,7 +79,7 @@ static u64 lateness_after_setting(bool *masked)
 }
 
 /* The clock is set past the expiry of a timer below the running task. */
-static void set_forward_past_a_masked_timer(void)
+TEST(set_forward_past_a_masked_timer)
 {
 	u64 bound = release_bound(api_find("clock_nanosleep_realtime"), FIFO(10));
 	bool masked;
@@ -95,7 +95,7 @@ static void set_forward_past_a_masked_timer(void)
 }
 
 /* The timer had expired, masked; then the clock is set back, and forward again. */
-static void set_back_before_a_masked_timer(void)
+TEST(set_back_before_a_masked_timer)
 {
 	struct sleeper *sleeper;
 	struct window window;
@@ -117,7 +117,7 @@ static void set_back_before_a_masked_timer(void)
 }
 
 /* It had not expired; the clock is set back: it must not fire at its old time. */
-static void set_back_before_a_pending_timer(void)
+TEST(set_back_before_a_pending_timer)
 {
 	struct sleeper *sleeper;
 
@@ -188,7 +188,7 @@ static u64 monotonic_lateness(void)
  * Passes on stock. Setting the clock takes its time, with the shield and without. Fails if it takes
  * 30 us more with it.
  */
-static void monotonic_timers_do_not_notice(void)
+TEST(monotonic_timers_do_not_notice)
 {
 	u64 bound = release_bound(api_find("clock_nanosleep"), FIFO(10));
 	u64 off, on;
@@ -203,7 +203,7 @@ static void monotonic_timers_do_not_notice(void)
 }
 
 /* A timerfd with TFD_TIMER_CANCEL_ON_SET: its read returns, masked or not. */
-static void cancel_on_set_reaches_a_masked_timerfd(void)
+TEST(cancel_on_set_reaches_a_masked_timerfd)
 {
 	struct itimerspec setting = { 0 };
 	u64 count;
@@ -220,17 +220,4 @@ static void cancel_on_set_reaches_a_masked_timerfd(void)
 	check(read(fd, &count, sizeof(count)) < 0 && errno == ECANCELED,
 	      "read: %s, expected ECANCELED", strerror(errno));
 	move_clock(-(s64)SEC);
-}
-
-int main(int argc, char **argv)
-{
-	static const struct test tests[] = {
-		TEST(set_forward_past_a_masked_timer),
-		TEST(set_back_before_a_masked_timer),
-		TEST(set_back_before_a_pending_timer),
-		TEST(monotonic_timers_do_not_notice),
-		TEST(cancel_on_set_reaches_a_masked_timerfd),
-	};
-
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
 }

@@ -230,7 +230,7 @@ static void set_state(enum state state)
 	shield_set(state == ON);
 }
 
-static void of_arming_expiring_and_switching(void)
+TEST(of_arming_expiring_and_switching)
 {
 	u64 took[ARRAY_SIZE(costs)][STATES];
 
@@ -259,9 +259,5 @@ static void of_arming_expiring_and_switching(void)
 
 int main(int argc, char **argv)
 {
-	static const struct test tests[] = {
-		TEST(of_arming_expiring_and_switching),
-	};
-
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), TESTS_KEEP_SWITCH);
+	return run_tests(argc, argv, TESTS_KEEP_SWITCH);
 }

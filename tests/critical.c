@@ -24,7 +24,7 @@
 #define GROUP "/sys/fs/cgroup/timershield-test"
 
 /* The tick, under a FIFO-99 spinner. */
-static void tick(void)
+TEST(tick)
 {
 	unsigned int ticks[2];
 
@@ -72,13 +72,13 @@ static void check_progress(struct policy runner, struct policy hog, u64 length,
 }
 
 /* A FIFO-99 spinner may not starve ordinary tasks: their server's timer. */
-static void ordinary_tasks_are_not_starved(void)
+TEST(ordinary_tasks_are_not_starved)
 {
 	check_progress(FIFO(99), OTHER, 2200 * MSEC, 40 * MSEC, "SCHED_OTHER under FIFO 99");
 }
 
 /* A throttled SCHED_DEADLINE task gets its next budget in time. */
-static void deadline_budget_is_replenished(void)
+TEST(deadline_budget_is_replenished)
 {
 	check_progress(FIFO(99), DEADLINE(8 * MSEC, 40 * MSEC), 400 * MSEC, 60 * MSEC,
 		       "SCHED_DEADLINE 8/40 ms under FIFO 99");
@@ -118,7 +118,7 @@ static u64 group_progress(void)
 	return *ran;
 }
 
-static void group_bandwidth_is_refilled(void)
+TEST(group_bandwidth_is_refilled)
 {
 	u64 off, on;
 
@@ -144,7 +144,7 @@ static void group_bandwidth_is_refilled(void)
 }
 
 /* With HRTICK_DL the scheduler ends a budget by a timer of its own, not by the tick. */
-static void hrtick_ends_a_budget(void)
+TEST(hrtick_ends_a_budget)
 {
 	static const char features[] = "/sys/kernel/debug/sched/features";
 
@@ -183,7 +183,7 @@ static int nap_in_driver(const struct api *api, u64 expiry, u64 *due)
 	return file_write("/proc/naps", text);
 }
 
-static void drivers_sleeps_are_not_masked(void)
+TEST(drivers_sleeps_are_not_masked)
 {
 	static const struct api driver = { "usleep_range", .wait = nap_in_driver };
 	unsigned int expired[2];
@@ -211,7 +211,7 @@ static void drivers_sleeps_are_not_masked(void)
 }
 
 /* While a masked timer stands before the tick's, the tick is not late. */
-static void tick_behind_masked_timers(void)
+TEST(tick_behind_masked_timers)
 {
 	struct scene *scene = scene_new(20);
 
@@ -224,19 +224,4 @@ static void tick_behind_masked_timers(void)
 	scene_run(scene);
 	check_served(scene);
 	check(scene->window.ticks >= 9, "%u ticks in 40 ms", scene->window.ticks);
-}
-
-int main(int argc, char **argv)
-{
-	static const struct test tests[] = {
-		TEST(tick),
-		TEST(tick_behind_masked_timers),
-		TEST(ordinary_tasks_are_not_starved),
-		TEST(deadline_budget_is_replenished),
-		TEST(group_bandwidth_is_refilled),
-		TEST(hrtick_ends_a_budget),
-		TEST(drivers_sleeps_are_not_masked),
-	};
-
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
 }

@@ -27,7 +27,7 @@ static struct scene *jobs_new(unsigned int owners, u64 period)
 	return scene;
 }
 
-static void later_deadline_is_masked(void)
+TEST(later_deadline_is_masked)
 {
 	u64 bound = release_bound(api_find("clock_nanosleep"), LONG);
 	struct scene *scene = jobs_new(1, 30 * MSEC);
@@ -45,7 +45,7 @@ static void later_deadline_is_masked(void)
 }
 
 /* Fails if all sleeps of deadline tasks are masked, or the keys are not compared. */
-static void earlier_deadline_is_not_masked(void)
+TEST(earlier_deadline_is_not_masked)
 {
 	struct scene *scene = jobs_new(1, 90 * MSEC);
 	struct owner *urgent = &scene->owner[0];
@@ -58,7 +58,7 @@ static void earlier_deadline_is_not_masked(void)
 }
 
 /* Many later ones, and among them, expiring after most, the one that matters. */
-static void earlier_among_later_ones_is_on_time(void)
+TEST(earlier_among_later_ones_is_on_time)
 {
 	struct scene *scene = jobs_new(33, 45 * MSEC);
 	struct owner *urgent = &scene->owner[32];
@@ -79,7 +79,7 @@ static void earlier_among_later_ones_is_on_time(void)
 }
 
 /* What is not a sleep has no deadline of its own: it is never masked by one. */
-static void timerfd_is_not_masked(void)
+TEST(timerfd_is_not_masked)
 {
 	struct scene *scene = jobs_new(1, 30 * MSEC);
 
@@ -92,7 +92,7 @@ static void timerfd_is_not_masked(void)
 }
 
 /* Rule R11: in a job longer than a tick, the tick expires what has been held for one. */
-static void hold_is_bounded(void)
+TEST(hold_is_bounded)
 {
 	struct scene *scene = jobs_new(1, 50 * MSEC);
 	struct shield_cpu state;
@@ -109,7 +109,7 @@ static void hold_is_bounded(void)
 }
 
 /* Once a job has used up its runtime, which a tick finds, what it masked is released. */
-static void throttled_job_releases(void)
+TEST(throttled_job_releases)
 {
 	struct scene *scene = jobs_new(1, 30 * MSEC);
 	struct owner *owner = &scene->owner[0];
@@ -121,18 +121,4 @@ static void throttled_job_releases(void)
 	check_served(scene);
 	check(owner->woke <= owner->due + TICK + 2 * MSEC, "ran %llu ns late",
 	      owner->woke - owner->due);
-}
-
-static const struct test tests[] = {
-	TEST(later_deadline_is_masked),
-	TEST(earlier_deadline_is_not_masked),
-	TEST(earlier_among_later_ones_is_on_time),
-	TEST(timerfd_is_not_masked),
-	TEST(hold_is_bounded),
-	TEST(throttled_job_releases),
-};
-
-int main(int argc, char **argv)
-{
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
 }

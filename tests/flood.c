@@ -29,6 +29,11 @@
 
 static const unsigned int sizes[] = { 0, 100, 1000 };
 
+#define SIZES(function)					\
+	TEST_OF(function##_0, function, 0)		\
+	TEST_OF(function##_100, function, 1)		\
+	TEST_OF(function##_1000, function, 2)
+
 struct flood {
 	struct situation *s;
 	unsigned int timers;
@@ -138,6 +143,8 @@ static void reader_of_its_own_process_is_on_time(void)
 	check_victim(read_before_armed);
 }
 
+SIZES(reader_of_its_own_process_is_on_time)
+
 /* It becomes FIFO 80 when its interval timer, or a POSIX timer, is armed already. */
 static void receive(struct flood *flood, int signal)
 {
@@ -176,10 +183,14 @@ static void raised_after_setitimer_is_on_time(void)
 	check_victim(raised_after_setitimer);
 }
 
+SIZES(raised_after_setitimer_is_on_time)
+
 static void raised_after_timer_settime_is_on_time(void)
 {
 	check_victim(raised_after_timer_settime);
 }
+
+TEST_OF(raised_after_timer_settime_is_on_time, raised_after_timer_settime_is_on_time, 2)
 
 /* The timer signals a thread, which becomes FIFO 80 while its process stays what it is. */
 static void *await_in_thread(void *argument)
@@ -208,6 +219,8 @@ static void raised_thread_is_on_time(void)
 	check_victim(raised_thread);
 }
 
+TEST_OF(raised_thread_is_on_time, raised_thread_is_on_time, 2)
+
 /* As "chrt -p" does: somebody else raises it, who sleeps in sigwait() already. */
 static void *raise_other(void *argument)
 {
@@ -234,6 +247,8 @@ static void raised_by_another_is_on_time(void)
 {
 	check_victim(raised_by_another);
 }
+
+TEST_OF(raised_by_another_is_on_time, raised_by_another_is_on_time, 2)
 
 /* A FIFO-80 thread that is created when the timer is armed already */
 static void *await_as_new_thread(void *argument)
@@ -264,6 +279,8 @@ static void thread_created_later_is_on_time(void)
 {
 	check_victim(thread_created_later);
 }
+
+TEST_OF(thread_created_later_is_on_time, thread_created_later_is_on_time, 2)
 
 /* What cannot be followed: a tick serves the timer after a quarter of the flood at worst. */
 static void check_bounded(void (*victim)(struct flood *flood))
@@ -316,6 +333,8 @@ static void set_that_others_fill_is_bounded(void)
 	check_bounded(await_what_others_arm);
 }
 
+SIZES(set_that_others_fill_is_bounded)
+
 /* The same within a process */
 static void *fill_as_thread(void *argument)
 {
@@ -338,6 +357,8 @@ static void set_that_its_own_process_fills_is_on_time(void)
 {
 	check_victim(await_what_a_thread_arms);
 }
+
+TEST_OF(set_that_its_own_process_fills_is_on_time, set_that_its_own_process_fills_is_on_time, 2)
 
 /* An ordinary task whose signal timer is armed inherits FIFO 80 while it waits for the signal. */
 static void inherit_in_sigwait(struct flood *flood)
@@ -369,26 +390,4 @@ static void signal_of_one_that_inherits_is_bounded(void)
 	check_bounded(inherit_in_sigwait);
 }
 
-#define SIZES(function)					\
-	{ #function "_0", function, 0 },		\
-	{ #function "_100", function, 1 },		\
-	{ #function "_1000", function, 2 }
-
-int main(int argc, char **argv)
-{
-	static const struct test tests[] = {
-		SIZES(reader_of_its_own_process_is_on_time),
-		SIZES(raised_after_setitimer_is_on_time),
-		{ "raised_after_timer_settime_is_on_time",
-		  raised_after_timer_settime_is_on_time, 2 },
-		{ "raised_thread_is_on_time", raised_thread_is_on_time, 2 },
-		{ "raised_by_another_is_on_time", raised_by_another_is_on_time, 2 },
-		{ "thread_created_later_is_on_time", thread_created_later_is_on_time, 2 },
-		{ "set_that_its_own_process_fills_is_on_time",
-		  set_that_its_own_process_fills_is_on_time, 2 },
-		SIZES(set_that_others_fill_is_bounded),
-		SIZES(signal_of_one_that_inherits_is_bounded),
-	};
-
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
-}
+SIZES(signal_of_one_that_inherits_is_bounded)

@@ -119,7 +119,7 @@ static void look_by_timer_gettime(u64 period)
 	sigtimedwait(&set, NULL, &(struct timespec){ 0 });
 }
 
-static void looks_answer_as_on_stock(void)
+TEST(looks_answer_as_on_stock)
 {
 	static void (*const looks[])(u64 period) = {
 		look_by_read, look_by_poll, look_by_gettime, look_by_fdinfo,
@@ -180,7 +180,7 @@ static bool play_setting(u64 again)
 	return setting->signalled;
 }
 
-static void setting_anew_what_is_held(void)
+TEST(setting_anew_what_is_held)
 {
 	static const u64 again[] = { 3600 * SEC, 0 };
 
@@ -235,7 +235,7 @@ static u64 armed_below(void *argument)
 	return s->woke < s->expiry ? 0 : s->woke - s->expiry;
 }
 
-static void armed_while_masked_is_released(void)
+TEST(armed_while_masked_is_released)
 {
 	compare(armed_below, NULL, 5 * TOLERANCE);
 }
@@ -252,7 +252,7 @@ static void poll_once(void *argument)
 	poll(&(struct pollfd){ .fd = *(int *)argument, .events = POLLIN }, 1, 0);
 }
 
-static void lower_look_does_not_sink_it(void)
+TEST(lower_look_does_not_sink_it)
 {
 	u64 expiry = now() + 3600 * SEC;
 	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
@@ -333,12 +333,12 @@ static void check_share(struct policy sleeper, struct policy hog, u64 length)
 }
 
 /* The fair server, or the throttling of real-time tasks, leaves it some of the CPU. */
-static void sleeper_gets_its_share(void)
+TEST(sleeper_gets_its_share)
 {
 	check_share(OTHER, HOG_POLICY, 2500 * MSEC);
 }
 
-static void idle_policy_gets_its_share(void)
+TEST(idle_policy_gets_its_share)
 {
 	check_share(IDLE, OTHER, 500 * MSEC);
 }
@@ -349,7 +349,7 @@ static void idle_policy_gets_its_share(void)
  * Nobody is woken, so that nothing but its bound ends a go. On PREEMPT_RT a thread expires
  * timerfds, one after the other.
  */
-static void release_in_bounded_goes(void)
+TEST(release_in_bounded_goes)
 {
 	struct rlimit files = { MANY + 64, MANY + 64 };
 	struct window window;
@@ -441,7 +441,7 @@ static void *look_on_cpu_1(void *argument)
 	return NULL;
 }
 
-static void looks_while_others_arm(void)
+TEST(looks_while_others_arm)
 {
 	static void *(*const threads[])(void *argument) = {
 		arm_again_and_again, look_on_cpu_0, look_on_cpu_1,
@@ -461,20 +461,4 @@ static void looks_while_others_arm(void)
 		require(!pthread_create(&started[i], NULL, threads[i], &race), "no thread");
 	for (unsigned int i = 0; i < ARRAY_SIZE(threads); i++)
 		pthread_join(started[i], NULL);
-}
-
-int main(int argc, char **argv)
-{
-	static const struct test tests[] = {
-		TEST(looks_answer_as_on_stock),
-		TEST(setting_anew_what_is_held),
-		TEST(armed_while_masked_is_released),
-		TEST(lower_look_does_not_sink_it),
-		TEST(sleeper_gets_its_share),
-		TEST(idle_policy_gets_its_share),
-		TEST(release_in_bounded_goes),
-		TEST(looks_while_others_arm),
-	};
-
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
 }

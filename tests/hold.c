@@ -93,7 +93,7 @@ static void two_cpus(void)
  * Its timer is on the hogged CPU, it could run on the other one. A real-time task is pushed
  * there at its wake-up; an ordinary one waits until the other CPU balances, shield or not.
  */
-static void a_sleeper_that_could_run_elsewhere(void)
+TEST(a_sleeper_that_could_run_elsewhere)
 {
 	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
 
@@ -117,7 +117,7 @@ static void nap_by_boottime(void *argument)
 }
 
 /* 20 other timers a tick are held with it, of which a tick expires 8: the earliest. */
-static void a_sleeper_among_many(void)
+TEST(a_sleeper_among_many)
 {
 	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
 	u64 expiry = now() + SLEEP;
@@ -148,7 +148,7 @@ static void arm_many(unsigned int count, u64 first)
 }
 
 /* Half of what a tick serves goes by level: those of ordinary tasks before it do not count. */
-static void a_sleeper_beside_a_flood_of_lower_ones(void)
+TEST(a_sleeper_beside_a_flood_of_lower_ones)
 {
 	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
 
@@ -186,7 +186,7 @@ static void arm_after(void *argument)
 }
 
 /* The other half goes by expiry: higher ones that expire after it do not count. */
-static void a_timerfd_beside_a_flood_of_higher_ones(void)
+TEST(a_timerfd_beside_a_flood_of_higher_ones)
 {
 	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
 
@@ -209,7 +209,7 @@ static void cpu_without_a_tick(void)
 }
 
 /* Where the tick is stopped, an interrupt of its own takes its place. */
-static void a_sleeper_without_a_tick(void)
+TEST(a_sleeper_without_a_tick)
 {
 	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
 	u64 interrupts;
@@ -248,7 +248,7 @@ static void arm_for_a_thread_and_spin(void *argument)
 }
 
 /* FIFO 50 arms the timer of a thread that it masks, and does not let go. */
-static void armed_by_the_task_that_masks_it(void)
+TEST(armed_by_the_task_that_masks_it)
 {
 	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
 
@@ -260,7 +260,7 @@ static void armed_by_the_task_that_masks_it(void)
 }
 
 /* The same where the tick is stopped: the interrupt comes when the hold ends, no other before. */
-static void armed_without_a_tick(void)
+TEST(armed_without_a_tick)
 {
 	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
 	u64 interrupts, ticks;
@@ -294,7 +294,7 @@ static void wake_at_ticks(void *argument)
 }
 
 /* What is due at a tick leaves a share of what it expires to timers that are held. */
-static void a_timerfd_beside_sleepers_on_the_tick(void)
+TEST(a_timerfd_beside_sleepers_on_the_tick)
 {
 	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
 
@@ -308,7 +308,7 @@ static void a_timerfd_beside_sleepers_on_the_tick(void)
 }
 
 /* The time since its expiry must not wrap. */
-static void a_timer_that_never_expires(void)
+TEST(a_timer_that_never_expires)
 {
 	struct timespec longest = { .tv_sec = INT64_MAX };
 	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
@@ -343,8 +343,11 @@ static void a_sleeper_that_is_raised(void)
 	check_late(sleeper, PROMPT);
 }
 
+TEST_OF(a_sleeper_that_is_raised, a_sleeper_that_is_raised, false)
+TEST_OF(a_held_sleeper_that_is_raised, a_sleeper_that_is_raised, true)
+
 /* An ordinary task arms it, FIFO 90 reads it. */
-static void a_timerfd_of_another_task(void)
+TEST(a_timerfd_of_another_task)
 {
 	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
 
@@ -379,7 +382,7 @@ static void expire_at_once(clockid_t clock, u64 expiry, u64 step)
  * A timer whose expiry is long past when it is armed, or when a clock is set, was not held since
  * then. The FIFO task comes and goes before, while a timer is pending.
  */
-static void longest_hold_is_a_hold(void)
+TEST(longest_hold_is_a_hold)
 {
 	struct shield_cpu state;
 
@@ -396,25 +399,4 @@ static void longest_hold_is_a_hold(void)
 	expire_at_once(CLOCK_REALTIME, clock_now(CLOCK_REALTIME) + HOUR, HOUR + SEC);
 	require(!shield_read(0, &state), SHIELD_STATE ": no line of CPU 0");
 	check(state.longest_hold < SEC, "a hold of %llu ns is counted", state.longest_hold);
-}
-
-int main(int argc, char **argv)
-{
-	static const struct test tests[] = {
-		TEST(a_sleeper_that_could_run_elsewhere),
-		TEST(a_sleeper_among_many),
-		TEST(a_sleeper_beside_a_flood_of_lower_ones),
-		TEST(a_timerfd_beside_a_flood_of_higher_ones),
-		TEST(a_sleeper_without_a_tick),
-		TEST(armed_by_the_task_that_masks_it),
-		TEST(armed_without_a_tick),
-		TEST(a_timerfd_beside_sleepers_on_the_tick),
-		TEST(a_timer_that_never_expires),
-		{ "a_sleeper_that_is_raised", a_sleeper_that_is_raised, false },
-		{ "a_held_sleeper_that_is_raised", a_sleeper_that_is_raised, true },
-		TEST(a_timerfd_of_another_task),
-		TEST(longest_hold_is_a_hold),
-	};
-
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
 }

@@ -80,7 +80,7 @@ static unsigned int late_or_lost(const struct sleeper *sleepers, unsigned int co
  * and their owners move to CPU 0, where they expire as soon as nothing of
  * higher rank runs: that is when the FIFO-90 task, which moves too, has ended.
  */
-static void cpu_goes_with_masked_timers(void)
+TEST(cpu_goes_with_masked_timers)
 {
 	struct sleeper *sleepers = shared_memory(api_count * sizeof(*sleepers));
 	u64 *end = shared_memory(sizeof(*end));
@@ -106,7 +106,7 @@ static void cpu_goes_with_masked_timers(void)
 }
 
 /* It goes with timers that expire later: they expire on time on CPU 0. */
-static void cpu_goes_with_pending_timers(void)
+TEST(cpu_goes_with_pending_timers)
 {
 	struct sleeper *sleepers = shared_memory(api_count * sizeof(*sleepers));
 	u64 start;
@@ -128,7 +128,7 @@ static void cpu_goes_with_pending_timers(void)
 	set_online(true);
 }
 
-static void levels_survive(void)
+TEST(levels_survive)
 {
 	struct sleeper *sleepers = shared_memory(3 * sizeof(*sleepers));
 	static const struct policy policies[] = {
@@ -178,7 +178,7 @@ static void read_timerfd(void *argument)
 }
 
 /* A timerfd that ranks with its reader still does when it has moved. */
-static void readers_level_survives(void)
+TEST(readers_level_survives)
 {
 	static const struct policy policy = { .policy = SCHED_FIFO, .priority = 33 };
 	struct reading *reading = shared_memory(sizeof(*reading));
@@ -202,7 +202,7 @@ static void readers_level_survives(void)
 }
 
 /* On a CPU that came back, the shield works as before. */
-static void cpu_that_came_back_masks(void)
+TEST(cpu_that_came_back_masks)
 {
 	struct scene *scene;
 
@@ -223,7 +223,7 @@ static void cpu_that_came_back_masks(void)
 }
 
 /* And one that came back while the switch had been changed meanwhile. */
-static void cpu_that_came_back_follows_the_switch(void)
+TEST(cpu_that_came_back_follows_the_switch)
 {
 	struct scene *scene;
 
@@ -242,18 +242,4 @@ static void cpu_that_came_back_follows_the_switch(void)
 	scene_run(scene);
 	check_undisturbed(&scene->window, "on the CPU that came back");
 	check_served(scene);
-}
-
-int main(int argc, char **argv)
-{
-	static const struct test tests[] = {
-		TEST(cpu_goes_with_masked_timers),
-		TEST(cpu_goes_with_pending_timers),
-		TEST(levels_survive),
-		TEST(readers_level_survives),
-		TEST(cpu_that_came_back_masks),
-		TEST(cpu_that_came_back_follows_the_switch),
-	};
-
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
 }

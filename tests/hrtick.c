@@ -96,14 +96,6 @@ static void computing_tasks_do_not_interrupt(void)
 	check_loop(test_argument() * USEC);
 }
 
-int main(int argc, char **argv)
-{
-	static const struct test tests[] = {
-		{ "computing_tasks_do_not_interrupt", computing_tasks_do_not_interrupt, 1000 },
-		/* Its jobs meet ticks. */
-		{ "computing_tasks_add_nothing_to_the_tick", computing_tasks_do_not_interrupt,
-		  1037 },
-	};
-
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
-}
+TEST_OF(computing_tasks_do_not_interrupt, computing_tasks_do_not_interrupt, 1000)
+/* Its jobs meet ticks. */
+TEST_OF(computing_tasks_add_nothing_to_the_tick, computing_tasks_do_not_interrupt, 1037)

@@ -88,13 +88,13 @@ static void compare(unsigned int sleepers, unsigned int levels, unsigned int all
 	      allowed);
 }
 
-static void control_loop_alone(void)
+TEST(control_loop_alone)
 {
 	compare(0, 1, 0);
 }
 
 /* Those that expire during a job share an interrupt after it: there must be fewer. */
-static void fifty_sleepers_of_one_level(void)
+TEST(fifty_sleepers_of_one_level)
 {
 	compare(50, 1, 0);
 }
@@ -104,12 +104,12 @@ static void fifty_sleepers_of_one_level(void)
  * an interrupt on stock. Here the higher one's task runs before the lower one
  * expires (rule R1), which takes an interrupt of its own.
  */
-static void fifty_sleepers_of_many_levels(void)
+TEST(fifty_sleepers_of_many_levels)
 {
 	compare(50, 50, 20);
 }
 
-static void one_sleeper(void)
+TEST(one_sleeper)
 {
 	compare(1, 1, 5);
 }
@@ -145,7 +145,7 @@ static u64 switch_levels(struct policy one, struct policy other)
 	return timer_interrupts(test_cpu) - before;
 }
 
-static void switching_between_levels_raises_no_interrupt(void)
+TEST(switching_between_levels_raises_no_interrupt)
 {
 	u64 off, on;
 
@@ -158,17 +158,4 @@ static void switching_between_levels_raises_no_interrupt(void)
 	note("2000 switches: %llu timer interrupts, %llu with the shield off", on, off);
 	check(on <= off + 1, "2000 switches: %llu timer interrupts, %llu with the shield off", on,
 	      off);
-}
-
-int main(int argc, char **argv)
-{
-	static const struct test tests[] = {
-		TEST(control_loop_alone),
-		TEST(one_sleeper),
-		TEST(fifty_sleepers_of_one_level),
-		TEST(fifty_sleepers_of_many_levels),
-		TEST(switching_between_levels_raises_no_interrupt),
-	};
-
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
 }

@@ -51,7 +51,7 @@ static void adapt(u64 *patience, bool killed)
 }
 
 /* Sequences of up to four commands, of which most are killed at random times. */
-static void random_sequences(void)
+TEST(random_sequences)
 {
 	unsigned int killed = 0, ended = 0;
 	struct snapshot before;
@@ -91,10 +91,6 @@ static void random_sequences(void)
 	note("%u commands killed, %u ended by themselves", killed, ended);
 }
 
-static const struct test tests[] = {
-	TEST(random_sequences),
-};
-
 int main(int argc, char **argv)
 {
 	const char *option = "--sequences=";
@@ -106,5 +102,5 @@ int main(int argc, char **argv)
 		argc--;
 	}
 	set_test_timeout(60 + sequences);
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
+	return run_tests(argc, argv, 0);
 }

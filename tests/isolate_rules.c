@@ -21,7 +21,7 @@
 #define ALL (CPU(0) | CPU(1) | CPU(2))
 
 /* A task that spins where it likes has left within 1 ms, and is not seen there again. */
-static void running_task_leaves(void)
+TEST(running_task_leaves)
 {
 	struct spinner spinner;
 	cpus_t seen;
@@ -39,7 +39,7 @@ static void running_task_leaves(void)
 	unisolate("");
 }
 
-static void stripped_remembered_and_restored(void)
+TEST(stripped_remembered_and_restored)
 {
 	pid_t all, some;
 
@@ -55,7 +55,7 @@ static void stripped_remembered_and_restored(void)
 	expect_affinity(some, CPU(1) | CPU(2), "afterwards");
 }
 
-static void affinity_asked_for_while_isolated(void)
+TEST(affinity_asked_for_while_isolated)
 {
 	pid_t pid;
 
@@ -68,7 +68,7 @@ static void affinity_asked_for_while_isolated(void)
 	expect_affinity(pid, CPU(0) | CPU(1), "afterwards");
 }
 
-static void kept_when_nothing_would_remain(void)
+TEST(kept_when_nothing_would_remain)
 {
 	pid_t pid;
 
@@ -83,7 +83,7 @@ static void kept_when_nothing_would_remain(void)
 	expect_affinity(pid, CPU(1), "afterwards");
 }
 
-static void inherited_by_fork(void)
+TEST(inherited_by_fork)
 {
 	pid_t child;
 
@@ -99,7 +99,7 @@ static void inherited_by_fork(void)
  * Every interrupt that may be moved is directed elsewhere, though an old interrupt
  * controller moves one only when it occurs next; a cascade occurs never.
  */
-static void interrupts_leave(void)
+TEST(interrupts_leave)
 {
 	char report[COMMAND_OUTPUT], *rest = report, *line;
 
@@ -149,7 +149,7 @@ static unsigned int check_irq_threads(cpus_t isolated, const char *when)
 }
 
 /* With PREEMPT_RT interrupts have threads: they go where these go. */
-static void threads_of_interrupts_leave(void)
+TEST(threads_of_interrupts_leave)
 {
 	prepare_cpus();
 	if (!check_irq_threads(0, "before"))
@@ -161,7 +161,7 @@ static void threads_of_interrupts_leave(void)
 }
 
 /* Each foreign task that remains is named with a reason. */
-static void what_remains_is_named(void)
+TEST(what_remains_is_named)
 {
 	const char *out;
 
@@ -173,7 +173,7 @@ static void what_remains_is_named(void)
 	unisolate("");
 }
 
-static void run_is_there_with_its_priority(void)
+TEST(run_is_there_with_its_priority)
 {
 	const struct command_result *result;
 
@@ -192,7 +192,7 @@ static void run_is_there_with_its_priority(void)
 	unisolate("");
 }
 
-static void run_hands_the_status_through(void)
+TEST(run_hands_the_status_through)
 {
 	prepare_cpus();
 	isolate("1");
@@ -207,7 +207,7 @@ static void run_hands_the_status_through(void)
 	check_status(timershield("run -- /bin/isolate_rules --exit=0"), 125);
 }
 
-static void run_moves_a_process_there_and_back(void)
+TEST(run_moves_a_process_there_and_back)
 {
 	struct spinner spinner;
 	cpus_t seen;
@@ -261,7 +261,7 @@ static u64 spread(const char *command)
 	return longest * 100 / shortest;
 }
 
-static void benchmark_is_steady_on_an_isolated_cpu(void)
+TEST(benchmark_is_steady_on_an_isolated_cpu)
 {
 	struct spinner neighbours[12];
 	u64 before, isolated;
@@ -280,7 +280,7 @@ static void benchmark_is_steady_on_an_isolated_cpu(void)
 	      before);
 }
 
-static void refused_without_privilege(void)
+TEST(refused_without_privilege)
 {
 	int status;
 	pid_t pid;
@@ -297,7 +297,7 @@ static void refused_without_privilege(void)
 	unisolate("");
 }
 
-static void undone(void)
+TEST(undone)
 {
 	struct snapshot before, isolated;
 
@@ -311,7 +311,7 @@ static void undone(void)
 	snapshot_check(&before, "after unisolate");
 }
 
-static void undone_twice_and_in_parts(void)
+TEST(undone_twice_and_in_parts)
 {
 	struct snapshot before, one, again;
 
@@ -334,7 +334,7 @@ static void undone_twice_and_in_parts(void)
 	snapshot_check(&before, "after a further unisolate");
 }
 
-static void foreign_changes_stay(void)
+TEST(foreign_changes_stay)
 {
 	char text[64], before[64];
 
@@ -350,7 +350,7 @@ static void foreign_changes_stay(void)
 }
 
 /* Isolates or ends it 20 times, each a process of its own, all at once. */
-static void many_at_once(void)
+TEST(many_at_once)
 {
 	struct snapshot before;
 	pid_t pids[20];
@@ -368,26 +368,6 @@ static void many_at_once(void)
 	snapshot_check(&before, "after many at once");
 }
 
-static const struct test tests[] = {
-	TEST(running_task_leaves),
-	TEST(stripped_remembered_and_restored),
-	TEST(affinity_asked_for_while_isolated),
-	TEST(kept_when_nothing_would_remain),
-	TEST(inherited_by_fork),
-	TEST(interrupts_leave),
-	TEST(threads_of_interrupts_leave),
-	TEST(what_remains_is_named),
-	TEST(run_is_there_with_its_priority),
-	TEST(run_hands_the_status_through),
-	TEST(run_moves_a_process_there_and_back),
-	TEST(benchmark_is_steady_on_an_isolated_cpu),
-	TEST(refused_without_privilege),
-	TEST(undone),
-	TEST(undone_twice_and_in_parts),
-	TEST(foreign_changes_stay),
-	TEST(many_at_once),
-};
-
 int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "--tell"))
@@ -398,5 +378,5 @@ int main(int argc, char **argv)
 		return atoi(argv[1] + 7);
 	if (argc == 2 && !strncmp(argv[1], "--kill=", 7))
 		return kill(getpid(), atoi(argv[1] + 7));
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
+	return run_tests(argc, argv, 0);
 }

@@ -64,7 +64,7 @@ static bool kernel_isolates(void)
 }
 
 /* From Linux 7 on, the partition stays. Whatever the kernel does, status says it. */
-static void another_cgroup_takes_the_cpu(void)
+TEST(another_cgroup_takes_the_cpu)
 {
 	prepare();
 	isolate("2");
@@ -89,7 +89,7 @@ static void another_cgroup_takes_the_cpu(void)
 	unisolate("");
 }
 
-static void partition_is_removed(void)
+TEST(partition_is_removed)
 {
 	struct snapshot before;
 
@@ -106,7 +106,7 @@ static void partition_is_removed(void)
 	snapshot_check(&before, "after unisolate");
 }
 
-static void isolated_cpu_goes_offline(void)
+TEST(isolated_cpu_goes_offline)
 {
 	const struct command_result *result;
 
@@ -125,7 +125,7 @@ static void isolated_cpu_goes_offline(void)
 }
 
 /* Put there by somebody else: into the partition itself, or into a group below. */
-static void foreign_processes_in_the_partition(void)
+TEST(foreign_processes_in_the_partition)
 {
 	static const char * const groups[] = { PARTITION, PARTITION "/deep" };
 	struct snapshot before;
@@ -149,7 +149,7 @@ static void foreign_processes_in_the_partition(void)
 }
 
 /* Stopped where only chosen tasks run, with the time that it had before. */
-static void fair_server_stops(void)
+TEST(fair_server_stops)
 {
 	static const char * const files[] = {
 		"/sys/kernel/debug/sched/fair_server/cpu1/runtime",
@@ -178,7 +178,7 @@ static void fair_server_stops(void)
 	check(!strcmp(now, before), "at the end it has %s", now);
 }
 
-static void run_needs_no_isolated_cpu(void)
+TEST(run_needs_no_isolated_cpu)
 {
 	const struct command_result *result;
 
@@ -198,7 +198,7 @@ static void run_needs_no_isolated_cpu(void)
 }
 
 /* kthreadd is one that may be moved, migration/1 is not. */
-static void run_sets_kernel_threads(void)
+TEST(run_sets_kernel_threads)
 {
 	pid_t pid = 2;
 	char path[64], name[64];
@@ -221,7 +221,7 @@ static void run_sets_kernel_threads(void)
 }
 
 /* Booted with isolcpus=2. */
-static void isolated_at_boot(void)
+TEST(isolated_at_boot)
 {
 	const struct command_result *result;
 	struct snapshot before;
@@ -245,20 +245,9 @@ static void isolated_at_boot(void)
 	snapshot_check(&before, "after unisolate");
 }
 
-static const struct test tests[] = {
-	TEST(another_cgroup_takes_the_cpu),
-	TEST(partition_is_removed),
-	TEST(isolated_cpu_goes_offline),
-	TEST(foreign_processes_in_the_partition),
-	TEST(fair_server_stops),
-	TEST(run_needs_no_isolated_cpu),
-	TEST(run_sets_kernel_threads),
-	TEST(isolated_at_boot),
-};
-
 int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "--tell"))
 		return tell_policy();
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
+	return run_tests(argc, argv, 0);
 }

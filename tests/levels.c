@@ -44,7 +44,7 @@ static void check_does_not_mask(struct policy owner, struct policy runner, const
 	check(scene->window.foreign >= 1, "%s: the timer was masked", name);
 }
 
-static void nice_values_do_not_mask_each_other(void)
+TEST(nice_values_do_not_mask_each_other)
 {
 	check_does_not_mask(NICE(19), NICE(-20), "nice 19 under nice -20");
 	check_does_not_mask(NICE(1), NICE(0), "nice 1 under nice 0");
@@ -53,7 +53,7 @@ static void nice_values_do_not_mask_each_other(void)
 	check_does_not_mask(NICE(-20), NICE(19), "nice -20 under nice 19");
 }
 
-static void sched_idle_shares_the_level(void)
+TEST(sched_idle_shares_the_level)
 {
 	check_does_not_mask(IDLE, OTHER, "SCHED_IDLE under SCHED_OTHER");
 	check_does_not_mask(IDLE, NICE(-20), "SCHED_IDLE under nice -20");
@@ -62,13 +62,13 @@ static void sched_idle_shares_the_level(void)
 	check_does_not_mask(OTHER, IDLE, "SCHED_OTHER under SCHED_IDLE");
 }
 
-static void ordinary_tasks_are_below_fifo_1(void)
+TEST(ordinary_tasks_are_below_fifo_1)
 {
 	check_masks(NICE(-20), FIFO(1), "nice -20 under FIFO 1");
 	check_masks(IDLE, RR(1), "SCHED_IDLE under RR 1");
 }
 
-static void every_priority_has_its_own_level(void)
+TEST(every_priority_has_its_own_level)
 {
 	static const int priorities[] = { 1, 2, 31, 32, 49, 63, 64, 98 };
 
@@ -87,7 +87,7 @@ static void every_priority_has_its_own_level(void)
 	}
 }
 
-static void deadline_is_above_fifo_99(void)
+TEST(deadline_is_above_fifo_99)
 {
 	struct policy deadline = DEADLINE(30 * MSEC, 40 * MSEC);
 
@@ -107,7 +107,7 @@ static u64 lateness_on_idle_cpu(struct policy policy)
 	return scene->owner[0].woke - scene->owner[0].due;
 }
 
-static void idle_masks_nothing(void)
+TEST(idle_masks_nothing)
 {
 	static const struct {
 		const char *name;
@@ -139,7 +139,7 @@ static void idle_masks_nothing(void)
  * Timers on four clocks, whose readings are decades apart, expire in an order
  * that has nothing to do with these. Each is on time while a lower task runs.
  */
-static void clocks_are_compared_by_their_offsets(void)
+TEST(clocks_are_compared_by_their_offsets)
 {
 	static const char * const names[] = {
 		"clock_nanosleep", "clock_nanosleep_realtime", "clock_nanosleep_boottime",
@@ -173,7 +173,7 @@ static void clocks_are_compared_by_their_offsets(void)
  * A timer that has not yet expired stops nothing, and the device stays programmed: the highest
  * level's timer is far away; lower ones expire, each alone and all on time, then the high one.
  */
-static void a_pending_high_timer_stops_nothing(void)
+TEST(a_pending_high_timer_stops_nothing)
 {
 	u64 bound = release_bound(api_find("clock_nanosleep"), FIFO(10));
 
@@ -203,7 +203,7 @@ static void a_pending_high_timer_stops_nothing(void)
  * The same with many levels at once: some expired, some not, and after each
  * expiry the next is on time.
  */
-static void expired_and_pending_levels_mixed(void)
+TEST(expired_and_pending_levels_mixed)
 {
 	u64 bound = release_bound(api_find("clock_nanosleep"), FIFO(10));
 	struct scene *scene = scene_new(40);
@@ -227,7 +227,7 @@ static void expired_and_pending_levels_mixed(void)
  * SCHED_DEADLINE tasks, whose priority is below 0, wait with every API. On stock this passes; where
  * that is an index, KASAN (debug kernel) reports it, and timers of the task are lost.
  */
-static void deadline_tasks_wait_with_every_api(void)
+TEST(deadline_tasks_wait_with_every_api)
 {
 	for (unsigned int i = 0; i < api_count; i++) {
 		struct scene *scene = scene_new(1);
@@ -240,22 +240,4 @@ static void deadline_tasks_wait_with_every_api(void)
 		check(scene->window.foreign > 0,
 		      "%s: a SCHED_DEADLINE task's timer was masked by FIFO 99", apis[i].name);
 	}
-}
-
-int main(int argc, char **argv)
-{
-	static const struct test tests[] = {
-		TEST(nice_values_do_not_mask_each_other),
-		TEST(sched_idle_shares_the_level),
-		TEST(ordinary_tasks_are_below_fifo_1),
-		TEST(every_priority_has_its_own_level),
-		TEST(deadline_is_above_fifo_99),
-		TEST(idle_masks_nothing),
-		TEST(clocks_are_compared_by_their_offsets),
-		TEST(a_pending_high_timer_stops_nothing),
-		TEST(expired_and_pending_levels_mixed),
-		TEST(deadline_tasks_wait_with_every_api),
-	};
-
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
 }

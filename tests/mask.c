@@ -40,7 +40,7 @@ static void api_is_masked(void)
 }
 
 /* All of them together, at 50 priorities, expiring one after the other. */
-static void all_apis_at_many_priorities_are_masked(void)
+TEST(all_apis_at_many_priorities_are_masked)
 {
 	unsigned int count = 2 * api_count;
 	struct scene *scene = scene_new(count);
@@ -67,7 +67,7 @@ static void all_apis_at_many_priorities_are_masked(void)
  * Passes on stock; fails with the threshold one too high (level <= threshold
  * masked), or with everything masked.
  */
-static void same_and_higher_levels_are_not_masked(void)
+TEST(same_and_higher_levels_are_not_masked)
 {
 	static const int priorities[] = { 50, 51, 90, 99 };
 	u64 bound = release_bound(api_find("clock_nanosleep"), FIFO(99));
@@ -94,7 +94,7 @@ static void same_and_higher_levels_are_not_masked(void)
  * The first timer to expire is no longer the next event: a masked one stands
  * before it. The higher one is on time, and its interrupt expires nothing else.
  */
-static void higher_timer_behind_masked_ones_is_on_time(void)
+TEST(higher_timer_behind_masked_ones_is_on_time)
 {
 	const struct api *api = api_find("clock_nanosleep");
 	u64 bound = release_bound(api, FIFO(95));
@@ -152,7 +152,7 @@ static void mask_timerfd(int fd, u64 expiry, struct window *window)
 }
 
 /* A masked, expired timer that is cancelled never fires. */
-static void cancelled_while_masked_never_fires(void)
+TEST(cancelled_while_masked_never_fires)
 {
 	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	struct window window;
@@ -167,7 +167,7 @@ static void cancelled_while_masked_never_fires(void)
 }
 
 /* A masked, expired timer that is armed anew fires once, at its new time. */
-static void rearmed_while_masked_fires_once(void)
+TEST(rearmed_while_masked_fires_once)
 {
 	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	struct window window;
@@ -189,19 +189,11 @@ static void rearmed_while_masked_fires_once(void)
 
 int main(int argc, char **argv)
 {
-	static const struct test others[] = {
-		TEST(all_apis_at_many_priorities_are_masked),
-		TEST(same_and_higher_levels_are_not_masked),
-		TEST(higher_timer_behind_masked_ones_is_on_time),
-		TEST(cancelled_while_masked_never_fires),
-		TEST(rearmed_while_masked_fires_once),
-	};
 	static struct test tests[MAX_TESTS];
-	size_t count = 0;
 
-	for (unsigned int i = 0; i < api_count; i++)
-		tests[count++] = (struct test){ apis[i].name, api_is_masked, i };
-	for (unsigned int i = 0; i < ARRAY_SIZE(others); i++)
-		tests[count++] = others[i];
-	return run_tests(argc, argv, tests, count, 0);
+	for (unsigned int i = 0; i < api_count; i++) {
+		tests[i] = (struct test){ apis[i].name, api_is_masked, i, .order = -1 };
+		add_test(&tests[i]);
+	}
+	return run_tests(argc, argv, 0);
 }

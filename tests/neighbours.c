@@ -65,7 +65,7 @@ static u64 ipis_of_the_loop(void)
 }
 
 /* SCHED_IDLE sleepers, pinned to a CPU that masks them and to one that is busy */
-static void a_loop_gets_no_interrupt_for_sleepers(void)
+TEST(a_loop_gets_no_interrupt_for_sleepers)
 {
 	u64 off, on;
 
@@ -129,7 +129,7 @@ static u64 ipis_of_a_boost(void)
 	return before;
 }
 
-static void a_boost_does_not_interrupt_the_owner(void)
+TEST(a_boost_does_not_interrupt_the_owner)
 {
 	u64 off, on;
 
@@ -141,14 +141,4 @@ static void a_boost_does_not_interrupt_the_owner(void)
 	on = ipis_of_a_boost();
 	note("%llu interrupts, %llu with the shield off", on, off);
 	check(on <= off, "%llu interrupts, %llu with the shield off", on, off);
-}
-
-int main(int argc, char **argv)
-{
-	static const struct test tests[] = {
-		TEST(a_loop_gets_no_interrupt_for_sleepers),
-		TEST(a_boost_does_not_interrupt_the_owner),
-	};
-
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
 }

@@ -94,7 +94,7 @@ static u64 raised_sleeper(void *argument)
 	return late;
 }
 
-static void sleeper_that_is_raised_is_on_time(void)
+TEST(sleeper_that_is_raised_is_on_time)
 {
 	struct raise raise = { .from = BELOW };
 
@@ -123,7 +123,7 @@ static void check_ordinary_sleep(const struct api *api, u64 late)
 	      late);
 }
 
-static void ordinary_sleeper_that_is_raised_is_on_time(void)
+TEST(ordinary_sleeper_that_is_raised_is_on_time)
 {
 	struct raise raise = { .from = OTHER };
 
@@ -155,7 +155,7 @@ static void spin_and_raise(void *argument)
 	spin_until(raise->s->hog_ends);
 }
 
-static void overdue_sleeper_that_is_raised_runs_at_once(void)
+TEST(overdue_sleeper_that_is_raised_runs_at_once)
 {
 	static const struct policy raisers[] = { HOG_POLICY, { .policy = SCHED_OTHER } };
 
@@ -220,7 +220,7 @@ static unsigned int play_lowered_sleepers(struct window *window)
 	return woken;
 }
 
-static void sleepers_that_are_lowered_are_masked(void)
+TEST(sleepers_that_are_lowered_are_masked)
 {
 	struct window window;
 
@@ -240,7 +240,7 @@ static void sleep_far(void *argument)
 }
 
 /* By every call that there is; nice values make no difference. */
-static void level_follows_a_sleepers_policy(void)
+TEST(level_follows_a_sleepers_policy)
 {
 	struct sched_param param;
 	u64 *expiry = shared_memory(sizeof(*expiry));
@@ -391,7 +391,7 @@ static u64 inheritance_by_chain(void *argument)
 	return end_of(locks, holders, 2);
 }
 
-static void boosted_sleepers_timer_is_boosted(void)
+TEST(boosted_sleepers_timer_is_boosted)
 {
 	const struct api *api;
 
@@ -404,12 +404,12 @@ static void boosted_sleepers_timer_is_boosted(void)
 	}
 }
 
-static void boost_follows_a_chain_of_locks(void)
+TEST(boost_follows_a_chain_of_locks)
 {
 	compare(inheritance_by_chain, NULL, TOLERANCE);
 }
 
-static void ordinary_sleeper_that_has_inherited_is_on_time(void)
+TEST(ordinary_sleeper_that_has_inherited_is_on_time)
 {
 	skip_on_rt();
 	for (unsigned int i = 0; i < ARRAY_SIZE(ordinary_sleeps); i++) {
@@ -426,7 +426,7 @@ static void ordinary_sleeper_that_has_inherited_is_on_time(void)
 	}
 }
 
-static void level_follows_inheritance(void)
+TEST(level_follows_inheritance)
 {
 	struct locks *locks = new_locks();
 	pid_t holder, waiters[2];
@@ -456,7 +456,7 @@ static void raise_oneself_and_spin(struct scene *scene)
 	window_spin(&scene->window, scene->start + scene->length);
 }
 
-static void raised_by_itself(void)
+TEST(raised_by_itself)
 {
 	struct scene *scene = scene_new(1);
 
@@ -507,7 +507,7 @@ static void check_lowering(struct policy to)
 	      s->woke - lowering->lowered);
 }
 
-static void lowered_by_itself(void)
+TEST(lowered_by_itself)
 {
 	static const struct policy to[] = {
 		{ .policy = SCHED_FIFO, .priority = 10 },
@@ -521,7 +521,7 @@ static void lowered_by_itself(void)
 }
 
 /* FIFO 90 on CPU 1 is lowered by a task on CPU 0. */
-static void lowered_by_another_cpu(void)
+TEST(lowered_by_another_cpu)
 {
 	struct lowering *lowering = shared_memory(sizeof(*lowering));
 	struct situation *s;
@@ -630,6 +630,9 @@ static void raised_by_another_cpu(void)
 	      "%u interruptions, %u timers expired", rise->window.foreign, rise->window.expired);
 }
 
+TEST_OF(raised_by_another_cpu, raised_by_another_cpu, false)
+TEST_OF(boosted_by_another_cpu, raised_by_another_cpu, true)
+
 /*
  * A task whose timer expires at the instant of thousands of others of its user is raised: that
  * takes no longer than without these.
@@ -663,7 +666,7 @@ static u64 time_of_change(unsigned int others)
 	return start;
 }
 
-static void others_of_the_same_expiry_cost_nothing(void)
+TEST(others_of_the_same_expiry_cost_nothing)
 {
 	u64 alone, among;
 
@@ -721,7 +724,7 @@ static u64 lateness_beside_changes(void)
 	return worst;
 }
 
-static void timers_that_follow_delay_nobody(void)
+TEST(timers_that_follow_delay_nobody)
 {
 	u64 off, on;
 
@@ -734,28 +737,4 @@ static void timers_that_follow_delay_nobody(void)
 	/* A distribution's kernel executes more for each of them. */
 	check(on <= off + (shield_is_module() ? 2 : 1) * TOLERANCE,
 	      "FIFO 99 is %llu ns late, %llu with the shield off", on, off);
-}
-
-int main(int argc, char **argv)
-{
-	static const struct test tests[] = {
-		TEST(sleeper_that_is_raised_is_on_time),
-		TEST(ordinary_sleeper_that_is_raised_is_on_time),
-		TEST(overdue_sleeper_that_is_raised_runs_at_once),
-		TEST(sleepers_that_are_lowered_are_masked),
-		TEST(level_follows_a_sleepers_policy),
-		TEST(boosted_sleepers_timer_is_boosted),
-		TEST(boost_follows_a_chain_of_locks),
-		TEST(ordinary_sleeper_that_has_inherited_is_on_time),
-		TEST(level_follows_inheritance),
-		TEST(raised_by_itself),
-		TEST(lowered_by_itself),
-		TEST(lowered_by_another_cpu),
-		{ "raised_by_another_cpu", raised_by_another_cpu, false },
-		{ "boosted_by_another_cpu", raised_by_another_cpu, true },
-		TEST(others_of_the_same_expiry_cost_nothing),
-		TEST(timers_that_follow_delay_nobody),
-	};
-
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
 }

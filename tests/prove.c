@@ -95,7 +95,7 @@ static const struct command_result *prove_once_or_twice(void)
 	return timershield("prove -s 9 --json");
 }
 
-static void verdicts_are_right(void)
+TEST(verdicts_are_right)
 {
 	const struct command_result *result = prove_once_or_twice();
 	const char *whole;
@@ -163,7 +163,7 @@ static void check_nothing_left(int before)
 	check(shield_get() == before, "the switch is %d, not %d as before", shield_get(), before);
 }
 
-static void puts_the_switch_back(void)
+TEST(puts_the_switch_back)
 {
 	for (int on = 0; on <= 1; on++) {
 		int before;
@@ -191,7 +191,7 @@ static void end_by(int signal, u64 later)
 	check_nothing_left(before);
 }
 
-static void interrupted_leaves_nothing(void)
+TEST(interrupted_leaves_nothing)
 {
 	end_by(SIGINT, 0);
 	end_by(SIGTERM, 500 * MSEC);
@@ -209,7 +209,7 @@ static void start_and_interrupt(void)
 }
 
 /* Its loads end with it; the next start puts back the rest. */
-static void killed_while_it_measures(void)
+TEST(killed_while_it_measures)
 {
 	int before = shield_get();
 	pid_t pid = timershield_start("prove -s 3");
@@ -232,7 +232,7 @@ static void killed_while_it_measures(void)
 }
 
 /* From the start on, when it writes down what it changes, to the second load. */
-static void killed_at_any_time(void)
+TEST(killed_at_any_time)
 {
 	int before = shield_get();
 
@@ -291,7 +291,7 @@ static void count_both(const struct control_loop *loop, u64 *own, u64 *truth)
 	}
 }
 
-static void counts_what_interrupts(void)
+TEST(counts_what_interrupts)
 {
 	struct control_loop loop = { .cpu = 0 };
 	u64 own = 0, truth = 0;
@@ -332,7 +332,7 @@ static void install_modprobe(void)
 	require(!symlink("/bin/prove", MODPROBE) || errno == EEXIST, MODPROBE);
 }
 
-static void loads_and_unloads_the_module(void)
+TEST(loads_and_unloads_the_module)
 {
 	const struct command_result *result;
 
@@ -349,22 +349,11 @@ static void loads_and_unloads_the_module(void)
 	shield_load(false);
 }
 
-static void needs_root(void)
+TEST(needs_root)
 {
 	check_status(timershield_as_nobody("prove"), 3);
 	check_nothing_left(shield_get());
 }
-
-static const struct test tests[] = {
-	TEST(needs_root),
-	TEST(counts_what_interrupts),
-	TEST(verdicts_are_right),
-	TEST(puts_the_switch_back),
-	TEST(interrupted_leaves_nothing),
-	TEST(killed_while_it_measures),
-	TEST(killed_at_any_time),
-	TEST(loads_and_unloads_the_module),
-};
 
 int main(int argc, char **argv)
 {
@@ -373,5 +362,5 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	set_test_timeout(600);
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
+	return run_tests(argc, argv, 0);
 }

@@ -35,7 +35,7 @@ static clockid_t device(int ppm)
 	return clock;
 }
 
-static void a_sleeper_meets_it(void)
+TEST(a_sleeper_meets_it)
 {
 	static const s64 lengths[] = { 100 * USEC, 1 * MSEC, 50 * MSEC, 2 * SEC };
 	struct clockfix_sleeper *sleeper;
@@ -58,7 +58,7 @@ static void a_sleeper_meets_it(void)
 	check(most < LATE, "%lld ns late", (long long)most);
 }
 
-static void a_descriptor_is_in_time_for_it(void)
+TEST(a_descriptor_is_in_time_for_it)
 {
 	clockid_t clock = device(FAST);
 	struct clockfix_sleeper *sleeper;
@@ -99,7 +99,7 @@ static void follow(void *arg, const struct clockfix_run *run)
 		follower->worst = off;
 }
 
-static void a_periodic_job_follows_it(void)
+TEST(a_periodic_job_follows_it)
 {
 	struct follower follower = { .clock = device(FAST) };
 	struct clockfix_spec spec;
@@ -122,13 +122,7 @@ static void a_periodic_job_follows_it(void)
 	check(follower.worst < LATE / 2, "off by %lld ns", (long long)follower.worst);
 }
 
-static const struct test tests[] = {
-	TEST(a_sleeper_meets_it),
-	TEST(a_descriptor_is_in_time_for_it),
-	TEST(a_periodic_job_follows_it),
-};
-
 int main(int argc, char **argv)
 {
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), TESTS_KEEP_SWITCH);
+	return run_tests(argc, argv, TESTS_KEEP_SWITCH);
 }

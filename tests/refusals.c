@@ -64,7 +64,7 @@ static void check_refused(int ret, const char *words)
 	check(access(SHIELD_STATE, F_OK), SHIELD_STATE " is there");
 }
 
-static void refused_with_ftrace_off(void)
+TEST(refused_with_ftrace_off)
 {
 	int ret;
 
@@ -81,7 +81,7 @@ static void refused_with_ftrace_off(void)
 	shield_load(true);
 }
 
-static void ftrace_stays_on(void)
+TEST(ftrace_stays_on)
 {
 	int ret = file_write(FTRACE_SWITCH, "0");
 
@@ -89,7 +89,7 @@ static void ftrace_stays_on(void)
 	file_write(FTRACE_SWITCH, "1");
 }
 
-static void refused_a_second_time(void)
+TEST(refused_a_second_time)
 {
 	int ret = load();
 
@@ -97,7 +97,7 @@ static void refused_a_second_time(void)
 	check(shield_get() == 1, "the shield is no longer on");
 }
 
-static void the_queues_stay(void)
+TEST(the_queues_stay)
 {
 	check(syscall(SYS_delete_module, "timershield_bases", O_NONBLOCK) && errno == EWOULDBLOCK,
 	      "timershield-bases was unloaded under the shield");
@@ -131,7 +131,7 @@ static void refused_without(const char *name, const char *other, const char *wor
 	shield_load(true);
 }
 
-static void refused_without_what_it_needs(void)
+TEST(refused_without_what_it_needs)
 {
 	refused_without("it_real_fn", "it_ideal_f", "no function it_ideal_f()");
 	refused_without("timerfd_poll", "timerfd_pill", "no function timerfd_pill()");
@@ -150,7 +150,7 @@ static void unload_livepatch(void)
 	require(!syscall(SYS_delete_module, "livepatch", 0), "livepatch: %s", strerror(errno));
 }
 
-static void refused_beside_a_livepatch(void)
+TEST(refused_beside_a_livepatch)
 {
 	int ret;
 
@@ -167,18 +167,4 @@ static void refused_beside_a_livepatch(void)
 	ret = load_image();
 	check(ret == -EBUSY, "a livepatch of the same function: %s", strerror(-ret));
 	check(shield_get() == 1, "the shield is no longer on");
-}
-
-int main(int argc, char **argv)
-{
-	static const struct test tests[] = {
-		TEST(refused_with_ftrace_off),
-		TEST(ftrace_stays_on),
-		TEST(refused_a_second_time),
-		TEST(the_queues_stay),
-		TEST(refused_without_what_it_needs),
-		TEST(refused_beside_a_livepatch),
-	};
-
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
 }

@@ -113,7 +113,7 @@ static void to_a_lower_task(void)
 	check_release(scene, way->name, way->extra);
 }
 
-static void to_idle(void)
+TEST(to_idle)
 {
 	struct scene *scene = scene_new(1);
 
@@ -137,12 +137,12 @@ static void check_soft(const char *api)
 	set_softirq_threads(OTHER);
 }
 
-static void of_a_signal_timer(void)
+TEST(of_a_signal_timer)
 {
 	check_soft("timer_settime_signal");
 }
 
-static void of_a_timerfd(void)
+TEST(of_a_timerfd)
 {
 	check_soft("timerfd");
 }
@@ -151,7 +151,7 @@ static void of_a_timerfd(void)
  * FIFO 90 gives way to FIFO 50: the timer of FIFO 60 expires at once, that of
  * FIFO 20 only when FIFO 50 ends, then at once.
  */
-static void to_a_middle_level(void)
+TEST(to_a_middle_level)
 {
 	u64 bound = release_bound(api_find("clock_nanosleep"), FIFO(60));
 	struct scene *scene = scene_new(2);
@@ -193,7 +193,7 @@ static void spin_and_yield(struct scene *scene)
  * Two FIFO-90 tasks yield to each other some thousand times: the level never
  * falls, so nothing is released in between.
  */
-static void not_by_yielding_within_a_level(void)
+TEST(not_by_yielding_within_a_level)
 {
 	u64 bound = release_bound(api_find("clock_nanosleep"), FIFO(10));
 	struct scene *scene = scene_new(1);
@@ -219,7 +219,7 @@ static void not_by_yielding_within_a_level(void)
  * 200 timers in one release: all served, the first before the hog executes. Fewer on a slow
  * kernel: until so many owners have ended there, the fair server lets the hog run.
  */
-static void of_many_at_once(void)
+TEST(of_many_at_once)
 {
 	struct scene *scene = scene_new(200 / slowness());
 	u64 ran = 0;
@@ -245,20 +245,11 @@ static void of_many_at_once(void)
 
 int main(int argc, char **argv)
 {
-	static const struct test others[] = {
-		TEST(to_idle),
-		TEST(of_a_signal_timer),
-		TEST(of_a_timerfd),
-		TEST(to_a_middle_level),
-		TEST(not_by_yielding_within_a_level),
-		TEST(of_many_at_once),
-	};
 	static struct test tests[MAX_TESTS];
-	size_t count = 0;
 
-	for (unsigned int i = 0; i < ARRAY_SIZE(ways); i++)
-		tests[count++] = (struct test){ ways[i].name, to_a_lower_task, i };
-	for (unsigned int i = 0; i < ARRAY_SIZE(others); i++)
-		tests[count++] = others[i];
-	return run_tests(argc, argv, tests, count, 0);
+	for (unsigned int i = 0; i < ARRAY_SIZE(ways); i++) {
+		tests[i] = (struct test){ ways[i].name, to_a_lower_task, i, .order = -1 };
+		add_test(&tests[i]);
+	}
+	return run_tests(argc, argv, 0);
 }

@@ -96,7 +96,7 @@ static u64 longest_send(bool on, bool timers)
 	return s->longest;
 }
 
-static void a_sender_expires_what_a_tick_may(void)
+TEST(a_sender_expires_what_a_tick_may)
 {
 	u64 alone = longest_send(true, false), on = longest_send(true, true);
 
@@ -143,20 +143,10 @@ static u64 late_next_to_a_busy_thread(bool on)
 	return s->late;
 }
 
-static void the_thread_masks_no_sleeper(void)
+TEST(the_thread_masks_no_sleeper)
 {
 	u64 off = late_next_to_a_busy_thread(false), on = late_next_to_a_busy_thread(true);
 
 	note("FIFO 80 %llu ns late, %llu with the shield off", on, off);
 	check(on <= off + 50 * USEC, "%llu ns late, %llu with the shield off", on, off);
-}
-
-int main(int argc, char **argv)
-{
-	static const struct test tests[] = {
-		TEST(a_sender_expires_what_a_tick_may),
-		TEST(the_thread_masks_no_sleeper),
-	};
-
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
 }

@@ -108,23 +108,13 @@ static void asleep(const char *state, const char *level)
 }
 
 /* Tasks and devices rest, clocks and timers do not. */
-static void to_idle(void)
+TEST(to_idle)
 {
 	asleep("freeze", "platform");
 }
 
 /* Clocks stop, too. */
-static void to_memory(void)
+TEST(to_memory)
 {
 	asleep("mem", "core");
-}
-
-int main(int argc, char **argv)
-{
-	static const struct test tests[] = {
-		TEST(to_idle),
-		TEST(to_memory),
-	};
-
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
 }

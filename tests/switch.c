@@ -35,7 +35,7 @@ static void require_switch(void)
 	require(shield_present(), "no " SHIELD_SWITCH);
 }
 
-static void off_is_stock_to_the_interrupt(void)
+TEST(off_is_stock_to_the_interrupt)
 {
 	struct scene *scene = new_scene();
 
@@ -62,7 +62,7 @@ static void switch_off_and_spin(struct scene *scene)
 	window_close(&scene->window);
 }
 
-static void switching_off_expires_masked_timers(void)
+TEST(switching_off_expires_masked_timers)
 {
 	struct scene *scene = new_scene();
 
@@ -84,7 +84,7 @@ static void switch_on_and_spin(struct scene *scene)
 }
 
 /* Those that were armed before interrupt as they did; nothing that is armed later does. */
-static void switching_on_masks_what_is_armed_later(void)
+TEST(switching_on_masks_what_is_armed_later)
 {
 	struct scene *scene = new_scene();
 
@@ -150,7 +150,7 @@ static void flip(u64 length)
 	shield_set(true);
 }
 
-static void flips_lose_nothing(void)
+TEST(flips_lose_nothing)
 {
 	unsigned int count = 2 * api_count;
 	struct waiter *waiters = shared_memory(count * sizeof(*waiters));
@@ -181,7 +181,7 @@ static void flips_lose_nothing(void)
 	}
 }
 
-static void anything_but_0_and_1_is_einval(void)
+TEST(anything_but_0_and_1_is_einval)
 {
 	static const char * const bad[] = { "2", "-1", "10", "off", "yes", "0x2", "4294967296" };
 
@@ -208,7 +208,7 @@ static void try_to_write(void *argument)
 	*result = shield_write("0");
 }
 
-static void only_root_writes(void)
+TEST(only_root_writes)
 {
 	int *result = shared_memory(sizeof(*result));
 
@@ -217,18 +217,4 @@ static void only_root_writes(void)
 	check(*result == -EACCES || *result == -EPERM, "an unprivileged write: %s",
 	      *result > 0 ? "setuid failed" : strerror(-*result));
 	check(shield_get() == 1, "an unprivileged process switched the shield off");
-}
-
-int main(int argc, char **argv)
-{
-	static const struct test tests[] = {
-		TEST(off_is_stock_to_the_interrupt),
-		TEST(switching_off_expires_masked_timers),
-		TEST(switching_on_masks_what_is_armed_later),
-		TEST(flips_lose_nothing),
-		TEST(anything_but_0_and_1_is_einval),
-		TEST(only_root_writes),
-	};
-
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
 }

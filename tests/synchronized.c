@@ -66,12 +66,12 @@ static void check_lateness(struct scene *scene, const char *load)
 	note("%s: %llu ns late, %llu ns if alone", load, late, reference);
 }
 
-static void hundred_sleepers_of_one_priority(void)
+TEST(hundred_sleepers_of_one_priority)
 {
 	check_lateness(new_scene(100), "100 sleepers, FIFO 10");
 }
 
-static void eighty_sleepers_of_all_priorities_below(void)
+TEST(eighty_sleepers_of_all_priorities_below)
 {
 	struct scene *scene = new_scene(80);
 
@@ -80,7 +80,7 @@ static void eighty_sleepers_of_all_priorities_below(void)
 	check_lateness(scene, "80 sleepers, FIFO 1 to 80");
 }
 
-static void timers_of_all_apis(void)
+TEST(timers_of_all_apis)
 {
 	struct scene *scene = new_scene(2 * api_count);
 
@@ -89,7 +89,7 @@ static void timers_of_all_apis(void)
 	check_lateness(scene, "50 timers of all APIs");
 }
 
-static void unprivileged_sleepers(void)
+TEST(unprivileged_sleepers)
 {
 	struct scene *scene = new_scene(100);
 
@@ -100,7 +100,7 @@ static void unprivileged_sleepers(void)
 }
 
 /* They expired a moment before: the higher one is the first to expire. */
-static void expired_just_before_and_still_waiting(void)
+TEST(expired_just_before_and_still_waiting)
 {
 	struct scene *scene = new_scene(100);
 
@@ -113,7 +113,7 @@ static void expired_just_before_and_still_waiting(void)
  * Three priorities at once: each runs before the next lower one. Passes on
  * stock; fails if expiring stops too early and goes on with the lowest.
  */
-static void each_level_before_the_next_lower_one(void)
+TEST(each_level_before_the_next_lower_one)
 {
 	struct scene *scene = scene_new(60);
 	u64 last[3] = { 0 };
@@ -137,7 +137,7 @@ static void each_level_before_the_next_lower_one(void)
  * Rule R12: 32 timers that were not held expire in one go, so that 96 at once cost 3 interrupts or
  * 4; 8 in a go would take 12.
  */
-static void many_at_once_take_few_interrupts(void)
+TEST(many_at_once_take_few_interrupts)
 {
 	struct scene *scene = scene_new(96);
 
@@ -199,7 +199,7 @@ static void wait_for_periods(void *argument)
  * What wakes it is a timer of the kernel itself, which says nothing of the level: it waits
  * for one go of callbacks at most. On stock it is 50 us late.
  */
-static void deadline_task_that_waits_for_its_period(void)
+TEST(deadline_task_that_waits_for_its_period)
 {
 	struct deadline_scene *scene = shared_memory(sizeof(*scene));
 	s64 late;
@@ -216,20 +216,4 @@ static void deadline_task_that_waits_for_its_period(void)
 	late = scene->among - (DL_PERIODS - 1) * DL_PERIOD - scene->alone;
 	note("%lld ns later than alone", late);
 	check(late <= (s64)ONE_GO, "%lld ns later than alone", late);
-}
-
-int main(int argc, char **argv)
-{
-	static const struct test tests[] = {
-		TEST(hundred_sleepers_of_one_priority),
-		TEST(eighty_sleepers_of_all_priorities_below),
-		TEST(timers_of_all_apis),
-		TEST(unprivileged_sleepers),
-		TEST(expired_just_before_and_still_waiting),
-		TEST(each_level_before_the_next_lower_one),
-		TEST(many_at_once_take_few_interrupts),
-		TEST(deadline_task_that_waits_for_its_period),
-	};
-
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
 }

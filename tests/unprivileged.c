@@ -171,7 +171,7 @@ static void wait_with_its_own_tasks(void *argument)
 	reached(attack, 2);
 }
 
-static void its_own_waiters_do_not_help(void)
+TEST(its_own_waiters_do_not_help)
 {
 	struct attack *attack = attack_new();
 
@@ -198,7 +198,7 @@ static void try_alarms(void *argument)
 	      "sleep by CLOCK_BOOTTIME_ALARM");
 }
 
-static void alarm_clocks_are_not_for_it(void)
+TEST(alarm_clocks_are_not_for_it)
 {
 	struct attack *attack = attack_new();
 
@@ -232,7 +232,7 @@ static void arm_while_boosted(void *argument)
 	sleep_until(attack->base + SLEEP);
 }
 
-static void boosting_ends_with_the_boost(void)
+TEST(boosting_ends_with_the_boost)
 {
 	struct attack *attack = attack_new();
 	pid_t attacker = spawn(OTHER, test_cpu, arm_while_boosted, attack);
@@ -270,7 +270,7 @@ static void wait_at_a_ring(void *argument)
 	uring_wait(&ring, FAR);
 }
 
-static void a_wait_at_a_ring_has_its_own_level(void)
+TEST(a_wait_at_a_ring_has_its_own_level)
 {
 	struct attack *attack = attack_new();
 	pid_t attacker = spawn(OTHER, test_cpu, wait_at_a_ring, attack);
@@ -297,7 +297,7 @@ static void fall(void *argument)
 	reached(attack, 1);
 }
 
-static void timers_fall_with_their_task(void)
+TEST(timers_fall_with_their_task)
 {
 	struct attack *attack = attack_new();
 
@@ -330,7 +330,7 @@ static void arm_as_child(void *argument)
 	waitpid(pid, NULL, 0);
 }
 
-static void what_a_child_inherits_does_not_help(void)
+TEST(what_a_child_inherits_does_not_help)
 {
 	struct attack *attack = attack_new();
 
@@ -371,26 +371,11 @@ static void outlive_a_thread(void *argument)
 	reached(attack, 2);
 }
 
-static void timers_fall_when_a_thread_leaves(void)
+TEST(timers_fall_when_a_thread_leaves)
 {
 	struct attack *attack = attack_new();
 
 	spawn(OTHER, test_cpu, outlive_a_thread, attack);
 	await(attack, 2);
 	expect_ordinary(attack, "a period begun without its FIFO-40 thread");
-}
-
-int main(int argc, char **argv)
-{
-	static const struct test tests[] = {
-		TEST(its_own_waiters_do_not_help),
-		TEST(alarm_clocks_are_not_for_it),
-		TEST(boosting_ends_with_the_boost),
-		TEST(a_wait_at_a_ring_has_its_own_level),
-		TEST(timers_fall_with_their_task),
-		TEST(what_a_child_inherits_does_not_help),
-		TEST(timers_fall_when_a_thread_leaves),
-	};
-
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
 }

@@ -32,7 +32,7 @@ static const struct policy policies[] = {
 	{ .policy = SCHED_DEADLINE, .runtime = 10 * MSEC, .period = 40 * MSEC },
 };
 
-static void state_file_has_a_line_per_cpu(void)
+TEST(state_file_has_a_line_per_cpu)
 {
 	static const char header[] = "cpu\tthreshold\tmasked\treleased\tavoided\tlongest_hold_ns\n";
 	char text[8192];
@@ -60,7 +60,7 @@ static void read_threshold(void *argument)
 		state->threshold = UINT32_MAX;
 }
 
-static void threshold_is_the_running_tasks_level(void)
+TEST(threshold_is_the_running_tasks_level)
 {
 	struct shield_cpu *state = shared_memory(sizeof(*state));
 
@@ -75,7 +75,7 @@ static void threshold_is_the_running_tasks_level(void)
 }
 
 /* A scene of masked timers that ends before the tick expires them, and what was counted. */
-static void counters_count(void)
+TEST(counters_count)
 {
 	struct scene *scene = scene_new(8);
 	struct shield_cpu before, after;
@@ -102,7 +102,7 @@ static void counters_count(void)
 }
 
 /* Without any masked timer the counters stand still. */
-static void counters_stand_still(void)
+TEST(counters_stand_still)
 {
 	struct scene *scene = scene_new(4);
 	struct shield_cpu before, after;
@@ -130,7 +130,7 @@ static void sleep_far(void *argument)
 	sleep_until(sleeper->expiry);
 }
 
-static void timer_list_shows_a_sleepers_level(void)
+TEST(timer_list_shows_a_sleepers_level)
 {
 	struct far_sleeper *sleeper = shared_memory(sizeof(*sleeper));
 
@@ -166,7 +166,7 @@ static void arm_two(void *argument)
 	pause();
 }
 
-static void timer_list_shows_the_level_of_who_armed(void)
+TEST(timer_list_shows_the_level_of_who_armed)
 {
 	static const char * const functions[] = { "timerfd_tmrproc", "posix_timer_fn" };
 	struct armed *armed = shared_memory(sizeof(*armed));
@@ -188,7 +188,7 @@ static void timer_list_shows_the_level_of_who_armed(void)
 	kill(pid, SIGKILL);
 }
 
-static void timer_list_shows_the_tick_as_critical(void)
+TEST(timer_list_shows_the_tick_as_critical)
 {
 	FILE *list = fopen("/proc/timer_list", "re");
 	unsigned int ticks = 0;
@@ -215,7 +215,7 @@ static void spin_and_leave_traces_on(struct scene *scene)
 /*
  * Two levels expire while masked. The release changes the threshold, and they expire.
  */
-static void tracepoints_trace(void)
+TEST(tracepoints_trace)
 {
 	static const char * const events[] = {
 		"timershield_threshold", "timershield_expire",
@@ -243,20 +243,4 @@ static void tracepoints_trace(void)
 		check(count > 0, "%s was never traced", events[i]);
 		note("%s: %u times", events[i], count);
 	}
-}
-
-int main(int argc, char **argv)
-{
-	static const struct test tests[] = {
-		TEST(state_file_has_a_line_per_cpu),
-		TEST(threshold_is_the_running_tasks_level),
-		TEST(counters_count),
-		TEST(counters_stand_still),
-		TEST(timer_list_shows_a_sleepers_level),
-		TEST(timer_list_shows_the_level_of_who_armed),
-		TEST(timer_list_shows_the_tick_as_critical),
-		TEST(tracepoints_trace),
-	};
-
-	return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
 }

@@ -251,8 +251,7 @@ void blame_check(const char *what, double counted, double own, double slack)
 	      "%s: blame counted %.0f, it counted itself %.0f", what, counted, own);
 }
 
-int blame_main(int argc, char **argv, const struct blame_scenario *scenarios,
-	       const struct test *tests, size_t count)
+int blame_main(int argc, char **argv, const struct blame_scenario *scenarios)
 {
 	for (; argc == 3 && !strcmp(argv[1], "--scenario") && scenarios->name; scenarios++)
 		if (!strcmp(scenarios->name, argv[2]))
@@ -260,5 +259,5 @@ int blame_main(int argc, char **argv, const struct blame_scenario *scenarios,
 	/* Real-time tasks may take all of the time; no file, no such server. */
 	file_write("/proc/sys/kernel/sched_rt_runtime_us", "-1");
 	file_write("/sys/kernel/debug/sched/fair_server/cpu0/runtime", "0");
-	return run_tests(argc, argv, tests, count, TESTS_KEEP_SWITCH);
+	return run_tests(argc, argv, TESTS_KEEP_SWITCH);
 }

@@ -48,8 +48,7 @@ struct blame_scenario {
 };
 
 /* main() of such a test. */
-int blame_main(int argc, char **argv, const struct blame_scenario *scenarios,
-	       const struct test *tests, size_t count);
+int blame_main(int argc, char **argv, const struct blame_scenario *scenarios);
 
 /* When the Ith of COUNT timers expires: spread over nine tenths of the victim's loop. */
 u64 blame_expiry(unsigned int i, unsigned int count);
@@ -75,8 +74,8 @@ struct blame_wanted {
 
 /* Two tests of what takes the source's name: bpf_NAME() and trace_NAME(). */
 #define BLAME_TESTS(name)				\
-	static void bpf_##name(void) { name("bpf"); }	\
-	static void trace_##name(void) { name("trace"); }
+	TEST(bpf_##name) { name("bpf"); }		\
+	TEST(trace_##name) { name("trace"); }
 
 /* The sum of a number over such culprits. */
 double blame_sum(const char *victim, struct blame_wanted wanted, const char *key);

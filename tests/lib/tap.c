@@ -19,6 +19,7 @@
 enum { PASSED, FAILED, SKIPPED = 4 };
 
 static unsigned int test_timeout = 120;	/* s */
+static struct test *tests;
 
 /* Shared by a test and all its processes; printed when the test has ended. */
 static struct {
@@ -103,6 +104,16 @@ void set_test_timeout(unsigned int seconds)
 unsigned int test_argument(void)
 {
 	return report->argument;
+}
+
+void add_test(struct test *test)
+{
+	struct test **at = &tests;
+
+	while (*at && (*at)->order <= test->order)
+		at = &(*at)->next;
+	test->next = *at;
+	*at = test;
 }
 
 static void run_in_child(const struct test *test, unsigned int flags)
@@ -196,14 +207,14 @@ static bool wanted(int argc, char **argv, const char *name)
 	return false;
 }
 
-static int check_names(int argc, char **argv, const struct test *tests, size_t count)
+static int check_names(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
-		size_t n = 0;
+		const struct test *test = tests;
 
-		while (n < count && strcmp(argv[i], tests[n].name))
-			n++;
-		if (n == count) {
+		while (test && strcmp(argv[i], test->name))
+			test = test->next;
+		if (!test) {
 			fprintf(stderr, "%s: no test '%s'; --list names them\n",
 				argv[0], argv[i]);
 			return -ENOENT;
@@ -212,18 +223,18 @@ static int check_names(int argc, char **argv, const struct test *tests, size_t c
 	return 0;
 }
 
-int run_tests(int argc, char **argv, const struct test *tests, size_t count,
-	      unsigned int flags)
+int run_tests(int argc, char **argv, unsigned int flags)
 {
 	unsigned int planned = 0, number = 0, failed = 0, skipped = 0;
+	const struct test *test;
 	sigset_t set;
 
 	if (argc == 2 && !strcmp(argv[1], "--list")) {
-		for (size_t i = 0; i < count; i++)
-			printf("%s\n", tests[i].name);
+		for (test = tests; test; test = test->next)
+			printf("%s\n", test->name);
 		return 0;
 	}
-	if (check_names(argc, argv, tests, count))
+	if (check_names(argc, argv))
 		return 2;
 	report = mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -235,20 +246,25 @@ int run_tests(int argc, char **argv, const struct test *tests, size_t count,
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	for (size_t i = 0; i < count; i++)
-		planned += wanted(argc, argv, tests[i].name);
+	for (test = tests; test; test = test->next)
+		planned += wanted(argc, argv, test->name);
 	printf("TAP version 13\n1..%u\n", planned);
-	for (size_t i = 0; i < count; i++) {
+	for (test = tests; test; test = test->next) {
 		int result;
 
-		if (!wanted(argc, argv, tests[i].name))
+		if (!wanted(argc, argv, test->name))
 			continue;
-		result = run_test(&tests[i], flags);
-		print_result(++number, &tests[i], result);
+		result = run_test(test, flags);
+		print_result(++number, test, result);
 		failed += result == FAILED;
 		skipped += result == SKIPPED;
 	}
 	if (failed)
 		return 1;
 	return skipped == planned ? 4 : 0;
+}
+
+int __attribute__((weak)) main(int argc, char **argv)
+{
+	return run_tests(argc, argv, 0);
 }

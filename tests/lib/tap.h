@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Test programs: a table of tests, each run in a process of its own, the
- * results printed as TAP once a test has ended (the console is silent while
- * something is measured).
+ * Test programs: each test runs in a process of its own, the results are printed as TAP once it
+ * has ended (the console is silent while something is measured).
  *
- *	static void masks_nothing_on_idle(void) { ... check(...); }
- *
- *	static const struct test tests[] = {
- *		TEST(masks_nothing_on_idle),
- *	};
- *
- *	int main(int argc, char **argv)
+ *	TEST(masks_nothing_on_idle)
  *	{
- *		return run_tests(argc, argv, tests, ARRAY_SIZE(tests), 0);
+ *		... check(...);
  *	}
  *
- * PROGRAM --list prints the names; PROGRAM NAME... runs these tests only.
+ * Without a main() the program runs them all. PROGRAM --list prints the names; PROGRAM NAME...
+ * runs these tests only.
  */
 #ifndef TESTS_TAP_H
 #define TESTS_TAP_H
@@ -39,13 +33,31 @@ struct test {
 	const char *name;
 	void (*run)(void);
 	unsigned int argument;
+	int order;		/* in the program */
+	struct test *next;
 };
 
-#define TEST(function) { .name = #function, .run = function }
+/* A test; its body follows. */
+#define TEST(name)							\
+	static void name(void);						\
+	TEST_OF(name, name, 0)						\
+	static void name(void)
+
+/* A test of another name than the function; test_argument() tells it the value. */
+#define TEST_OF(test_name, function, value)				\
+	static struct test test_name##_test = {				\
+		.name = #test_name, .run = function, .argument = value,	\
+		.order = __COUNTER__,					\
+	};								\
+	static void __attribute__((constructor)) add_##test_name(void)	\
+	{								\
+		add_test(&test_name##_test);				\
+	}
+
+void add_test(struct test *test);
 
 /* Runs all tests or those named on the command line; returns the exit status. */
-int run_tests(int argc, char **argv, const struct test *tests, size_t count,
-	      unsigned int flags);
+int run_tests(int argc, char **argv, unsigned int flags);
 
 /* After how long a test counts as hung: 120 s unless set. */
 void set_test_timeout(unsigned int seconds);
