@@ -10,9 +10,8 @@
  *
  * TIMEOUT in seconds, words separated by single spaces, no quoting. The first
  * word is a program, "@write", which writes its second argument to the file named
- * by its first, "@read", which sends the contents of a file as output, "@load" and
- * "@unload", which do that with a kernel module, or "@sleep", which lets so many
- * seconds pass.
+ * by its first, "@load" and "@unload", which do that with a kernel module, or "@sleep",
+ * which lets so many seconds pass.
  */
 #define _GNU_SOURCE
 #include "port.h"
@@ -227,23 +226,6 @@ static void run_write(const struct command *command)
 	say_result(command, -ret);
 }
 
-static void run_read(const struct command *command)
-{
-	const char *path = command->words[1] ? command->words[1] : "";
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char buffer[PORT_MAX];
-	ssize_t n;
-
-	if (fd < 0) {
-		say_result(command, errno);
-		return;
-	}
-	while ((n = read(fd, buffer, sizeof(buffer))) > 0)
-		port_send(PORT_OUTPUT, command->number, buffer, n);
-	close(fd);
-	say_exit(command->number, n < 0 ? 1 << 8 : 0, 0);
-}
-
 static void run_load(const struct command *command)
 {
 	const char *path = command->words[1] ? command->words[1] : "";
@@ -283,8 +265,6 @@ static void run_line(unsigned int number, char *line)
 		say_exit(number, 126 << 8, 0);
 	else if (!strcmp(command.words[0], "@write"))
 		run_write(&command);
-	else if (!strcmp(command.words[0], "@read"))
-		run_read(&command);
 	else if (!strcmp(command.words[0], "@load"))
 		run_load(&command);
 	else if (!strcmp(command.words[0], "@unload"))

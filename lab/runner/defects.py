@@ -82,7 +82,7 @@ def _defect(entry: dict[str, Any], path: Path) -> Defect:
 
 def load(path: Path = TABLE) -> list[Defect]:
     """Read and check the table."""
-    defects = [_defect(entry, path) for entry in suites.entries(path, "defect")]
+    defects = [_defect(entry, path) for entry in suites.read(path).get("defect", [])]
     numbers = [m.number for m in defects]
     if len(set(numbers)) < len(numbers):
         raise LabError(f"{path}: two defects have the same number")

@@ -192,35 +192,24 @@ def _clockfix_sanitizers() -> Verdict:
     return _settle_meson(verdict, text)
 
 
-def _all() -> list[HostTest]:
-    tests = [
-        HostTest("lab unit tests", _pytest),
-        HostTest("ruff", lambda: _linter(
-            "ruff", "ruff", "check", "lab", "experiments", "kernel", "clockfix", "command")),
-        HostTest("mypy", lambda: _linter("mypy", "mypy")),
-        HostTest("shellcheck", _shellcheck),
-    ]
-    if (REPO / "kernel" / "tests" / "Makefile").exists():
-        tests.append(HostTest("timer queue in user space", _queue))
-        tests.append(HostTest("defects of the timer queue", _queue_defects))
-    tests.append(HostTest("planted defects fit the kernel", _defects))
-    tests.append(HostTest("patches that mask by deadline fit the kernel", _by_deadline))
-    if (REPO / "clockfix" / "meson.build").exists():
-        tests.append(HostTest("libclockfix", _clockfix))
-        tests.append(HostTest("libclockfix: ASan, UBSan, TSan", _clockfix_sanitizers))
-        tests.append(HostTest("clockfix: python", lambda: _binding(
-            "python", "lint", "check", "check-sanitized")))
-        tests.append(HostTest("clockfix: rust", lambda: _binding(
-            "rust", "lint", "check", "check-sanitized", "crate")))
-        programs = sorted(str(path.relative_to(REPO))
-                          for path in (REPO / "clockfix").rglob("*.py")
-                          # has a configuration of its own
-                          if REPO / "clockfix" / "python" not in path.parents)
-        tests.append(HostTest("mypy: libclockfix", lambda: _linter("mypy: libclockfix", "mypy",
-                                                                   *programs)))
-    if (REPO / "command" / "meson.build").exists():
-        tests.append(HostTest("timershield", _command))
-    return tests
-
-
-TESTS = _all()
+PROGRAMS = sorted(str(path.relative_to(REPO)) for path in (REPO / "clockfix").rglob("*.py")
+                  # has a configuration of its own
+                  if REPO / "clockfix" / "python" not in path.parents)
+TESTS = [
+    HostTest("lab unit tests", _pytest),
+    HostTest("ruff", lambda: _linter(
+        "ruff", "ruff", "check", "lab", "experiments", "kernel", "clockfix", "command")),
+    HostTest("mypy", lambda: _linter("mypy", "mypy")),
+    HostTest("shellcheck", _shellcheck),
+    HostTest("timer queue in user space", _queue),
+    HostTest("defects of the timer queue", _queue_defects),
+    HostTest("planted defects fit the kernel", _defects),
+    HostTest("patches that mask by deadline fit the kernel", _by_deadline),
+    HostTest("libclockfix", _clockfix),
+    HostTest("libclockfix: ASan, UBSan, TSan", _clockfix_sanitizers),
+    HostTest("clockfix: python", lambda: _binding("python", "lint", "check", "check-sanitized")),
+    HostTest("clockfix: rust", lambda: _binding(
+        "rust", "lint", "check", "check-sanitized", "crate")),
+    HostTest("mypy: libclockfix", lambda: _linter("mypy: libclockfix", "mypy", *PROGRAMS)),
+    HostTest("timershield", _command),
+]

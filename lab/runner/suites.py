@@ -15,10 +15,9 @@ from lab.paths import TESTS
 TABLE = TESTS / "suites.toml"
 _KEYS: dict[str, type] = {
     "name": str, "program": str, "args": list, "kernels": list, "on-stock": str, "cpus": int,
-    "append": str, "shield": bool, "icount": bool, "timeout": int, "alone": bool,
-    "selftest": str, "kunit": str, "soak": str, "tools": list,
+    "append": str, "icount": bool, "timeout": int, "alone": bool, "soak": str, "tools": list,
 }
-ON_STOCK = ("fail", "pass", "skip")
+ON_STOCK = ("fail", "pass")
 
 
 @dataclass(frozen=True)
@@ -32,12 +31,10 @@ class Suite:
     on_stock: str = "fail"
     cpus: int = 1
     append: str = ""
-    shield: bool = True
     icount: bool = True
     timeout: int = 60
     alone: bool = False
     selftest: str = ""
-    kunit: str = ""
     soak: str = ""
     tools: tuple[str, ...] = ()
 
@@ -49,19 +46,15 @@ class Suite:
     @property
     def target(self) -> str:
         """What to build, below the guest programs' output directory."""
-        if self.selftest:
-            return f"selftests/{self.selftest}"
-        return "" if self.kunit else f"tests/{self.program}"
+        return f"selftests/{self.selftest}" if self.selftest else f"tests/{self.program}"
 
     @property
     def targets(self) -> tuple[str, ...]:
         """All of what to build for it."""
-        return (*((self.target,) if self.target else ()), *self.tools)
+        return (self.target, *self.tools)
 
     def runs_on(self, kernel: Kernel) -> bool:
         """Whether it is meant for ``kernel``."""
-        if kernel.variant == "stock" and self.on_stock == "skip":
-            return False
         # QEMU 7.2 does not get it beyond the start of its second CPU; 10.0 does.
         if (kernel.linux == "6.1" and self.cpus > 1 and self.icount
                 and stale_code.possible(qemu.version(kernel.arch))):
@@ -91,11 +84,7 @@ def _suite(entry: dict[str, Any], path: Path) -> Suite:
     }
     if "name" not in values:
         raise LabError(f"{path}: a suite has no name")
-    if sum(k in values for k in ("program", "selftest", "kunit")) > 1:
-        raise LabError(f"{path}: suite '{name}': program, selftest and kunit exclude each other")
-    if not any(k in values for k in ("selftest", "kunit")):
-        values.setdefault("program", name)
-    suite = Suite(**values)
+    suite = Suite(**{"program": name, **values})
     if suite.on_stock not in ON_STOCK:
         raise LabError(f"{path}: suite '{name}': on-stock must be one of {', '.join(ON_STOCK)}")
     return suite
@@ -113,20 +102,21 @@ class Suites:
                 and (not patterns or any(s.matches(p) for p in patterns))]
 
 
-def entries(path: Path, name: str) -> list[dict[str, Any]]:
-    """All ``[[name]]`` of a TOML file."""
+def read(path: Path) -> dict[str, Any]:
+    """What a TOML file holds."""
     try:
-        found: list[dict[str, Any]] = tomllib.loads(path.read_text()).get(name, [])
+        return tomllib.loads(path.read_text())
     except tomllib.TOMLDecodeError as error:
         raise LabError(f"{path}: {error}") from None
-    return found
 
 
 def load(path: Path = TABLE) -> Suites:
-    """Read and check the table; an absent one is empty."""
-    if not path.exists():
-        return Suites()
-    suites = [_suite(entry, path) for entry in entries(path, "suite")]
+    """Read and check the table."""
+    table = read(path)
+    suites = [_suite(entry, path) for entry in table.get("suite", [])]
+    suites += [Suite(f"selftest-{name}", selftest=f"timers/{name}", timeout=timeout,
+                     args=tuple(args))
+               for name, (timeout, *args) in table.get("selftests", {}).items()]
     names = [s.name for s in suites]
     for name in names:
         if names.count(name) > 1:

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reading test output: TAP as programs print it, and KTAP as KUnit does."""
+"""Reading test output: TAP."""
 
 import re
 from dataclasses import dataclass, field
 
-_LINE = re.compile(
-    r"^(?P<indent> *)(?P<verdict>not ok|ok)\b(?: (?P<number>\d+))?(?: -)? ?(?P<rest>.*)$"
-)
-_PLAN = re.compile(r"^(?P<indent> *)1\.\.(?P<count>\d+)")
-_DIRECTIVE = re.compile(r"# *(SKIP|TODO)\b(.*)", re.IGNORECASE)
+_LINE = re.compile(r"(not ok|ok)\b(?: \d+)?(?: -)? ?(.*)")
+_PLAN = re.compile(r"1\.\.(\d+)")
+_SKIP = re.compile(r"# *SKIP\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -22,7 +20,7 @@ class Line:
 
 @dataclass
 class Tap:
-    """All tests at one level of indentation."""
+    """All tests of a program."""
 
     lines: list[Line] = field(default_factory=list)
     plan: int | None = None
@@ -40,15 +38,14 @@ class Tap:
         return [line for line in self.lines if line.skipped]
 
 
-def parse(text: str, indent: int = 0) -> Tap:
-    """The tests in ``text`` that are indented by ``indent`` blanks."""
+def parse(text: str) -> Tap:
+    """The tests in ``text``."""
     tap = Tap()
     for line in text.splitlines():
-        if (plan := _PLAN.match(line)) and len(plan["indent"]) == indent:
-            tap.plan = int(plan["count"])
-        elif (m := _LINE.match(line)) and len(m["indent"]) == indent:
-            directive = _DIRECTIVE.search(m["rest"])
-            name = m["rest"][: directive.start()] if directive else m["rest"]
-            skipped = directive is not None and directive[1].upper() == "SKIP"
-            tap.lines.append(Line(name.strip(), m["verdict"] == "ok", skipped))
+        if plan := _PLAN.match(line):
+            tap.plan = int(plan[1])
+        elif m := _LINE.match(line):
+            skip = _SKIP.search(m[2])
+            name = m[2][: skip.start()] if skip else m[2]
+            tap.lines.append(Line(name.strip(), m[1] == "ok", skip is not None))
     return tap

@@ -12,7 +12,6 @@ from lab.boot.protocol import Outcome
 from lab.errors import LabError
 from lab.kernels import guests, kernels
 from lab.kernels.kernels import Kernel
-from lab.measure.systems import SWITCH
 from lab.paths import BUILD, TEST_MODULES
 from lab.progress import Progress
 from lab.runner import host_tests, matrix, self_test, soak, suites
@@ -85,25 +84,13 @@ class Boot:
         owners: dict[int, Suite] = {}
         commands += guests.loading(self.modules)
         for suite in self.suites:
-            switched = not suite.shield and self.kernel.patched
-            if switched:
-                commands.append(guests.Command(("@write", str(SWITCH), "0")))
             owners[len(commands)] = suite
-            commands.append(_command(suite))
-            if switched:
-                commands.append(guests.Command(("@write", str(SWITCH), "1")))
+            program = Path(suite.selftest or suite.program).name
+            commands.append(guests.Command((f"/bin/{program}", *suite.args), suite.timeout))
         if self.kernel.debug:
             # an object counts as lost if it did not change between two scans
             commands += 2 * [guests.Command(("@write", KMEMLEAK, "scan"), 600)]
         return commands, owners
-
-
-def _command(suite: Suite) -> guests.Command:
-    if suite.kunit:
-        path = f"/sys/kernel/debug/kunit/{suite.kunit}/results"
-        return guests.Command(("@read", path), suite.timeout)
-    program = Path(suite.selftest or suite.program).name
-    return guests.Command((f"/bin/{program}", *suite.args), suite.timeout)
 
 
 def boots(kernel: Kernel, wanted: list[Suite], seconds: int = 0,

@@ -10,7 +10,7 @@ from lab.runner.suites import Suite
 
 SKIPPED = 4
 BAD_TAINT = sum(1 << bit for bit in (4, 5, 7, 9, 14))
-"""Machine check, bad page, oops, warning, lockup; KUnit's own bit is fine."""
+"""Machine check, bad page, oops, warning, lockup."""
 
 
 @dataclass
@@ -79,16 +79,6 @@ def _judge_selftest(verdict: Verdict, outcome: Outcome) -> None:
         verdict.fail(f"exit status {outcome.status}")
 
 
-def _judge_kunit(verdict: Verdict, outcome: Outcome) -> None:
-    if outcome.status:
-        verdict.fail(f"no results: {outcome.output.strip()}")
-        return
-    results = tap.parse(outcome.output, indent=4)
-    _count(verdict, results)
-    if not results.lines:
-        verdict.fail("the suite has no tests")
-
-
 def judge(suite: Suite, kernel: Kernel, outcome: Outcome | None) -> Verdict:
     """The verdict on one suite on one kernel."""
     verdict = Verdict(f"{kernel.name} {suite.name}")
@@ -101,8 +91,6 @@ def judge(suite: Suite, kernel: Kernel, outcome: Outcome | None) -> Verdict:
         _count(verdict, tap.parse(outcome.output))
     elif suite.selftest:
         _judge_selftest(verdict, outcome)
-    elif suite.kunit:
-        _judge_kunit(verdict, outcome)
     else:
         _judge_tap(verdict, outcome)
     if kernel.variant == "stock" and suite.on_stock == "fail":

@@ -60,28 +60,6 @@ def test_selftests_count_by_exit_status() -> None:
     assert counts(suite, SHIELDED, outcome("", 4)) == (0, 0, 1)
 
 
-KUNIT = """\
-    KTAP version 1
-    # Subtest: shieldqueue
-    1..3
-    ok 1 empty
-        KTAP version 1
-        # Subtest: nested
-        ok 1 parameter
-    ok 2 nested
-    # fails: EXPECTATION FAILED at lib/x.c:1
-    not ok 3 fails
-# shieldqueue: pass:2 fail:1 skip:0 total:3
-not ok 1 shieldqueue
-"""
-
-
-def test_kunit() -> None:
-    suite = Suite("queue", kunit="shieldqueue")
-    assert counts(suite, SHIELDED, outcome(KUNIT, 0)) == (2, 1, 0)
-    assert counts(suite, SHIELDED, outcome("No such file", 1)) == (0, 1, 0)
-
-
 def test_tap_without_numbers_and_names() -> None:
     results = tap.parse("ok\nnot ok\nokay\n# ok 1 - comment\nok 7 # skip why\n")
     assert [line.passed for line in results.lines] == [True, False, True]
