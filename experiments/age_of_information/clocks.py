@@ -35,7 +35,7 @@ def fit_parallel_lines(groups: Sequence[tuple[Numbers, Numbers]]) -> Lines:
     products = sum(float(((x - x.mean()) * (y - y.mean())).sum()) for x, y in groups)
     squares = sum(float(((x - x.mean()) ** 2).sum()) for x, _ in groups)
     if not squares:
-        raise LabError("lines cannot be fitted: there are no two points in time")
+        raise LabError("lines cannot be fitted: there are fewer than two points in time")
     slope = products / squares
     return Lines(slope, tuple(float(y.mean() - slope * x.mean()) for x, y in groups))
 

@@ -119,8 +119,7 @@ class AgeOfInformation(Experiment):
 
     def _run_host(self, context: Context) -> None:
         if os.geteuid():
-            raise LabError("on this machine network namespaces and SCHED_FIFO take root's "
-                           "privileges: run this as root")
+            raise LabError("network namespaces and SCHED_FIFO need root: run this as root")
         links: tuple[Link, ...] = HOST
         if _host_netem():
             links += UPLINKS

@@ -59,7 +59,7 @@ class Context:
         """Fail if the user named one of ``known`` that nothing of what was run has."""
         left = [s for s in self.only if s in known and s not in self.offered]
         if left:
-            raise LabError(f"not measured, as none of these systems has it: {', '.join(left)}")
+            raise LabError(f"not available on the selected kernels: {', '.join(left)}")
 
     def store(self, experiment: str) -> results.Store:
         """Where an experiment's results go."""

@@ -130,8 +130,8 @@ def _run_system(
     progress: Progress,
 ) -> None:
     if watched and system.kernel.debian:
-        raise LabError(f"{system.kernel.name}: what a kernel executes can be counted in the lab's "
-                       "own only, whose symbols are known")
+        raise LabError(f"{system.kernel.name}: counting instructions needs a kernel that the lab "
+                       "has built: one with symbols")
     modules = kernels.modules(system.kernel, progress)
     programs = _programs(program, scenarios)
     commands = [

@@ -312,7 +312,7 @@ def _follow(process: subprocess.Popen[bytes], watch: _Watch, run: Run, patience:
             run.failure, run.stopped = "stopped", True
             return
         if time.monotonic() > heard + patience:
-            run.failure = f"the guest hangs: nothing was heard of it for {patience:.0f} s"
+            run.failure = f"guest timed out: no output for {patience:.0f} s"
             run.end = End.HANGS
             return
         time.sleep(POLL)
@@ -330,7 +330,7 @@ def _judge(run: Run) -> None:
         run.failure = "the guest ended before its commands did"
         run.end = End.DIES
     if run.failure is None and run.reports:
-        run.failure = "the kernel reported something wrong"
+        run.failure = "kernel warning or error in the guest's log"
 
 
 def default_jobs() -> int:

@@ -60,5 +60,5 @@ def run(arguments: argparse.Namespace) -> int:
     if failed:
         print(f"lab: failed: {', '.join(failed)}", file=sys.stderr)
         return 1
-    print(f"raw samples are in {arguments.results}; 'lab/lab report' draws them")
+    print(f"results: {arguments.results}; 'lab/lab report' draws them")
     return 0

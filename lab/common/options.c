@@ -65,7 +65,7 @@ void parse_options(int argc, char **argv, const struct opt *opts, void (*usage)(
 		set(opt, optarg);
 	}
 	if (optind < argc) {
-		fprintf(stderr, "%s: what is '%s'?\n", program_invocation_short_name, argv[optind]);
+		fprintf(stderr, "%s: unexpected argument '%s'\n", program_invocation_short_name, argv[optind]);
 		exit(2);
 	}
 }

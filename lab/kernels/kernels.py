@@ -94,7 +94,7 @@ class Kernel:
         match = re.fullmatch(r"(\d+\.\d+)(-rt)?(-arm64)?(-module)?", words)
         if number not in debian.RELEASES or match is None:
             raise LabError(
-                f"kernel 'debian{number}/{words}': a kernel of Debian's is called RELEASE/VERSION "
+                f"kernel 'debian{number}/{words}': Debian's kernels are called RELEASE/VERSION "
                 f"or RELEASE/VERSION-rt, such as debian13/7.3-rt, with -arm64 behind it for that "
                 f"architecture, and -module to load the module; there are "
                 f"{', '.join('debian' + n for n in debian.RELEASES)}")
@@ -180,7 +180,7 @@ def source_origin(linux: str, progress: Progress) -> Path:
         return packaged if packaged.exists() else _fetched_source(linux, progress)
     origin = Path(given).expanduser()
     if not origin.exists():
-        raise LabError(f"no kernel source at {origin}: KERNEL_SOURCE names no file or directory")
+        raise LabError(f"KERNEL_SOURCE={origin}: no such file or directory")
     if not origin.is_dir() and not origin.is_file():
         raise LabError(f"{origin}: neither a directory nor a file; {_good_source(linux)}")
     return origin.resolve()
@@ -256,8 +256,8 @@ def _unpack_linux(origin: Path, target: Path, linux: str) -> None:
 
 def _require_linux(tree: Path, called: Path, linux: str) -> None:
     version = patchset.linux_version(tree, called)
-    if patchset.series_of(version) != linux:
-        raise LabError(f"{called}: this is Linux {version}, which LINUX= has to say")
+    if (series := patchset.series_of(version)) != linux:
+        raise LabError(f"{called}: this is Linux {version}; set LINUX={series}")
 
 
 def stock_tree(progress: Progress, linux: str = DEFAULT_LINUX) -> Path:

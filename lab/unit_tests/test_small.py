@@ -109,7 +109,7 @@ def test_debian_kernels() -> None:
     assert (kernel.words, kernel.linux) == ("x86_64-rt-module", "7.3")
     assert kernel.build == Kernel.parse("debian13/7.3-rt").build
     for bad in ("debian11/5.10", "debian13/rt", "debian13/7.3-fast", "debian/7.3"):
-        with pytest.raises(LabError, match="is called RELEASE/VERSION"):
+        with pytest.raises(LabError, match="are called RELEASE/VERSION"):
             Kernel.parse(bad)
 
 
