@@ -320,12 +320,12 @@ static void check_share(struct policy sleeper, struct policy hog, u64 length)
 
 	*share = (struct share){ .sleeper = sleeper, .hog = hog, .length = length };
 	/* On PREEMPT_RT they expire timers, which the hog would not let them do. */
-	set_softirq_threads(FIFO(98));
+	set_softirq_threads(0, FIFO(98));
 	shield_set(false);
 	off = wakeups(share);
 	shield_set(true);
 	on = wakeups(share);
-	set_softirq_threads(OTHER);
+	set_softirq_threads(0, OTHER);
 	note("%u wake-ups, %u with the shield off", on, off);
 	require(off, "it does not wake with the shield off");
 	/* On a debug kernel, waking up takes more than the share of little weight: 24, then 6. */

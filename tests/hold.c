@@ -228,6 +228,46 @@ TEST(a_sleeper_without_a_tick)
 	check_late(sleeper, 2 * TICK + PROMPT);
 }
 
+#define SLEEPERS 8
+
+/* FIFO 60: on PREEMPT_RT each of its timers is a softirq. */
+static void arm_now_and_then(void *argument)
+{
+	const struct sleeper *sleepers = argument;
+
+	raise_file_limit();
+	for (unsigned int i = 0; i < 200; i++)
+		timerfd_arm(timerfd_create(CLOCK_MONOTONIC, 0), sleepers[0].due + i * 300 * USEC, 0);
+	pause();
+}
+
+/* Softirqs that leave nothing behind do not lengthen the hold of timers that expire in none. */
+TEST(a_sleeper_without_a_tick_beside_softirqs)
+{
+	struct sleeper *sleepers = shared_memory(SLEEPERS * sizeof(*sleepers));
+	u64 interrupts, end;
+
+	if (!kernel_is_rt())
+		skip("timers of tasks expire in no softirq");
+	cpu_without_a_tick();
+	set_softirq_threads(hogged, FIFO(98));
+	for (unsigned int i = 0; i < SLEEPERS; i++, sleep_for(TICK + 1500 * USEC)) {
+		sleepers[i].other_cpu = true;
+		await_sleep(spawn(FIFO(10), hogged, nap, &sleepers[i]));
+	}
+	await_sleep(spawn(FIFO(60), hogged, arm_now_and_then, sleepers));
+	end = now() + HOG;
+	spawn(FIFO(50), hogged, spin, NULL);
+	sleep_until(end - HOG / 2);
+	interrupts = timer_interrupts(hogged);
+	sleep_until(end - SLEEP);
+	interrupts = timer_interrupts(hogged) - interrupts;
+	if (interrupts > SLEEP / TICK)
+		skip("the tick is not stopped on CPU %d", hogged);
+	for (unsigned int i = 0; i < SLEEPERS; i++)
+		check_late(&sleepers[i], TICK + PROMPT);
+}
+
 static void leave_as_an_ordinary_one(void)
 {
 	become(OTHER);

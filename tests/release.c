@@ -129,12 +129,12 @@ static void check_soft(const char *api)
 {
 	struct scene *scene = scene_new(1);
 
-	set_softirq_threads(FIFO(2));
+	set_softirq_threads(0, FIFO(2));
 	scene->has_hog = true;
 	scene->owner[0].api = api_find(api);
 	scene->release = by_blocking;
 	check_release(scene, api, 0);
-	set_softirq_threads(OTHER);
+	set_softirq_threads(0, OTHER);
 }
 
 TEST(of_a_signal_timer)

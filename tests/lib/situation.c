@@ -66,9 +66,9 @@ void compare_smp(u64 (*situation)(void *argument), void *argument, u64 tolerance
 
 void compare(u64 (*situation)(void *argument), void *argument, u64 tolerance)
 {
-	set_softirq_threads(FIFO(98));
+	set_softirq_threads(0, FIFO(98));
 	compare_smp(situation, argument, tolerance);
-	set_softirq_threads(OTHER);
+	set_softirq_threads(0, OTHER);
 }
 
 void expect_level(const char *function, u64 expiry, unsigned int level, const char *when)

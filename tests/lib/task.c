@@ -102,14 +102,19 @@ static bool set_thread(const char *name, struct policy policy)
 	return false;
 }
 
-void set_softirq_threads(struct policy policy)
+void set_softirq_threads(int cpu, struct policy policy)
 {
+	char name[32];
+
 	if (!kernel_is_rt())
 		return;
-	require(set_thread("ksoftirqd/0", policy), "there is no ksoftirqd/0");
-	require(set_thread("rcuc/0", policy), "there is no rcuc/0");
+	snprintf(name, sizeof(name), "ksoftirqd/%d", cpu);
+	require(set_thread(name, policy), "there is no %s", name);
+	snprintf(name, sizeof(name), "rcuc/%d", cpu);
+	require(set_thread(name, policy), "there is no %s", name);
 	/* Not on our 6.12. It is FIFO 1, not ordinary. */
-	set_thread("ktimers/0", policy.policy == SCHED_OTHER ? FIFO(1) : policy);
+	snprintf(name, sizeof(name), "ktimers/%d", cpu);
+	set_thread(name, policy.policy == SCHED_OTHER ? FIFO(1) : policy);
 }
 
 void pin(int cpu)

@@ -42,12 +42,12 @@ void become(struct policy policy);
 void become_nobody(void);
 
 /*
- * Sets the policy of those threads of the kernel that run CPU 0's soft
+ * Sets the policy of those threads of the kernel that run a CPU's soft
  * interrupts on PREEMPT_RT: as the ordinary tasks that they are, they take turns
  * with a SCHED_IDLE one and may wait for it until the next tick. OTHER: as they were.
  * Without PREEMPT_RT, where there is no such thread, nothing.
  */
-void set_softirq_threads(struct policy policy);
+void set_softirq_threads(int cpu, struct policy policy);
 
 /* Lets the caller, and what it starts, run on this CPU alone. */
 void pin(int cpu);

@@ -83,6 +83,13 @@ static __always_inline struct hrtimer *timershield_due(struct timershield_cpu *s
 	return NULL;
 }
 
+/* Are there timers that have been held for a tick? */
+static __always_inline bool timershield_holds(const struct timershield_cpu *sc, bool soft,
+					      ktime_t now)
+{
+	return minima_all(&sc->minima[soft]) <= ktime_sub_ns(now, TICK_NSEC);
+}
+
 /* Among the timers that were held for a tick in turn the highest, and that held longest */
 static noinline struct hrtimer *timershield_held(struct timershield_cpu *sc, bool soft,
 						 const struct timershield_run *run)
@@ -195,19 +202,12 @@ static __always_inline struct hrtimer *timershield_next_soft(struct timershield_
 	} else {
 		timer = run->nr_held < TIMERSHIELD_HELD_BATCH ?
 			timershield_held(sc, true, run) : NULL;
-		run->nr_held++;
+		run->nr_held += !!timer;
 	}
 	if (timer && timershield_expired(sc, timer) < sc->fell)
 		timershield_count(sc, run, timer, false);
-	/* Where the tick is stopped, the rest waits for as long. */
-	if (!timer && sc->hold < run->now)
+	/* Where the tick is stopped, the rest of those waits for as long. */
+	if (!timer && sc->hold < run->now && timershield_holds(sc, true, run->now))
 		sc->hold = ktime_add_ns(run->now, TICK_NSEC);
 	return timer;
-}
-
-/* Are there timers that have been held for a tick? */
-static __always_inline bool timershield_holds(const struct timershield_cpu *sc, bool soft,
-					      ktime_t now)
-{
-	return minima_all(&sc->minima[soft]) <= ktime_sub_ns(now, TICK_NSEC);
 }
