@@ -349,6 +349,74 @@ TEST(foreign_changes_stay)
 	file_write("/proc/irq/default_smp_affinity", before);
 }
 
+static pid_t thread_called(const char *name)
+{
+	char path[64], comm[64];
+
+	for (pid_t pid = 2; pid < 200; pid++) {
+		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+		if (file_read(path, comm, sizeof(comm)) > 0 &&
+		    !strncmp(comm, name, strlen(name)))
+			return pid;
+	}
+	return 0;
+}
+
+static int priority_of(pid_t pid)
+{
+	struct sched_param parameter;
+
+	return sched_getparam(pid, &parameter) ? -1 : parameter.sched_priority;
+}
+
+static void configure(const char *text)
+{
+	FILE *file = fopen("/tmp/conf", "w");
+
+	require(file && fputs(text, file) >= 0 && !fclose(file), "/tmp/conf: %m");
+}
+
+/* By a configuration file, then another one; what somebody else gave since stays. */
+TEST(priorities_of_kernel_threads)
+{
+	pid_t threads[] = { thread_called("ksoftirqd/0"), thread_called("ksoftirqd/1"),
+			    thread_called("ksoftirqd/2"), thread_called("irq/") };
+	struct policy before[ARRAY_SIZE(threads)];
+	const struct command_result *result;
+
+	prepare_cpus();
+	require(threads[0] && threads[1] && threads[2], "no ksoftirqd");
+	for (unsigned int i = 0; i < ARRAY_SIZE(threads); i++)
+		before[i] = (struct policy){ .policy = sched_getscheduler(threads[i]),
+					     .priority = priority_of(threads[i]) };
+	configure("cpus = 1\npriority = 30 ksoftirqd/*\npriority = 31 ksoftirqd/1\n"
+		  "priority = 32 irq/*\npriority = 33 nothing\n");
+	result = timershield("isolate --config=/tmp/conf");
+	check_status(result, 0);
+	check(strstr(result->err, "no kernel thread is called 'nothing'"), "it said: %s",
+	      result->err);
+	for (unsigned int i = 0; i < ARRAY_SIZE(threads); i++)
+		check(!threads[i] || (sched_getscheduler(threads[i]) == SCHED_FIFO &&
+				      priority_of(threads[i]) == (int[]){ 30, 31, 30, 32 }[i]),
+		      "thread %u has priority %d", i, priority_of(threads[i]));
+	check_status(timershield("status --verify /tmp/conf"), 1);
+	configure("cpus = 1\npriority = 31 ksoftirqd/[12]\n");
+	isolate("--config=/tmp/conf");
+	check_status(timershield("status --verify /tmp/conf"), 0);
+	check(priority_of(threads[0]) == before[0].priority, "ksoftirqd/0 has priority %d",
+	      priority_of(threads[0]));
+	set_policy(threads[2], FIFO(7));
+	check_status(timershield("status --verify /tmp/conf"), 1);
+	unisolate("");
+	check(priority_of(threads[2]) == 7, "the administrator's 7 became %d",
+	      priority_of(threads[2]));
+	set_policy(threads[2], before[2]);
+	for (unsigned int i = 0; i < ARRAY_SIZE(threads); i++)
+		check(!threads[i] || (sched_getscheduler(threads[i]) == before[i].policy &&
+				      priority_of(threads[i]) == before[i].priority),
+		      "thread %u has priority %d afterwards", i, priority_of(threads[i]));
+}
+
 /* Isolates or ends it 20 times, each a process of its own, all at once. */
 TEST(many_at_once)
 {

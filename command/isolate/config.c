@@ -43,6 +43,11 @@ static int parse_timers(struct config *config, const char *value)
 	return 0;
 }
 
+static int parse_priority(struct config *config, const char *value)
+{
+	return priorities_parse(&config->priorities, value);
+}
+
 static const struct key {
 	const char *name, *values;
 	int (*parse)(struct config *config, const char *value);
@@ -51,6 +56,8 @@ static const struct key {
 	{ "procs", "yes or no", parse_procs },
 	{ "irqs", "yes or no", parse_irqs },
 	{ "timers", "keep, on or off", parse_timers },
+	{ "priority", "1 to 98 and a pattern for names, such as 80 irq/*-eth0*; 64 lines at most",
+	  parse_priority },
 };
 
 static char *trim(char *text)

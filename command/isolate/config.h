@@ -6,11 +6,13 @@
  *	procs = yes		from tasks
  *	irqs = yes		from interrupts
  *	timers = keep		the kernel's shield against timers: on, off
+ *	priority = 80 NAME	FIFO priority of kernel threads whose names match; may be repeated
  */
 #ifndef TIMERSHIELD_CONFIG_H
 #define TIMERSHIELD_CONFIG_H
 
 #include "lib/cpus.h"
+#include "priorities.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,6 +25,7 @@ struct config {
 	struct cpus cpus;
 	bool procs, irqs;
 	enum config_switch timers;
+	struct priorities priorities;
 };
 
 /* 0, or -errno after a message with the file's name and the line's number. */

@@ -162,6 +162,10 @@ static void print_sentence(const struct isolation *isolation, const struct lefto
 	if (*siblings)
 		printf("%s, not isolated, share%s a core with them: what runs there slows them down.\n",
 		       siblings, cpus_count(&others) > 1 ? "" : "s");
+	if (isolation->journal.nr_threads)
+		printf("%zu kernel thread%s the priority that the configuration gives.\n",
+		       isolation->journal.nr_threads,
+		       isolation->journal.nr_threads > 1 ? "s have" : " has");
 	if (list->count)
 		puts("Still there, and why:");
 	leftovers_print_grouped(list, "  ");

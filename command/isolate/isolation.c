@@ -8,6 +8,7 @@
 #include "lib/message.h"
 #include "partition.h"
 #include "partition_procs.h"
+#include "priorities.h"
 #include "settings.h"
 
 #include <errno.h>
@@ -108,7 +109,9 @@ static int plan(struct isolation *isolation, const struct cpus *procs, const str
 	journal->irqs.wanted = *irqs;
 	partition_plan_adoption(journal, procs);
 	fair_server_plan(journal, procs);
-	ret = settings_plan_irqs(journal, &isolation->machine, irqs);
+	ret = priorities_plan(journal);
+	if (!ret)
+		ret = settings_plan_irqs(journal, &isolation->machine, irqs);
 	return ret ? ret : settings_plan_workqueue(journal, &isolation->machine, procs);
 }
 
@@ -131,9 +134,11 @@ static int finish(struct journal *journal)
 	journal->procs.before = journal->procs.wanted;
 	journal->irqs.before = journal->irqs.wanted;
 	fair_server_forget(journal);
+	priorities_forget(journal);
 	for (size_t i = 0; i < journal->nr_settings; i++)
 		journal->settings[i].before = journal->settings[i].wanted;
-	if (!cpus_empty(&journal->procs.wanted) || !cpus_empty(&journal->irqs.wanted))
+	if (!cpus_empty(&journal->procs.wanted) || !cpus_empty(&journal->irqs.wanted) ||
+	    journal->nr_threads)
 		return save(journal, false);
 	if (change_is_listed())
 		return 0;
@@ -167,7 +172,7 @@ static int set(struct isolation *isolation, const struct cpus *procs, const stru
 	struct journal *journal = &isolation->journal;
 	const bool settled = !journal->changing;
 	int ret = plan(isolation, procs, irqs);
-	int first, second;
+	int first, second, third;
 
 	if (!ret)
 		ret = save(journal, true);
@@ -184,9 +189,10 @@ static int set(struct isolation *isolation, const struct cpus *procs, const stru
 	second = settings_apply_workqueue(journal);
 	affinity_apply(journal, &isolation->machine);
 	fair_server_apply(journal);
-	if (!ret)
+	third = priorities_apply(journal);
+	if (!ret && !third)
 		ret = finish(journal);
-	return ret ? ret : first ? first : second;
+	return ret ? ret : first ? first : second ? second : third;
 }
 
 /* What was so already is no state to go back to: the kernel has just refused it. */
@@ -194,6 +200,7 @@ static int roll_back(struct isolation *isolation, int error, const struct cpus *
 {
 	const struct cpus procs = isolation->procs, irqs = isolation->irqs;
 
+	priorities_revert(&isolation->journal);
 	if (cpus_equal(&procs, new_procs))
 		save(&isolation->journal, false);
 	else if (set(isolation, &procs, &irqs))

@@ -62,6 +62,13 @@ void journal_add_server(struct journal *journal, unsigned int cpu, unsigned long
 	journal->servers[journal->nr_servers++] = (struct server_record){ cpu, runtime };
 }
 
+void journal_add_thread(struct journal *journal, const struct thread_record *record)
+{
+	journal->threads = grow(journal->threads, journal->nr_threads + 1,
+				sizeof(*journal->threads));
+	journal->threads[journal->nr_threads++] = *record;
+}
+
 void journal_drop_setting(struct journal *journal, struct setting *setting)
 {
 	free(setting->path);
@@ -86,6 +93,7 @@ void journal_free(struct journal *journal)
 	free(journal->runs);
 	free(journal->tasks);
 	free(journal->servers);
+	free(journal->threads);
 	*journal = (struct journal){ 0 };
 }
 

@@ -42,12 +42,21 @@ struct server_record {
 	unsigned long long runtime;
 };
 
+/* What a kernel thread had, and the FIFO priorities that we gave and give it; 0: none. */
+struct thread_record {
+	pid_t tid;
+	unsigned long long start;
+	int policy, priority;
+	int before, wanted;
+};
+
 /* The CPUs isolated, and those that were before the change that is under way. */
 struct target {
 	struct cpus wanted, before;
 };
 
 struct irqs;
+struct priorities;
 
 struct journal {
 	bool exists;
@@ -64,7 +73,10 @@ struct journal {
 	size_t nr_tasks;
 	struct server_record *servers;
 	size_t nr_servers;
+	struct thread_record *threads;
+	size_t nr_threads;
 	const struct irqs *routed;	/* not saved: to be directed to isolated CPUs */
+	struct priorities *priorities;	/* not saved: NULL: those of threads stay as they are */
 	bool irq_threads;		/* not saved: there are, or may be, some */
 };
 
@@ -82,6 +94,7 @@ struct setting *journal_add_setting(struct journal *journal, const char *path,
 void journal_add_run(struct journal *journal, const char *name, const char *origin, pid_t adopt);
 void journal_add_task(struct journal *journal, const struct task_record *record);
 void journal_add_server(struct journal *journal, unsigned int cpu, unsigned long long runtime);
+void journal_add_thread(struct journal *journal, const struct thread_record *record);
 
 void journal_drop_setting(struct journal *journal, struct setting *setting);
 void journal_drop_run(struct journal *journal, struct run_group *run);

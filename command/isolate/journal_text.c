@@ -12,6 +12,7 @@
  *	run	NAME	ORIGIN
  *	task	TID	START	CPUS
  *	server	CPU	RUNTIME			of the fair server, in ns
+ *	thread	TID	START	POLICY	PRIORITY	BEFORE	WANTED
  *	end
  */
 #include "journal_text.h"
@@ -19,11 +20,12 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_FIELDS 5u
+#define MAX_FIELDS 7u
 #define HEADER "timershield-journal\t1\n"
 #define END "end\n"
 
@@ -92,6 +94,12 @@ char *journal_text(const struct journal *journal, const char *boot)
 	for (size_t i = 0; i < journal->nr_servers; i++)
 		text_add(&text, "server\t%u\t%llu\n", journal->servers[i].cpu,
 			 journal->servers[i].runtime);
+	for (size_t i = 0; i < journal->nr_threads; i++) {
+		const struct thread_record *record = &journal->threads[i];
+
+		text_add(&text, "thread\t%d\t%llu\t%d\t%d\t%d\t%d\n", record->tid, record->start,
+			 record->policy, record->priority, record->before, record->wanted);
+	}
 	text_add(&text, END);
 	return text.s;
 }
@@ -244,6 +252,22 @@ static int parse_server(struct parser *parser, char **fields)
 	return 0;
 }
 
+static int parse_thread(struct parser *parser, char **fields)
+{
+	unsigned long long tid, start, numbers[4];
+
+	if (parse_unsigned(fields[1], INT_MAX, &tid) || !tid ||
+	    parse_unsigned(fields[2], ULLONG_MAX, &start))
+		return -EBADMSG;
+	for (unsigned int i = 0; i < ARRAY_SIZE(numbers); i++)
+		if (parse_unsigned(fields[3 + i], i ? 99 : SCHED_IDLE, &numbers[i]))
+			return -EBADMSG;
+	journal_add_thread(parser->journal, &(struct thread_record){
+		(pid_t)tid, start, (int)numbers[0], (int)numbers[1], (int)numbers[2],
+		(int)numbers[3] });
+	return 0;
+}
+
 static const struct kind {
 	const char *name;
 	unsigned int fields;
@@ -258,6 +282,7 @@ static const struct kind {
 	{ "run", 3, parse_run },
 	{ "task", 4, parse_task },
 	{ "server", 3, parse_server },
+	{ "thread", 7, parse_thread },
 };
 
 static void split(char *text, struct line *line)

@@ -128,7 +128,7 @@ static void leave_booted(const struct isolation *isolation, struct cpus *procs)
 	*procs = cpus_and_not(procs, &booted);
 }
 
-static int apply(const struct request *request, struct isolation *isolation)
+static int apply(struct request *request, struct isolation *isolation)
 {
 	static const struct cpus none;
 	const struct cpus *cpus = &request->config.cpus, *online = &isolation->machine.online;
@@ -141,13 +141,15 @@ static int apply(const struct request *request, struct isolation *isolation)
 	if (request->irqs)
 		irqs = cpus_or(&irqs, cpus);
 	isolation->journal.routed = &request->routed;
+	if (request->file)
+		isolation->journal.priorities = &request->config.priorities;
 	leave_booted(isolation, &procs);
 	if (!ret && (cpus_subset(online, &procs) || cpus_subset(online, &irqs)))
 		ret = machine_check(&isolation->machine, online);
 	return ret ? ret : isolation_set(isolation, &procs, &irqs);
 }
 
-static int undo(const struct request *request, struct isolation *isolation)
+static int undo(struct request *request, struct isolation *isolation)
 {
 	const struct cpus *leaving = request->listed ? &request->config.cpus : NULL;
 	struct cpus procs = isolation->procs, irqs = isolation->irqs;
@@ -156,6 +158,9 @@ static int undo(const struct request *request, struct isolation *isolation)
 		procs = cpus_and_not(&procs, leaving ? leaving : &isolation->procs);
 	if (request->irqs)
 		irqs = cpus_and_not(&irqs, leaving ? leaving : &isolation->irqs);
+	/* all ends: no thread is to have a priority of ours */
+	if (request->procs && request->irqs && !request->listed)
+		isolation->journal.priorities = &request->config.priorities;
 	/* Without journal nothing of ours is there. */
 	if (!isolation->journal.exists) {
 		if (!change_is_listed())
@@ -175,9 +180,9 @@ static void salvage(struct isolation *isolation)
 	       JOURNAL_FILE);
 }
 
-typedef int change_fn(const struct request *request, struct isolation *isolation);
+typedef int change_fn(struct request *request, struct isolation *isolation);
 
-static int change_locked(const struct request *request, change_fn *change)
+static int change_locked(struct request *request, change_fn *change)
 {
 	struct isolation isolation;
 	int ret = isolation_open(&isolation, true);
@@ -196,7 +201,7 @@ static int change_locked(const struct request *request, change_fn *change)
 	return ret;
 }
 
-static int run_change(const struct request *request, change_fn *change)
+static int run_change(struct request *request, change_fn *change)
 {
 	int lock = journal_lock(), ret;
 

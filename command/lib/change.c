@@ -4,6 +4,7 @@
 #include "task.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -74,4 +75,14 @@ int change_affinity(pid_t tid, const struct cpus *cpus)
 	autofree char *where = format("%d", tid), *value = cpus_list(cpus);
 
 	return only_list ? list("affinity", where, value) : task_set_affinity(tid, cpus);
+}
+
+int change_priority(pid_t tid, int policy, int priority)
+{
+	autofree char *where = format("%d", tid), *value = policy_text(policy, priority);
+	struct sched_param parameter = { .sched_priority = priority };
+
+	if (only_list)
+		return list("priority", where, value);
+	return sched_setscheduler(tid, policy, &parameter) ? -errno : 0;
 }

@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 struct change {
-	const char *what;		/* write, mkdir, rmdir, affinity */
+	const char *what;		/* write, mkdir, rmdir, affinity, priority */
 	char *where;			/* a path, or a task */
 	char *value;			/* "" for mkdir and rmdir */
 };
@@ -29,5 +29,6 @@ int change_write(const char *path, const char *value);
 int change_mkdir(const char *path);
 int change_rmdir(const char *path);
 int change_affinity(pid_t tid, const struct cpus *cpus);
+int change_priority(pid_t tid, int policy, int priority);
 
 #endif

@@ -11,7 +11,7 @@
 /* PID (NAME) STATE ...; fields are counted from the state. */
 static int parse_stat(struct task *task, char *line)
 {
-	enum { FLAGS = 6, PRIORITY = 15, START = 19, POLICY = 38 };
+	enum { FLAGS = 6, PRIORITY = 15, START = 19, OWN = 37, POLICY = 38 };
 	char *name = strchr(line, '('), *rest = strrchr(line, ')'), *word;
 	int field = -1;
 
@@ -27,6 +27,8 @@ static int parse_stat(struct task *task, char *line)
 			task->priority = atoi(word) + 100;
 		else if (field == START)
 			task->start = strtoull(word, NULL, 10);
+		else if (field == OWN)
+			task->rt_priority = atoi(word);
 		else if (field == POLICY)
 			task->policy = atoi(word);
 	}
@@ -135,6 +137,19 @@ int task_for_each_thread(pid_t pid, int (*function)(const struct task *task, voi
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	ret = file_for_each(path, visit_thread, &walk);
 	return ret == -ENOENT ? -ESRCH : ret;
+}
+
+char *policy_text(int policy, int rt_priority)
+{
+	static const char * const names[] = {
+		[SCHED_OTHER] = "OTHER", [SCHED_FIFO] = "FIFO", [SCHED_RR] = "RR",
+		[SCHED_BATCH] = "BATCH", [SCHED_IDLE] = "IDLE",
+	};
+	const char *name = (size_t)policy < ARRAY_SIZE(names) ? names[policy] : NULL;
+
+	if (rt_priority)
+		return format("%s %d", name ? name : "?", rt_priority);
+	return copy(name ? name : "?");
 }
 
 int task_set_affinity(pid_t tid, const struct cpus *cpus)

@@ -16,6 +16,7 @@ struct task {
 	pid_t pid, tid;
 	unsigned int flags;
 	int policy, priority;		/* priority as the kernel counts: 0 to 99 are real time */
+	int rt_priority;		/* its own, 1 to 99, or 0; the other one may be lent */
 	unsigned long long start;	/* ticks since boot */
 	char name[TASK_NAME_MAX + 1];	/* printable */
 	struct cpus cpus;		/* where it may run */
@@ -37,6 +38,9 @@ int task_for_each(int (*function)(const struct task *task, void *argument), void
 /* The same for the threads of one process; -ESRCH if there is none. */
 int task_for_each_thread(pid_t pid, int (*function)(const struct task *task, void *argument),
 			 void *argument);
+
+/* "FIFO 80", "OTHER"; the caller frees it. */
+char *policy_text(int policy, int rt_priority);
 
 /* sched_setaffinity() with any number of CPUs. 0 or -errno. */
 int task_set_affinity(pid_t tid, const struct cpus *cpus);

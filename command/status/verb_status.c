@@ -174,6 +174,9 @@ static int verify(const char *profile)
 		       config.timers == CONFIG_ON ? "on" : "off", timers > 0 ? "on" : "off");
 		status = STATUS_FAILED;
 	}
+	ret = priorities_verify(&config.priorities);
+	if (ret)
+		status = STATUS_FAILED;
 	if (!status)
 		printf("The machine is as %s says.\n", profile);
 	isolation_close(&isolation);

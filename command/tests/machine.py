@@ -49,7 +49,13 @@ class Machine:
         """One whose affinity only the kernel may change."""
         self.write(f"proc/{tid}/task/{tid}/status", f"Name:\tx\nCpus_allowed_list:\t{cpus}")
         (self.root / f"proc/{tid}/task/{tid}/stat").write_bytes(
-            b"%d (%s) S 2 0 0 0 -1 69206016 0 0 0 0 0 0 0 0 20 0 1 0 123 0 0\n" % (tid, name))
+            b"%d (%s) S 2 0 0 0 -1 69206016 0 0 0 0 0 0 0 0 20 0 1 0 123%s 0 0\n"
+            % (tid, name, 17 * b" 0"))
+
+    def policy(self, tid: int) -> "tuple[int, int]":
+        """A task's policy and its real-time priority."""
+        own, policy = self.read(f"proc/{tid}/task/{tid}/stat").split()[-2:]
+        return int(policy), int(own)
 
     def add_cgroups(self) -> None:
         """cgroup v2, of which killer.c makes plain directories behave like groups."""
@@ -74,6 +80,7 @@ class Machine:
         environment = dict(os.environ)
         if self.killer:
             environment["LD_PRELOAD"] = self.killer
+            environment["ROOT"] = str(self.root)
             environment["ASAN_OPTIONS"] = "verify_asan_link_order=0"
         if kill_at:
             environment["KILL_AT"] = str(kill_at)

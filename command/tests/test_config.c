@@ -23,11 +23,32 @@ static void accepted(void)
 	      config.timers == CONFIG_ON, "values");
 }
 
+static void priorities(void)
+{
+	const struct priority *items;
+	autotext struct text many = { 0 };
+	struct config config;
+
+	check(!parse(&config, "priority = 80 irq/*-eth0*\npriority=1\tksoftirqd/[01] # low"),
+	      "two priorities");
+	items = config.priorities.items;
+	check(config.priorities.count == 2 && items[0].priority == 80 &&
+	      !strcmp(items[0].pattern, "irq/*-eth0*") && items[1].priority == 1 &&
+	      !strcmp(items[1].pattern, "ksoftirqd/[01]"), "their values");
+	for (unsigned int i = 0; i <= PRIORITIES_MAX; i++) {
+		check(!parse(&config, many.s ? many.s : ""), "%u lines", i);
+		text_add(&many, "priority = 2 x\n");
+	}
+	check(parse(&config, many.s) == -EINVAL, "too many lines");
+}
+
 static void refused(void)
 {
 	static const char * const texts[] = {
 		"cpus", "cpus = ", "cpus = 1-\n", "cpu = 1", "irqs = maybe", "irqs = ",
 		"timers = yes", "= 1", "cpus 1",
+		"priority = 80", "priority = 0 x", "priority = 99 x", "priority = x 80",
+		"priority = 80x", "priority = ", "priority = -1 x",
 	};
 	struct config config;
 
@@ -39,6 +60,7 @@ static void refused(void)
 int main(void)
 {
 	accepted();
+	priorities();
 	refused();
 	return 0;
 }

@@ -82,6 +82,37 @@ class KillTest(unittest.TestCase):
             self.assertGreater(number, 5)
             self.check_undone("at the end")
 
+    def test_priorities(self) -> None:
+        """Killed at any change, all have in the end what they had; but for one changed since."""
+        m = self.machine
+        for tid, name in ((50, b"irq/24-eth0"), (51, b"ksoftirqd/0"), (52, b"other")):
+            m.add_kernel_thread(tid, name, "0-3")
+        m.write("one", "cpus = 1\npriority = 80 irq/*\npriority = 10 ksoftirqd/*")
+        m.write("other", "cpus = none\npriority = 70 irq/*-eth[0-9]")
+        self.before = m.state()
+        m.do("isolate", "--config=/one")
+        self.assertEqual([m.policy(tid) for tid in (50, 51, 52)], [(1, 80), (1, 10), (0, 0)])
+        m.do("isolate", "--config=/other")
+        self.assertEqual([m.policy(tid) for tid in (50, 51, 52)], [(1, 70), (0, 0), (0, 0)])
+        self.check_undone("after another configuration")
+        for first, then in (("/one", ("isolate", "--config=/other")), ("/one", ("unisolate",)),
+                            ("/other", ("isolate", "--config=/one"))):
+            for number in range(1, 1000):
+                m.do("isolate", f"--config={first}")
+                if not m.do(*then, kill_at=number):
+                    break
+                if number % 3 == 1:
+                    m.do("isolate", "3", "--irqs")
+                self.check_undone(f"{then} killed before change {number}")
+            self.assertGreater(number, 3)
+            self.check_undone("at the end")
+        m.do("isolate", "--config=/one")
+        m.add_kernel_thread(51, b"ksoftirqd/0", "0-3")
+        stat = m.root / "proc/51/task/51/stat"
+        stat.write_text(stat.read_text().replace(" 0 0\n", " 7 2\n"))
+        m.do("unisolate")
+        self.assertEqual([m.policy(tid) for tid in (50, 51)], [(0, 0), (2, 7)])
+
     def test_unbound_work_is_never_on_isolated_cpus(self) -> None:
         """Else the kernel moves it itself, for a process that may be killed meanwhile."""
         for first, then in (("unisolate", "isolate 1"), ("isolate 1", "isolate --only 2"),

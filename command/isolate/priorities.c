@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "priorities.h"
+#include "lib/change.h"
+#include "lib/message.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The kernel's own threads of FIFO 99 stop a CPU: those are left alone. */
+#define HIGHEST 98
+
+int priorities_parse(struct priorities *priorities, const char *value)
+{
+	struct priority *item = &priorities->items[priorities->count];
+	char *pattern;
+	long priority = strtol(value, &pattern, 10);
+	size_t blanks = strspn(pattern, " \t");
+
+	pattern += blanks;
+	if (priority < 1 || priority > HIGHEST || !blanks || !*pattern ||
+	    strlen(pattern) > TASK_NAME_MAX || priorities->count == PRIORITIES_MAX)
+		return -EINVAL;
+	item->priority = (int)priority;
+	strcpy(item->pattern, pattern);
+	priorities->count++;
+	return 0;
+}
+
+/* What it gets by the last line that names it; 0: none does, or it is not to be touched. */
+static int wanted_of(struct priorities *priorities, const struct task *task)
+{
+	int wanted = 0;
+
+	if (!(task->flags & TASK_KERNEL_THREAD) || task->policy == SCHED_DEADLINE ||
+	    task->rt_priority > HIGHEST)
+		return 0;
+	for (unsigned int i = 0; i < priorities->count; i++) {
+		struct priority *item = &priorities->items[i];
+
+		if (fnmatch(item->pattern, task->name, 0))
+			continue;
+		item->found = true;
+		wanted = item->priority;
+	}
+	return wanted;
+}
+
+static bool has(const struct task *task, int priority)
+{
+	return priority && task->policy == SCHED_FIFO && task->rt_priority == priority;
+}
+
+static bool read_thread(struct task *task, const struct thread_record *record)
+{
+	return !task_read_stat(task, record->tid, record->tid) && task->start == record->start &&
+	       task->flags & TASK_KERNEL_THREAD;
+}
+
+static void plan_known(struct priorities *priorities, struct thread_record *record)
+{
+	struct task task;
+	bool ours;
+
+	if (!read_thread(&task, record)) {
+		record->before = record->wanted = 0;
+		return;
+	}
+	ours = has(&task, record->before) || has(&task, record->wanted);
+	record->before = ours ? task.rt_priority : 0;
+	if (!ours) {
+		record->policy = task.policy;
+		record->priority = task.rt_priority;
+	}
+	record->wanted = wanted_of(priorities, &task);
+}
+
+static int plan_thread(const struct task *task, void *argument)
+{
+	struct journal *journal = argument;
+	struct thread_record record = {
+		.tid = task->tid, .start = task->start, .policy = task->policy,
+		.priority = task->rt_priority, .wanted = wanted_of(journal->priorities, task),
+	};
+
+	for (size_t i = 0; i < journal->nr_threads; i++)
+		if (journal->threads[i].tid == record.tid &&
+		    journal->threads[i].start == record.start)
+			return 0;
+	if (record.wanted)
+		journal_add_thread(journal, &record);
+	return 0;
+}
+
+static void name_missing(const struct priorities *priorities)
+{
+	for (unsigned int i = 0; i < priorities->count; i++)
+		if (!priorities->items[i].found)
+			notice("no kernel thread is called '%s'", priorities->items[i].pattern);
+}
+
+int priorities_plan(struct journal *journal)
+{
+	struct priorities *priorities = journal->priorities;
+	int ret = 0;
+
+	if (!priorities)
+		return 0;
+	for (size_t i = 0; i < journal->nr_threads; i++)
+		plan_known(priorities, &journal->threads[i]);
+	if (priorities->count)
+		ret = task_for_each(plan_thread, journal);
+	if (ret)
+		return failed(ret, "/proc: cannot list tasks: %s", strerror(-ret));
+	name_missing(priorities);
+	return 0;
+}
+
+void priorities_revert(struct journal *journal)
+{
+	for (size_t i = 0; journal->priorities && i < journal->nr_threads; i++) {
+		struct thread_record *record = &journal->threads[i];
+		int given = record->wanted;
+
+		record->wanted = record->before;
+		record->before = given;
+	}
+	journal->priorities = NULL;
+}
+
+int priorities_apply(const struct journal *journal)
+{
+	int first = 0;
+
+	for (size_t i = 0; i < journal->nr_threads; i++) {
+		const struct thread_record *record = &journal->threads[i];
+		int policy = record->wanted ? SCHED_FIFO : record->policy, ret;
+		int priority = record->wanted ? record->wanted : record->priority;
+		struct task task;
+
+		/* what is not ours, somebody else has given it */
+		if (!read_thread(&task, record) || has(&task, record->wanted) ||
+		    (!record->wanted && !has(&task, record->before)))
+			continue;
+		ret = change_priority(record->tid, policy, priority);
+		if (ret && ret != -ESRCH && !first)
+			first = failed(ret, "cannot give %s[%d] the priority %d: %s", task.name,
+				       task.tid, priority, strerror(-ret));
+	}
+	return first;
+}
+
+void priorities_forget(struct journal *journal)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < journal->nr_threads; i++) {
+		journal->threads[i].before = journal->threads[i].wanted;
+		if (journal->threads[i].wanted)
+			journal->threads[kept++] = journal->threads[i];
+	}
+	journal->nr_threads = kept;
+}
+
+struct verification {
+	struct priorities *priorities;
+	int wrong;
+};
+
+static int verify_thread(const struct task *task, void *argument)
+{
+	struct verification *verification = argument;
+	int wanted = wanted_of(verification->priorities, task);
+	autofree char *is = policy_text(task->policy, task->rt_priority);
+
+	if (wanted && !has(task, wanted)) {
+		printf("wanted: %s[%d] is FIFO %d\nis:     %s\n", task->name, task->tid, wanted,
+		       is);
+		verification->wrong++;
+	}
+	return 0;
+}
+
+int priorities_verify(struct priorities *priorities)
+{
+	struct verification verification = { priorities, 0 };
+	int ret = priorities->count ? task_for_each(verify_thread, &verification) : 0;
+
+	if (ret)
+		return failed(ret, "/proc: cannot list tasks: %s", strerror(-ret));
+	name_missing(priorities);
+	for (unsigned int i = 0; i < priorities->count; i++)
+		verification.wrong += !priorities->items[i].found;
+	return verification.wrong;
+}
