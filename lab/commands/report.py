@@ -31,9 +31,11 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Draw; print the claims, and where the page is."""
+    """Draw; print tables and claims, and where the page is."""
     sections, damaged = sections_of(arguments.results)
     write(arguments.results, arguments.output)
+    for section in sections:
+        terminal.tables(section)
     terminal.claims(sections)
     print(arguments.output)
     for reason in damaged.values():

@@ -2,6 +2,7 @@
 """Raw samples on disk, and the page drawn from them."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -92,6 +93,17 @@ def test_the_report_is_the_same_every_time(tmp_path: Path) -> None:
     assert b"http-equiv" not in pages[0]
     for loaded in (b"<script", b"<link", b"<img", b"@import"):
         assert loaded not in pages[0]
+
+
+def test_the_report_is_printed_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_system(tmp_path, "stock", {"none": BASE})
+    page = tmp_path / "report.html"
+    assert cli.main(["report", "--results", str(tmp_path), "-o", str(page)]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"none +stock +\d+\.\d\d ", said), said
+    assert said.endswith(f"{page}\n")
 
 
 SYSTEM = f"{PLATFORM}-stock"
