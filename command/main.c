@@ -6,8 +6,11 @@
 #include "lib/verb.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct verb verb_help, verb_version;
 
@@ -131,14 +134,29 @@ static const struct verb verb_version = {
 	.run = run_version,
 };
 
-/* A full disk, or a reader that has gone, must not look like success; the latter needs no words. */
+/* Which write failed is not known: it may have been an earlier one. */
+static bool has_reader(void)
+{
+	struct pollfd out = { .fd = STDOUT_FILENO };
+
+	return poll(&out, 1, 0) != 1 || !(out.revents & POLLERR);
+}
+
+/*
+ * A full disk must not look like success. A reader that has gone needs no words: the end is that of
+ * any command in a pipe, also where a verb caught the signal to put things in order first.
+ */
 static int close_output(int status)
 {
 	errno = 0;	/* stays so if what failed was an earlier write */
 	if (fflush(stdout) || ferror(stdout)) {
-		if (errno != EPIPE)
+		if (has_reader()) {
 			failed(-EIO, "standard output: %s",
 			       errno ? strerror(errno) : "not all could be written");
+		} else {
+			signal(SIGPIPE, SIG_DFL);
+			raise(SIGPIPE);
+		}
 		return status ? status : STATUS_FAILED;
 	}
 	return status;

@@ -229,12 +229,17 @@ class BlameTest(unittest.TestCase):
             self.assertFalse(path and path.exists(), number)
 
     def test_reader_that_goes(self) -> None:
-        process = start("blame", f"--source={self.source}", "-c", "0", "-s", "2")
-        path = instance(process) if self.source == "trace" else None
-        assert process.stdout is not None
-        process.stdout.close()
-        self.assertEqual(process.wait(timeout=60), 1)
-        self.assertFalse(path and path.exists())
+        """Silent, with the status of any command in a pipe, however much there was to write."""
+        for more in ((), ("--json",)):
+            process = start("blame", f"--source={self.source}", "-c", "0", "-s", "2", *more)
+            path = instance(process) if self.source == "trace" else None
+            assert process.stdout is not None
+            process.stdout.close()
+            self.assertEqual(process.wait(timeout=60), -signal.SIGPIPE)
+            assert process.stderr is not None
+            with process.stderr as errors:
+                self.assertNotIn("standard output", errors.read())
+            self.assertFalse(path and path.exists())
 
     def test_terminal(self) -> None:
         master, slave = pty.openpty()
