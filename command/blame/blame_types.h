@@ -21,6 +21,7 @@ typedef int32_t s32;
 #define OWNED_FUNCTIONS 10
 #define MAX_ROWS 32768
 #define MAX_VICTIMS 1024
+#define LIMITED 8			/* a power of 2 */
 #define MAX_TARGETS 4096
 #define MAX_ARMED 16384
 #define MAX_WORKS 1024
@@ -148,7 +149,8 @@ struct cpu {
 	u32 episode_victim, served;
 	u32 waiting, below;		/* the victim that may wait here for long, and another one */
 	s32 waiting_priority, below_priority;
-	u32 limited, unused;		/* the victim that waits here for its quota */
+	u32 nr_limited, unused;
+	u32 limited[LIMITED];		/* victims that wait here for their quota; 0: free */
 	struct frame frames[MAX_DEPTH];
 	struct segment recent[RECENT_SEGMENTS];
 	struct episode episode;		/* the worst that has ended */

@@ -198,31 +198,46 @@ inline_always void begin_wait(struct victim *victim, s32 priority, u64 now)
 
 static NOINLINE int follow_quota_of(struct cpu *cpu, u32 id, u64 now)
 {
+	u32 throttled = 0, slot = LIMITED;
 	struct victim *victim;
-	u32 throttled;
 
 	if (!cpu)
 		return 0;
 	victim = LOOKUP(victims, &id);
-	if (!victim || !victim->since || victim->cpu != cpu->number || victim->priority < 100)
-		return 0;
-	throttled = IS_THROTTLED(victim);
-	if (throttled != victim->throttled)
-		blame_wait(cpu, victim, id, now);
-	victim->throttled = throttled;
-	if (throttled)
-		cpu->limited = id;
-	else if (cpu->limited == id)
-		cpu->limited = 0;
+	if (victim && victim->since && victim->cpu == cpu->number && victim->priority >= 100) {
+		throttled = IS_THROTTLED(victim);
+		if (throttled != victim->throttled)
+			blame_wait(cpu, victim, id, now);
+		victim->throttled = throttled;
+	}
+	for (u32 i = 0; i < LIMITED; i++)
+		if (cpu->limited[i] == id || (!cpu->limited[i] && slot == LIMITED))
+			slot = i;
+	if (slot < LIMITED && (cpu->limited[slot] == id) != throttled) {
+		cpu->nr_limited += throttled ? 1 : -1;
+		cpu->limited[slot] = throttled ? id : 0;
+	}
+	return 0;
+}
+
+static long follow_limited(u32 i, void *argument)
+{
+	struct wait_context *wait = argument;
+	u32 id = wait->cpu->limited[i & (LIMITED - 1)];
+
+	if (id && id != wait->cpu->waiting)
+		follow_quota_of(wait->cpu, id, wait->since);
 	return 0;
 }
 
 /* The quota of one that waits may be used up by now, or there may be a new one. */
 inline_always void follow_quota(struct cpu *cpu, u64 now)
 {
+	struct wait_context wait = { .cpu = cpu, .since = now };
+
 	/* others may wait for their turns meanwhile, and take its place in WAITING */
-	if (cpu->limited && cpu->limited != cpu->waiting)
-		follow_quota_of(cpu, cpu->limited, now);
+	if (cpu->nr_limited)
+		LOOP(LIMITED, follow_limited, &wait);
 	if (cpu->waiting)
 		follow_quota_of(cpu, cpu->waiting, now);
 }

@@ -2,9 +2,9 @@
 /* blame's accounting on events of two CPUs that are made up: each moment taken has a culprit. */
 #include "blame/blame_types.h"
 
-static int quota_is_used_up;		/* the victim's */
+static unsigned int without_quota;	/* so many of these */
 
-#define IS_THROTTLED(victim) ((victim)->who.tid == 100 && quota_is_used_up)
+#define IS_THROTTLED(victim) ((victim)->who.tid < 100 + without_quota)
 
 #include "blame/engine_stores.h"
 #include "check.h"
@@ -239,13 +239,13 @@ static void without_quota_among_others(void)
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
 		store_put(&targets, &ids[i], &yes);
 	switch_tasks(0, 0, &who_idle, 1, &limited);
-	quota_is_used_up = 1;
+	without_quota = 1;
 	switch_tasks(0, 20, &limited, 1, &one);
 	for (u64 us = 30; us < 100; us += 20) {
 		switch_tasks(0, us, &one, 1, &two);
 		switch_tasks(0, us + 10, &two, 1, &one);
 	}
-	quota_is_used_up = 0;
+	without_quota = 0;
 	push(event(0, &one), START + 100 * US, FRAME_IRQ, CAUSE_IRQ, 1);
 	before_pop(&cpus[0]);
 	pop(event(0, &one), START + 101 * US, FRAME_IRQ);
@@ -259,8 +259,42 @@ static void without_quota_among_others(void)
 		store_remove(&targets, &ids[i]);
 }
 
+/* More of them than wait for their turns at most: each waits for its quota until all have one. */
+static void several_without_quota(void)
+{
+	static const struct who runner = { .tid = 300, .tgid = 300, .priority = 120 };
+	struct who limited[5] = { 0 };
+	u32 yes = 1;
+
+	begin();
+	for (u32 i = 0; i < ARRAY_SIZE(limited); i++) {
+		limited[i] = (struct who){ .tid = VICTIM + i, .tgid = VICTIM, .priority = 120 };
+		store_put(&targets, &limited[i].tid, &yes);
+		switch_tasks(0, 10 * i, i ? &limited[i - 1] : &who_idle, 1, &limited[i]);
+		without_quota = i + 1;
+	}
+	switch_tasks(0, 50, &limited[4], 1, &runner);
+	without_quota = 0;
+	push(event(0, &runner), START + 100 * US, FRAME_IRQ, CAUSE_IRQ, 1);
+	before_pop(&cpus[0]);
+	pop(event(0, &runner), START + 101 * US, FRAME_IRQ);
+	check(!cpus[0].nr_limited, "%u have no quota", cpus[0].nr_limited);
+	for (u32 i = 0; i < ARRAY_SIZE(limited); i++)
+		switch_tasks(0, 110 + 10 * i, i ? &limited[i - 1] : &runner, !i, &limited[i]);
+	for (u32 i = 0; i < ARRAY_SIZE(limited); i++) {
+		struct cause cause = { .victim = limited[i].tid, .kind = CAUSE_THROTTLED,
+				       .id = THROTTLE_QUOTA };
+		const struct row *row = store_find(&rows, &cause);
+
+		check(row && row->total == (90 - 10 * i) * US, "number %u waited %llu ns for it", i,
+		      (unsigned long long)(row ? row->total : 0));
+		store_remove(&targets, &limited[i].tid);
+	}
+}
+
 int main(void)
 {
+	several_without_quota();
 	without_quota_among_others();
 	throttled();
 	preempted();
