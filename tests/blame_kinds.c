@@ -9,18 +9,23 @@
 #include "lib/timers.h"
 
 #include <fcntl.h>
+#include <linux/if_tun.h>
 #include <linux/membarrier.h>
+#include <net/if.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -128,6 +133,70 @@ static void write_terminal(unsigned int load)
 	for (unsigned int i = 0; slave >= 0 && i < WRITES; i++) {
 		sleep_until(blame_expiry(i, WRITES) + 3 * MSEC);
 		truth->loads[load].count += write(master, "x", 1) == 1;
+	}
+	blame_await_end();
+}
+
+static void set_up(const char *device)
+{
+	int socket_fd = socket(AF_INET, SOCK_DGRAM, 0);
+	struct ifreq request = { .ifr_flags = IFF_UP };
+
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", device);
+	ioctl(socket_fd, SIOCSIFFLAGS, &request);
+	close(socket_fd);
+}
+
+/* A device that is polled, as a network card is, for what is written to its file. */
+static int open_polled(void)
+{
+	struct ifreq request = {
+		.ifr_name = "polled0", .ifr_flags = IFF_TAP | IFF_NAPI | IFF_NO_PI,
+	};
+	int module = open("/lab/modules/tun.ko", O_RDONLY | O_CLOEXEC), fd;
+
+	syscall(SYS_finit_module, module, "", 0);
+	close(module);
+	mkdir("/dev/net", 0755);
+	mknod("/dev/net/tun", S_IFCHR | 0600, makedev(10, 200));
+	fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
+	if (fd >= 0 && !ioctl(fd, TUNSETIFF, &request)) {
+		set_up(request.ifr_name);
+		return fd;
+	}
+	return -1;
+}
+
+static void receive_frames(unsigned int load)
+{
+	static const char frame[64] = "\xff\xff\xff\xff\xff\xff\2\0\0\0\0\0\x88\xb5";
+	int fd = open_polled();
+
+	set_policy(0, FIFO(80));
+	blame_ready();
+	for (unsigned int i = 0; fd >= 0 && i < WRITES; i++) {
+		sleep_until(blame_expiry(i, WRITES));
+		truth->loads[load].count += write(fd, frame, sizeof(frame)) == sizeof(frame);
+	}
+	blame_await_end();
+}
+
+/* The loopback device has no poll of its own: packets wait in the CPU's queue. */
+static void send_to_itself(unsigned int load)
+{
+	struct sockaddr_in own = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	socklen_t length = sizeof(own);
+
+	set_up("lo");
+	bind(fd, (struct sockaddr *)&own, length);
+	getsockname(fd, (struct sockaddr *)&own, &length);
+	set_policy(0, FIFO(80));
+	blame_ready();
+	for (unsigned int i = 0; i < WRITES; i++) {
+		sleep_until(blame_expiry(i, WRITES) + 3 * MSEC);
+		truth->loads[load].count +=
+			sendto(fd, "", 1, 0, (struct sockaddr *)&own, length) == 1;
 	}
 	blame_await_end();
 }
@@ -327,13 +396,16 @@ static void arm_before_blame(void)
 	blame_await_end();
 }
 
-enum { TERMINAL = 1 };
+enum { TERMINAL = 1, LOCAL = 1 };
 enum { GONE, PASSED, EXECUTED, RENAMED, PID_NAMESPACE, GROUP };
 
 static const struct blame_scenario scenarios[] = {
 	{
 		.name = "kinds", .victim = NICE(10), .count = count,
 		.loads = { { "serial", write_serial, 1 }, { "terminal", write_terminal, 1 } },
+	}, {
+		.name = "network", .victim = NICE(10), .count = count,
+		.loads = { { "polled", receive_frames, 1 }, { "local", send_to_itself, 1 } },
 	}, {
 		.name = "ipis", .victim = FIFO(50), .count = register_for_barriers,
 		.until = BARRIERS,
@@ -385,6 +457,24 @@ static void names_kinds(const char *source)
 			truth->loads[TERMINAL].count, 1);
 	else
 		note("no pseudo-terminals in this kernel: no work of a known function");
+}
+
+static void names_devices(const char *source)
+{
+	const char *victim = blame_run(source, "network");
+	double polled = count_of(victim, (struct blame_wanted){
+		.kind = "softirq", .name = "softirq NET_RX: polled0" });
+	double local = count_of(victim, (struct blame_wanted){
+		.kind = "softirq", .name = "softirq NET_RX: backlog (lo, veth, RPS)" });
+
+	require(truth->loads[LOCAL].count == WRITES, "%u packets sent", truth->loads[LOCAL].count);
+	blame_check("packets to itself", local, WRITES, 1);
+	if (truth->loads[0].count)
+		blame_check("frames of a device", polled, truth->loads[0].count, 1);
+	else
+		note("this kernel has no TUN driver: no device that is polled");
+	blame_check("softirq NET_RX", polled + local + count_of(victim, (struct blame_wanted){
+		.kind = "softirq", .name = "softirq NET_RX" }), truth->counters[SOFTIRQS + 3], 1);
 }
 
 static void names_owners(const char *source)
@@ -456,6 +546,7 @@ static void names_ipis(const char *source)
 }
 
 BLAME_TESTS(names_kinds)
+BLAME_TESTS(names_devices)
 BLAME_TESTS(names_owners)
 BLAME_TESTS(names_armed_before)
 BLAME_TESTS(names_ipis)

@@ -178,6 +178,24 @@ int BPF_PROG(softirq_exit, unsigned int vector)
 	return 0;
 }
 
+SEC("tp_btf/napi_poll")
+int BPF_PROG(napi_poll, struct napi_struct *napi)
+{
+	struct cpu *cpu = this_cpu();
+	struct net_device *device = napi->dev;
+	struct who who = { 0 };
+	u32 id = NO_DEVICE;
+
+	if (!cpu)
+		return 0;
+	if (device) {
+		id = device->ifindex;
+		bpf_probe_read_kernel(who.comm, sizeof(who.comm), &device->name);
+	}
+	on_poll(cpu, bpf_ktime_get_ns(), &who, id);
+	return 0;
+}
+
 inline_always int expire(struct hrtimer *timer)
 {
 	struct cpu *cpu = this_cpu();

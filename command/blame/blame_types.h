@@ -18,7 +18,7 @@ typedef int32_t s32;
 #define RECENT_SEGMENTS 512		/* a power of 2 */
 #define EPISODE_SEGMENTS 128
 #define FLUSH_SEGMENTS 32
-#define OWNED_FUNCTIONS 10
+#define OWNED_FUNCTIONS 14
 #define MAX_ROWS 32768
 #define MAX_VICTIMS 1024
 #define LIMITED 8			/* a power of 2 */
@@ -50,7 +50,7 @@ enum cause_kind {
 	CAUSE_TIMER_IRQ,		/* a timer interrupt that expired nothing */
 	CAUSE_IRQ,			/* id: number */
 	CAUSE_IPI,			/* id: enum ipi */
-	CAUSE_SOFTIRQ,			/* id: vector */
+	CAUSE_SOFTIRQ,			/* id: vector; how: of NET_RX, the device that was polled */
 	CAUSE_ELSEWHERE,		/* waited on a run queue from which it was moved */
 	CAUSE_SWITCH,			/* switching tasks, by calibration */
 	CAUSE_THROTTLED,		/* id: enum throttle */
@@ -59,9 +59,12 @@ enum cause_kind {
 };
 
 /* How a task's timer was armed; in the lower 16 bits of cause.how the system call + 1. */
-enum how { HOW_SLEEP = 1, HOW_TIMERFD, HOW_POSIX, HOW_ITIMER, HOW_ALARM, HOW_IO_URING };
+enum how { HOW_SLEEP = 1, HOW_TIMERFD, HOW_POSIX, HOW_ITIMER, HOW_ALARM, HOW_IO_URING, HOW_GUEST };
 
 #define HOW_SHIFT 16
+
+#define NET_RX 3
+#define NO_DEVICE 0xffffffffu		/* polled was what devices without polling, or RPS, queued */
 
 /* Why the scheduler passed over a task that was ready and of the highest level. */
 enum throttle {

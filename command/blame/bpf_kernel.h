@@ -61,6 +61,15 @@ struct work_struct {
 	void *func;
 };
 
+struct net_device {
+	char name[16];
+	int ifindex;
+};
+
+struct napi_struct {
+	struct net_device *dev;
+};
+
 struct __call_single_data {
 	void *func;
 };

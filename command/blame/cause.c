@@ -33,6 +33,7 @@ static const struct {
 static const char * const ways[] = {
 	[HOW_SLEEP] = "sleep", [HOW_TIMERFD] = "timerfd", [HOW_POSIX] = "POSIX timer",
 	[HOW_ITIMER] = "itimer", [HOW_ALARM] = "alarm timer", [HOW_IO_URING] = "io_uring timeout",
+	[HOW_GUEST] = "timer of the guest",
 };
 
 static const char * const ipis[IPI_KINDS] = {
@@ -113,6 +114,18 @@ static char *ipi_name(const struct cause *cause, const struct who *who)
 	return format("IPI: %s%s%s", cause_is_tlb(cause->function) ? "TLB shootdown" :
 		      function ? function : ipis[cause->id < IPI_KINDS ? cause->id : IPI_OTHER],
 		      *sender ? " from " : "", sender);
+}
+
+/* "softirq NET_RX: eth0"; what no device polls waits in a queue of the CPU. */
+static char *softirq_name(const struct cause *cause, const struct who *who)
+{
+	const char *vector = cause->id < ARRAY_SIZE(softirqs) ? softirqs[cause->id] : "?";
+	autofree char *device = format("%.*s", COMM_SIZE, who->comm);
+
+	make_printable(device);
+	if (cause->how == NO_DEVICE)
+		return format("softirq %s: backlog (lo, veth, RPS)", vector);
+	return format("softirq %s%s%s", vector, cause->how ? ": " : "", cause->how ? device : "");
 }
 
 char *level_text(const struct who *who)
@@ -204,8 +217,7 @@ char *cause_name(const struct cause *cause, const struct who *who)
 	case CAUSE_IPI:
 		return ipi_name(cause, who);
 	case CAUSE_SOFTIRQ:
-		return format("softirq %s",
-			      cause->id < ARRAY_SIZE(softirqs) ? softirqs[cause->id] : "?");
+		return softirq_name(cause, who);
 	case CAUSE_ELSEWHERE:
 		return copy("waited for another CPU, was moved then");
 	case CAUSE_SWITCH:

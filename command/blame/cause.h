@@ -15,7 +15,10 @@ bool cause_is_tlb(u64 function);
 bool cause_is_fair_server(void);
 
 /* As the kernel numbers them. */
-enum { SOFTIRQ_TIMER = 1, SOFTIRQ_SCHED = 7, SOFTIRQ_HRTIMER = 8, SOFTIRQ_RCU = 9 };
+enum {
+	SOFTIRQ_TIMER = 1, SOFTIRQ_NET_RX = NET_RX, SOFTIRQ_SCHED = 7, SOFTIRQ_HRTIMER = 8,
+	SOFTIRQ_RCU = 9
+};
 
 /* "web[812]", "tick", "interrupt 24 virtio0" */
 char *cause_name(const struct cause *cause, const struct who *who);

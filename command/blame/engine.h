@@ -341,6 +341,23 @@ inline_always struct frame *name_frame(struct cpu *cpu, u64 now, u32 cause, u64 
 	return frame;
 }
 
+/*
+ * DEVICE has just been polled: for that was the time since NET_RX began, or polled another one. So
+ * is what NET_RX does after it, until it polls again.
+ */
+inline_always void on_poll(struct cpu *cpu, u64 now, const struct who *device, u32 id)
+{
+	struct frame *frame = &cpu->frames[cpu->depth & (MAX_DEPTH - 1)];
+
+	if (!cpu->depth || frame->cause.kind != CAUSE_SOFTIRQ || frame->cause.id != NET_RX)
+		return;
+	frame->cause.how = id;
+	frame->who = *device;
+	frame->counted = 0;
+	cut(cpu, now, 0);
+	flush_wait(cpu);
+}
+
 inline_always u32 how_armed(u64 function)
 {
 	for (u32 i = 0; i < OWNED_FUNCTIONS; i++)

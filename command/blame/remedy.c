@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NETWORK "/sys/class/net"
+
 /* Read once. */
 static struct {
 	bool read, open, nohz_full, rcu_nocbs;
@@ -92,7 +94,8 @@ static char *for_task(const struct blame_victim *victim, const struct blame_row 
 		return boot_with(machine.rcu_nocbs, "rcu_nocbs", cpu);
 	if (culprit->kernel_thread && !strncmp(culprit->comm, "irq/", 4))
 		return isolate_from_irqs(cpu);
-	if (culprit->kernel_thread && strncmp(culprit->comm, "kworker/u", 9))
+	if (culprit->kernel_thread && strncmp(culprit->comm, "kworker/u", 9) &&
+	    strncmp(culprit->comm, "napi/", 5))
 		return NULL;
 	return outranks ? give_way(culprit, cpu) : isolate(cpu);
 }
@@ -111,9 +114,67 @@ static char *for_timer(const struct blame_victim *victim, const struct blame_row
 	return for_task(victim, row, cpu);
 }
 
-static char *for_softirq(u32 vector, unsigned int cpu)
+struct steering {
+	unsigned int cpu;
+	char *queue;			/* the first that sends packets to this CPU */
+	const char *device;
+};
+
+static int find_queue(const char *name, void *argument)
 {
-	switch (vector) {
+	struct steering *steering = argument;
+	autofree char *path = format(NETWORK "/%s/queues/%s/rps_cpus", steering->device, name);
+	autotext struct text mask = { 0 };
+	struct cpus cpus;
+
+	if (file_read_line(path, &mask) || cpus_parse_mask(&cpus, mask.s, mask.length) ||
+	    !cpus_has(&cpus, steering->cpu))
+		return 0;
+	steering->queue = copy(path);
+	return 1;
+}
+
+static int find_device(const char *name, void *argument)
+{
+	autofree char *queues = format(NETWORK "/%s/queues", name);
+	struct steering *steering = argument;
+
+	steering->device = name;
+	file_for_each(queues, find_queue, argument);
+	return !!steering->queue;
+}
+
+/* Receive packet steering sends packets there, or a task there sends them to a local receiver. */
+static char *for_backlog(unsigned int cpu)
+{
+	struct steering steering = { .cpu = cpu };
+	autofree char *queue = NULL;
+
+	file_for_each(NETWORK, find_device, &steering);
+	queue = steering.queue;
+	return queue ? format("take CPU %u out of %s", cpu, queue) : isolate(cpu);
+}
+
+/*
+ * A card is polled where its interrupt comes, or in a thread of its own; a virtual device where
+ * somebody sends to it.
+ */
+static char *for_device(const struct who *who, unsigned int cpu)
+{
+	autofree char *path = format(NETWORK "/%.*s", COMM_SIZE, who->comm);
+	autofree char *card = format("%s/device", path), *thread = format("%s/threaded", path);
+	char *remedy = file_exists(card) ? isolate_from_irqs(cpu) : isolate(cpu);
+
+	return remedy || !file_exists(card) || !file_has(thread, "0") ? remedy :
+	       format("echo 1 >%s", thread);
+}
+
+static char *for_softirq(const struct blame_row *row, unsigned int cpu)
+{
+	switch (row->cause.id) {
+	case SOFTIRQ_NET_RX:
+		return row->cause.how == NO_DEVICE ? for_backlog(cpu) :
+		       row->cause.how ? for_device(&row->row.who, cpu) : isolate_from_irqs(cpu);
 	case SOFTIRQ_RCU:
 		read_machine();
 		return boot_with(machine.rcu_nocbs, "rcu_nocbs", cpu);
@@ -179,7 +240,7 @@ char *remedy_for(const struct blame_victim *victim, const struct blame_row *row,
 	case CAUSE_IPI:
 		return for_ipi(victim, row);
 	case CAUSE_SOFTIRQ:
-		return for_softirq(row->cause.id, cpu);
+		return for_softirq(row, cpu);
 	case CAUSE_THROTTLED:
 		return for_throttle(row, cpu);
 	case CAUSE_ELSEWHERE:

@@ -27,7 +27,7 @@ static int level_of(const struct who *who)
 
 static enum masked would_mask(const struct blame_victim *victim, const struct blame_row *row)
 {
-	if (row->cause.kind != CAUSE_TIMER)
+	if (row->cause.kind != CAUSE_TIMER || row->cause.how >> HOW_SHIFT == HOW_GUEST)
 		return MASKED_NO;
 	if (!row->cause.id || victim->id & VICTIM_CPU)
 		return MASKED_UNKNOWN;

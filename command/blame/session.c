@@ -30,6 +30,10 @@ static const struct {
 	{ "alarmtimer_fired", HOW_ALARM }, { "io_timeout_fn", HOW_IO_URING },
 	{ "io_link_timeout_fn", HOW_IO_URING }, { "io_cqring_timer_wakeup", HOW_IO_URING },
 	{ "io_cqring_min_timer_wakeup", HOW_IO_URING },
+	/* KVM's, of x86 and of arm64 */
+	{ "apic_timer_fn", HOW_GUEST }, { "pit_timer_fn", HOW_GUEST },
+	{ "stimer_timer_callback", HOW_GUEST }, { "kvm_hrtimer_expire", HOW_GUEST },
+	{ "kvm_bg_timer_expire", HOW_GUEST },
 };
 
 static const struct blame_source * const sources[] = {

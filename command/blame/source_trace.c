@@ -94,6 +94,21 @@ static void on_wake(const struct trace_event *event, const unsigned char *data,
 		  trace_task_flags(who.tid) : 0, queued);
 }
 
+/* Devices are told apart by their names, which are numbers here. */
+static void on_trace_poll(const struct trace_event *event, const unsigned char *data,
+			  struct cpu *cpu, u64 now)
+{
+	struct who device = { 0 };
+	u32 id = 2166136261u;
+
+	trace_string(event, data, 0, device.comm);
+	for (unsigned int i = 0; i < COMM_SIZE; i++)
+		id = (id ^ (unsigned char)device.comm[i]) * 16777619u;
+	if (!strcmp(device.comm, "(no_device)"))
+		id = NO_DEVICE;
+	on_poll(cpu, now, &device, id);
+}
+
 static void on_fork(const struct trace_event *event, const unsigned char *data)
 {
 	u32 parent = (u32)trace_number(event, data, 0), child, one = 1;
@@ -144,6 +159,9 @@ static void handle(const struct trace_event *event, const unsigned char *data, u
 		break;
 	case TRACE_SOFTIRQ_EXIT:
 		pop(cpu, now, FRAME_SOFTIRQ);
+		break;
+	case TRACE_POLL:
+		on_trace_poll(event, data, cpu, now);
 		break;
 	case TRACE_TIMER:
 		on_timer(cpu, now, trace_number(event, data, 0), trace_number(event, data, 1));

@@ -36,6 +36,7 @@ static struct trace_event events[] = {
 	EVENT(TRACE_IRQ_EXIT, "irq", "irq_handler_exit", "irq"),
 	EVENT(TRACE_SOFTIRQ_ENTRY, "irq", "softirq_entry", "vec"),
 	EVENT(TRACE_SOFTIRQ_EXIT, "irq", "softirq_exit", "vec"),
+	EVENT(TRACE_POLL, "napi", "napi_poll", "dev_name"),
 	EVENT(TRACE_TIMER, "timer", "hrtimer_expire_entry", "hrtimer", "function"),
 	EVENT(TRACE_TIMER_EXIT, "timer", "hrtimer_expire_exit", "hrtimer"),
 	EVENT(TRACE_ARM, "timer", "hrtimer_start", "hrtimer", "function"),
@@ -218,4 +219,16 @@ u64 trace_number(const struct trace_event *event, const unsigned char *data,
 	if (event->sizes[field] && event->sizes[field] <= sizeof(number))
 		memcpy(&number, data + event->offsets[field], event->sizes[field]);
 	return number;
+}
+
+void trace_string(const struct trace_event *event, const unsigned char *data, unsigned int field,
+		  char *string)
+{
+	u32 place = (u32)trace_number(event, data, field), offset = place & 0xffff;
+	u32 length = place >> 16;
+
+	memset(string, 0, COMM_SIZE);
+	if (offset < 256)
+		memcpy(string, data + offset, strnlen((const char *)data + offset,
+						      length < COMM_SIZE ? length : COMM_SIZE));
 }

@@ -12,7 +12,7 @@ enum trace_kind {
 	TRACE_VECTOR_ENTRY, TRACE_VECTOR_EXIT, TRACE_IRQ_ENTRY, TRACE_IRQ_EXIT,
 	TRACE_SOFTIRQ_ENTRY, TRACE_SOFTIRQ_EXIT, TRACE_TIMER, TRACE_TIMER_EXIT, TRACE_ARM,
 	TRACE_QUEUE, TRACE_CALL, TRACE_WHEEL, TRACE_WORK, TRACE_WORK_END, TRACE_SWITCH, TRACE_WAKING, TRACE_WAKEUP,
-	TRACE_MIGRATE, TRACE_SIGNAL, TRACE_FORK
+	TRACE_MIGRATE, TRACE_SIGNAL, TRACE_FORK, TRACE_POLL
 };
 
 #define TRACE_FIELDS 7
@@ -43,6 +43,10 @@ void trace_close(void);
 int trace_open_ring(unsigned int cpu);
 
 const struct trace_event *trace_event_by_id(u32 id);
+
+/* A string of an event that has its place in FIELD, cut to COMM_SIZE bytes. */
+void trace_string(const struct trace_event *event, const unsigned char *data, unsigned int field,
+		  char *string);
 
 /* A number in an event; 0 if it has no such field. */
 u64 trace_number(const struct trace_event *event, const unsigned char *data,

@@ -292,9 +292,39 @@ static void several_without_quota(void)
 	}
 }
 
+/* Two devices are polled in a softirq, and an interrupt comes in between. */
+static void network(void)
+{
+	static const struct who first = { .comm = "first" }, second = { .comm = "second" };
+	static const u64 totals[] = { 10, 30, 25 };	/* until the interrupt; by device */
+	struct cpu *cpu;
+
+	begin();
+	switch_tasks(0, 0, &who_idle, 1, &who_victim);
+	cpu = event(0, &who_victim);
+	on_poll(cpu, START + 5 * US, &first, 1);	/* a task polls it itself */
+	push(cpu, START + 10 * US, FRAME_SOFTIRQ, CAUSE_SOFTIRQ, NET_RX);
+	push(cpu, START + 20 * US, FRAME_IRQ, CAUSE_IRQ, 1);
+	pop(cpu, START + 25 * US, FRAME_IRQ);
+	on_poll(cpu, START + 55 * US, &first, 1);
+	on_poll(cpu, START + 75 * US, &second, 2);
+	pop(cpu, START + 80 * US, FRAME_SOFTIRQ);
+	switch_tasks(0, 100, &who_victim, 0, &who_idle);
+	for (u32 i = 0; i < ARRAY_SIZE(totals); i++) {
+		struct cause cause = {
+			.victim = VICTIM, .kind = CAUSE_SOFTIRQ, .id = NET_RX, .how = i,
+		};
+		const struct row *row = store_find(&rows, &cause);
+
+		check(row && row->total == totals[i] * US && row->count == 1, "device %u", i);
+	}
+	expect(30, 70, 0);
+}
+
 int main(void)
 {
 	several_without_quota();
+	network();
 	without_quota_among_others();
 	throttled();
 	preempted();

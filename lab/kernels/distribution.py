@@ -4,6 +4,7 @@
 Packages are fetched and unpacked below the kernel's directory; nothing is installed.
 """
 
+import lzma
 import re
 import shutil
 import subprocess
@@ -59,6 +60,16 @@ def fetch(directory: Path, number: str, arch: str, linux: str, rt: bool,
         raise LabError(f"there is no kernel in {package}")
     image.symlink_to(found[0].relative_to(directory))
     return image
+
+
+def driver(directory: Path, name: str) -> list[Path]:
+    """One of the modules that came with the kernel at ``directory``, if it has it, unpacked."""
+    for packed in (directory / "root").rglob(f"{name}.ko*"):
+        data = packed.read_bytes()
+        unpacked = directory / f"{name}.ko"
+        unpacked.write_bytes(lzma.decompress(data) if packed.suffix == ".xz" else data)
+        return [unpacked]
+    return []
 
 
 def _headers(directory: Path, number: str, arch: str, progress: Progress) -> Path:

@@ -473,6 +473,11 @@ def modules(kernel: Kernel, progress: Progress, sources: Path = MODULE) -> list[
                                f"{ARCHES[kernel.arch].cross}strip")
 
 
+def drivers(kernel: Kernel) -> list[Path]:
+    """Modules of the kernel itself that a test may load: TUN, whose devices are polled."""
+    return distribution.driver(kernel.build, "tun") if kernel.debian else []
+
+
 def require_build_tools(arch: str) -> None:
     """Fail, naming Debian packages, if something to build kernels with is missing."""
     require("make", f"{ARCHES[arch].cross}gcc", "flex", "bison", "bc", "patch", "tar", "xz", "perl")

@@ -192,7 +192,7 @@ def _guest_verdicts(
         try:
             kernels.build(kernel, progress)
             modules = kernels.modules(kernel, progress)
-            spare = kernels.modules(kernel, progress, TEST_MODULES)
+            spare = [*kernels.modules(kernel, progress, TEST_MODULES), *kernels.drivers(kernel)]
             tree = kernels.source_tree(kernel, progress)
             guests.build(kernel.arch, ["init", *(t for s in wanted for t in s.targets)], tree)
         except (LabError, OSError) as error:
