@@ -21,7 +21,6 @@ START_SHARE = 0.1
 """Of the stock kernel's median: how late the job may start with all layers."""
 END_US = 5.0
 """How much later than undisturbed the last job may end with all layers."""
-"""Platforms with two CPUs, of which one can be isolated, end in it."""
 FIRST_PLATFORM = "x86_64-preempt"
 PERCENTS = (50, 95, 99, 99.9, 100)
 
