@@ -27,12 +27,11 @@
 #define FLOOD_BEFORE (3 * MSEC)	/* of the expiry, and ends 1 ms before it */
 #define FLOOD_HOG (600 * MSEC)
 
-static const unsigned int sizes[] = { 0, 100, 1000 };
-
-#define SIZES(function)					\
-	TEST_OF(function##_0, function, 0)		\
-	TEST_OF(function##_100, function, 1)		\
-	TEST_OF(function##_1000, function, 2)
+/* A test for each size of the flood */
+#define SIZES(name, check, victim)			\
+	TEST(name##_0) { check(victim, 0); }		\
+	TEST(name##_100) { check(victim, 100); }	\
+	TEST(name##_1000) { check(victim, 1000); }
 
 struct flood {
 	struct situation *s;
@@ -94,9 +93,9 @@ static u64 play(void *argument)
 	return situation_lateness(flood->s);
 }
 
-static void check_victim(void (*victim)(struct flood *flood))
+static void check_victim(void (*victim)(struct flood *flood), unsigned int timers)
 {
-	struct flood flood = { .timers = sizes[test_argument()], .victim = victim };
+	struct flood flood = { .timers = timers, .victim = victim };
 
 	compare(play, &flood, TOLERANCE);
 }
@@ -138,12 +137,7 @@ static void read_before_armed(struct flood *flood)
 	pthread_join(thread, NULL);
 }
 
-static void reader_of_its_own_process_is_on_time(void)
-{
-	check_victim(read_before_armed);
-}
-
-SIZES(reader_of_its_own_process_is_on_time)
+SIZES(reader_of_its_own_process_is_on_time, check_victim, read_before_armed)
 
 /* It becomes FIFO 80 when its interval timer, or a POSIX timer, is armed already. */
 static void receive(struct flood *flood, int signal)
@@ -178,19 +172,12 @@ static void raised_after_timer_settime(struct flood *flood)
 	await_signal(flood, SIGRTMIN);
 }
 
-static void raised_after_setitimer_is_on_time(void)
+SIZES(raised_after_setitimer_is_on_time, check_victim, raised_after_setitimer)
+
+TEST(raised_after_timer_settime_is_on_time)
 {
-	check_victim(raised_after_setitimer);
+	check_victim(raised_after_timer_settime, 1000);
 }
-
-SIZES(raised_after_setitimer_is_on_time)
-
-static void raised_after_timer_settime_is_on_time(void)
-{
-	check_victim(raised_after_timer_settime);
-}
-
-TEST_OF(raised_after_timer_settime_is_on_time, raised_after_timer_settime_is_on_time, 2)
 
 /* The timer signals a thread, which becomes FIFO 80 while its process stays what it is. */
 static void *await_in_thread(void *argument)
@@ -214,12 +201,10 @@ static void raised_thread(struct flood *flood)
 	pthread_join(thread, NULL);
 }
 
-static void raised_thread_is_on_time(void)
+TEST(raised_thread_is_on_time)
 {
-	check_victim(raised_thread);
+	check_victim(raised_thread, 1000);
 }
-
-TEST_OF(raised_thread_is_on_time, raised_thread_is_on_time, 2)
 
 /* As "chrt -p" does: somebody else raises it, who sleeps in sigwait() already. */
 static void *raise_other(void *argument)
@@ -243,12 +228,10 @@ static void raised_by_another(struct flood *flood)
 	receive(flood, SIGALRM);
 }
 
-static void raised_by_another_is_on_time(void)
+TEST(raised_by_another_is_on_time)
 {
-	check_victim(raised_by_another);
+	check_victim(raised_by_another, 1000);
 }
-
-TEST_OF(raised_by_another_is_on_time, raised_by_another_is_on_time, 2)
 
 /* A FIFO-80 thread that is created when the timer is armed already */
 static void *await_as_new_thread(void *argument)
@@ -275,17 +258,15 @@ static void thread_created_later(struct flood *flood)
 	pthread_join(thread, NULL);
 }
 
-static void thread_created_later_is_on_time(void)
+TEST(thread_created_later_is_on_time)
 {
-	check_victim(thread_created_later);
+	check_victim(thread_created_later, 1000);
 }
 
-TEST_OF(thread_created_later_is_on_time, thread_created_later_is_on_time, 2)
-
 /* What cannot be followed: a tick serves the timer after a quarter of the flood at worst. */
-static void check_bounded(void (*victim)(struct flood *flood))
+static void check_bounded(void (*victim)(struct flood *flood), unsigned int timers)
 {
-	struct flood flood = { .timers = sizes[test_argument()], .victim = victim };
+	struct flood flood = { .timers = timers, .victim = victim };
 
 	compare(play, &flood, flood.timers * TICK / 4 + TOLERANCE_HELD);
 }
@@ -328,12 +309,7 @@ static void await_what_others_arm(struct flood *flood)
 	await_set(flood, set);
 }
 
-static void set_that_others_fill_is_bounded(void)
-{
-	check_bounded(await_what_others_arm);
-}
-
-SIZES(set_that_others_fill_is_bounded)
+SIZES(set_that_others_fill_is_bounded, check_bounded, await_what_others_arm)
 
 /* The same within a process */
 static void *fill_as_thread(void *argument)
@@ -353,12 +329,10 @@ static void await_what_a_thread_arms(struct flood *flood)
 	await_set(flood, flood->set);
 }
 
-static void set_that_its_own_process_fills_is_on_time(void)
+TEST(set_that_its_own_process_fills_is_on_time)
 {
-	check_victim(await_what_a_thread_arms);
+	check_victim(await_what_a_thread_arms, 1000);
 }
-
-TEST_OF(set_that_its_own_process_fills_is_on_time, set_that_its_own_process_fills_is_on_time, 2)
 
 /* An ordinary task whose signal timer is armed inherits FIFO 80 while it waits for the signal. */
 static void inherit_in_sigwait(struct flood *flood)
@@ -385,9 +359,4 @@ static void inherit_in_sigwait(struct flood *flood)
 	_exit(0);
 }
 
-static void signal_of_one_that_inherits_is_bounded(void)
-{
-	check_bounded(inherit_in_sigwait);
-}
-
-SIZES(signal_of_one_that_inherits_is_bounded)
+SIZES(signal_of_one_that_inherits_is_bounded, check_bounded, inherit_in_sigwait)
