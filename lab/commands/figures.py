@@ -30,7 +30,7 @@ from lab.runner import testing
 KEPT = REPO / "docs" / "figures.json"
 PICTURE = REPO / "docs" / "demo.svg"
 TEXTS = tuple(REPO / t for t in ("README.md", "docs/module.md", "docs/bound.md",
-                                 "docs/evaluation.md", "experiments/edf/README.md"))
+                                 "experiments/README.md", "experiments/edf/README.md"))
 MODULES = ("debian12/6.1-module", "debian12/6.12-module", "debian12/6.12-rt-module",
            "debian13/7.3-module", "debian13/7.3-rt-module")
 # REUSE-IgnoreStart
