@@ -29,15 +29,11 @@ struct run {
 	unsigned int samples;
 	enum load load;
 	bool shield;
-	int64_t break_ns;		/* ends measuring: the first response above; 0: none */
 	int64_t start_ns;		/* when the interrupt was switched on; or a little before */
 	int pid;			/* of the measured task */
 	int64_t shield_ns;		/* when the CPU was isolated */
 	struct sample *sample;
 };
-
-/* When the interrupt was due that sample INDEX read first. */
-int64_t due_ns(const struct run *run, unsigned int index);
 
 /* Starts the load; its processes end with this one. 0 or -errno. */
 int load_start(enum load load);
@@ -55,9 +51,7 @@ void load_give_no_way(void);
 int measure(struct run *run);
 
 /* The kernel's tracepoints of the measured CPU. 0 or -errno. */
-int trace_start(const struct run *run);
-/* Stops the trace where it is now. */
-void trace_break(void);
+int trace_start(void);
 /* Stops tracing, and writes visitors.csv: who ran there, and which interrupts came. */
 int trace_stop(const struct run *run);
 

@@ -313,6 +313,6 @@ int load_start(enum load load)
 			ret = start(parts[i].function, parts[i].name);
 	if (ret >= 0)
 		return 0;
-	fprintf(stderr, "shielded: starting the load: %s\n", strerror(-ret));
+	fprintf(stderr, "isolated_cpu: starting the load: %s\n", strerror(-ret));
 	return ret;
 }

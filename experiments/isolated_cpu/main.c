@@ -21,7 +21,7 @@
 #define SETTLE_NS (100 * NSEC_PER_MSEC)
 
 static const char help[] =
-	"Usage: isolated_cpu [--samples=N] [--load=none|spin|kernel] [--shield] [--break=US]\n"
+	"Usage: isolated_cpu [--samples=N] [--load=none|spin|kernel] [--shield]\n"
 	"                    [--preempt=HOW]\n"
 	"\n"
 	"Reads a 2048 Hz interrupt with a SCHED_FIFO task on CPU 0 and writes\n"
@@ -30,7 +30,6 @@ static const char help[] =
 	"  --samples=N   how many interrupts (default 10240)\n"
 	"  --load=KIND   what runs besides: nothing, tasks that compute, or tasks that\n"
 	"                keep the kernel busy (default kernel)\n"
-	"  --break=US    end at a response that takes longer; trace.txt has what both CPUs did\n"
 	"  --shield      shield CPU 0 from all other tasks and interrupts meanwhile\n"
 	"  --preempt=HOW the kernel's preemption: none, voluntary or full\n";
 
@@ -50,7 +49,7 @@ static void set_load(char *name, void *to)
 			return;
 		}
 	}
-	fprintf(stderr, "shielded: --load=%s: there are none, spin and kernel\n", name);
+	fprintf(stderr, "isolated_cpu: --load=%s: there are none, spin and kernel\n", name);
 	exit(2);
 }
 
@@ -73,7 +72,7 @@ static int become_measured(const struct run *run)
 	prctl(PR_SET_TIMERSLACK, 1);
 	if (task_pin(MEASURED_CPU) || task_fifo(0, PRIORITY) ||
 	    mlockall(MCL_CURRENT | MCL_FUTURE)) {
-		fprintf(stderr, "shielded: the measured task: %m\n");
+		fprintf(stderr, "isolated_cpu: the measured task: %m\n");
 		return -errno;
 	}
 	return 0;
@@ -111,7 +110,7 @@ static int run_all(struct run *run)
 	if (ret)
 		return ret;
 	sleep_until(clock_ns() + SETTLE_NS);
-	ret = trace_start(run);
+	ret = trace_start();
 	if (ret)
 		return ret;
 	if (run->shield) {
@@ -126,7 +125,7 @@ static int run_all(struct run *run)
 	run->shield_ns = clock_ns();
 	ret = run_measured(run);
 	if (ret)
-		fprintf(stderr, "shielded: measuring: %s\n", strerror(-ret));
+		fprintf(stderr, "isolated_cpu: measuring: %s\n", strerror(-ret));
 	if (!ret)
 		ret = trace_stop(run);
 	if (run->shield)
@@ -138,7 +137,7 @@ static int run_all(struct run *run)
 
 int main(int argc, char **argv)
 {
-	int samples = 5 * RATE, break_us = 0;
+	int samples = 5 * RATE;
 	struct run *run;
 	size_t size;
 
@@ -149,22 +148,20 @@ int main(int argc, char **argv)
 	parse_options(argc, argv, (const struct opt[]){
 		{ 'n', "samples", OPT_NUMBER(&samples, 1, 100000000) },
 		{ 'l', "load", OPT_TEXT(set_load, &run->load) },
-		{ 'b', "break", OPT_NUMBER(&break_us, 0, 1000000) },
 		{ 's', "shield", OPT_FLAG(&run->shield) },
 		{ 'p', "preempt", OPT_TEXT(set_preemption, NULL) },
 		{ }
 	}, usage);
 	run->samples = samples;
-	run->break_ns = break_us * NSEC_PER_USEC;
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2) {
-		fprintf(stderr, "shielded: takes two CPUs\n");
+		fprintf(stderr, "isolated_cpu: takes two CPUs\n");
 		return 1;
 	}
 	size = run->samples * sizeof(*run->sample);
 	run->sample = mmap(NULL, size, PROT_READ | PROT_WRITE,
 			   MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (run->sample == MAP_FAILED) {
-		fprintf(stderr, "shielded: no memory for %u samples\n", run->samples);
+		fprintf(stderr, "isolated_cpu: no memory for %u samples\n", run->samples);
 		return 1;
 	}
 	return run_all(run) ? 1 : 0;

@@ -78,10 +78,6 @@ int measure(struct run *run)
 			return -EIO;
 		index += count;
 		run->sample[i] = (struct sample){ .woke_ns = clock_ns(), .index = index };
-		if (run->break_ns && run->sample[i].woke_ns - due_ns(run, i) > run->break_ns) {
-			trace_break();
-			run->samples = i + 1;
-		}
 	}
 	close(source.fd);
 	return 0;

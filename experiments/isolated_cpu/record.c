@@ -7,8 +7,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Of the first interrupt that had not been read yet. */
-int64_t due_ns(const struct run *run, unsigned int index)
+/* When the first interrupt was due that had not been read before this sample. */
+static int64_t due_ns(const struct run *run, unsigned int index)
 {
 	uint32_t before = index ? run->sample[index - 1].index : 0;
 

@@ -32,32 +32,8 @@ struct visitor {
 static struct visitor visitors[MAX_VISITORS];
 static unsigned int count;
 
-void trace_break(void)
+int trace_start(void)
 {
-	file_write(TRACE "tracing_on", "0");
-}
-
-/* What happened before the trace stopped, on both CPUs. */
-static int keep_trace(void)
-{
-	FILE *from = fopen(TRACE "trace", "re"), *to = fopen("trace.txt", "we");
-	char line[512];
-
-	while (from && to && fgets(line, sizeof(line), from))
-		fputs(line, to);
-	if (from)
-		fclose(from);
-	return !to || fclose(to) ? -EIO : 0;
-}
-
-int trace_start(const struct run *run)
-{
-	static const char *const groups[] = {
-		TRACE "events/irq_vectors/enable",
-		TRACE "events/irq/enable",
-		TRACE "events/timer/hrtimer_expire_entry/enable",
-		TRACE "events/sched/sched_wakeup/enable",
-	};
 	static const char *const settings[][2] = {
 		{ TRACE "tracing_on", "0" },
 		{ TRACE "trace_clock", "mono" },
@@ -73,15 +49,9 @@ int trace_start(const struct run *run)
 		int ret = file_write(settings[i][0], settings[i][1]);
 
 		if (ret && *settings[i][1]) {
-			fprintf(stderr, "shielded: %s: %s\n", settings[i][0], strerror(-ret));
+			fprintf(stderr, "isolated_cpu: %s: %s\n", settings[i][0], strerror(-ret));
 			return ret;
 		}
-	}
-	if (run->break_ns) {
-		file_write(TRACE "options/overwrite", "1");
-		file_write(TRACE "buffer_size_kb", "256");
-		for (unsigned int i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
-			file_write(groups[i], "1");
 	}
 	return 0;
 }
@@ -190,8 +160,6 @@ int trace_stop(const struct run *run)
 	file_write(TRACE "tracing_on", "0");
 	file_write(TRACE "events/enable", "0");
 	lost = dropped();
-	if (run->break_ns)
-		return keep_trace();
 	file = fopen(CPU_TRACE "trace", "re");
 	if (!file)
 		return -errno;
