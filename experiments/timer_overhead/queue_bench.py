@@ -40,14 +40,11 @@ def run(context: Context, experiment: str) -> None:
         tables = []
         with context.progress.bar("benchmark of the queue", len(TIMERS)) as bar:
             for timers in TIMERS:
-                table = directory / f"{timers}.csv"
-                command = [str(output / "bench"), f"--samples={context.samples(SAMPLES)}",
-                           f"--timers={timers}", f"--csv={table}"]
+                command = [str(output / "bench"), str(context.samples(SAMPLES)), str(timers)]
                 bench = subprocess.run(command, capture_output=True, text=True, check=False)
                 if bench.returncode:
                     raise LabError(f"{' '.join(command)}:\n{bench.stderr}")
-                tables.append(table.read_text().splitlines())
-                table.unlink()
+                tables.append(bench.stdout.splitlines())
                 bar.advance()
         lines = tables[0] + [line for table in tables[1:] for line in table[1:]]
         (directory / SCENARIO / "queue.csv").write_text("\n".join(lines) + "\n")

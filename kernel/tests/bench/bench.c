@@ -10,7 +10,6 @@
 
 #define _GNU_SOURCE
 #include <errno.h>
-#include <getopt.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,18 +25,6 @@
 #define MAX_TIMERS	1000000
 /* Timers that the samples of the serve pattern amount to, at most */
 #define MAX_SERVED	2000000u
-
-#define CSV_HEADS	"min,p5,p50,p95,p99,max,p50_ns,p50_ratio,p95_ratio"
-#define CSV_FIGURES	"%.1f,%.1f,%.1f,%.1f,%.1f,%.1f,%.2f,%.4f,%.4f"
-
-static const unsigned int sizes[] = { 1, 50, 1000, 100000 };
-
-struct options {
-	unsigned int samples;
-	unsigned int timers;	/* 0: all of sizes[] */
-	int cpu;
-	const char *csv;
-};
 
 /* Ticks of the counter for one operation, one value for each batch */
 struct series {
@@ -182,16 +169,15 @@ static void run_serves(struct arena *arenas, const struct load *load,
 	}
 }
 
-static int run_load(const struct load *load, const struct options *options,
-		    struct results *results)
+static int run_load(const struct load *load, unsigned int samples, struct results *results)
 {
-	unsigned int blocks = (options->samples + BLOCK - 2) / (BLOCK - 1);
+	unsigned int blocks = (samples + BLOCK - 2) / (BLOCK - 1);
 	unsigned int serves = MAX_SERVED / (load->timers * nr_queues(load));
 	struct arena arenas[MAX_CONTENDERS] = { 0 };
 	int ret;
 
-	if (serves > options->samples)
-		serves = options->samples;
+	if (serves > samples)
+		serves = samples;
 	ret = results_alloc(results, blocks * BLOCK + serves);
 	for (size_t c = 0; !ret && c < nr_contenders; c++)
 		ret = arena_fill(&arenas[c], contenders[c], load, 1);
@@ -218,66 +204,38 @@ static void subtract_nothing(struct results *results)
 	}
 }
 
-static void print_load(const struct load *load, struct results *results,
-		       double per_ns, FILE *csv)
+static void print_load(const struct load *load, struct results *results, double per_ns)
 {
-	const char *levels = load->many_levels ? "many" : "one";
-
 	for (int op = 0; op < NR_OPERATIONS; op++) {
 		struct percentiles stock = { 0 };
 
-		printf("\n%s, %u timer%s, %s level%s; ticks of one operation\n",
-		       operation_name[op], load->timers,
-		       load->timers == 1 ? "" : "s", levels,
-		       load->many_levels ? "s" : "");
-		printf("%-14s %7s %7s %7s %7s %7s %7s %9s %8s %7s %7s\n",
-		       "queue", "samples", "min", "p5", "p50", "p95", "p99",
-		       "max", "p50 ns", "x p50", "x p95");
 		for (size_t c = 0; c < nr_contenders; c++) {
 			struct series *series = &results->series[c][op];
 			struct percentiles p = percentiles_of(series);
 
 			if (!c)
 				stock = p;
-			printf("%-14s %7u %7.1f %7.1f %7.1f %7.1f %7.1f %9.1f %8.1f %7.3f %7.3f\n",
-			       contenders[c]->name, series->count, p.min, p.p5,
-			       p.p50, p.p95, p.p99, p.max, p.p50 / per_ns,
-			       p.p50 / stock.p50, p.p95 / stock.p95);
-			if (csv)
-				fprintf(csv, "%s,%u,%s,%s,%u," CSV_FIGURES "\n",
-					operation_name[op], load->timers, levels,
-					contenders[c]->name, series->count, p.min,
-					p.p5, p.p50, p.p95, p.p99, p.max,
-					p.p50 / per_ns, p.p50 / stock.p50,
-					p.p95 / stock.p95);
+			printf("%s,%u,%s,%s,%u,%.1f,%.1f,%.1f,%.1f,%.1f,%.1f,%.2f,%.4f,%.4f\n",
+			       operation_name[op], load->timers, load->many_levels ? "many" : "one",
+			       contenders[c]->name, series->count, p.min, p.p5, p.p50, p.p95, p.p99,
+			       p.max, p.p50 / per_ns, p.p50 / stock.p50, p.p95 / stock.p95);
 		}
 	}
-	fflush(stdout);
 }
 
-static int run(const struct options *options, FILE *csv)
+static int run(unsigned int samples, unsigned int timers)
 {
 	double per_ns = ticks_per_ns();
 
-	printf("Ticks of the CPU's counter, %.3f a ns; each sample is the mean of %d operations.\n",
-	       per_ns, BATCH);
-	printf("\"x\" is the ratio to stock timerqueue. Levels: one, or 1 to 99 at random.\n");
-	if (csv)
-		fprintf(csv, "operation,timers,levels,queue,samples," CSV_HEADS "\n");
-
-	for (size_t i = 0; i < 2 * ARRAY_SIZE(sizes); i++) {
-		struct load load = { sizes[i / 2], i % 2 };
+	printf("operation,timers,levels,queue,samples,min,p5,p50,p95,p99,max,p50_ns,p50_ratio,p95_ratio\n");
+	for (int many = 0; many < 2; many++) {
+		struct load load = { timers, many };
 		struct results results = { 0 };
-		int ret;
+		int ret = run_load(&load, samples, &results);
 
-		if (options->timers && i >= 2)
-			break;
-		if (options->timers)
-			load.timers = options->timers;
-		ret = run_load(&load, options, &results);
 		if (!ret) {
 			subtract_nothing(&results);
-			print_load(&load, &results, per_ns, csv);
+			print_load(&load, &results, per_ns);
 		}
 		results_free(&results);
 		if (ret)
@@ -286,111 +244,36 @@ static int run(const struct options *options, FILE *csv)
 	return 0;
 }
 
-static void usage(FILE *out)
-{
-	fprintf(out,
-		"Usage: bench [OPTION]...\n"
-		"Compare the shipped queue with stock timerqueue and the paper's segment tree.\n\n"
-		"  -n, --samples=N  batches to time of each operation, default 5000\n"
-		"  -t, --timers=N   only with N timers in the queue, not 1, 50, 1000, 100000\n"
-		"  -c, --cpu=N      CPU to run on, default the last one\n"
-		"  -o, --csv=FILE   write the table to FILE, too\n"
-		"  -h, --help       show this\n");
-}
-
-static int bad_number(const char *option, const char *value)
-{
-	fprintf(stderr, "bench: --%s=%s: not a number, or out of range\n",
-		option, value);
-	return -EINVAL;
-}
-
-static int parse_options(int argc, char **argv, struct options *options)
-{
-	static const struct option longs[] = {
-		{ "samples",	required_argument,	NULL, 'n' },
-		{ "timers",	required_argument,	NULL, 't' },
-		{ "cpu",	required_argument,	NULL, 'c' },
-		{ "csv",	required_argument,	NULL, 'o' },
-		{ "help",	no_argument,		NULL, 'h' },
-		{ 0 }
-	};
-	char *end = "";
-	int c;
-
-	while ((c = getopt_long(argc, argv, "n:t:c:o:h", longs, NULL)) != -1) {
-		switch (c) {
-		case 'n':
-			options->samples = strtoul(optarg, &end, 10);
-			if (*end || !options->samples)
-				return bad_number("samples", optarg);
-			break;
-		case 't':
-			options->timers = strtoul(optarg, &end, 10);
-			if (*end || !options->timers || options->timers > MAX_TIMERS)
-				return bad_number("timers", optarg);
-			break;
-		case 'c':
-			options->cpu = strtol(optarg, &end, 10);
-			if (*end || options->cpu < 0)
-				return bad_number("cpu", optarg);
-			break;
-		case 'o':
-			options->csv = optarg;
-			break;
-		case 'h':
-			usage(stdout);
-			exit(EXIT_SUCCESS);
-		default:
-			usage(stderr);
-			return -EINVAL;
-		}
-	}
-	return 0;
-}
-
-static int pin(int cpu)
+/* To the last CPU */
+static int pin(void)
 {
 	cpu_set_t allowed, one;
+	int cpu = CPU_SETSIZE - 1;
 
 	if (sched_getaffinity(0, sizeof(allowed), &allowed))
 		return -errno;
-	for (int i = CPU_SETSIZE - 1; cpu < 0 && i >= 0; i--) {
-		if (CPU_ISSET(i, &allowed))
-			cpu = i;
-	}
+	while (!CPU_ISSET(cpu, &allowed))
+		cpu--;
 	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);
-	if (sched_setaffinity(0, sizeof(one), &one)) {
-		fprintf(stderr, "bench: cannot run on CPU %d: %m\n", cpu);
-		return -errno;
-	}
-	return 0;
+	return sched_setaffinity(0, sizeof(one), &one) ? -errno : 0;
 }
 
 int main(int argc, char **argv)
 {
-	struct options options = { .samples = 5000, .cpu = -1 };
-	FILE *csv = NULL;
+	unsigned int samples = argc == 3 ? atoi(argv[1]) : 0;
+	unsigned int timers = argc == 3 ? atoi(argv[2]) : 0;
 	int ret;
 
-	if (parse_options(argc, argv, &options))
+	if (!samples || !timers || timers > MAX_TIMERS) {
+		fprintf(stderr, "Usage: bench SAMPLES TIMERS, up to %d; prints a table as CSV\n",
+			MAX_TIMERS);
 		return 2;
-	if (pin(options.cpu))
-		return EXIT_FAILURE;
-	if (options.csv) {
-		csv = fopen(options.csv, "w");
-		if (!csv) {
-			fprintf(stderr, "bench: %s: %m\n", options.csv);
-			return EXIT_FAILURE;
-		}
 	}
-	ret = run(&options, csv);
+	ret = pin();
+	if (!ret)
+		ret = run(samples, timers);
 	if (ret)
 		fprintf(stderr, "bench: %s\n", strerror(-ret));
-	if (csv && fclose(csv)) {
-		fprintf(stderr, "bench: %s: %m\n", options.csv);
-		ret = -EIO;
-	}
 	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
 }
