@@ -78,7 +78,7 @@ class Networked(System):
 
 def scenarios(context: Context, links: tuple[Link, ...], timings: str) -> list[Scenario]:
     """The scenarios that the user asked for."""
-    words = ("--quiet", f"--timing={timings}", f"--iterations={ITERATIONS}",
+    words = (f"--timing={timings}", f"--iterations={ITERATIONS}",
              f"--packets={context.samples(PACKETS)}")
     return [Scenario(link.name, link.title,
                      (*words, f"--warmup={link.warmup}", *link.words), link.seconds)
@@ -90,7 +90,7 @@ def _host_netem() -> bool:
     program = guests.build(own().name, [PROGRAM]) / PROGRAM
     with tempfile.TemporaryDirectory(prefix="timershield-") as name:
         done = subprocess.run(
-            [program, "--quiet", "--delay=1000", "--iterations=1", "--packets=10", "--warmup=1"],
+            [program, "--delay=1000", "--iterations=1", "--packets=10", "--warmup=1"],
             cwd=name, capture_output=True, check=False)
     return done.returncode == 0
 

@@ -28,7 +28,6 @@ static void usage(FILE *out)
 		"  -l, --loss=SHARE     of packets, 0 to 0.5; needs netem (0)\n"
 		"  -s, --from-schedule  send one interval after the last packet was due, not\n"
 		"                       after it was sent\n"
-		"  -q, --quiet          no progress\n"
 		"\n"
 		"Exit status: 0 measured, 1 failed, 2 wrong usage.\n");
 }
@@ -112,7 +111,6 @@ int main(int argc, char **argv)
 		},
 	};
 	struct options *o = &run.options;
-	bool quiet = false;
 	const struct opt opts[] = {
 		{ 't', "timing", OPT_TEXT(set_timings, o) },
 		{ 'i', "iterations", OPT_NUMBER(&o->iterations, 1, 1000) },
@@ -122,7 +120,6 @@ int main(int argc, char **argv)
 		{ 'd', "delay", OPT_WIDE(&o->link.delay, 0, 10 * NSEC_PER_SEC) },
 		{ 'l', "loss", OPT_TEXT(set_loss, &o->link.loss) },
 		{ 's', "from-schedule", OPT_FLAG(&o->from_schedule) },
-		{ 'q', "quiet", OPT_FLAG(&quiet) },
 		{ }
 	};
 	int ret;
@@ -141,8 +138,6 @@ int main(int argc, char **argv)
 			fprintf(stderr, "age_of_information: iteration %d failed\n", i);
 			break;
 		}
-		if (!quiet)
-			fprintf(stderr, "%d of %d\n", i + 1, run.count);
 	}
 	if (!ret)
 		record_write(&run);

@@ -51,7 +51,7 @@ def test_groups_at_different_times_do_not_make_a_slope() -> None:
 
 
 def test_points_of_one_date_are_refused() -> None:
-    with pytest.raises(LabError, match="no two points in time"):
+    with pytest.raises(LabError, match="fewer than two points in time"):
         clocks.fit_parallel_lines([(np.array([3.0]), np.array([1.0])), (np.array([]),) * 2])
 
 
