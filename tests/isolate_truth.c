@@ -73,12 +73,12 @@ TEST(another_cgroup_takes_the_cpu)
 	write_file(RIVAL "/cpuset.cpus", "2\n");
 	if (kernel_isolates()) {
 		expect("good", "isolation", "from tasks", "the kernel isolates it still");
-		check_status(timershield("run -- /bin/isolate_rules --exit=9"), 9);
+		check_status(timershield("run -- /bin/isolate_truth --exit=9"), 9);
 	} else {
 		expect("bad", "isolation", RIVAL "/cpuset.cpus, then timershield isolate 2",
 		       "invalid");
 		expect("good", "isolation", "isolated from interrupts", "invalid");
-		check_status(timershield("run -- /bin/isolate_rules --exit=9"), 125);
+		check_status(timershield("run -- /bin/isolate_truth --exit=9"), 125);
 		check_status(timershield("isolate 2"), 1);
 	}
 	write_file(RIVAL "/cpuset.cpus", "0\n");
@@ -114,7 +114,7 @@ TEST(isolated_cpu_goes_offline)
 	isolate("2");
 	write_file(ONLINE, "0\n");
 	expect("bad", "offline", "CPU 2 is isolated, but offline", "offline");
-	result = timershield("run -c 2 -- /bin/isolate_rules --exit=0");
+	result = timershield("run -c 2 -- /bin/isolate_truth --exit=0");
 	check_status(result, 125);
 	check(strstr(result->err, "CPU 2 is offline"), "it said: %s", result->err);
 	write_file(ONLINE, "1\n");
@@ -249,5 +249,7 @@ int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "--tell"))
 		return tell_policy();
+	if (argc == 2 && !strncmp(argv[1], "--exit=", 7))
+		return atoi(argv[1] + 7);
 	return run_tests(argc, argv, 0);
 }
