@@ -38,6 +38,8 @@ WITH_MODULES = ("nohz",)
 """Features of kernels that can load the tests' own modules."""
 WITH_DEFECTS = "defects"
 """That one has another source, too: with the defects that tests have to notice."""
+MONITORS = TESTS / "monitors.patch"
+"""Of runtime verification; on top of the debug kernels of 7.3."""
 WITH_DEADLINES = "edf"
 """So has that one: with the patches that mask by deadline."""
 
@@ -143,6 +145,12 @@ class Kernel:
         return self.variant == "debug" or (self.variant == MODULE_VARIANT and not self.debian)
 
     @property
+    def monitored(self) -> bool:
+        """Whether it has the monitors of runtime verification, which are for 7.3."""
+        return (self.linux == "7.3" and self.variant == "debug"
+                and self.feature in ("", WITH_DEFECTS))
+
+    @property
     def fragments(self) -> list[Path]:
         """Configuration fragments in the order in which they override each other."""
         names = ["base", self.arch, self.flavour]
@@ -152,8 +160,9 @@ class Kernel:
             names.append("debug")
         if self.variant == MODULE_VARIANT:
             names.append("module")
-        return [*(CONFIGS / n for n in names),
-                *([FEATURES[self.feature]] if self.feature in FEATURES else [])]
+        if self.feature in FEATURES and not (self.debug and self.feature == WITH_DEFECTS):
+            return [*(CONFIGS / n for n in names), FEATURES[self.feature]]
+        return [CONFIGS / n for n in names]
 
 
 def all_kernels() -> list[Kernel]:
@@ -276,7 +285,8 @@ def stock_tree(progress: Progress, linux: str = DEFAULT_LINUX) -> Path:
         temporary = place / "src-stock.new"
         _unpack_linux(origin, temporary, linux)
         (temporary / ".origin").write_text(stamp)
-        for stale in ("src-stock", "src-timershield", "src-defects", "src-edf", "src-each"):
+        for stale in ("src-stock", "src-timershield", "src-defects", "src-monitors", "src-edf",
+                      "src-each"):
             shutil.rmtree(place / stale, ignore_errors=True)
         temporary.rename(tree)
     return tree
@@ -336,10 +346,13 @@ def source_tree(kernel: Kernel, progress: Progress) -> Path:
     """The tree that ``kernel`` is built from; for Debian's, one with the same self-tests."""
     if kernel.debian:
         return stock_tree(progress, kernel.linux if kernel.linux in LINUXES else DEFAULT_LINUX)
+    monitors = (MONITORS,) if kernel.monitored else ()
     if kernel.feature == WITH_DEFECTS:
-        return _synced_tree("src-defects", kernel.linux, progress, (DEFECTS,))
+        return _synced_tree("src-defects", kernel.linux, progress, (DEFECTS, *monitors))
     if kernel.feature == WITH_DEADLINES:
         return deadline_tree(progress, kernel.linux)
+    if kernel.monitored:
+        return _synced_tree("src-monitors", kernel.linux, progress, monitors)
     tree = patched_tree if kernel.patched else stock_tree
     return tree(progress, kernel.linux)
 

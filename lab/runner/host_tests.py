@@ -12,7 +12,7 @@ from pathlib import Path
 from kernel.tools import patchset
 from lab import processes
 from lab.errors import LabError
-from lab.kernels.kernels import locked, patched_tree, stock_tree
+from lab.kernels.kernels import MONITORS, locked, patched_tree, stock_tree
 from lab.kernels.toolchain import meson_ready
 from lab.measure import clockfix_bench
 from lab.paths import BUILD, DEFECTS, REPO
@@ -131,9 +131,10 @@ def _queue_defects() -> Verdict:
 
 
 def _defects() -> Verdict:
-    """``lab/lab defects`` takes too long to run here; at least its patch must not go stale."""
-    patchset.compute(stock_tree(Progress()), patchset.Patchset(on_top=(DEFECTS,)))
-    return Verdict("planted defects fit the kernel", passed=1)
+    """``lab/lab defects`` takes too long to run here; at least its patches must not go stale."""
+    for linux, on_top in (("6.12", (DEFECTS,)), ("7.3", (DEFECTS, MONITORS))):
+        patchset.compute(stock_tree(Progress(), linux), replace(patchset.of(linux), on_top=on_top))
+    return Verdict("planted defects and monitors fit the kernel", passed=1)
 
 
 def _by_deadline() -> Verdict:

@@ -10,5 +10,7 @@ KERNELS: tuple[str, ...] = (
     "x86_64-preempt-stock",
     "7.3/x86_64-preempt-shielded",
 )
-SOAK: tuple[str, ...] = ("x86_64-rt-debug", "x86_64-preempt-debug")
+SOAK: tuple[str, ...] = (
+    "x86_64-rt-debug", "x86_64-preempt-debug", "7.3/x86_64-preempt-debug",
+)
 """Where ``make soak`` runs."""

@@ -20,6 +20,8 @@ from lab.runner.verdict import Verdict, failure, judge
 
 KEPT = BUILD / "test"
 KMEMLEAK = "/sys/kernel/debug/kmemleak"
+MONITORS = [f"/sys/kernel/tracing/rv/monitors/timershield_{name}" for name in ("mask", "hold")]
+"""Of runtime verification, in tests/monitors.patch."""
 
 
 @dataclass
@@ -83,6 +85,10 @@ class Boot:
         commands: list[guests.Command] = []
         owners: dict[int, Suite] = {}
         commands += guests.loading(self.modules)
+        if self.kernel.monitored:
+            commands += [guests.Command(("@write", f"{monitor}/{file}", text))
+                         for monitor in MONITORS
+                         for file, text in (("reactors", "printk"), ("enable", "1"))]
         for suite in self.suites:
             owners[len(commands)] = suite
             program = Path(suite.selftest or suite.program).name
@@ -152,8 +158,11 @@ def _verdicts(boot: Boot, run: qemu.Run, owners: dict[int, Suite]) -> list[Verdi
         verdicts.append(verdict)
     machine = Verdict(f"{boot.kernel.name} kernel silent during "
                       + ", ".join(s.name for s in boot.suites))
+    unprepared = [o.line for n, o in enumerate(run.outcomes) if n not in owners and o.status]
     if run.failure:
         machine.fail(run.explain())
+    elif unprepared:
+        machine.fail(f"failed: {unprepared[0]}")
     else:
         machine.passed = 1
     if run.boots > 1:

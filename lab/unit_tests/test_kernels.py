@@ -104,3 +104,12 @@ def test_a_mrproper_that_fails_is_said_in_one_line(tmp_path: Path) -> None:
     (origin / ".config").touch()
     with pytest.raises(LabError, match=r"make mrproper in a copy of .*linux: make.*: .*mrproper"):
         kernels._unpack(origin, tmp_path / "copy")
+
+
+def test_defects_do_not_change_what_a_debug_kernel_is_configured_as() -> None:
+    debug = kernels.Kernel.parse("7.3/x86_64-preempt-debug")
+    defects = kernels.Kernel.parse("7.3/x86_64-preempt-debug-defects")
+    assert debug.fragments == defects.fragments
+    assert debug.monitored
+    assert defects.monitored
+    assert not kernels.Kernel.parse("7.3/x86_64-preempt-debug-kcsan").monitored

@@ -6,6 +6,8 @@ from typing import NoReturn
 
 import pytest
 
+from lab.boot import qemu
+from lab.boot.protocol import Outcome, Transcript
 from lab.errors import LabError
 from lab.kernels import guests, kernels
 from lab.progress import Progress
@@ -81,3 +83,19 @@ def test_a_named_kernel_is_of_the_chosen_version_unless_its_name_says_another() 
     assert names("7.3") == [f"7.3/{KERNEL}"]
     with pytest.raises(LabError, match=r"none of 6\.12/.* is Linux 7\.3"):
         names("7.3", f"6.12/{KERNEL}")
+
+
+def test_a_monitor_that_cannot_be_switched_on_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(testing, "KEPT", tmp_path)
+    kernel = kernels.Kernel.parse("7.3/x86_64-preempt-debug")
+    [suite] = testing.Selection([kernel.name], ["churn"]).table().for_kernel(kernel, ["churn"])
+    boot = testing.Boot(kernel, [suite])
+    commands, owners = boot.commands()
+    transcript = Transcript()
+    transcript.outcomes = [Outcome(" ".join(c.words), status=0) for c in commands]
+    run = qemu.Run(kernel, transcript, "")
+    assert not testing._verdicts(boot, run, owners)[-1].failed
+    transcript.outcomes[0].status = 2
+    assert testing._verdicts(boot, run, owners)[-1].failed
