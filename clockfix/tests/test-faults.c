@@ -347,7 +347,8 @@ static void unprivileged_child(void)
 	CHECK_EQ(caps.scheduling, -EPERM);
 	if (!MLOCK_IS_FAKE)
 		CHECK(caps.memory == -EPERM || caps.memory == -ENOMEM);
-	CHECK_EQ(caps.cpu_latency, -EACCES);
+	/* a container may have no such device */
+	CHECK(caps.cpu_latency == -EACCES || caps.cpu_latency == -ENOENT);
 	CHECK_EQ(caps.timer_slack, 0);
 	CHECK_EQ(clockfix_submit(timer, now(), job, NULL, NULL), 0);
 	CHECK_EQ(clockfix_destroy(timer, 0), 0);
