@@ -201,54 +201,6 @@ static void signals_do_not_reach_the_worker(void)
 	sigaction(SIGUSR1, &old, NULL);
 }
 
-static _Atomic int sleeping, result;
-
-static void *sleep_long(void *arg)
-{
-	atomic_store(&sleeping, 1);
-	atomic_store(&result, clockfix_sleep_until(arg, CLOCK_MONOTONIC, now() + 3600 * SEC));
-	return NULL;
-}
-
-static void a_signal_ends_sleep_until(void)
-{
-	struct sigaction action = { .sa_handler = on_signal }, old;
-	struct clockfix_sleeper *sleeper;
-	pthread_t thread;
-
-	sigaction(SIGUSR1, &action, &old);
-	CHECK_EQ(clockfix_sleeper_create(&sleeper, NULL), 0);
-	atomic_store(&sleeping, 0);
-	atomic_store(&result, 1);
-	pthread_create(&thread, NULL, sleep_long, sleeper);
-	while (atomic_load(&result) == 1) {
-		nap(5 * MS);
-		if (atomic_load(&sleeping) && atomic_load(&result) == 1)
-			pthread_kill(thread, SIGUSR1);
-	}
-	pthread_join(thread, NULL);
-	CHECK_EQ(atomic_load(&result), -EINTR);
-	clockfix_sleeper_destroy(sleeper);
-	sigaction(SIGUSR1, &old, NULL);
-}
-
-static void a_thread_is_cancelled_in_sleep_until(void)
-{
-	struct clockfix_sleeper *sleeper;
-	pthread_t thread;
-	void *status;
-
-	CHECK_EQ(clockfix_sleeper_create(&sleeper, NULL), 0);
-	pthread_create(&thread, NULL, sleep_long, sleeper);
-	nap(20 * MS);
-	pthread_cancel(thread);
-	pthread_join(thread, &status);
-	CHECK(status == PTHREAD_CANCELED);
-	/* the sleeper is as good as before */
-	CHECK_EQ(clockfix_sleep_until(sleeper, CLOCK_MONOTONIC, now() + MS), 0);
-	clockfix_sleeper_destroy(sleeper);
-}
-
 static void *submit_until_cancelled(void *arg)
 {
 	for (;;) {
@@ -396,7 +348,6 @@ static void options_take_effect(void)
 }
 
 CHECK_MAIN(TEST(the_process_is_stopped), TEST(a_child_has_no_worker),
-	   TEST(signals_do_not_reach_the_worker), TEST(a_signal_ends_sleep_until),
-	   TEST(a_thread_is_cancelled_in_sleep_until), TEST(a_submitter_is_cancelled),
+	   TEST(signals_do_not_reach_the_worker), TEST(a_submitter_is_cancelled),
 	   TEST(cancel_wait_waits_and_is_no_cancellation_point), TEST(without_privileges),
 	   TEST(options_take_effect))

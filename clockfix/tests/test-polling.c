@@ -78,21 +78,6 @@ static void never_early_whatever_the_clock_does(void)
 	}
 }
 
-/* A virtual machine that migrates: the counter goes on from anywhere. */
-static void a_counter_that_jumps_is_survived(void)
-{
-	setup_counter();
-	for (int i = 0; i < 2000; i++) {
-		uint64_t r = check_random(&rng);
-
-		next_oversleep = 5000 + r % 1000;
-		if (!(r % 10))
-			sim.counter_base += (int64_t)(check_random(&rng) % 2000000000) - 1000000000;
-		CHECK(job(50000 + r / 17 % 100000) < 30000);
-	}
-	CHECK(stats.counter_faults > 0);
-}
-
 static void a_counter_that_is_wrong_is_given_up(void)
 {
 	setup_counter();
@@ -101,6 +86,7 @@ static void a_counter_that_is_wrong_is_given_up(void)
 		job(2000000);
 	}
 	CHECK(!waiter.use_counter);
+	CHECK(stats.counter_faults > 0);
 	CHECK(job(50000) <= 2 * sim.clock_cost);
 }
 
@@ -180,7 +166,6 @@ static void told_one_the_other_is_found_and_both_are_reported(void)
 
 CHECK_MAIN(TEST(the_counter_is_calibrated), TEST(the_counter_is_finer_than_the_clock),
 	   TEST(the_lead_is_soon_found),
-	   TEST(never_early_whatever_the_clock_does), TEST(a_counter_that_jumps_is_survived),
-	   TEST(a_counter_that_is_wrong_is_given_up),
+	   TEST(never_early_whatever_the_clock_does), TEST(a_counter_that_is_wrong_is_given_up),
 	   TEST(a_counter_that_is_not_sound_is_refused),
 	   TEST(told_one_the_other_is_found_and_both_are_reported))

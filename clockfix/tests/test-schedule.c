@@ -4,27 +4,6 @@
 
 /* ---- periodic --------------------------------------------------------------------------- */
 
-static void periodic_jobs_do_not_drift(void)
-{
-	struct clockfix_spec spec;
-	int64_t t0;
-
-	setup();
-	t0 = sim.now + 500000;
-	spec = periodic(t0, 333333, 1000, 0);
-	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
-	next_oversleep = 40000;
-	CHECK(sim_run(timer, 2000));
-	CHECK_EQ(runs, 1000);
-	for (int k = 0; k < 1000; k++) {
-		CHECK_EQ(ran[k].run.instant, t0 + k * 333333LL);
-		CHECK_EQ(ran[k].run.index, k);
-		CHECK_EQ(ran[k].run.missed, 0);
-	}
-	CHECK_EQ(stats().missed, 0);
-	teardown();
-}
-
 static void slow_job(void *arg, const struct clockfix_run *run)
 {
 	job(arg, run);
@@ -218,7 +197,7 @@ static void rehearsals_come_before_the_instant(void)
 	teardown();
 }
 
-CHECK_MAIN(TEST(rehearsals_come_before_the_instant), TEST(periodic_jobs_do_not_drift),
+CHECK_MAIN(TEST(rehearsals_come_before_the_instant),
 	   TEST(missed_instants_are_skipped), TEST(missed_instants_are_caught_up),
 	   TEST(missed_instants_are_reported), TEST(the_last_instants_are_missed),
 	   TEST(periods_end_with_time), TEST(ending_drops_periodic_jobs_only),
