@@ -8,18 +8,15 @@
 
 #define CELLS_MAX 256
 
+/* Is @name one of the comma-separated @list? Without a list all are. */
 static bool chosen(const char *list, const char *name)
 {
-	size_t len = strlen(name);
-	const char *at;
-
-	if (!list)
-		return true;
-	for (at = list; (at = strstr(at, name)); at += len) {
-		if ((at == list || at[-1] == ',') && (at[len] == ',' || !at[len]))
+	for (size_t len; list && *list; list += len + (list[len] == ',')) {
+		len = strcspn(list, ",");
+		if (len == strlen(name) && !strncmp(list, name, len))
 			return true;
 	}
-	return false;
+	return !list;
 }
 
 static size_t parse_intervals(const char *list, int64_t *interval, size_t room)

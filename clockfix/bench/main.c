@@ -48,7 +48,7 @@ static int verb_help(const struct bench_options *opt, int argc, char **argv)
 	       "  -R, --rounds N        rounds in which rivals take turns (default 20)\n"
 	       "  -c, --cpu N           CPU to run on (default: the last)\n"
 	       "  -p, --priority N      SCHED_FIFO priority, 0: SCHED_OTHER (default 80 if allowed)\n"
-	       "      --peers           next to what other projects have (build them first:\n"
+	       "      --peers           next to Rust's spin_sleep (build it first:\n"
 	       "                        ninja -C BUILD-DIRECTORY bench/libclockfix-peers.so)\n"
 	       "      --late-ppm N      clockfix option late_ppm\n"
 	       "      --cpu-ppm N       clockfix option cpu_ppm\n"

@@ -273,7 +273,6 @@ const struct rival rivals[] = {
 	{ "filter-max", "the paper's loop, maximum filter", .wait = wait_filter,
 	  .filter = FILTER_MAX },
 	{ "spin_sleep", "Rust's spin_sleep::sleep()", .wait = wait_spin_sleep, .peer = true },
-	{ "sdl", "SDL_DelayPrecise()", .wait = wait_sdl, .peer = true },
 	{ "clockfix", "clockfix, a job", .wait = NULL },
 	{ "clockfix-sleep", "clockfix_sleep_until()", .wait = wait_sleep_until },
 	{ "clockfix-rehearse", "clockfix, a job with CLOCKFIX_REHEARSE",

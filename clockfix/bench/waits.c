@@ -111,9 +111,9 @@ clock_fn *clock_direct(void)
 	return clock_gettime;
 }
 
-/* ---- of other projects: they are told what is left ---------------------------------------- */
+/* ---- of other projects: it is told what is left -------------------------------------------- */
 
-static void (*peer_spin_sleep)(int64_t left), (*peer_sdl)(int64_t left);
+static void (*peer_spin_sleep)(int64_t left);
 
 const char *peers_load(const char *library)
 {
@@ -122,18 +122,11 @@ const char *peers_load(const char *library)
 	if (!peers)
 		return dlerror();
 	*(void **)&peer_spin_sleep = dlsym(peers, "peer_spin_sleep");
-	*(void **)&peer_sdl = dlsym(peers, "peer_sdl");
-	return peer_spin_sleep && peer_sdl ? NULL : "it lacks peers";
+	return peer_spin_sleep ? NULL : "it lacks spin_sleep";
 }
 
 void wait_spin_sleep(int64_t instant, struct wait_state *state)
 {
 	(void)state;
 	peer_spin_sleep(instant - now_ns());
-}
-
-void wait_sdl(int64_t instant, struct wait_state *state)
-{
-	(void)state;
-	peer_sdl(instant - now_ns());
 }

@@ -32,9 +32,8 @@ void wait_sleep_until(int64_t instant, struct wait_state *state);
 typedef int clock_fn(clockid_t clock, struct timespec *ts);
 clock_fn *clock_direct(void);
 
-/* These two after peers_load(), which returns NULL or what went wrong. */
+/* This after peers_load(), which returns NULL or what went wrong. */
 const char *peers_load(const char *library);
 void wait_spin_sleep(int64_t instant, struct wait_state *state);
-void wait_sdl(int64_t instant, struct wait_state *state);
 
 #endif
