@@ -18,18 +18,16 @@
 #ifndef CLOCKFIX_HPP
 #define CLOCKFIX_HPP
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <exception>
 #include <functional>
-#include <iterator>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include <time.h>
 
@@ -236,27 +234,22 @@ private:
 		return ret ? cancelled::running : cancelled::pending;
 	}
 
-	// Keep a state, and destroy those that are over once they may be half of all: not under the
-	// mutex.
+	// Keep a state, and destroy two others if they are over: not under the mutex.
 	void keep(const std::shared_ptr<job_state> &state)
 	{
-		std::vector<std::shared_ptr<job_state>> gone;
+		std::list<std::shared_ptr<job_state>> gone;
 		std::lock_guard<std::mutex> guard(mutex_);
 
 		states_.push_back(state);
-		if (states_.size() <= most_)
-			return;
-		auto over = std::partition(states_.begin(), states_.end(),
-					   [](auto &state) { return !state->over; });
-		gone.assign(std::make_move_iterator(over), std::make_move_iterator(states_.end()));
-		states_.erase(over, states_.end());
-		most_ = 2 * states_.size() + 16;
+		for (int i = 0; i < 2; i++) {
+			auto &to = states_.front()->over ? gone : states_;
+			to.splice(to.end(), states_, states_.begin());
+		}
 	}
 
 	::clockfix *timer_ = nullptr;
 	std::mutex mutex_;	// of what follows
-	std::vector<std::shared_ptr<job_state>> states_;
-	std::size_t most_ = 0;	// before those that are over are destroyed
+	std::list<std::shared_ptr<job_state>> states_;
 };
 
 // Waits in the thread that calls it, as exactly as a timer.

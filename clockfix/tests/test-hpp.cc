@@ -96,7 +96,7 @@ static void callables_are_destroyed()
 		timer.drain();
 		std::this_thread::sleep_for(10ms);
 		CHECK_EQ(runs.load(), 3);
-		// by those that schedule, when they may be half of all
+		// by those that schedule, two each
 		for (int i = 0; i < 40; i++)
 			timer.at(cf::now() + 1h, [](const cf::run &) {});
 		CHECK_EQ(alive.load(), 0);

@@ -3,6 +3,7 @@
 
 use crate::{checked, now, sys, Options, Run, Stats};
 use std::cell::UnsafeCell;
+use std::collections::VecDeque;
 use std::io;
 use std::os::raw::c_void;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -77,14 +78,6 @@ impl std::fmt::Debug for State {
     }
 }
 
-/// Of the jobs that are not over, and some that are.
-#[derive(Default)]
-struct States {
-    all: Vec<Arc<State>>,
-    /// How many there may be before those that are over are dropped.
-    most: usize,
-}
-
 unsafe extern "C" fn trampoline(arg: *mut c_void, run: *const Run) {
     // SAFETY: the timer owns the state until it is over; this thread alone calls the closure
     let (state, run) = unsafe { (&*(arg as *const State), &*run) };
@@ -113,7 +106,8 @@ unsafe extern "C" fn trampoline(arg: *mut c_void, run: *const Run) {
 /// by one of its own jobs: that aborts the program.
 pub struct Timer {
     timer: NonNull<sys::clockfix>,
-    states: Mutex<States>,
+    /// Of the jobs that are not over, and some that are.
+    states: Mutex<VecDeque<Arc<State>>>,
 }
 
 // SAFETY: any thread may call the library's functions; closures are Send, and one thread calls them
@@ -188,22 +182,20 @@ impl Timer {
         Ok(job)
     }
 
-    /// Keep a state, and drop those that are over once they may be half of all: not under the lock.
+    /// Keep a state, and drop two others if they are over: after the lock.
     fn keep(&self, state: Arc<State>) {
-        let gone;
-        {
-            // what was changed under the lock is whole even if its holder panicked
-            let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
-            states.all.push(state);
-            if states.all.len() <= states.most {
-                return;
+        let mut gone = Vec::new();
+        // what was changed under the lock is whole even if its holder panicked
+        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        states.push_back(state);
+        for _ in 0..2 {
+            let oldest = states.pop_front().expect("this one is not over");
+            if oldest.over.load(Ordering::Acquire) {
+                gone.push(oldest);
+            } else {
+                states.push_back(oldest);
             }
-            let over = |state: &Arc<State>| state.over.load(Ordering::Acquire);
-            let all = std::mem::take(&mut states.all);
-            (gone, states.all) = all.into_iter().partition::<Vec<_>, _>(over);
-            states.most = 2 * states.all.len() + 16;
         }
-        drop(gone);
     }
 
     /// See to it that a job does not start again. One that was running runs for the last time.

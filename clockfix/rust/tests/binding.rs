@@ -79,7 +79,7 @@ fn closures_are_dropped() {
         })
         .unwrap();
     timer.drain().unwrap();
-    // by those that schedule, when they may be half of all
+    // by those that schedule, two each
     for _ in 0..40 {
         timer.at(now() + HOUR, |_| ()).unwrap();
     }
