@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* main.c - clockfix-bench: how exact clockfix is, against its rivals */
-#include <getopt.h>
+#include <argp.h>
 #include <signal.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -8,58 +8,17 @@
 
 #include "bench.h"
 
+#define TEXT(number) #number
+#define VERSION(major, minor) "clockfix-bench " TEXT(major) "." TEXT(minor)
+
+const char *argp_program_version = VERSION(CLOCKFIX_VERSION_MAJOR, CLOCKFIX_VERSION_MINOR);
+
 volatile bool interrupted;
 
 static void on_signal(int sig)
 {
 	(void)sig;
 	interrupted = true;
-}
-
-static int verb_help(const struct bench_options *opt, int argc, char **argv);
-
-static const struct {
-	const char *name, *text;
-	int (*run)(const struct bench_options *opt, int argc, char **argv);
-} verbs[] = {
-	{ "compare", "lateness and CPU time of clockfix and its rivals (the default)",
-	  verb_compare },
-	{ "submit", "cost of submission with up to a million pending jobs", verb_submit },
-	{ "record", "record a series of oversleeps: record NS > FILE", verb_record },
-	{ "replay", "estimators and what hindsight allows, on recorded series: replay FILE...",
-	  verb_replay },
-	{ "capabilities", "what this machine and these privileges offer", verb_capabilities },
-	{ "help", "this text", verb_help },
-};
-
-static int verb_help(const struct bench_options *opt, int argc, char **argv)
-{
-	(void)opt;
-	(void)argc;
-	(void)argv;
-	printf("Usage: clockfix-bench [OPTION]... [VERB]\n\nVerbs:\n");
-	for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
-		printf("  %-14s %s\n", verbs[i].name, verbs[i].text);
-	printf("\nOptions:\n"
-	       "  -i, --intervals LIST  e.g. 1us,100us,1ms (default: 1us to 100ms in decades)\n"
-	       "  -r, --rivals LIST     only these (default: all)\n"
-	       "  -n, --jobs N          jobs per rival and interval at most (default 1000000)\n"
-	       "  -s, --seconds S       time per rival and interval at most (default 60)\n"
-	       "  -R, --rounds N        rounds in which rivals take turns (default 20)\n"
-	       "  -c, --cpu N           CPU to run on (default: the last)\n"
-	       "  -p, --priority N      SCHED_FIFO priority, 0: SCHED_OTHER (default 80 if allowed)\n"
-	       "      --peers           next to Rust's spin_sleep (build it first:\n"
-	       "                        ninja -C BUILD-DIRECTORY bench/libclockfix-peers.so)\n"
-	       "      --late-ppm N      clockfix option late_ppm\n"
-	       "      --cpu-ppm N       clockfix option cpu_ppm\n"
-	       "  -j, --json FILE       write results with CDFs\n"
-	       "      --chart FILE      replay: draw the first series as SVG\n"
-	       "  -q, --quiet           no progress\n"
-	       "  -h, --help            this text\n"
-	       "  -V, --version         version\n"
-	       "\nExit codes: 0, 1 on an error, 2 on wrong usage, 130 if interrupted (what was\n"
-	       "measured until then is reported).\n");
-	return 0;
 }
 
 static const char *status_text(int status)
@@ -127,106 +86,109 @@ static int last_cpu(void)
 	return cpu;
 }
 
-static double number(const char *text, double least, double most, const char *option)
+static double number(const char *text, double least, double most, struct argp_state *state)
 {
 	char *end;
 	double val = strtod(text, &end);
 
-	if (end == text || *end || val < least || val > most) {
-		fprintf(stderr, "clockfix-bench: %s: '%s' is not a number from %g to %g\n", option,
-			text, least, most);
-		exit(2);
-	}
+	if (end == text || *end || val < least || val > most)
+		argp_error(state, "'%s' is not a number from %g to %g", text, least, most);
 	return val;
 }
 
-enum { OPT_CPU = 256, OPT_LATE, OPT_PEERS, OPT_CHART };
-
-static const struct option long_options[] = {
-	{ "intervals", required_argument, NULL, 'i' },
-	{ "rivals", required_argument, NULL, 'r' },
-	{ "jobs", required_argument, NULL, 'n' },
-	{ "seconds", required_argument, NULL, 's' },
-	{ "rounds", required_argument, NULL, 'R' },
-	{ "cpu", required_argument, NULL, 'c' },
-	{ "priority", required_argument, NULL, 'p' },
-	{ "peers", no_argument, NULL, OPT_PEERS },
-	{ "late-ppm", required_argument, NULL, OPT_LATE },
-	{ "cpu-ppm", required_argument, NULL, OPT_CPU },
-	{ "chart", required_argument, NULL, OPT_CHART },
-	{ "json", required_argument, NULL, 'j' },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
-	{ NULL, 0, NULL, 0 },
+static const struct {
+	const char *name;
+	int (*run)(const struct bench_options *opt, int argc, char **argv);
+} verbs[] = {
+	{ "compare", verb_compare }, { "submit", verb_submit }, { "record", verb_record },
+	{ "replay", verb_replay }, { "capabilities", verb_capabilities },
 };
 
-static void parse(struct bench_options *opt, int argc, char **argv)
-{
-	int c;
+enum { OPT_CPU = 256, OPT_LATE, OPT_PEERS, OPT_CHART };
 
-	while ((c = getopt_long(argc, argv, "i:r:n:s:R:c:p:j:qhV", long_options, NULL)) != -1) {
-		switch (c) {
-		case 'i':
-			opt->intervals = optarg;
-			break;
-		case 'r':
-			opt->rivals = optarg;
-			break;
-		case 'n':
-			opt->jobs = number(optarg, 1, 1e9, "--jobs");
-			break;
-		case 's':
-			opt->seconds = number(optarg, 0.01, 86400, "--seconds");
-			break;
-		case 'R':
-			opt->rounds = number(optarg, 1, 1000, "--rounds");
-			break;
-		case 'c':
-			opt->cpu = number(optarg, 0, CPU_SETSIZE - 1, "--cpu");
-			if (!may_use(opt->cpu)) {
-				fprintf(stderr, "clockfix-bench: there is no CPU %d that this "
-					"process may use\n", opt->cpu);
-				exit(2);
-			}
-			break;
-		case 'p':
-			opt->priority = number(optarg, 0, 99, "--priority");
-			break;
-		case OPT_PEERS:
-			opt->peers = true;
-			break;
-		case OPT_LATE:
-			opt->late_ppm = number(optarg, 1, 1e6, "--late-ppm");
-			break;
-		case OPT_CPU:
-			opt->cpu_ppm = number(optarg, 1, 1e6, "--cpu-ppm");
-			break;
-		case OPT_CHART:
-			opt->chart = optarg;
-			break;
-		case 'j':
-			opt->json = optarg;
-			break;
-		case 'q':
-			opt->quiet = true;
-			break;
-		case 'h':
-			verb_help(NULL, 0, NULL);
-			exit(0);
-		case 'V':
-			printf("clockfix-bench %d.%d\n", CLOCKFIX_VERSION_MAJOR,
-			       CLOCKFIX_VERSION_MINOR);
-			exit(0);
-		default:
-			fprintf(stderr, "Try 'clockfix-bench --help'.\n");
-			exit(2);
-		}
+static const struct argp_option arguments[] = {
+	{ "intervals", 'i', "LIST", 0, "e.g. 1us,100us,1ms (default: 1us to 100ms in decades)", 0 },
+	{ "rivals", 'r', "LIST", 0, "only these (default: all)", 0 },
+	{ "jobs", 'n', "N", 0, "jobs per rival and interval at most (default 1000000)", 0 },
+	{ "seconds", 's', "S", 0, "time per rival and interval at most (default 60)", 0 },
+	{ "rounds", 'R', "N", 0, "rounds in which rivals take turns (default 20)", 0 },
+	{ "cpu", 'c', "N", 0, "CPU to run on (default: the last)", 0 },
+	{ "priority", 'p', "N", 0, "of SCHED_FIFO, 0: SCHED_OTHER (default 80 if allowed)", 0 },
+	{ "peers", OPT_PEERS, NULL, 0, "next to Rust's spin_sleep (build it first: "
+	  "ninja -C BUILD-DIRECTORY bench/libclockfix-peers.so)", 0 },
+	{ "late-ppm", OPT_LATE, "N", 0, "clockfix option late_ppm", 0 },
+	{ "cpu-ppm", OPT_CPU, "N", 0, "clockfix option cpu_ppm", 0 },
+	{ "json", 'j', "FILE", 0, "write results with CDFs", 0 },
+	{ "chart", OPT_CHART, "FILE", 0, "replay: draw the first series as SVG", 0 },
+	{ "quiet", 'q', NULL, 0, "no progress", 0 },
+	{ 0 }
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct bench_options *opt = state->input;
+
+	switch (key) {
+	case 'i':
+		opt->intervals = arg;
+		break;
+	case 'r':
+		opt->rivals = arg;
+		break;
+	case 'n':
+		opt->jobs = number(arg, 1, 1e9, state);
+		break;
+	case 's':
+		opt->seconds = number(arg, 0.01, 86400, state);
+		break;
+	case 'R':
+		opt->rounds = number(arg, 1, ROUNDS_MOST, state);
+		break;
+	case 'c':
+		opt->cpu = number(arg, 0, CPU_SETSIZE - 1, state);
+		if (!may_use(opt->cpu))
+			argp_error(state, "there is no CPU %d that this process may use", opt->cpu);
+		break;
+	case 'p':
+		opt->priority = number(arg, 0, 99, state);
+		break;
+	case OPT_PEERS:
+		opt->peers = true;
+		break;
+	case OPT_LATE:
+		opt->late_ppm = number(arg, 1, 1e6, state);
+		break;
+	case OPT_CPU:
+		opt->cpu_ppm = number(arg, 1, 1e6, state);
+		break;
+	case OPT_CHART:
+		opt->chart = arg;
+		break;
+	case 'j':
+		opt->json = arg;
+		break;
+	case 'q':
+		opt->quiet = true;
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
 	}
+	return 0;
 }
 
 int main(int argc, char **argv)
 {
+	static const struct argp argp = {
+		arguments, parse, "[VERB]",
+		"How exact clockfix is, against its rivals.\v"
+		"Verbs:\n  compare       lateness and CPU time of clockfix and its rivals (the default)\n"
+		"  submit        cost of submission with up to a million pending jobs\n"
+		"  record NS     record a series of oversleeps: record NS > FILE\n"
+		"  replay FILE   estimators and what hindsight allows, on recorded series\n"
+		"  capabilities  what this machine and these privileges offer\n"
+		"Exit codes: 0, 1 on an error, 2 on wrong usage, 130 if interrupted (what was measured "
+		"until then is reported).", NULL, NULL, NULL,
+	};
 	struct bench_options opt = {
 		.cpu = last_cpu(),
 		.priority = default_priority(),
@@ -236,17 +198,19 @@ int main(int argc, char **argv)
 		.intervals = "1us,10us,100us,1ms,10ms,100ms",
 	};
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };
-	const char *verb;
+	const char *verb = "compare";
+	int at;
 
-	parse(&opt, argc, argv);
+	argp_err_exit_status = 2;
+	argp_parse(&argp, argc, argv, 0, &at, &opt);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	verb = optind < argc ? argv[optind] : "compare";
+	if (at < argc)
+		verb = argv[at];
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++) {
 		if (!strcmp(verbs[i].name, verb))
-			return verbs[i].run(&opt, argc > optind ? argc - optind : 1,
-					    argv + (argc > optind ? optind : 0));
+			return verbs[i].run(&opt, argc - at, argv + at);
 	}
-	fprintf(stderr, "clockfix-bench: no verb '%s'; try 'clockfix-bench help'\n", verb);
+	fprintf(stderr, "clockfix-bench: no verb '%s'; try 'clockfix-bench --help'\n", verb);
 	return 2;
 }
