@@ -16,7 +16,7 @@
 
 struct clockfix_sleeper {
 	struct waiter waiter;
-	struct stats stats;
+	struct clockfix_stats stats;
 	int64_t ended;		/* instant of the last wait, of which the bookkeeping is left; or -1 */
 	int fd;			/* timerfd for event loops, or -1 */
 	clockid_t clock;	/* what that is armed for */

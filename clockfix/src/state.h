@@ -37,7 +37,7 @@ struct clockfix {
 	uint32_t periodic;		/* slots of periodic jobs */
 	_Atomic uint32_t litter;	/* cancelled jobs that the worker keeps */
 
-	struct stats stats;
+	struct clockfix_stats stats;
 	_Atomic bool *alive;		/* page that reads as zero in a child after fork() */
 	pthread_t thread;
 	_Atomic uint32_t ready;		/* the worker's thread is set up */

@@ -28,11 +28,11 @@ int64_t clockfix_histogram_floor(unsigned int i)
 	return (int64_t)(i - (shift << SUB_BITS)) << shift;
 }
 
-void histogram_add(struct histogram *h, int64_t val)
+void histogram_add(struct clockfix_histogram *h, int64_t val)
 {
 	stat_add(&h->bucket[bucket_of(val)], 1);
-	stat_set(&h->sum, atomic_load_explicit(&h->sum, memory_order_relaxed) + val);
-	if (val > atomic_load_explicit(&h->max, memory_order_relaxed))
+	stat_add(&h->sum, val);
+	if (val > h->max)
 		stat_set(&h->max, val);
 	stat_add(&h->count, 1);
 }
@@ -61,38 +61,13 @@ int64_t clockfix_histogram_quantile(const struct clockfix_histogram *h, double q
 	return h->max;
 }
 
-static void histogram_copy(const struct histogram *h, struct clockfix_histogram *to)
+void stats_copy(const struct clockfix_stats *stats, struct clockfix_stats *to)
 {
-	to->count = atomic_load_explicit(&h->count, memory_order_relaxed);
-	to->sum = atomic_load_explicit(&h->sum, memory_order_relaxed);
-	to->max = atomic_load_explicit(&h->max, memory_order_relaxed);
-	for (unsigned int i = 0; i < CLOCKFIX_HISTOGRAM_BUCKETS; i++)
-		to->bucket[i] = atomic_load_explicit(&h->bucket[i], memory_order_relaxed);
-}
+	const uint64_t *from = (const uint64_t *)stats;
+	uint64_t *word = (uint64_t *)to;
 
-void stats_copy(const struct stats *stats, struct clockfix_stats *to)
-{
-#define COPY(name) (to->name = atomic_load_explicit(&stats->name, memory_order_relaxed))
-	COPY(jobs);
-	COPY(cancelled);
-	COPY(sleeps);
-	COPY(disturbed);
-	COPY(deferred);
-	COPY(trials);
-	COPY(missed);
-	COPY(late);
-	COPY(counter_faults);
-	COPY(prediction);
-	COPY(learning_cost);
-	COPY(polled);
-	COPY(longest_job);
-	COPY(late_ppm);
-	COPY(cpu_ppm);
-	COPY(limit);
-#undef COPY
+	_Static_assert(sizeof(*to) % sizeof(*word) == 0, "words, each of which is read at once");
+	for (size_t i = 0; i < sizeof(*to) / sizeof(*word); i++)
+		word[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
 	to->size = sizeof(*to);
-	to->pending = 0;
-	histogram_copy(&stats->lateness, &to->lateness);
-	histogram_copy(&stats->oversleep, &to->oversleep);
-	histogram_copy(&stats->polling, &to->polling);
 }

@@ -7,43 +7,14 @@
 #ifndef CLOCKFIX_STATS_H
 #define CLOCKFIX_STATS_H
 
-#include <stdatomic.h>
-#include <stddef.h>
-
 #include "clockfix.h"
 
-struct histogram {
-	_Atomic uint64_t count;
-	_Atomic int64_t sum;
-	_Atomic int64_t max;
-	_Atomic uint64_t bucket[CLOCKFIX_HISTOGRAM_BUCKETS];
-};
+#define stat_set(stat, val)	__atomic_store_n(stat, val, __ATOMIC_RELAXED)
+#define stat_add(stat, n)	stat_set(stat, *(stat) + (n))
 
-struct stats {
-	_Atomic uint64_t jobs, cancelled, sleeps, disturbed, deferred, trials, missed;
-	_Atomic uint64_t late, counter_faults;
-	_Atomic int64_t prediction, learning_cost, polled, longest_job, late_ppm, cpu_ppm, limit;
-	struct histogram lateness, oversleep, polling;
-};
-
-static inline void stat_set(_Atomic int64_t *stat, int64_t val)
-{
-	atomic_store_explicit(stat, val, memory_order_relaxed);
-}
-
-static inline void stat_set_count(_Atomic uint64_t *stat, uint64_t val)
-{
-	atomic_store_explicit(stat, val, memory_order_relaxed);
-}
-
-static inline void stat_add(_Atomic uint64_t *stat, uint64_t n)
-{
-	stat_set_count(stat, atomic_load_explicit(stat, memory_order_relaxed) + n);
-}
-
-void histogram_add(struct histogram *histogram, int64_t val);
+void histogram_add(struct clockfix_histogram *histogram, int64_t val);
 
 /* all but pending */
-void stats_copy(const struct stats *stats, struct clockfix_stats *to);
+void stats_copy(const struct clockfix_stats *stats, struct clockfix_stats *to);
 
 #endif

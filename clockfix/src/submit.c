@@ -199,7 +199,7 @@ int clockfix_cancel(struct clockfix *timer, clockfix_job job)
 		pthread_mutex_unlock(&timer->mutex);
 	}
 	if (!ret)
-		atomic_fetch_add_explicit(&timer->stats.cancelled, 1, memory_order_relaxed);
+		__atomic_fetch_add(&timer->stats.cancelled, 1, __ATOMIC_RELAXED);
 	return ret;
 }
 

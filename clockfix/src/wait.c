@@ -21,7 +21,8 @@
 #define MEASURE_EACH	64	/* of so many sleeps one is measured for CPU time */
 #define SLEEP_COST	10000	/* ns of CPU time, until one was */
 
-int waiter_init(struct waiter *w, const struct clockfix_options *options, struct stats *stats)
+int waiter_init(struct waiter *w, const struct clockfix_options *options,
+		struct clockfix_stats *stats)
 {
 	memset(w, 0, sizeof(*w));
 	estimator_init(&w->est, options);
@@ -97,9 +98,7 @@ static void measure_sleep(struct waiter *w)
 
 static void account_polling(struct waiter *w, int64_t now)
 {
-	stat_set(&w->stats->polled, atomic_load_explicit(&w->stats->polled,
-							 memory_order_relaxed) +
-				    now - w->poll_start);
+	stat_add(&w->stats->polled, now - w->poll_start);
 }
 
 /* Sleep until @until for what is to be done at @instant. */
@@ -127,7 +126,7 @@ int64_t waiter_plan(struct waiter *w, int64_t instant, int64_t now)
 	if (until - now < SLEEP_MIN)
 		return 0;
 	stat_add(&w->stats->sleeps, 1);
-	stat_set_count(&w->stats->trials, w->est.trials);
+	stat_set(&w->stats->trials, w->est.trials);
 	w->cpu = w->sleeps++ % MEASURE_EACH ? 0 : pf_cpu_time();
 	w->slept = true;
 	w->length = length;

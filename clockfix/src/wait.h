@@ -39,12 +39,12 @@ struct waiter {
 	bool arrived;			/* the counter told when to read the clock */
 	int64_t started;		/* CLOCK_MONOTONIC at the end of the wait */
 	int64_t way_back;		/* a sleeper's: from there until its caller can act */
-	struct stats *stats;
+	struct clockfix_stats *stats;
 };
 
 /* Calibrates the counter, which takes some milliseconds. -ENOTSUP: asked for and not sound. */
 int waiter_init(struct waiter *waiter, const struct clockfix_options *options,
-		struct stats *stats);
+		struct clockfix_stats *stats);
 
 #define WAIT_CHANGED 1
 

@@ -267,7 +267,7 @@ static void account(struct clockfix *timer, const struct pick *pick, int64_t sta
 {
 	int64_t took = pf_mono() - started;
 
-	if (took > atomic_load_explicit(&timer->stats.longest_job, memory_order_relaxed))
+	if (took > timer->stats.longest_job)
 		stat_set(&timer->stats.longest_job, took);
 	waiter_ran(&timer->waiter, pick->instant);
 }

@@ -25,14 +25,14 @@ static uint64_t sleeps_of(int jobs)
 
 static struct {
 	struct waiter waiter;
-	struct stats stats;
+	struct clockfix_stats stats;
 	struct sim sim;
 } steady;
 
 static void go_back(void)
 {
 	waiter = steady.waiter;
-	memcpy(&stats, &steady.stats, sizeof(stats));
+	stats = steady.stats;
 	sim = steady.sim;
 	next_oversleep = 0;
 }
@@ -48,7 +48,7 @@ static uint64_t settle(bool counter)
 		setup();
 	sleeps_of(600);
 	steady.waiter = waiter;
-	memcpy(&steady.stats, &stats, sizeof(stats));
+	steady.stats = stats;
 	steady.sim = sim;
 	go_back();
 	events = sim.events;

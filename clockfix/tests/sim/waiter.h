@@ -13,7 +13,7 @@
 #define CLOCK 12	/* ns from the begin of a read of the clock to its value */
 
 static struct waiter waiter;
-static struct stats stats;
+static struct clockfix_stats stats;
 static struct wake wake;
 static int64_t next_oversleep;
 static uint64_t rng;
