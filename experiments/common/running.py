@@ -43,12 +43,13 @@ def run_guest(
     scenarios: Sequence[Scenario],
     watched: Sequence[Span] = (),
     turn: int = 0,
+    options: tuple[str, ...] = (),
 ) -> None:
     """Run every scenario on every system, one boot per system, several side by side.
 
     What the kernel executes in the spans ``watched`` is kept as spans.csv of each scenario; the
-    program has to call getitimer() when recording is to begin and to end. ``cpus`` and ``turn`` are
-    the guest's (qemu.Machine).
+    program has to call getitimer() when recording is to begin and to end. ``turn`` and
+    ``options`` are the guest's (qemu.Machine).
     """
     if not scenarios:
         return
@@ -59,7 +60,8 @@ def run_guest(
     with context.progress.bar(f"{experiment}: running guests", total) as bar:
         errors += _in_parallel(context.parallel, [
             (lambda s=system: _run_system(store, s, program, scenarios, bar, watched,
-                                           qemu.Machine(s.cpus, turn=turn), context.progress))
+                                           qemu.Machine(s.cpus, turn=turn, options=options),
+                                           context.progress))
             for system in ready
         ])
     if errors:
@@ -148,9 +150,9 @@ def _run_system(
 
     with tempfile.TemporaryDirectory(prefix="timershield-") as name:
         watch = spans.Watch(watched, Path(name))
-        options = watch.options(system.kernel) if watched else ()
-        run = qemu.run_commands(system.kernel, initrd, replace(machine, options=options),
-                                timeout, advance)
+        if watched:
+            machine = replace(machine, options=(*machine.options, *watch.options(system.kernel)))
+        run = qemu.run_commands(system.kernel, initrd, machine, timeout, advance)
         if run.failure:
             raise LabError(run.explain())
         seen = watch.samples() if watched else None

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A periodic interrupt at 2,048 Hz read by a SCHED_FIFO task on CPU 1, next to a
- * load that keeps every CPU busy in the kernel, with that CPU shielded or not.
+ * A periodic interrupt read by a SCHED_FIFO task on CPU 0, next to a load that keeps
+ * every CPU busy in the kernel, with that CPU isolated or not.
  *
  * After: S. Brosky, "Shielded CPUs: Real-Time Performance in Standard Linux".
  */
-#ifndef SHIELDED_H
-#define SHIELDED_H
+#ifndef ISOLATED_CPU_H
+#define ISOLATED_CPU_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,14 +14,13 @@
 #define MEASURED_CPU	0
 #define LOAD_CPU	1
 #define PRIORITY	90
-#define RATE		2048		/* Hz */
-#define PERIOD_NS	(1000000000 / RATE)
 
 /* What the load consists of. */
 enum load { LOAD_NONE, LOAD_SPIN, LOAD_KERNEL };
 
 struct sample {
 	int64_t woke_ns;		/* CLOCK_MONOTONIC */
+	int64_t due_ns;			/* the first interrupt that had not been read yet */
 	uint32_t index;			/* of the interrupt, from 1 */
 };
 
@@ -29,6 +28,8 @@ struct run {
 	unsigned int samples;
 	enum load load;
 	bool shield;
+	bool device;			/* an interrupt of a device, which has an affinity */
+	int period_ns;
 	int64_t start_ns;		/* when the interrupt was switched on; or a little before */
 	int pid;			/* of the measured task */
 	int64_t shield_ns;		/* when the CPU was isolated */
@@ -47,7 +48,7 @@ void load_give_less_way(void);
 /* Ends what gives the other CPU turns: a shielded CPU is idle, and takes few. */
 void load_give_no_way(void);
 
-/* Fills run->sample; 0 or -errno. */
+/* Fills run->sample and run->period_ns; 0 or -errno. */
 int measure(struct run *run);
 
 /* The kernel's tracepoints of the measured CPU. 0 or -errno. */

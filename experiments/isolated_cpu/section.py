@@ -18,6 +18,8 @@ STYLES = {
     "spin": ("#0072b2", "--"),
     "kernel": ("#d55e00", "-"),
     "kernel-shield": ("#009e73", "-"),
+    "device": ("#d55e00", "--"),
+    "device-shield": ("#009e73", "--"),
     "kernel-full": ("#56b4e9", "-"),
     "kernel-voluntary": ("#e69f00", "--"),
     "kernel-none": ("#d55e00", "-"),
@@ -58,20 +60,20 @@ def worst_response(system: Measured, scenario: str) -> float:
     return float(system.table(scenario, "samples")["response_ns"].max())
 
 
-def find(system: Measured) -> Found | None:
-    """The two scenarios of the article's figure, if both were run."""
-    if not (system.has("kernel") and system.has("kernel-shield")):
+def find(system: Measured, name: str) -> Found | None:
+    """A load's two scenarios, as the article's figure has them, if both were run."""
+    shielded = f"{name}-shield"
+    if not (system.has(name) and system.has(shielded)):
         return None
     open_cpu, isolated = (
-        summarize(system.table(s, "samples")["response_ns"])
-        for s in ("kernel", "kernel-shield")
+        summarize(system.table(s, "samples")["response_ns"]) for s in (name, shielded)
     )
     return Found(
         open_cpu, isolated,
-        _visits(system, "kernel-shield", "task"),
-        _visits(system, "kernel-shield", "irq"),
-        _visits(system, "kernel-shield", "lost"),
-        _visits(system, "kernel", "task"),
+        _visits(system, shielded, "task"),
+        _visits(system, shielded, "irq"),
+        _visits(system, shielded, "lost"),
+        _visits(system, name, "task"),
     )
 
 

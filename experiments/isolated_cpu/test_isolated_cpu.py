@@ -29,6 +29,15 @@ def test_preemption_that_does_not_help_is_missed(tmp_path: Path, worst: int, met
     assert [c.met for c in EXPERIMENT.claims(store)] == [met]
 
 
+@pytest.mark.parametrize(("worst", "met"), [(450, True), (449, False)])
+def test_less_for_a_device_is_missed(tmp_path: Path, worst: int, met: bool) -> None:
+    store = write_scenarios(tmp_path, "isolated-cpu", "debian12-6.12-stock", {
+        name: {"samples.csv": column("response_ns", [5, most]),
+               "visitors.csv": csv("kind,id,name,bound,first_ms,later", [])}
+        for name, most in (("device", worst), ("device-shield", 10))})
+    assert [c.met for c in EXPERIMENT.claims(store)] == [met]
+
+
 @pytest.mark.parametrize(("worst", "visits", "verdicts"), [
     (450, 0, [True, True]), (449, 0, [False, True]), (450, 1, [True, False])])
 def test_less_isolation_is_missed(
