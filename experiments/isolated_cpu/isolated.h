@@ -45,6 +45,12 @@ int load_start(enum load load);
  */
 void load_give_less_way(void);
 
+/*
+ * Ends all of it. With the CPU no longer isolated it would keep that busy, too, and leave the
+ * other one, on which unisolating waits, hardly any turns.
+ */
+void load_stop(void);
+
 /* Ends what gives the other CPU turns: a shielded CPU is idle, and takes few. */
 void load_give_no_way(void);
 

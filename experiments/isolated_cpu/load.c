@@ -29,7 +29,7 @@
 #define PACE_NS (20 * NSEC_PER_USEC)
 #define GIVE_WAY_NICE (-12)
 
-static pid_t giver;
+static pid_t group, giver;
 
 /* The process's id or -errno. */
 static pid_t start(void (*function)(void), const char *name)
@@ -38,8 +38,13 @@ static pid_t start(void (*function)(void), const char *name)
 
 	if (pid < 0)
 		return -errno;
-	if (pid)
+	if (pid) {
+		if (!group)
+			group = pid;
+		setpgid(pid, group);
 		return pid;
+	}
+	setpgid(0, group);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, name);
 	signal(SIGPIPE, SIG_IGN);
@@ -285,6 +290,13 @@ void load_give_no_way(void)
 		return;
 	kill(giver, SIGKILL);
 	waitpid(giver, NULL, 0);
+}
+
+void load_stop(void)
+{
+	kill(-group, SIGKILL);
+	while (waitpid(-group, NULL, 0) > 0)
+		;
 }
 
 int load_start(enum load load)

@@ -130,6 +130,7 @@ static int run_all(struct run *run)
 		fprintf(stderr, "isolated_cpu: measuring: %s\n", strerror(-ret));
 	if (!ret)
 		ret = trace_stop(run);
+	load_stop();
 	if (run->shield)
 		isolate_end();
 	if (!ret)

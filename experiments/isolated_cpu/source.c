@@ -38,16 +38,9 @@ static int read_rtc(int fd)
 	return read(fd, &data, sizeof(data)) == sizeof(data) ? data >> 8 : 0;
 }
 
-static int read_timerfd(int fd)
+static int read_count(int fd)
 {
 	uint64_t count;
-
-	return read(fd, &count, sizeof(count)) == sizeof(count) ? count : 0;
-}
-
-static int read_hpet(int fd)
-{
-	unsigned long count;
 
 	return read(fd, &count, sizeof(count)) == sizeof(count) ? count : 0;
 }
@@ -69,7 +62,7 @@ static int start_timerfd(struct source *source)
 	source->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
 	if (source->fd < 0)
 		return -errno;
-	source->read = read_timerfd;
+	source->read = read_count;
 	source->start_ns = clock_ns();
 	return timerfd_settime(source->fd, 0, &periodic, NULL) ? -errno : 0;
 }
@@ -107,14 +100,13 @@ int source_open_hpet(struct source *source, int cpu)
 	struct hpet_info info;
 	int ret;
 
-	*source = (struct source){ .period_ns = NSEC_PER_SEC / HPET_RATE, .read = read_hpet };
+	*source = (struct source){ .period_ns = NSEC_PER_SEC / HPET_RATE, .read = read_count };
 	source->fd = open("/dev/hpet", O_RDONLY | O_CLOEXEC);
 	if (source->fd < 0)
 		return -errno;
 	source->hpet = mmap(NULL, 4096, PROT_READ, MAP_SHARED, source->fd, 0);
 	if (source->hpet == MAP_FAILED)
 		return -errno;
-	source->start_ns = clock_ns();
 	if (ioctl(source->fd, HPET_IRQFREQ, HPET_RATE) || ioctl(source->fd, HPET_EPI) ||
 	    ioctl(source->fd, HPET_INFO, &info) || ioctl(source->fd, HPET_IE_ON))
 		return -errno;
@@ -125,6 +117,10 @@ int source_open_hpet(struct source *source, int cpu)
 			return -EIO;
 		ret = direct(source->timer, cpu);
 	} while (ret == -EBUSY);
+	/* Nor is the one measured that came meanwhile */
+	if (!ret && !source_wait(source))
+		ret = -EIO;
+	source->start_ns = clock_ns();
 	return ret;
 }
 
