@@ -40,7 +40,7 @@ void fair_server_plan(struct journal *journal, const struct cpus *procs)
 	}
 }
 
-void fair_server_apply(const struct journal *journal)
+static void apply(const struct journal *journal, bool stopping)
 {
 	for (size_t i = 0; i < journal->nr_servers; i++) {
 		const struct server_record *record = &journal->servers[i];
@@ -51,7 +51,7 @@ void fair_server_apply(const struct journal *journal)
 		int ret;
 
 		/* what is neither of the two, somebody else has written */
-		if (file_read_number(file, &now) || (!stop && now) ||
+		if (stop != stopping || file_read_number(file, &now) || (!stop && now) ||
 		    (stop && now != (long long)record->runtime))
 			continue;
 		ret = change_write(file, value);
@@ -59,6 +59,16 @@ void fair_server_apply(const struct journal *journal)
 			notice("%s: %s; the fair server of CPU %u stays %s", file, strerror(-ret),
 			       record->cpu, stop ? "on" : "off");
 	}
+}
+
+void fair_server_stop(const struct journal *journal)
+{
+	apply(journal, true);
+}
+
+void fair_server_start(const struct journal *journal)
+{
+	apply(journal, false);
 }
 
 void fair_server_forget(struct journal *journal)

@@ -19,8 +19,14 @@ bool fair_server_can_stop(void);
 /* Notes in the journal what it has on these CPUs. */
 void fair_server_plan(struct journal *journal, const struct cpus *procs);
 
-/* Stops it on the CPUs that are isolated from tasks; elsewhere it has again what it had. */
-void fair_server_apply(const struct journal *journal);
+/* Stops it on the CPUs that are isolated from tasks. */
+void fair_server_stop(const struct journal *journal);
+
+/*
+ * Elsewhere it has again what it had. To be done before these CPUs leave the partition: the kernel
+ * then waits for work on them, which a real-time task that never sleeps would keep from running.
+ */
+void fair_server_start(const struct journal *journal);
 
 /* Forgets CPUs that are not isolated. */
 void fair_server_forget(struct journal *journal);

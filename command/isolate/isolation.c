@@ -182,13 +182,14 @@ static int set(struct isolation *isolation, const struct cpus *procs, const stru
 	if (settled && isolation->mount)	/* else the journal may not have every task */
 		partition_release(isolation->mount, journal, procs);
 	settings_narrow_workqueue(journal, &isolation->machine);
+	fair_server_start(journal);
 	ret = set_partition(isolation, procs);
 	if (ret && !cpus_empty(procs))
 		return ret;
 	first = settings_apply_irqs(journal);
 	second = settings_apply_workqueue(journal);
 	affinity_apply(journal, &isolation->machine);
-	fair_server_apply(journal);
+	fair_server_stop(journal);
 	third = priorities_apply(journal);
 	if (!ret && !third)
 		ret = finish(journal);

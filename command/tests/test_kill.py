@@ -121,11 +121,22 @@ class KillTest(unittest.TestCase):
             for number in range(1, 1000):
                 self.machine.do(*first.split())
                 ended = not self.machine.do(*then.split(), kill_at=number)
-                self.check_unbound_work(f"{first}, {then} killed before change {number}")
+                why = f"{first}, {then} killed before change {number}"
+                self.check_unbound_work(why)
+                self.check_fair_server(why)
                 self.machine.do("unisolate")
                 if ended:
                     break
             self.assertGreater(number, 5)
+
+    def check_fair_server(self, why: str) -> None:
+        """A CPU that leaves the partition has it: the kernel waits for work on that CPU."""
+        state = self.machine.state()
+        first, _, last = state.get(f"{GROUP}/cpuset.cpus", "").strip().partition("-")
+        isolated = range(int(first), int(last or first) + 1) if first else range(0)
+        for cpu in set(range(4)) - set(isolated):
+            runtime = state[f"sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime"]
+            self.assertEqual(runtime, "50000000\n", why)
 
     def check_unbound_work(self, why: str) -> None:
         state = self.machine.state()
