@@ -46,8 +46,8 @@ int load_start(enum load load);
 void load_give_less_way(void);
 
 /*
- * Ends all of it. With the CPU no longer isolated it would keep that busy, too, and leave the
- * other one, on which unisolating waits, hardly any turns.
+ * Ends all of it. On a CPU that is not isolated it would go on while nothing is measured, and
+ * leave the other one hardly any turns: RCU stalls there, and unisolating waits.
  */
 void load_stop(void);
 
@@ -59,8 +59,9 @@ int measure(struct run *run);
 
 /* The kernel's tracepoints of the measured CPU. 0 or -errno. */
 int trace_start(void);
-/* Stops tracing, and writes visitors.csv: who ran there, and which interrupts came. */
-int trace_stop(const struct run *run);
+void trace_stop(void);
+/* Writes visitors.csv: which tasks ran there, and which interrupts came. */
+int trace_write(const struct run *run);
 
 /* Writes samples.csv and summary.csv; 0 or -errno. */
 void record_write(const struct run *run);

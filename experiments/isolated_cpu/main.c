@@ -128,9 +128,10 @@ static int run_all(struct run *run)
 	ret = run_measured(run);
 	if (ret)
 		fprintf(stderr, "isolated_cpu: measuring: %s\n", strerror(-ret));
-	if (!ret)
-		ret = trace_stop(run);
+	trace_stop();
 	load_stop();
+	if (!ret)
+		ret = trace_write(run);
 	if (run->shield)
 		isolate_end();
 	if (!ret)

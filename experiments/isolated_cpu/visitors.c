@@ -151,15 +151,18 @@ static uint64_t dropped(void)
 	return n;
 }
 
-int trace_stop(const struct run *run)
+void trace_stop(void)
 {
-	uint64_t unnamed = 0, lost;
+	file_write(TRACE "tracing_on", "0");
+	file_write(TRACE "events/enable", "0");
+}
+
+int trace_write(const struct run *run)
+{
+	uint64_t unnamed = 0, lost = dropped();
 	char line[512];
 	FILE *file;
 
-	file_write(TRACE "tracing_on", "0");
-	file_write(TRACE "events/enable", "0");
-	lost = dropped();
 	file = fopen(CPU_TRACE "trace", "re");
 	if (!file)
 		return -errno;
