@@ -108,19 +108,19 @@ enum { OPT_CPU = 256, OPT_LATE, OPT_PEERS, OPT_CHART };
 
 static const struct argp_option arguments[] = {
 	{ "intervals", 'i', "LIST", 0, "e.g. 1us,100us,1ms (default: 1us to 100ms in decades)", 0 },
-	{ "rivals", 'r', "LIST", 0, "only these (default: all)", 0 },
-	{ "jobs", 'n', "N", 0, "jobs per rival and interval at most (default 1000000)", 0 },
-	{ "seconds", 's', "S", 0, "time per rival and interval at most (default 60)", 0 },
+	{ "rivals", 'r', "LIST", 0, "measure only these (default: all)", 0 },
+	{ "jobs", 'n', "N", 0, "at most N jobs per rival and interval (default 1000000)", 0 },
+	{ "seconds", 's', "S", 0, "at most S seconds per rival and interval (default 60)", 0 },
 	{ "rounds", 'R', "N", 0, "rounds in which rivals take turns (default 20)", 0 },
-	{ "cpu", 'c', "N", 0, "CPU to run on (default: the last)", 0 },
-	{ "priority", 'p', "N", 0, "of SCHED_FIFO, 0: SCHED_OTHER (default 80 if allowed)", 0 },
-	{ "peers", OPT_PEERS, NULL, 0, "next to Rust's spin_sleep (build it first: "
+	{ "cpu", 'c', "N", 0, "CPU to run on (default: the last one)", 0 },
+	{ "priority", 'p', "N", 0, "priority of SCHED_FIFO; 0: SCHED_OTHER (default: 80 if allowed)", 0 },
+	{ "peers", OPT_PEERS, NULL, 0, "also measure Rust's spin_sleep (build it first: "
 	  "ninja -C BUILD-DIRECTORY bench/libclockfix-peers.so)", 0 },
 	{ "late-ppm", OPT_LATE, "N", 0, "clockfix option late_ppm", 0 },
 	{ "cpu-ppm", OPT_CPU, "N", 0, "clockfix option cpu_ppm", 0 },
-	{ "json", 'j', "FILE", 0, "write results with CDFs", 0 },
-	{ "chart", OPT_CHART, "FILE", 0, "replay: draw the first series as SVG", 0 },
-	{ "quiet", 'q', NULL, 0, "no progress", 0 },
+	{ "json", 'j', "FILE", 0, "write the results, with their distributions, to FILE", 0 },
+	{ "chart", OPT_CHART, "FILE", 0, "replay: draw the first series to FILE, as SVG", 0 },
+	{ "quiet", 'q', NULL, 0, "print no progress", 0 },
 	{ 0 }
 };
 
@@ -180,12 +180,12 @@ int main(int argc, char **argv)
 {
 	static const struct argp argp = {
 		arguments, parse, "[VERB]",
-		"How exact clockfix is, against its rivals.\v"
-		"Verbs:\n  compare       lateness and CPU time of clockfix and its rivals (the default)\n"
-		"  submit        cost of submission with up to a million pending jobs\n"
+		"Measure how exact clockfix and its rivals are.\v"
+		"Verbs:\n  compare       measure lateness and CPU time (the default)\n"
+		"  submit        measure the cost of submission, with up to a million pending jobs\n"
 		"  record NS     record a series of oversleeps: record NS > FILE\n"
-		"  replay FILE   estimators and what hindsight allows, on recorded series\n"
-		"  capabilities  what this machine and these privileges offer\n"
+		"  replay FILE   compare estimators with the optimum in hindsight, on recorded series\n"
+		"  capabilities  print what this machine and these privileges offer\n"
 		"Exit codes: 0, 1 on an error, 2 on wrong usage, 130 if interrupted (what was measured "
 		"until then is reported).", NULL, NULL, NULL,
 	};

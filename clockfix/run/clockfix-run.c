@@ -21,15 +21,15 @@
 static const char usage[] =
 	"usage: clockfix-run [OPTION...] [--] COMMAND [ARGUMENT...]\n"
 	"\n"
-	"Runs COMMAND with clock_nanosleep(TIMER_ABSTIME) as exact as a clockfix job, by\n"
-	"CLOCK_MONOTONIC, CLOCK_REALTIME and CLOCK_TAI, in threads with real-time priority.\n"
-	"Other sleeps are left as they are.\n"
+	"Runs COMMAND and makes its clock_nanosleep(TIMER_ABSTIME) as exact as a clockfix job,\n"
+	"for CLOCK_MONOTONIC, CLOCK_REALTIME and CLOCK_TAI, in threads with real-time priority.\n"
+	"Other sleeps do not change.\n"
 	"\n"
-	"  -a, --all            in threads without real-time priority, too\n"
-	"  -c, --cpu N          percent of a CPU that a thread may take for waiting (1 to 100)\n"
-	"  -s, --stats          each process that waited says on stderr how late it was\n"
-	"  -h, --help\n"
-	"  -V, --version\n";
+	"  -a, --all            also serve threads without real-time priority\n"
+	"  -c, --cpu N          let a thread take at most N percent of a CPU for waiting (1 to 100)\n"
+	"  -s, --stats          print on stderr, for each process that waited, how late it was\n"
+	"  -h, --help           print this help\n"
+	"  -V, --version        print the version\n";
 
 __attribute__((noreturn, format(printf, 2, 3)))
 static void die(int status, const char *format, ...)

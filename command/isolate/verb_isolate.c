@@ -244,9 +244,9 @@ const struct verb verb_isolate = {
 	.summary = "keep tasks and interrupts off CPUs",
 	.about =
 "CPULIST is 2, 2-3 or 2-3,6, or a mask such as 0x4c. These CPUs are added to those that are\n"
-"isolated already. An isolated CPU runs only tasks that asked for isolated CPUs alone\n"
-"('timershield run'), and receives only interrupts that are directed to isolated CPUs alone.\n"
-"Everything else leaves at once. What cannot leave is listed with the reason.\n",
+"isolated already. An isolated CPU runs only tasks whose affinity has only isolated CPUs\n"
+"('timershield run'), and receives only interrupts that are directed only to isolated CPUs.\n"
+"Everything else leaves at once. If something cannot leave, it is listed with the reason.\n",
 	.options = options,
 	.words = "<cpus>",
 	.take = take_option,
@@ -256,10 +256,11 @@ const struct verb verb_isolate = {
 const struct verb verb_unisolate = {
 	.name = "unisolate",
 	.arguments = "[CPULIST] [OPTION]...",
-	.summary = "let tasks and interrupts back on isolated CPUs",
+	.summary = "end the isolation of CPUs",
 	.about =
-"Without CPULIST this ends all isolation. What 'timershield isolate' changed becomes what it\n"
-"was, even if that was interrupted half-way. What somebody else changed since stays.\n",
+"Without CPULIST this ends all isolation. It restores each value that 'timershield isolate'\n"
+"changed, even if that was interrupted half-way. A value that somebody else changed since\n"
+"stays.\n",
 	.options = undo_options,
 	.words = "<cpus>",
 	.take = take_option,

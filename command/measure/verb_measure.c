@@ -22,9 +22,9 @@ static const struct verb_option options[] = {
 	  NULL },
 	{ "interval", OPTION_INTERVAL, "US",
 	  "the loop's period (1000); it reads the clock for half of each period", NULL },
-	{ "max", OPTION_MAX, "US", "exit with status 1 if a wake-up was later than this", NULL },
+	{ "max", OPTION_MAX, "US", "exit with status 1 if a wake-up was later than US", NULL },
 	{ "stop", OPTION_STOP, "US",
-	  "stop at the first wake-up later than this, print its timeline, and exit with status 1", NULL },
+	  "stop at the first wake-up later than US, print its timeline, and exit with status 1", NULL },
 	{ "csv", OPTION_CSV, NULL, "print the histogram as CSV", NULL },
 	{ 0 }
 };

@@ -136,7 +136,7 @@ char *prove_meanwhile(const struct prove *prove)
 	unsigned int missed = missed_in(prove);
 	struct text text = { 0 };
 
-	text_add(&text, "Meanwhile, and nobody's fault: steal %llu ms (in steps of %ld)",
+	text_add(&text, "Not caused by any task: steal %llu ms (in steps of %ld)",
 		 (unsigned long long)meanwhile->steal_ms, meanwhile_steal_step());
 	if (meanwhile->smis >= 0)
 		text_add(&text, ", %lld SMIs", (long long)meanwhile->smis);

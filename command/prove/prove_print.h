@@ -14,7 +14,7 @@ void prove_print_json(const struct prove *prove);
 /* Sentences that the report has, too; the caller frees them. */
 char *prove_summary(const struct prove *prove);		/* the verdict as a whole */
 char *prove_method(const struct prove *prove);		/* what was measured, and how */
-char *prove_meanwhile(const struct prove *prove);	/* nobody's fault */
+char *prove_meanwhile(const struct prove *prove);	/* not caused by any task */
 char *prove_advice(const struct prove *prove);		/* without a shield: how to get it; or "" */
 
 /*

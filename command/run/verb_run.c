@@ -221,7 +221,8 @@ const struct verb verb_run = {
 	.summary = "start a command on isolated CPUs, or move a process there",
 	.about =
 "Affinity is set before policy and priority, and everything is checked before the command\n"
-"starts. The command replaces this process, so its exit status and signals are its own.\n"
+"starts. The command replaces this process, so the exit status and signals are those of\n"
+"the command.\n"
 "timershield's own statuses are 125 (nothing was started), 126 (the command cannot be\n"
 "executed) and 127 (the command was not found).\n",
 	.options = options,

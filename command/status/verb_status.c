@@ -220,9 +220,9 @@ const struct verb verb_status = {
 	.arguments = "[OPTION]...",
 	.summary = "report what this machine has and lacks for exact timing",
 	.about =
-"The worst findings come first, each with a command that mends it; then what still runs or\n"
-"interrupts on isolated CPUs. What cannot be read is reported as unknown, with the reason.\n"
-"Root can read more.\n",
+"It lists the worst findings first, each with its remedy, and then the tasks and interrupts\n"
+"that isolated CPUs still have. It calls a finding unknown if it cannot read the files, and\n"
+"gives the reason. Root can read more.\n",
 	.options = options,
 	.take = take_option,
 	.run = run,

@@ -101,11 +101,11 @@ const struct verb verb_timers = {
 	.arguments = "[on|off|status]",
 	.summary = "switch the kernel's timer shield and show its counters",
 	.about =
-"  on, off  mask the timers of tasks of a lower level, or do not; 'on' loads the module if the\n"
-"           shield is not built into the kernel\n"
-"  status   the default: whether the shield is there and on, and for each CPU since boot the\n"
-"           timers masked and released, the interrupts avoided, the longest time that a\n"
-"           timer was held back, and the level below which timers are masked now\n",
+"  on, off  switch the shield on or off; while it is on, a CPU masks the timers of tasks of a\n"
+"           lower level. 'on' loads the module if the shield is not built into the kernel\n"
+"  status   the default: print whether the kernel has the shield and whether it is on; for\n"
+"           each CPU since boot the timers masked and released, the interrupts avoided and the\n"
+"           longest hold of a timer; and the level below which timers are masked now\n",
 	.words = "on off status",
 	.run = run,
 };
