@@ -29,7 +29,7 @@ SCENARIOS = (
     ("none", "no load, not isolated", ("--load=none",)),
     ("spin", "tasks that only compute, not isolated", ("--load=spin",)),
     ("kernel", "the article's load, not isolated", ("--load=kernel",)),
-    ("kernel-shield", "the article's load, CPU 0 isolated", ("--load=kernel", "--shield")),
+    ("kernel-isolated", "the article's load, CPU 0 isolated", ("--load=kernel", "--isolate")),
 )
 
 
@@ -41,8 +41,8 @@ DYNAMIC = ("6.1", "6.12")
 DEVICE = (
     ("device", "the article's load, a device's interrupt, not isolated",
      ("--load=kernel", "--device")),
-    ("device-shield", "the article's load, a device's interrupt, CPU 0 isolated",
-     ("--load=kernel", "--device", "--shield")),
+    ("device-isolated", "the article's load, a device's interrupt, CPU 0 isolated",
+     ("--load=kernel", "--device", "--isolate")),
 )
 """The interrupt of the HPET, whose driver only Debian's kernels have."""
 HPET = ("-machine", "hpet=on", "-global", "hpet.hpet-intcap=0xff0104")

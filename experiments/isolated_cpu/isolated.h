@@ -27,12 +27,12 @@ struct sample {
 struct run {
 	unsigned int samples;
 	enum load load;
-	bool shield;
+	bool isolate;
 	bool device;			/* an interrupt of a device, which has an affinity */
 	int period_ns;
 	int64_t start_ns;		/* when the interrupt was switched on; or a little before */
 	int pid;			/* of the measured task */
-	int64_t shield_ns;		/* when the CPU was isolated */
+	int64_t isolated_ns;		/* when the CPU was isolated */
 	struct sample *sample;
 };
 
@@ -51,7 +51,7 @@ void load_give_less_way(void);
  */
 void load_stop(void);
 
-/* Ends what gives the other CPU turns: a shielded CPU is idle, and takes few. */
+/* Ends what gives the other CPU turns: an isolated CPU is idle, and takes few. */
 void load_give_no_way(void);
 
 /* Fills run->sample and run->period_ns; 0 or -errno. */

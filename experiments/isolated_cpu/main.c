@@ -21,7 +21,7 @@
 #define SETTLE_NS (100 * NSEC_PER_MSEC)
 
 static const char help[] =
-	"Usage: isolated_cpu [--samples=N] [--load=none|spin|kernel] [--shield]\n"
+	"Usage: isolated_cpu [--samples=N] [--load=none|spin|kernel] [--isolate]\n"
 	"                    [--preempt=HOW] [--device]\n"
 	"\n"
 	"Reads a periodic interrupt with a SCHED_FIFO task on CPU 0 and writes\n"
@@ -30,7 +30,7 @@ static const char help[] =
 	"  --samples=N   how many interrupts (default 10240)\n"
 	"  --load=KIND   what runs besides: nothing, tasks that compute, or tasks that\n"
 	"                keep the kernel busy (default kernel)\n"
-	"  --shield      isolate CPU 0 from all other tasks and interrupts meanwhile\n"
+	"  --isolate     isolate CPU 0 from all other tasks and interrupts meanwhile\n"
 	"  --device      read the HPET's interrupt, directed to CPU 0 (2,000 a second), instead of\n"
 	"                the real-time clock's (2,048 a second), which Linux serves by a timer\n"
 	"  --preempt=HOW the kernel's preemption: none, voluntary or full\n";
@@ -68,7 +68,7 @@ static void set_preemption(char *how, void *unused)
 /* The measured task's process: on its CPU alone before anything else is there. */
 static int become_measured(const struct run *run)
 {
-	if (run->shield && isolate_enter(MEASURED_CPU))
+	if (run->isolate && isolate_enter(MEASURED_CPU))
 		return -EIO;
 	prctl(PR_SET_NAME, "measured");
 	prctl(PR_SET_TIMERSLACK, 1);
@@ -115,7 +115,7 @@ static int run_all(struct run *run)
 	ret = trace_start();
 	if (ret)
 		return ret;
-	if (run->shield) {
+	if (run->isolate) {
 		ret = isolate_cpu(MEASURED_CPU);
 		if (ret)
 			return ret;
@@ -124,7 +124,7 @@ static int run_all(struct run *run)
 		load_give_less_way();
 		sleep_until(clock_ns() + SETTLE_NS);
 	}
-	run->shield_ns = clock_ns();
+	run->isolated_ns = clock_ns();
 	ret = run_measured(run);
 	if (ret)
 		fprintf(stderr, "isolated_cpu: measuring: %s\n", strerror(-ret));
@@ -132,7 +132,7 @@ static int run_all(struct run *run)
 	load_stop();
 	if (!ret)
 		ret = trace_write(run);
-	if (run->shield)
+	if (run->isolate)
 		isolate_end();
 	if (!ret)
 		record_write(run);
@@ -152,7 +152,7 @@ int main(int argc, char **argv)
 	parse_options(argc, argv, (const struct opt[]){
 		{ 'n', "samples", OPT_NUMBER(&samples, 1, 100000000) },
 		{ 'l', "load", OPT_TEXT(set_load, &run->load) },
-		{ 's', "shield", OPT_FLAG(&run->shield) },
+		{ 'i', "isolate", OPT_FLAG(&run->isolate) },
 		{ 'd', "device", OPT_FLAG(&run->device) },
 		{ 'p', "preempt", OPT_TEXT(set_preemption, NULL) },
 		{ }

@@ -29,8 +29,8 @@ void record_write(const struct run *run)
 
 	write_samples(run);
 	file = csv_create("summary.csv", "name,value");
-	fprintf(file, "samples,%u\nperiod_ns,%d\nshielded,%d\nmissed,%" PRIu32 "\n",
-		run->samples, run->period_ns, run->shield,
+	fprintf(file, "samples,%u\nperiod_ns,%d\nisolated,%d\nmissed,%" PRIu32 "\n",
+		run->samples, run->period_ns, run->isolate,
 		run->sample[run->samples - 1].index - run->samples);
 	csv_finish(file, "summary.csv");
 }

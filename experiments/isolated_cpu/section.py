@@ -17,9 +17,9 @@ STYLES = {
     "none": ("#999999", ":"),
     "spin": ("#0072b2", "--"),
     "kernel": ("#d55e00", "-"),
-    "kernel-shield": ("#009e73", "-"),
+    "kernel-isolated": ("#009e73", "-"),
     "device": ("#d55e00", "--"),
-    "device-shield": ("#009e73", "--"),
+    "device-isolated": ("#009e73", "--"),
     "kernel-full": ("#56b4e9", "-"),
     "kernel-voluntary": ("#e69f00", "--"),
     "kernel-none": ("#d55e00", "-"),
@@ -62,17 +62,15 @@ def worst_response(system: Measured, scenario: str) -> float:
 
 def find(system: Measured, name: str) -> Found | None:
     """A load's two scenarios, as the article's figure has them, if both were run."""
-    shielded = f"{name}-shield"
-    if not (system.has(name) and system.has(shielded)):
+    isolated = f"{name}-isolated"
+    if not (system.has(name) and system.has(isolated)):
         return None
-    open_cpu, isolated = (
-        summarize(system.table(s, "samples")["response_ns"]) for s in (name, shielded)
-    )
     return Found(
-        open_cpu, isolated,
-        _visits(system, shielded, "task"),
-        _visits(system, shielded, "irq"),
-        _visits(system, shielded, "lost"),
+        summarize(system.table(name, "samples")["response_ns"]),
+        summarize(system.table(isolated, "samples")["response_ns"]),
+        _visits(system, isolated, "task"),
+        _visits(system, isolated, "irq"),
+        _visits(system, isolated, "lost"),
         _visits(system, name, "task"),
     )
 

@@ -18,7 +18,7 @@ def fabricated(_: str) -> Files:
             "visitors.csv": csv("kind,id,name,bound,first_ms,later", (
                 ("task", 7, "load", 0, 3, 4), ("irq", 8, "rtc", 1, 1, 9),
                 ("lost", 0, "events", 0, 0, 0))),
-            "summary.csv": summary(samples=JOBS, period_ns=488_281, shielded=0, missed=0)}
+            "summary.csv": summary(samples=JOBS, period_ns=488_281, isolated=0, missed=0)}
 
 
 @pytest.mark.parametrize(("worst", "met"), [(451, True), (450, False)])
@@ -34,7 +34,7 @@ def test_less_for_a_device_is_missed(tmp_path: Path, worst: int, met: bool) -> N
     store = write_scenarios(tmp_path, "isolated-cpu", "debian12-6.12-stock", {
         name: {"samples.csv": column("response_ns", [5, most]),
                "visitors.csv": csv("kind,id,name,bound,first_ms,later", [])}
-        for name, most in (("device", worst), ("device-shield", 10))})
+        for name, most in (("device", worst), ("device-isolated", 10))})
     assert [c.met for c in EXPERIMENT.claims(store)] == [met]
 
 
@@ -49,5 +49,5 @@ def test_less_isolation_is_missed(
                                     [("task", 7, "load", 0, 3, later)])}
 
     store = write_scenarios(tmp_path, "isolated-cpu", SYSTEMS[0], {
-        "kernel": files(worst, 9), "kernel-shield": files(10, visits)})
+        "kernel": files(worst, 9), "kernel-isolated": files(10, visits)})
     assert [c.met for c in EXPERIMENT.claims(store)] == verdicts

@@ -26,7 +26,7 @@ struct visitor {
 	int id;
 	char name[32];
 	bool bound;
-	uint64_t first_ms, later;	/* how often, after the shield stood */
+	uint64_t first_ms, later;	/* how often, after the isolation began */
 };
 
 static struct visitor visitors[MAX_VISITORS];
@@ -116,7 +116,7 @@ static void take_line(const char *line, const struct run *run, uint64_t *unnamed
 	char id[16], name[32];
 	bool irq;
 
-	if (line[0] == '#' || time < run->shield_ns)
+	if (line[0] == '#' || time < run->isolated_ns)
 		return;
 	irq = strstr(line, "irq_handler_entry:");
 	if (irq) {
@@ -130,7 +130,7 @@ static void take_line(const char *line, const struct run *run, uint64_t *unnamed
 	visitor = find(run, irq, atoi(id), name);
 	if (!visitor)
 		++*unnamed;
-	else if (time < run->shield_ns + NSEC_PER_MSEC)
+	else if (time < run->isolated_ns + NSEC_PER_MSEC)
 		visitor->first_ms++;
 	else
 		visitor->later++;

@@ -44,13 +44,13 @@ TURN = 1
 WORK_SHARE = 2
 """The job has half the work next to another CPU, which has half the time: it is to end before the
 scheduler's tick, too."""
-SHIELD_STEPS = (
-    Step("nanosleep-shield", "clock_nanosleep, CPU 0 isolated, hostile loads",
-         ("--shield", *LOADS)),
-    Step("clockfix-shield", "ClockFix, CPU 0 isolated, hostile loads",
-         (*CLOCKFIX, "--shield", *LOADS)),
-    Step("compute-shield", "ClockFix, CPU 0 isolated, tasks that only compute",
-         (*CLOCKFIX, "--shield", "--spinners=4")),
+ISOLATED_STEPS = (
+    Step("nanosleep-isolated", "clock_nanosleep, CPU 0 isolated, hostile loads",
+         ("--isolate", *LOADS)),
+    Step("clockfix-isolated", "ClockFix, CPU 0 isolated, hostile loads",
+         (*CLOCKFIX, "--isolate", *LOADS)),
+    Step("compute-isolated", "ClockFix, CPU 0 isolated, tasks that only compute",
+         (*CLOCKFIX, "--isolate", "--spinners=4")),
 )
 TOOLS = ("timershield",)
 """What isolates a CPU."""
@@ -82,7 +82,7 @@ class Together(Experiment):
     title = "What each layer gives"
 
     def scenarios(self) -> dict[str, str]:
-        return {s.name: s.title for s in STEPS + SHIELD_STEPS}
+        return {s.name: s.title for s in STEPS + ISOLATED_STEPS}
 
     def run(self, context: Context) -> None:
         if context.host:
@@ -100,7 +100,7 @@ class Together(Experiment):
             for stock in (True, False):
                 pairs = [System(s.platform, s.mode, CPUS) for s in systems
                          if (s.mode == "stock") == stock]
-                steps = STEPS if stock else STEPS + SHIELD_STEPS
+                steps = STEPS if stock else STEPS + ISOLATED_STEPS
                 wanted = pair_scenarios(context, ROUNDS[arch], steps)
                 if pairs and wanted:
                     calls.append(functools.partial(

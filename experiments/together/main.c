@@ -24,7 +24,7 @@ static void usage(FILE *out)
 		"  -H, --hogs=N        ordinary processes that take the CPU (0)\n"
 		"  -C, --spinners=N    ordinary processes that only compute (0)\n"
 		"  -a, --anywhere      loads may run on every CPU (on the job's only)\n"
-		"  -s, --shield        nothing else may run on the job's CPU (timershield isolate)\n"
+		"  -i, --isolate       nothing else may run on the job's CPU (timershield isolate)\n"
 		"  -l, --load=KIND[:n=N][,SETTING]...   see below; may be repeated\n"
 		"  -S, --seed=N        for periods and phases (1)\n"
 		"\n"
@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 		{ 'H', "hogs", OPT_NUMBER(&together.hogs, 0, 100) },
 		{ 'C', "spinners", OPT_NUMBER(&together.spinners, 0, 100) },
 		{ 'a', "anywhere", OPT_FLAG(&o->anywhere) },
-		{ 's', "shield", OPT_FLAG(&together.shield) },
+		{ 'i', "isolate", OPT_FLAG(&together.isolate) },
 		{ }
 	};
 

@@ -75,8 +75,8 @@ LAYERS = (
 )
 PAIR_LAYERS = (
     *LAYERS[:3],
-    Layer("+ isolated CPU", "shielded", "clockfix-shield"),
-    Layer("for comparison:\nall layers, others only compute", "shielded", "compute-shield"),
+    Layer("+ isolated CPU", "shielded", "clockfix-isolated"),
+    Layer("for comparison:\nall layers, others only compute", "shielded", "compute-isolated"),
 )
 ROWS = (
     Layer("clock_nanosleep, nothing else runs", "stock", "idle-nanosleep"),
@@ -85,10 +85,10 @@ ROWS = (
     Layer("ClockFix", "stock", "clockfix"),
     Layer("clock_nanosleep, TimerShield", "shielded", "nanosleep"),
     Layer("ClockFix, TimerShield", "shielded", "clockfix"),
-    Layer("clock_nanosleep, TimerShield, isolated CPU", "shielded", "nanosleep-shield"),
-    Layer("ClockFix, TimerShield, isolated CPU", "shielded", "clockfix-shield"),
+    Layer("clock_nanosleep, TimerShield, isolated CPU", "shielded", "nanosleep-isolated"),
+    Layer("ClockFix, TimerShield, isolated CPU", "shielded", "clockfix-isolated"),
     Layer("ClockFix, TimerShield, isolated CPU, others only compute", "shielded",
-          "compute-shield"),
+          "compute-isolated"),
 )
 
 

@@ -49,7 +49,7 @@ def all_layers(root: Path) -> None:
     measured(root, stock, "nanosleep", [(20_000, 330_000, MARKS + 9_000)])
     measured(root, stock, "clockfix", [(1_000, 311_000, MARKS + 9_000)])
     measured(root, shielded, "clockfix", [(1_000, 302_000, MARKS)])
-    measured(root, shielded, "clockfix-shield", [(500, 303_000, MARKS), (600, 300_000, MARKS)])
+    measured(root, shielded, "clockfix-isolated", [(500, 303_000, MARKS), (600, 300_000, MARKS)])
 
 
 def test_turns_of_the_other_cpu_are_not_lateness(tmp_path: Path) -> None:
@@ -71,13 +71,13 @@ def test_turns_of_the_other_cpu_are_not_lateness(tmp_path: Path) -> None:
 def test_one_late_end_is_missed(tmp_path: Path) -> None:
     all_layers(tmp_path)
     shielded = System(PLATFORM, Mode.SHIELDED, CPUS).name
-    spans_of = tmp_path / EXPERIMENT.name / shielded / "clockfix-shield" / "spans.csv"
+    spans_of = tmp_path / EXPERIMENT.name / shielded / "clockfix-isolated" / "spans.csv"
     spans_of.write_text(spans_of.read_text().replace(f"work,0,0,{MARKS}\n", "work,0,0,9170\n", 1))
     claim, = EXPERIMENT.claims(Store(tmp_path, EXPERIMENT.name))
     assert claim.met is False
 
 
-def test_the_shielded_cpu_is_in_the_picture(tmp_path: Path) -> None:
+def test_the_isolated_cpu_is_in_the_picture(tmp_path: Path) -> None:
     all_layers(tmp_path)
     page = EXPERIMENT.section(Store(tmp_path, EXPERIMENT.name)).markup(True)
     assert page.count("<svg") == 1

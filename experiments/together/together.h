@@ -17,7 +17,7 @@ struct together {
 	bool clockfix;		/* else clock_nanosleep() */
 	int hogs;		/* ordinary processes that take the CPU, in kernel and user space */
 	int spinners;		/* ordinary processes that only compute */
-	bool shield;		/* nothing else may run on the job's CPU */
+	bool isolate;		/* nothing else may run on the job's CPU */
 	struct clockfix_sleeper *sleeper;	/* NULL: clock_nanosleep() */
 };
 

@@ -79,7 +79,7 @@ int work_run_all(struct run *run)
 	struct task self = { .policy = SCHED_FIFO, .priority = options->priority };
 	int ret;
 
-	if (together->shield)
+	if (together->isolate)
 		ret = isolate_cpu(options->cpu) ?: isolate_enter(options->cpu);
 	else
 		ret = task_pin(options->cpu);
@@ -93,7 +93,7 @@ int work_run_all(struct run *run)
 	if (!ret)
 		ret = run_jobs(run, run_one);
 	clockfix_sleeper_destroy(together->sleeper);
-	if (together->shield)
+	if (together->isolate)
 		isolate_end();
 	return ret;
 }
