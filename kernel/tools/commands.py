@@ -6,7 +6,6 @@ import argparse
 import re
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -30,11 +29,6 @@ becomes a patch in kernel/patches/VERSION.
 Write TimerShield as mails for "git am" or "git send-email": a cover letter, one mail with the new
 files, and one for each patch. The tree builds after each.
 """}
-NEW = """Subject: timershield: add the new files
-
-Nothing compiles them yet. The patches that follow put them to use.
----
-"""
 
 
 def git(tree: Path, *arguments: str, text: str | None = None) -> str:
@@ -88,21 +82,19 @@ def refresh(tree: Path, patches: Patchset, base: str) -> None:
     found: dict[str, bytes | None] = {path.name: None for path in patches.patch_list()}
     files: dict[str, bytes | None] = dict.fromkeys(patches.new_file_list())
     files |= {path: git(tree, "show", f"HEAD:{path}").encode() for path in new}
-    with tempfile.TemporaryDirectory(prefix="timershield-") as name:
-        written = git(tree, "format-patch", "-kNp", "--no-renames", "--no-signature", f"-o{name}",
-                      "--no-encode-email-headers",
-                      f"{base}..", "--", ".", *(f":(exclude){path}" for path in new)).split()
-        for path in map(Path, written):
-            head, _, text = path.read_text().partition("\n\n")
-            subject = re.sub(r"\n ", " ", head[head.index("Subject: "):])
-            message, _, diff = text.partition("\ndiff --git ")
-            diff = re.sub(r"^index .*\n", "", diff, flags=re.M)
-            found[path.name] = f"{subject}\n\n{message.strip()}\n---\ndiff --git {diff}".encode()
-    if not written or not new:
+    commits = git(tree, "log", "--reverse", "-p", "--no-renames", "--format=%x00%f%n%s%n%n%b",
+                  f"{base}..", "--", ".", *(f":(exclude){path}" for path in new)).split("\0")[1:]
+    for number, commit in enumerate(commits, 1):
+        name, subject, text = commit.split("\n", 2)
+        message, _, diff = text.partition("\ndiff --git ")
+        diff = re.sub(r"^index .*\n", "", diff, flags=re.M)
+        found[f"{number:04d}-{name[:52]}.patch"] = (
+            f"Subject: {subject}\n\n{message.strip()}\n---\ndiff --git {diff}".encode())
+    if not commits or not new:
         raise ToolError(f"{tree} has no patches or no new files after {base}")
     patchset.write_all(patches.new_files, files)
     patchset.write_all(patches.patches, found)
-    print(f"{len(written)} patches, {len(new)} new files")
+    print(f"{len(commits)} patches, {len(new)} new files")
 
 
 def mails(patches: Patchset, signoff: bool = False) -> dict[str, str]:
@@ -113,12 +105,7 @@ def mails(patches: Patchset, signoff: bool = False) -> dict[str, str]:
     if signoff and not (name and address):
         raise ToolError("to sign off, first set user.name and user.email with git config")
     author = f"{name or 'TimerShield'} <{address or 'timershield@localhost'}>"
-    new = NEW
-    for path in patches.new_file_list():
-        lines = (patches.new_files / path).read_text().splitlines(keepends=True)
-        new += (f"diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n"
-                f"+++ b/{path}\n@@ -0,0 +1,{len(lines)} @@\n+{'+'.join(lines)}")
-    texts = {"new-files.patch": new, **{p.name[5:]: p.read_text() for p in patches.patch_list()}}
+    texts = {name[5:]: text for name, text in patches.texts().items()}
     subjects = "".join(f"  {text.splitlines()[0][9:]}\n" for text in texts.values())
     cover = ("Subject: TimerShield: timers rank with their tasks\n\n"
              f"{(patchset.PATCHES / 'cover-letter.txt').read_text()}\n{subjects}---\n")

@@ -24,6 +24,11 @@ DEFAULT = "6.12"
 """The version of Linux that is meant where none is named."""
 MANIFEST = ".timershield"
 """In a tree kept up to date by :func:`sync`: the files that differ from the pristine tree."""
+NEW = """Subject: timershield: add the new files
+
+Nothing compiles them yet. The patches that follow put them to use.
+---
+"""
 
 
 @dataclass(frozen=True)
@@ -46,10 +51,19 @@ class Patchset:
         return sorted(str(p.relative_to(self.new_files)) for p in self.new_files.rglob("*")
                       if p.is_file())
 
+    def texts(self) -> dict[str, str]:
+        """Name -> text of each patch, in the order in which they apply; the new files are one."""
+        new = NEW
+        for path in self.new_file_list():
+            lines = (self.new_files / path).read_text().splitlines(keepends=True)
+            new += (f"diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n"
+                    f"+++ b/{path}\n@@ -0,0 +1,{len(lines)} @@\n+{'+'.join(lines)}")
+        return {"0000-new-files.patch": new,
+                **{p.name: p.read_text() for p in (*self.patch_list(), *self.on_top)}}
 
-def patched_paths(patch: Path) -> list[str]:
-    """The files that a patch changes, relative to the tree."""
-    return sorted(set(re.findall(r"^\+\+\+ b/(\S+)", patch.read_text(), re.MULTILINE)))
+    def paths(self) -> list[str]:
+        """The files that any of it changes or adds, relative to a Linux tree."""
+        return sorted(set(re.findall(r"^\+\+\+ b/(\S+)", "".join(self.texts().values()), re.M)))
 
 
 def versions() -> list[str]:
@@ -88,26 +102,18 @@ def compute(tree: Path, patchset: Patchset, reverse: bool = False) -> dict[str, 
     """
     if shutil.which("patch") is None:
         raise ToolError("'patch' is missing; it is in the Debian package patch")
-    patches = [*patchset.patch_list(), *patchset.on_top]
-    new = {path: (patchset.new_files / path).read_bytes() for path in patchset.new_file_list()}
-    for path, data in new.items():
-        if _contents(tree / path) != (data if reverse else None):
-            raise ToolError(f"{tree}: {path} is not as it has to be; another TimerShield, or part "
-                            "of this one, may be on the tree")
-    paths = {path for patch in patches for path in patched_paths(patch)}
+    paths, texts = patchset.paths(), patchset.texts()
     with tempfile.TemporaryDirectory(prefix="timershield-") as scratch:
-        for path in paths - set(new):
+        for path in paths:
             write_file(Path(scratch, path), _contents(tree / path))
-        write_all(Path(scratch), new)
-        for patch in reversed(patches) if reverse else patches:
+        for name in reversed(texts) if reverse else texts:
             done = subprocess.run(
                 ["patch", "-p1", "--batch", "--forward", "--fuzz=0", "--no-backup-if-mismatch",
-                 "--reject-file=-", *["--reverse"] * reverse, "-i", str(patch.resolve())],
-                cwd=scratch, capture_output=True, text=True, check=False)
+                 "--reject-file=-", *["--reverse"] * reverse],
+                cwd=scratch, input=texts[name], capture_output=True, text=True, check=False)
             if done.returncode:
-                raise ToolError(f"{patch.name} does not fit {tree}:\n{done.stdout}{done.stderr}")
-        return {path: None if reverse and path in new else _contents(Path(scratch, path))
-                for path in sorted(paths | set(new))}
+                raise ToolError(f"{name} does not fit {tree}:\n{done.stdout}{done.stderr}")
+        return {path: _contents(Path(scratch, path)) for path in paths}
 
 
 def _contents(file: Path) -> bytes | None:

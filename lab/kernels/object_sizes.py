@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from kernel.tools.patchset import NEW_FILES, of
+from kernel.tools.patchset import of
 from lab.errors import LabError
 from lab.kernels.arch import ARCHES
 from lab.kernels.kernels import Kernel
@@ -90,7 +90,4 @@ def _object_of(path: str) -> str:
 
 def changed(linux: str) -> set[str]:
     """Objects that new files or patches are in."""
-    paths = [str(p.relative_to(NEW_FILES)) for p in NEW_FILES.rglob("*.c")]
-    for patch in of(linux).patch_list():
-        paths += re.findall(r"^\+\+\+ b/(\S+\.c)$", patch.read_text(), re.MULTILINE)
-    return {_object_of(path) for path in paths}
+    return {_object_of(path) for path in of(linux).paths() if path.endswith(".c")}

@@ -113,9 +113,7 @@ def new_warnings(progress: Progress, platform: Platform) -> list[Verdict]:
     linux, patches = platform.linux, patchset.of(platform.linux)
     stock = kernels.stock_tree(progress, linux)
     tree = kernels.patched_tree(progress, linux)
-    paths = {p for patch in patches.patch_list() for p in patchset.patched_paths(patch)}
-    paths |= set(patches.new_file_list())
-    objects = sorted(p[:-2] + ".o" for p in paths if p.endswith(".c") and "kunit" not in p)
+    objects = [p[:-2] + ".o" for p in patches.paths() if p.endswith(".c") and "kunit" not in p]
     verdicts = []
     for mode in (Mode.STOCK, Mode.SHIELDED):
         with progress.bar(f"warnings, {platform.name}, TIMERSHIELD as in {mode}", None):
