@@ -3,8 +3,8 @@
  * The memory that timers may point to.
  *
  * A timer keeps pointing to the queue that it was on last, also when it is cancelled; the
- * kernel follows that pointer, without a lock at times, until the timer is freed or armed
- * again. So the queues must stay when the shield is unloaded: they live in a module of their
+ * kernel follows that pointer, sometimes without a lock, until the timer is freed or armed
+ * again. So the queues must stay when the shield is unloaded: they are in a module of their
  * own, which has no exit.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -26,7 +26,7 @@ static enum hrtimer_restart never(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* Not every kernel compares its layouts with those of a module, so look at some of it. */
+/* Not every kernel compares its layouts with those of a module, so check some of them here. */
 static bool __init is_as_declared(const struct hrtimer_cpu_base *stock, unsigned int cpu)
 {
 	unsigned int i;
@@ -57,7 +57,7 @@ static int __init find_stock(void)
 
 	for_each_possible_cpu(cpu) {
 		if (!is_as_declared(per_cpu_ptr(timershield_stock, cpu), cpu)) {
-			pr_err("the kernel keeps its timers in another way than its headers say\n");
+			pr_err("the kernel's timer queues are not where its headers say\n");
 			return -ENODEV;
 		}
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What differs between the kernels that the module knows. Layouts are those of the kernel's
- * own headers; CONFIG_MODVERSIONS makes the loader refuse a kernel whose layouts differ, for
+ * The differences between the supported kernels. Layouts are those of the kernel's own
+ * headers; with CONFIG_MODVERSIONS the loader refuses a kernel whose layouts differ, since
  * the checksum of hrtimer_start_range_ns() covers struct hrtimer and its bases.
  */
 #ifndef TIMERSHIELD_COMPAT_H
@@ -92,7 +92,7 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 	hlist_for_each_entry(timer, &(signal)->posix_timers, list)
 #endif
 
-/* Around the call of what is attached to a tracepoint. */
+/* Around the call of the functions attached to a tracepoint. */
 #if KERNEL_IS(7, 3)
 #define ts_trace_begin()	struct srcu_ctr __percpu *ts_srcu = \
 					srcu_read_lock_fast_notrace(&tracepoint_srcu)

@@ -14,7 +14,7 @@ static struct {
 	[TRACE_SWITCH] = { "sched_switch" },
 };
 
-/* They are not exported; so call what is attached to them, as they do. */
+/* They are not exported, so call the functions attached to them, as they do. */
 void trace_timer(int event, struct hrtimer *timer, s64 value)
 {
 	struct tracepoint *tracepoint = events[event].tracepoint;

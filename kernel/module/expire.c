@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The two proxies of each CPU, which expire what is in its queues. */
+/* The two proxies of each CPU, which expire the timers in its queues. */
 #include <linux/interrupt.h>
 #include <linux/jiffies.h>
 
@@ -12,10 +12,10 @@ DEFINE_PER_CPU(struct shield, shields);
 #define CONTEXTS	(IS_ENABLED(CONFIG_PREEMPT_RT) ? SHIELD_CONTEXTS : 1)
 
 /*
- * When the next timer of a context may expire: one that has expired at @now already only after
- * @gap, so that other interrupts get in and the kernel does not take it for a hang; one that is
- * masked in the first tick when it has been held for the length of one. The kernel has its ticks
- * at multiples of their length (but for skew_tick=), so this takes no interrupt of its own.
+ * The time at which the next timer of a context may expire. If it is due at @now, that is after
+ * @gap: other interrupts get in, and the kernel does not take it for a hang. If it is masked, it is
+ * the first tick after it has been held for the length of one. The kernel's ticks are at
+ * multiples of their length (except with skew_tick=), so this takes no interrupt of its own.
  */
 static ktime_t next_event(struct shield *shield, enum shield_context context, ktime_t now,
 			  ktime_t gap)
@@ -68,7 +68,7 @@ static void rearm(struct shield *shield, ktime_t now, ktime_t gap)
 		shield_arm(shield, context, first[context]);
 }
 
-/* What may be due earlier than the proxy is armed for is looked at, and nothing else. */
+/* Looks only at timers that may be due earlier than the proxy's expiry. */
 static void set_level(struct shield *shield, u8 level)
 {
 	struct timershield_cpu *core = &shield->core;
@@ -136,7 +136,7 @@ static void unlock_expiry(struct hrtimer_cpu_base *base)
 	spin_unlock(&base->softirq_expiry_lock);
 }
 
-/* Let those in that wait for the end of a callback. */
+/* Let in the tasks that wait for the end of a callback. */
 static void yield_expiry(struct hrtimer_cpu_base *base, unsigned long flags)
 {
 	if (!atomic_read(&base->timer_waiters))
@@ -153,8 +153,8 @@ static void yield_expiry(struct hrtimer_cpu_base *base, unsigned long flags) { }
 #endif
 
 /*
- * Expire timers of a context as the kernel part does it. Those that are masked wait for a tick
- * and no longer, whatever that woke, but no more than a few of them in a tick interrupt the task.
+ * Expire timers of a context as the kernel part does. Masked timers wait for a tick and no
+ * longer, but only a few of them interrupt the task in one tick.
  */
 static void serve(struct shield *shield, enum shield_context context)
 {
@@ -182,7 +182,7 @@ static void serve(struct shield *shield, enum shield_context context)
 		shield->held = max(shield->held, rounddown(run.now, TICK_NSEC));
 	if (context == SHIELD_HARD)
 		timershield_done(core, &run);
-	/* The thread masks what is left, so that it ends; the switch to the next task releases it. */
+	/* The thread masks the rest, so that it ends; the switch to the next task releases them. */
 	else if (current->flags & PF_KTHREAD &&
 		 minima_all(&core->minima[SHIELD_SOFT]) <= run.now)
 		shield->left = run.level + 1;
@@ -236,7 +236,7 @@ static void kicked(void *info)
 	rearm(shield, 0, 0);
 }
 
-/* Have a CPU look again at its queues and at who runs there. */
+/* Make a CPU check its queues and its running task again. */
 void shield_kick(int cpu)
 {
 	struct shield *shield = per_cpu_ptr(&shields, cpu);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Where the kernel calls the shield: ftrace on a few functions, and the tracepoint of the
- * context switch. One function is replaced: the one that arms a timer, where the timer is an
- * ordinary task's.
+ * context switch. One function is replaced: the one that arms a timer, if the timer belongs to a
+ * task.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -19,7 +19,7 @@
 #include "shield.h"
 #include "timershield_process.h"
 
-/* Callbacks by which a timer is known. Those of io_uring need not be there. */
+/* Callbacks by which the kind of a timer is known. Those of io_uring are optional. */
 static struct {
 	const char *name;
 	void *address;
@@ -41,7 +41,7 @@ static void *callback_of(struct hrtimer *timer)
 	return READ_ONCE_NOCHECK(ACCESS_PRIVATE(timer, function));
 }
 
-/* The level of who gets a POSIX timer's signal. */
+/* The level of the thread or process that gets a POSIX timer's signal. */
 static u8 signalled_level(struct hrtimer *timer)
 {
 	struct k_itimer *itimer = container_of(timer, struct k_itimer, it.real.timer);
@@ -73,7 +73,7 @@ static u8 *timerfd_level(struct hrtimer *timer)
 	return (u8 *)(timer + 1);
 }
 
-/* It only rises. True if it has. */
+/* The level only rises. True if it has. */
 static bool raise(u8 *raised, u8 level)
 {
 	u8 old = READ_ONCE(*raised);
@@ -93,7 +93,7 @@ static u8 raise_timerfd(struct hrtimer *timer, u8 level)
 	return level;
 }
 
-/* For what level a timer is being armed; 0: not for a task */
+/* The level for which a timer is being armed; 0: not for a task */
 static u8 level_of(struct hrtimer *timer)
 {
 	void *callback = callback_of(timer);
@@ -161,8 +161,8 @@ static void notrace on_start(unsigned long ip, unsigned long caller, struct ftra
 }
 
 /*
- * The timer of a task that sleeps is on its stack. What looks like one there may be what is
- * left of an earlier call.
+ * The timer of a task that sleeps is on its stack. A structure there that looks like one may be
+ * left over from an earlier call.
  */
 static __no_kasan_or_inline void move_sleeper(struct task_struct *task)
 {
@@ -182,7 +182,7 @@ static __no_kasan_or_inline void move_sleeper(struct task_struct *task)
 	}
 }
 
-/* One that is dead has no stack any more. */
+/* A dead task has no stack any more. */
 static bool sleeps(const struct task_struct *task)
 {
 	return READ_ONCE(task->__state) & (TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE);
@@ -204,9 +204,9 @@ static void notrace on_priority(unsigned long ip, unsigned long caller, struct f
 }
 
 /*
- * A thread has another policy by a system call: the timers that signal it or its process follow,
- * as in the kernel part, but no more than expire in one go, for preemption is disabled. Beyond them,
- * or if the lock is busy, it costs a tick.
+ * A system call has changed the policy of a thread. The timers that signal it or its process
+ * follow, as in the kernel part, but only as many as expire in one go, since preemption is
+ * disabled. For others, or if the lock is busy, it costs a tick.
  */
 static void notrace on_policy(unsigned long ip, unsigned long caller, struct ftrace_ops *ops,
 			      struct ftrace_regs *regs)
@@ -238,8 +238,8 @@ out:
 }
 
 /*
- * A clock was set, or the machine has slept; the kernel knows the new offsets already. What has
- * expired by that has been held only since now.
+ * A clock was set, or the machine has slept; the kernel knows the new offsets already. Timers that
+ * expired because of that have been held only since now.
  */
 static void notrace on_clock(unsigned long ip, unsigned long caller, struct ftrace_ops *ops,
 			     struct ftrace_regs *regs)
@@ -291,7 +291,7 @@ static bool start_user_timer(struct hrtimer *timer, ktime_t time, u64 slack,
 }
 #endif
 
-/* Those that replace a function come last: then all else is in place. */
+/* The hooks that replace a function come last, when all others are in place. */
 static struct hook {
 	const char *functions[4];
 	struct ftrace_ops ops;
@@ -317,8 +317,8 @@ static void on_switch(void *data, bool preempt, struct task_struct *previous,
 }
 
 /*
- * The address of a function that is not exported: kprobes know it. The probe is never armed; one
- * that is cannot be taken out again where ftrace is off.
+ * The address of a function that is not exported, from kprobes. The probe is never armed: an armed
+ * one cannot be removed while ftrace is off.
  */
 static void *address_of(const char *name)
 {
@@ -386,7 +386,7 @@ void hooks_release(void)
 		ftrace_free_filter(&hooks[i].ops);
 }
 
-/* Those that replace nothing come first; so if they are busy, ftrace is off. */
+/* The hooks that replace nothing come first; if one of them is busy, ftrace is off. */
 static int add(struct hook *hook)
 {
 	int err;
@@ -420,7 +420,7 @@ void hooks_remove(void)
 	for (i = ARRAY_SIZE(hooks) - 1; i >= 0; i--)
 		if (hooks[i].ops.flags & FTRACE_OPS_FL_ENABLED)
 			unregister_ftrace_function(&hooks[i].ops);
-	/* A task may have been preempted in here; it leaves before it sleeps. */
+	/* A task may have been preempted in this module; it leaves it before it sleeps. */
 	synchronize_rcu_tasks();
 }
 

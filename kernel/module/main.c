@@ -15,14 +15,14 @@
 
 static int on = 1;
 module_param(on, int, 0);
-MODULE_PARM_DESC(on, "1: on at once (default), 0: kernel.timershield=1 turns it on");
+MODULE_PARM_DESC(on, "1: on at once (default); 0: off until kernel.timershield=1");
 
 static DEFINE_MUTEX(switch_lock);
 static int is_on;
 static enum cpuhp_state cpu_state;
 static struct ctl_table_header *sysctl;
 
-/* As long as there are timers in a CPU's queues, it has to hear of each switch. */
+/* While a CPU's queues have timers, the shield must see each of its switches. */
 static void turn_off(void)
 {
 	hooks_remove();

@@ -4,7 +4,7 @@
 
 #include "queue.h"
 
-/* The kernel's is not exported; it knows, too, how to mend what is wrong. */
+/* The kernel's own is not exported; that also has functions that repair a wrong state. */
 static const struct debug_obj_descr hrtimer_descr = { .name = "hrtimer" };
 
 /* Into the kernel's queues, too. */
@@ -27,7 +27,7 @@ void queue_add(struct hrtimer_clock_base *queue, struct hrtimer *timer)
 		     queue_expiry(queue, timer->node.expires));
 }
 
-/* The minimum of the level is put right when it is looked at. */
+/* The minimum of the level is corrected when it is read. */
 void queue_del(struct hrtimer_clock_base *queue, struct hrtimer *timer)
 {
 	if (IS_ENABLED(CONFIG_DEBUG_OBJECTS_TIMERS))
@@ -74,7 +74,7 @@ static void update_all_minima(struct timershield_cpu *core)
 	}
 }
 
-/* A clock was set: what its timers have in the minima is out of date. */
+/* A clock was set: the minima of its timers are out of date. */
 void queues_clock_set(struct shield *shield, ktime_t now)
 {
 	unsigned long flags;

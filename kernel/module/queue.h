@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a CPU's queues look like to the code that expires their timers. */
+/* A CPU's queues, as the code that expires their timers sees them. */
 #ifndef TIMERSHIELD_QUEUE_H
 #define TIMERSHIELD_QUEUE_H
 
 #include "shield.h"
 
-/* The kernel takes a timer out of our queues without telling us. */
+/* The kernel takes a timer out of our queues without notice. */
 #define TIMERSHIELD_LAZY	1
 #define trace_timershield_expire(timer, held, tick)	do { } while (0)
 

@@ -8,15 +8,15 @@
 #include "bases.h"
 #include "timershield_minima.h"
 
-/* Between two goes of callbacks the CPU runs for so long: ns. */
+/* How long the CPU runs between two batches of callbacks, ns */
 #define SHIELD_GAP	2000LL
 
-/* Where a timer expires; the kernel's order: four clocks of each. */
+/* The context in which a timer expires; in the kernel's order, four clocks of each */
 enum shield_context { SHIELD_HARD, SHIELD_SOFT, SHIELD_CONTEXTS };
 
 /*
- * One CPU's shield. Written by its CPU with interrupts disabled; what the lock of the bases
- * protects is in struct shield_bases, and @core.
+ * One CPU's shield. Written by its CPU with interrupts disabled; the lock of the bases protects
+ * struct shield_bases and @core.
  */
 struct shield {
 	/* as in the kernel part; @core.threshold is what the CPU masks */

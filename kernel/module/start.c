@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Owned timers come into the queues and change their level.
+ * Put owned timers into the queues, and change their levels.
  *
  * Locks: a runqueue's, then that of a CPU's shield_bases, then that of the kernel's queues.
  */
@@ -9,8 +9,8 @@
 #include "queue.h"
 
 /*
- * Arm a timer for a task of @level. False: the kernel should; that is the case if its callback
- * runs now, for then it has to stay where it is.
+ * Arm a timer for a task of @level. False: the kernel must arm it, because its callback runs now
+ * and it has to stay where it is.
  */
 bool shield_start(struct shield *shield, struct hrtimer *timer, u8 level, ktime_t time,
 		  u64 slack, enum hrtimer_mode mode)
@@ -56,14 +56,14 @@ bool shield_start(struct shield *shield, struct hrtimer *timer, u8 level, ktime_
 		expires = roundup(expires, TICK_NSEC) + TICK_NSEC;
 	if (first && expires < shield->armed[context])
 		shield_arm(shield, context, expires);
-	/* Somebody polled it before it was here: pairs with the cmpxchg in raise(). */
+	/* A task polled it before it was queued here: pairs with the cmpxchg in raise(). */
 	smp_mb();
 	if (READ_ONCE(*shield_raised(timer)) > level)
 		shield_move(timer, level);
 	return true;
 }
 
-/* The one of our queues that a timer points to; that may be anywhere. */
+/* The one of our queues that a timer points to. The pointer may be anything. */
 static struct hrtimer_clock_base *our_queue(const struct hrtimer *timer)
 {
 	struct hrtimer_clock_base *queue = READ_ONCE_NOCHECK(timer->base);
@@ -79,10 +79,10 @@ static struct hrtimer_clock_base *our_queue(const struct hrtimer *timer)
 	return NULL;
 }
 
-/* Timers of equal expiry that are looked at, under a lock, for one of them */
+/* How many timers of equal expiry are compared, under a lock, to find one of them */
 #define SHIELD_EQUALS	64
 
-/* Nothing is believed of the timer but where it is. */
+/* Trusts no field of the timer, only its address. */
 static bool is_in(const struct hrtimer_clock_base *queue, const struct hrtimer *timer)
 {
 	struct rb_node *node = queue->active.rb_root.rb_root.rb_node, *found = NULL;
@@ -97,7 +97,7 @@ static bool is_in(const struct hrtimer_clock_base *queue, const struct hrtimer *
 			node = node->rb_left;
 		}
 	}
-	/* Whoever arms many timers for one time waits for a tick. */
+	/* A process that arms many timers for one time waits for a tick. */
 	for (left = SHIELD_EQUALS; found && left-- && ts_timer_of(found) != timer &&
 	     ts_timer_of(found)->node.expires == expires;)
 		found = rb_next(found);
@@ -105,9 +105,9 @@ static bool is_in(const struct hrtimer_clock_base *queue, const struct hrtimer *
 }
 
 /*
- * What may be a timer, in memory that can be read, has another level now, if it is one and in
- * one of our queues. It stays among these, and points to one of them all the time, for its
- * readers. Those that raise a timerfd's level may come here in another order than they did.
+ * @timer is readable memory that may be a timer. If it is one in one of our queues, change its
+ * level. For its readers it stays in these queues, and always points to one of them. Tasks that
+ * raise a timerfd's level may come here in another order than they raised it.
  */
 void shield_move(struct hrtimer *timer, u8 level)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * TimerShield: the switch, and what the shield has done
+ * TimerShield: the switch and the counters
  */
 #include <linux/cpu.h>
 #include <linux/hrtimer.h>
@@ -107,7 +107,7 @@ __setup("timershield=", timershield_setup);
 static int __init timershield_init(void)
 {
 	register_sysctl("kernel", timershield_sysctl);
-	/* The thresholds tell how high the tasks of others rank. */
+	/* The thresholds reveal the priorities of other users' tasks. */
 	proc_create_single("timershield", 0400, NULL, timershield_show);
 	guard(mutex)(&timershield_mutex);
 	timershield_set(timershield_boot);

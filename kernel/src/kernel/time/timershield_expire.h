@@ -3,12 +3,12 @@
  * TimerShield: which timers of tasks an interrupt expires. Part of hrtimer.c, so that
  * the choice is compiled into the interrupt, and of the module for stock kernels.
  *
- * Who includes this provides timershield_first_of(), timershield_mono() and
- * timershield_update_minima(). If the kernel can remove a timer without telling, minima
- * may be too early: TIMERSHIELD_LAZY has them put right when they are looked at.
+ * The file that includes this provides timershield_first_of(), timershield_mono() and
+ * timershield_update_minima(). If the kernel can remove a timer without notice, minima may
+ * be too early: with TIMERSHIELD_LAZY they are corrected when they are read.
  */
 
-/* When a timer has expired, or a clock was set so that it had */
+/* The time at which a timer expired, or at which a clock was set so that it had expired */
 static __always_inline ktime_t timershield_expired(const struct timershield_cpu *sc,
 						   const struct hrtimer *timer)
 {
@@ -90,7 +90,7 @@ static __always_inline bool timershield_holds(const struct timershield_cpu *sc, 
 	return minima_all(&sc->minima[soft]) <= ktime_sub_ns(now, TICK_NSEC);
 }
 
-/* Among the timers that were held for a tick in turn the highest, and that held longest */
+/* Of the timers held for a tick: in turn that of the highest level, and that held longest */
 static noinline struct hrtimer *timershield_held(struct timershield_cpu *sc, bool soft,
 						 const struct timershield_run *run)
 {
@@ -122,10 +122,10 @@ static __always_inline void timershield_begin(struct timershield_run *run, ktime
  *
  * The highest level comes first, also if it expires meanwhile. Once a timer has
  * woken a task that is going to preempt the current one, those below it are left
- * for later. Only timers that have been held are released together: each by
- * itself would cost two switches. What is left the CPU masks from now on: the
- * device must not be set for it. The tick also expires timers that have been held
- * for a tick, whatever their level.
+ * for later. Only timers that have been held are released together: one by one
+ * they would cost two switches each. The CPU masks the remaining timers from now on:
+ * the device must not be set for them. The tick also expires timers that have been
+ * held for a tick, whatever their level.
  *
  * Return: the timer, NULL if the interrupt has nothing more to expire.
  */
@@ -182,9 +182,9 @@ static __always_inline void timershield_done(struct timershield_cpu *sc,
 }
 
 /*
- * The softirq often runs in a thread, whose level says nothing of the tasks that wait for it to
- * end: it stops below the highest level that it has expired. As in the tick, a few of those that
- * have been held for a tick follow. The next switch sets the device for what is left.
+ * The softirq often runs in a thread, whose level says nothing about the tasks that wait for it to
+ * end. So it stops below the highest level that it has expired. As in the tick, a few timers that
+ * have been held for a tick follow. The next switch sets the device for the rest.
  */
 static __always_inline struct hrtimer *timershield_next_soft(struct timershield_cpu *sc,
 							     struct timershield_run *run)
@@ -193,7 +193,7 @@ static __always_inline struct hrtimer *timershield_next_soft(struct timershield_
 
 	if (run->nr)
 		run->now = ktime_get();
-	/* In a task that enables bottom halves, what this task masks stays masked. */
+	/* If a task runs it because it enables bottom halves, the mask of that task counts. */
 	timer = timershield_due(sc, true, current->flags & PF_KTHREAD ? run->level :
 				max(run->level, sc->threshold), run->now);
 	if (timer && run->nr < TIMERSHIELD_BATCH) {
@@ -206,7 +206,7 @@ static __always_inline struct hrtimer *timershield_next_soft(struct timershield_
 	}
 	if (timer && timershield_expired(sc, timer) < sc->fell)
 		timershield_count(sc, run, timer, false);
-	/* Where the tick is stopped, the rest of those waits for as long. */
+	/* If the tick is stopped, the other held timers wait for the length of a tick. */
 	if (!timer && sc->hold < run->now && timershield_holds(sc, true, run->now))
 		sc->hold = ktime_add_ns(run->now, TICK_NSEC);
 	return timer;

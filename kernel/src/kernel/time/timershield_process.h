@@ -9,20 +9,20 @@
 #include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
 
-/* The level of a task without what it has inherited: for timers that keep the level. */
+/* The level of a task without inherited priorities: for timers that keep their level. */
 static __always_inline u8 timershield_own_level(const struct task_struct *p)
 {
 	return timershield_prio_level(READ_ONCE(p->normal_prio));
 }
 
 /**
- * timershield_threads_level - the level of what is armed for a process
+ * timershield_threads_level - the level of a timer that is armed for a process
  * @p: one of its threads
  *
  * Priorities that threads have inherited do not count: the timer keeps the level.
  *
  * Return: the level of the thread, or the highest among the first threads of the
- * process if that is higher. What is missed there costs a tick.
+ * process if that is higher. A thread that this misses costs a tick.
  */
 static inline u8 timershield_threads_level(struct task_struct *p)
 {
