@@ -202,7 +202,6 @@ struct judgement judge(const struct trial *trial, const struct trial *nothing)
 		.verdict = VERDICT_NONE,
 		.p50_gain = p50_off.whole - p50_on.whole,
 		.p50_drift = drift_of(trial, METRIC_P50),
-		.interruptions_gain = off.whole - on.whole,
 		.interruptions_drift = drift_of(trial, METRIC_INTERRUPTIONS),
 	};
 	enum outcome p50, interruptions;

@@ -50,7 +50,7 @@ enum verdict {
 struct judgement {
 	enum verdict verdict;
 	double p50_gain, p50_drift;			/* ns; gain: off less on */
-	double interruptions_gain, interruptions_drift;	/* a job */
+	double interruptions_drift;	/* a job */
 };
 
 const char *verdict_text(enum verdict verdict);

@@ -13,12 +13,16 @@ from lab.progress import Progress
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Its arguments."""
-    parser.add_argument("--kernel", required=True, metavar="[VERSION/]ARCH-FLAVOUR-VARIANT")
-    parser.add_argument("--initrd", type=Path, required=True, metavar="FILE")
+    parser.add_argument("--kernel", required=True, metavar="[VERSION/]ARCH-FLAVOUR-VARIANT",
+                        help="the kernel to boot; build it first")
+    parser.add_argument("--initrd", type=Path, required=True, metavar="FILE",
+                        help="the initramfs")
     parser.add_argument("--append", action="append", default=[], metavar="WORDS",
-                        help="added to the kernel command line")
-    parser.add_argument("--cpus", type=options.positive, default=1)
-    parser.add_argument("--memory", type=options.positive, default=512, metavar="MIB")
+                        help="add WORDS to the kernel command line")
+    parser.add_argument("--cpus", type=options.positive, default=1, metavar="N",
+                        help="virtual CPUs (1)")
+    parser.add_argument("--memory", type=options.positive, default=512, metavar="MIB",
+                        help="memory of the guest (512)")
     parser.add_argument("--host-time", action="store_true",
                         help="follow the host's clock instead of counting instructions")
     options.linux(parser)

@@ -16,20 +16,20 @@ from lab.kernels import toolchain
 
 COMMANDS = {
     "kernel": "build kernels",
-    "boot": "boot an initramfs; its console is standard output",
+    "boot": "boot an initramfs, with its console on standard output",
     "run": "run experiments and keep their raw samples",
-    "check": "compare results with what must be shown",
+    "check": "judge results by the goals; exit with status 1 if one is missed",
     "report": "draw one self-contained page from the samples",
     "list": "list experiments and kernels, or the scenarios of an experiment",
     "demo": "run the response-time experiment in short, shield off and on",
     "figures": "measure and write what README and docs/ quote",
     "test": "run the test suite",
     "soak": "churn timers on the debug kernels",
-    "patches": "check the kernel patches: style, warnings, each builds by itself",
+    "patches": "check the kernel patches: style, warnings, and that each builds by itself",
     "defects": "check that the tests catch bugs injected into the kernel",
     "deb": "build Debian packages of a shielded kernel",
     "evaluate": "run all experiments and draw one report",
-    "papers": "write experiments/README.md: the papers' figures next to ours",
+    "papers": "write the papers' figures next to ours into experiments/README.md",
 }
 """Each is a module here: ``add(parser)`` adds its arguments, ``run(arguments)`` is the verb."""
 ENDING = (signal.SIGTERM, signal.SIGHUP)

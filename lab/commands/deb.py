@@ -14,7 +14,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", type=Path, metavar="FILE",
                         help="configuration to start from (the running kernel's)")
     parser.add_argument("--local-modules", action="store_true",
-                        help="only modules that are loaded now: much faster, this machine only")
+                        help="build only modules that are loaded now, for this machine")
     options.linux(parser)
 
 

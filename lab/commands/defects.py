@@ -11,9 +11,9 @@ from lab.runner import defects
 def add(parser: argparse.ArgumentParser) -> None:
     """Its arguments."""
     parser.add_argument("--only", type=options.numbers, metavar="LIST",
-                        help="these defects, by their numbers in defects.toml")
+                        help="try only these defects, by their numbers in defects.toml")
     parser.add_argument("--queue", action="store_true",
-                        help="those of the timer queue, which need no guest")
+                        help="try only the defects of the timer queue, which need no guest")
 
 
 def run(arguments: argparse.Namespace) -> int:

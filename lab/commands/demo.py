@@ -29,7 +29,7 @@ WORST = "timerfds-1000"
 def add(parser: argparse.ArgumentParser) -> None:
     """Its arguments."""
     parser.add_argument("--module", action="store_true",
-                        help="Debian's own kernel without and with the module; builds no kernel")
+                        help="run Debian's own kernel without and with the module; build none")
     options.linux(parser)
 
 

@@ -32,9 +32,9 @@ INTRODUCTION = [
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Its arguments."""
-    parser.add_argument("experiment", nargs="*", help="run these only, draw all")
+    parser.add_argument("experiment", nargs="*", help="run only these; draw all")
     parser.add_argument("--draw-only", action="store_true",
-                        help="run nothing, draw the report from the samples that there are")
+                        help="run nothing; draw the report from the samples that exist")
     options.measured(parser)
 
 

@@ -11,7 +11,8 @@ from lab.progress import Progress
 def add(parser: argparse.ArgumentParser) -> None:
     """Its arguments."""
     parser.add_argument("name", nargs="+", metavar="[VERSION/]ARCH-FLAVOUR-VARIANT")
-    parser.add_argument("-j", "--jobs", type=options.positive, help="compilers at a time")
+    parser.add_argument("-j", "--jobs", type=options.positive, metavar="N",
+                        help="run N compilers at a time")
     options.linux(parser)
 
 

@@ -38,16 +38,16 @@ def results(parser: argparse.ArgumentParser) -> None:
 def linux(parser: argparse.ArgumentParser, default: str = patchset.DEFAULT) -> None:
     """--linux."""
     parser.add_argument("--linux", default=default, metavar="VERSION",
-                        help=f"where a kernel's name does not say it ({default or 'all'})")
+                        help=f"version of kernels whose names have none ({default or 'all'})")
 
 
 def measured(parser: argparse.ArgumentParser) -> None:
     """What both ``run`` and ``evaluate`` ask."""
     parser.add_argument("--kernels", type=words, metavar="LIST",
                         help="platforms: x86_64-rt, arm64-preempt, rt, arm64, all (x86_64); "
-                             "7.3/rt; debian12/6.1, debian13/7.3-rt: Debian's own")
-    parser.add_argument("--quick", action="store_true", help="a tenth of the samples")
+                             "7.3/rt; Debian's own: debian12/6.1, debian13/7.3-rt")
+    parser.add_argument("--quick", action="store_true", help="take a tenth of the samples")
     parser.add_argument("--guests", type=positive, default=len(os.sched_getaffinity(0)),
-                        metavar="N", help="guests side by side (one for each CPU)")
+                        metavar="N", help="run N guests at a time (one for each CPU)")
     results(parser)
     linux(parser)

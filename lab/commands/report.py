@@ -26,7 +26,8 @@ INTRODUCTION = [
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Its arguments."""
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", default=BUILD / "report.html")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", default=BUILD / "report.html",
+                        help="write the page to FILE (build/report.html)")
     options.results(parser)
 
 

@@ -17,15 +17,16 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Its arguments."""
     parser.add_argument("experiment", nargs="+")
     parser.add_argument("--target", choices=("guest", "host"), default="guest",
-                        help="lab kernels in QEMU, or this machine and its kernel")
+                        help="kernels in QEMU, or this machine and its kernel (guest)")
     parser.add_argument("--modes", type=options.words, default=[], metavar="LIST",
                         help="stock, off (kernel.timershield=0, or the module unloaded again), "
-                             "shielded, module (all that a kernel has)")
+                             "shielded, module (default: all that a kernel has)")
     parser.add_argument("--scenarios", type=options.words, default=[], metavar="LIST",
-                        help="some scenarios only; 'lab/lab list EXPERIMENT' names them")
-    parser.add_argument("--jobs", type=options.positive,
-                        help="jobs, that is samples, a scenario (1000)")
-    parser.add_argument("--cpu", type=int, default=0, help="which CPU to measure on (0)")
+                        help="only these scenarios; 'lab/lab list EXPERIMENT' names them")
+    parser.add_argument("--jobs", type=options.positive, metavar="N",
+                        help="jobs, and so samples, of each scenario (1000)")
+    parser.add_argument("--cpu", type=int, default=0, metavar="N",
+                        help="the CPU to measure on (0)")
     options.measured(parser)
 
 

@@ -10,11 +10,12 @@ from lab.runner import testing
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Its arguments."""
-    parser.add_argument("--seconds", type=options.positive, default=600,
-                        help="of guest time (600)")
-    parser.add_argument("--kernels", type=options.words, metavar="LIST")
+    parser.add_argument("--seconds", type=options.positive, default=600, metavar="N",
+                        help="stop after N seconds of guest time (600)")
+    parser.add_argument("--kernels", type=options.words, metavar="LIST",
+                        help="churn these kernels instead of the debug kernels")
     parser.add_argument("--suites", type=options.words, default=[], metavar="LIST",
-                        help="churn (one CPU), churn-smp (two); both")
+                        help="churn (one CPU), churn-smp (two CPUs); default: both")
     options.linux(parser, "")
 
 

@@ -11,12 +11,12 @@ from lab.runner import testing
 def add(parser: argparse.ArgumentParser) -> None:
     """Its arguments."""
     parser.add_argument("--kernels", type=options.words, metavar="LIST",
-                        help="these kernels instead of those in lab/runner/matrix.py")
+                        help="test these kernels instead of those in lab/runner/matrix.py")
     parser.add_argument("--suites", type=options.words, default=[], metavar="LIST",
-                        help="guest suites whose names match these shell patterns only")
+                        help="run only guest suites whose names match these shell patterns")
     only = parser.add_mutually_exclusive_group()
-    only.add_argument("--guests-only", action="store_true", help="no tests outside guests")
-    only.add_argument("--host-only", action="store_true", help="no guests")
+    only.add_argument("--guests-only", action="store_true", help="run only the guest tests")
+    only.add_argument("--host-only", action="store_true", help="boot no guests")
     options.linux(parser, "")
 
 

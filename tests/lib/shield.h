@@ -14,7 +14,6 @@ enum {
 	LEVEL_FAIR = 1,			/* idle, and all that is neither of the others */
 	LEVEL_FIFO = 1,			/* + priority 1..99 */
 	LEVEL_DEADLINE = 101,
-	LEVEL_CRITICAL = 255,		/* timers of the kernel */
 };
 
 /* The lab's kernels have HZ=250. */
