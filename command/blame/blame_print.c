@@ -126,7 +126,7 @@ static void print_unseen(const struct report *report)
 		format("%llu SMIs", (unsigned long long)report->smis) :
 		copy("SMIs (not counted here)");
 
-	printf("\nThe kernel cannot see, and these figures lack, the time of %llu NMIs, of %s and of\n"
+	printf("\nThese figures lack what the kernel cannot see: the time of %llu NMIs, of %s and of\n"
 	       "a hypervisor's pauses below 10 ms.\n", (unsigned long long)report->nmis, smis);
 }
 
@@ -166,7 +166,7 @@ void report_print(const struct report *report, unsigned int lines)
 			print_remedies(victim);
 	}
 	if (shown < report->count)
-		printf("\n%zu more lost less; --json shows all, -p one of them.\n",
+		printf("\n%zu more victims lost less; --json shows all, -p one of them.\n",
 		       report->count - shown);
 	if (!report->count)
 		puts(report->realtime ? "No real-time task has run. Use -p PID to watch a process, "

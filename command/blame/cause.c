@@ -219,7 +219,7 @@ char *cause_name(const struct cause *cause, const struct who *who)
 	case CAUSE_SOFTIRQ:
 		return softirq_name(cause, who);
 	case CAUSE_ELSEWHERE:
-		return copy("waited for another CPU, was moved then");
+		return copy("waited for another CPU, then was moved");
 	case CAUSE_SWITCH:
 		return copy("switching tasks");
 	case CAUSE_THROTTLED:

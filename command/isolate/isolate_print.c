@@ -160,7 +160,7 @@ static void print_sentence(const struct isolation *isolation, const struct lefto
 
 	printf("%s.\n", sentence);
 	if (*siblings)
-		printf("%s, not isolated, share%s a core with them: what runs there slows them down.\n",
+		printf("%s, not isolated, share%s a core with them: tasks there slow them down.\n",
 		       siblings, cpus_count(&others) > 1 ? "" : "s");
 	if (isolation->journal.nr_threads)
 		printf("%zu kernel thread%s the priority that the configuration gives.\n",

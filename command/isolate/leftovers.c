@@ -121,7 +121,7 @@ static const char *reason_of_irq(const char *irq, const struct cpus *affinity,
 	if (!cpus_intersect(affinity, search->isolated))
 		return "moves away when it occurs next";
 	if (cpus_subset(affinity, search->isolated))
-		return "directed to isolated CPUs alone, by its smp_affinity or by the kernel";
+		return "directed only to isolated CPUs, by its smp_affinity or by the kernel";
 	if (was_sent_back(irq, search))
 		return "sent back by something else (irqbalance?), or kept by the kernel: isolate again";
 	return "managed or per-CPU interrupt: only the kernel may direct it";

@@ -110,7 +110,7 @@ static void add_figures(struct text *page, const struct prove *prove)
 		add_element(page, "h2", "", title);
 		text_add(page, "<figure>\n");
 		plot_distribution(page, &off, &on);
-		text_add(page, "<figcaption>%s Left the distribution up to p99.9, right the tail up to the maximum.</figcaption></figure></section>\n",
+		text_add(page, "<figcaption>%s Left: the distribution up to p99.9. Right: the tail up to the maximum.</figcaption></figure></section>\n",
 			 jobs);
 		free(off.responses);
 		free(on.responses);

@@ -90,14 +90,14 @@ char *prove_summary(const struct prove *prove)
 	case VERDICT_HELPS:
 		return format("The shield helps on this machine, next to: %s. A job takes up to %.1f us less.%s%s",
 			      helped, most_gained(prove, whole),
-			      costly ? " It costs next to: " : "", costly ? costly : "");
+			      costly ? " It costs time next to: " : "", costly ? costly : "");
 	case VERDICT_COULD_HELP:
 		return format("A shield could help on this machine, next to: %s. A job would take up to %.1f us less.",
 			      helped, most_gained(prove, whole));
 	case VERDICT_COSTS:
-		return format("The shield costs on this machine, next to: %s.", helped);
+		return format("The shield costs time on this machine, next to: %s.", helped);
 	case VERDICT_UNKNOWN:
-		return format("It could not be told, next to: %s. The machine itself changed by as much: try again when it is idle, or for longer (-s).",
+		return format("Could not tell whether it helps, next to: %s. The machine itself changed by as much: try again when it is idle, or for longer (-s).",
 			      helped);
 	case VERDICT_NO_HELP:
 		return copy("The shield does not help on this machine: these timers take less than 1 % of a job and less than one interruption, with and without it.");
@@ -172,9 +172,9 @@ char *prove_advice(const struct prove *prove)
 	if (prove->shield)
 		return copy("");
 	if (timers_module_there())
-		return copy("The module is there and not loaded: 'timershield prove --load' measures with it and unloads it again.");
+		return copy("The module is installed, but not loaded: 'timershield prove --load' measures with it and unloads it again.");
 	if (has_module_for())
-		return copy("There may be a module for this kernel: 'make packages' of TimerShield makes timershield-dkms.");
+		return copy("There may be a module for this kernel: 'make packages' in TimerShield's source builds timershield-dkms.");
 	return copy("There is no module for this kernel, only for Debian's 6.1, 6.12 and 7.3, and patches for 6.12 and 7.3.");
 }
 

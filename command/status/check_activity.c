@@ -135,7 +135,7 @@ static void add_interrupts(struct inspection *inspection, const struct sources *
 
 	if (total)
 		finding_add(&inspection->findings, FINDING_NOTE, "interrupts",
-			    "see which they are in /proc/interrupts",
+			    "find them in /proc/interrupts",
 			    "%s took %llu interrupt%s within the last 0.1 s (%s).", named, total,
 			    total == 1 ? "" : "s", names);
 	else
@@ -200,7 +200,7 @@ static void add_firmware(struct inspection *inspection, int error, unsigned long
 				error);
 	else if (now != before)
 		finding_add(&inspection->findings, FINDING_BAD, "smi",
-			    "look in the firmware's setup for what needs SMIs: legacy USB, power and error reports",
+			    "in the firmware's setup, switch off what needs SMIs: legacy USB, power and error reports",
 			    "The firmware stopped CPU %u %llu times (SMI) within the last 0.1 s.",
 			    cpu, now - before);
 	else

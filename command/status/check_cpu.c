@@ -210,7 +210,7 @@ void check_siblings(struct inspection *inspection)
 	mend = sibling_mend(inspection, &disturbing, list);
 	finding_add(&inspection->findings, FINDING_BAD, "siblings",
 		    mend,
-		    "%s share%s a core with an isolated CPU and %s not isolated: what runs there slows that down.",
+		    "%s share%s a core with an isolated CPU and %s not isolated: tasks there slow it down.",
 		    named, many ? "" : "s", many ? "are" : "is");
 }
 

@@ -42,7 +42,7 @@ static const struct {
 	  "echo 2 >/sys/kernel/mm/ksm/run" },
 	{ "numa_balancing", "/proc/sys/kernel/numa_balancing", "NUMA balancing", is_not_zero,
 	  FINDING_WARNING,
-	  "NUMA balancing unmaps memory of running tasks, to see from the faults who uses it.",
+	  "NUMA balancing unmaps memory of running tasks, to see from the faults which task uses it.",
 	  "sysctl kernel.numa_balancing=0" },
 	{ "watchdog", "/proc/sys/kernel/watchdog", "lockup watchdogs", is_not_zero, FINDING_NOTE,
 	  "The lockup watchdogs interrupt every CPU every few seconds.",
