@@ -67,6 +67,17 @@ distclean:
 
 #:
 #: Test
+#:   make setup          install what lint, check and soak need; test does so by itself
+setup: $(VENV)/ready
+
+# numpy, matplotlib, rich and pytest are the distribution's; the checkers are
+# pinned, for their verdict depends on their version
+$(VENV)/ready: lab/setup pyproject.toml
+	@lab/setup test x86_64 arm64
+	@$(PYTHON) -m venv --system-site-packages $(VENV)
+	@$(VENV)/bin/pip install -q --disable-pip-version-check ruff==0.8.4 mypy==1.14.1
+	@touch $@
+
 #:   make test           everything, in half an hour; installs the Debian packages that it needs
 test: $(VENV)/ready
 	@$(TEST_LAB) test $(LINUX:%=--linux %) $(if $(KERNELS),--kernels $(KERNELS))
@@ -102,17 +113,6 @@ evaluate:
 figures:
 	@lab/setup --check module-demo
 	@$(LAB) figures
-
-#:   make setup          install what test, lint, check and soak need
-setup: $(VENV)/ready
-
-# numpy, matplotlib, rich and pytest are the distribution's; the checkers are
-# pinned, for their verdict depends on their version
-$(VENV)/ready: lab/setup pyproject.toml
-	@lab/setup test x86_64 arm64
-	@$(PYTHON) -m venv --system-site-packages $(VENV)
-	@$(VENV)/bin/pip install -q --disable-pip-version-check ruff==0.8.4 mypy==1.14.1
-	@touch $@
 
 tools:
 	@test -e $(VENV)/ready || { echo "ruff and mypy are missing; to install them: make setup" >&2; \
