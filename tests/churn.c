@@ -305,10 +305,10 @@ static void usage(FILE *out)
 		"usage: churn [--seconds S] [--seed N] [--workers N] [--progress S]\n"
 		"             [--steady]\n"
 		"  --seconds S   churn for S seconds (5)\n"
-		"  --seed N      of all that is random (1)\n"
+		"  --seed N      seed of all random choices (1)\n"
 		"  --workers N   1 to %d (30; 16 on a debug kernel; with PREEMPT_RT 8 on\n"
-		"                that, and where the shield is a module)\n"
-		"  --progress S  say every S seconds how far it is (10; 0: never)\n"
+		"                a debug kernel and with the module)\n"
+		"  --progress S  print the progress every S seconds (10; 0: never)\n"
 		"  --steady      leave the switch and the module alone\n",
 		MAX_WORKERS);
 }

@@ -20,13 +20,13 @@ static void usage(FILE *out)
 		"send each other messages by local sockets.\n"
 		"\n"
 		"  -n, --repeats=N     rounds to record (1000)\n"
-		"  -w, --warmup=N      ping-pong rounds before those (100)\n"
+		"  -w, --warmup=N      ping-pong rounds before these (100)\n"
 		"  -p, --priority=A,B  the two players' SCHED_FIFO priorities, 0: SCHED_OTHER (0,0);\n"
 		"                      A with --groups, for all\n"
 		"  -g, --groups=N      groups of 5 senders and 5 receivers\n"
-		"  -m, --messages=N    from each sender to each receiver, a round (20)\n"
+		"  -m, --messages=N    messages from each sender to each receiver, a round (20)\n"
 		"  -s, --sleepers=N    SCHED_FIFO 10 tasks that sleep for an hour meanwhile (0)\n"
-		"  -c, --cpu=N         CPU for everything (0)\n"
+		"  -c, --cpu=N         CPU for all tasks (0)\n"
 		"\n"
 		"Exit status: 0 measured, 1 failed, 2 wrong usage.\n");
 }

@@ -188,12 +188,12 @@ static void usage(FILE *out)
 		"Run periodic SCHED_DEADLINE tasks; leave summary.csv, tasks.csv, jobs.csv and\n"
 		"gaps.csv in the working directory.\n"
 		"\n"
-		"  -n, --tasks=N       tasks (10)\n"
-		"  -u, --percent=N     of a CPU, that their work takes together (50)\n"
-		"  -r, --runtime=N     percent of its work that a task asks for, 30 us apart (150)\n"
-		"  -t, --length=NS     what is recorded (2000000000)\n"
+		"  -n, --tasks=N       number of tasks (10)\n"
+		"  -u, --percent=N     percentage of a CPU that their work takes together (50)\n"
+		"  -r, --runtime=N     runtime of a task, in percent of its work; 30 us are added (150)\n"
+		"  -t, --length=NS     how long to record (2000000000)\n"
 		"  -g, --gap=NS        pauses longer than this are interruptions (200)\n"
-		"  -S, --seed=N        for periods and phases (1)\n"
+		"  -S, --seed=N        seed of random periods and phases (1)\n"
 		"\n"
 		"Exit status: 0 measured, 1 failed, 2 wrong usage.\n");
 }

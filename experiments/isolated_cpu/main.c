@@ -27,13 +27,13 @@ static const char help[] =
 	"Reads a periodic interrupt with a SCHED_FIFO task on CPU 0 and writes\n"
 	"samples.csv, visitors.csv and summary.csv to the working directory.\n"
 	"\n"
-	"  --samples=N   how many interrupts (default 10240)\n"
-	"  --load=KIND   what runs besides: nothing, tasks that compute, or tasks that\n"
+	"  --samples=N   number of interrupts (default 10240)\n"
+	"  --load=KIND   other load: none, tasks that compute, or tasks that\n"
 	"                keep the kernel busy (default kernel)\n"
 	"  --isolate     isolate CPU 0 from all other tasks and interrupts meanwhile\n"
 	"  --device      read the HPET's interrupt, directed to CPU 0 (2,000 a second), instead of\n"
 	"                the real-time clock's (2,048 a second), which Linux serves by a timer\n"
-	"  --preempt=HOW the kernel's preemption: none, voluntary or full\n";
+	"  --preempt=HOW set the kernel's preemption: none, voluntary or full\n";
 
 static void usage(FILE *out)
 {

@@ -46,7 +46,7 @@ static void usage(FILE *out)
 		"Measure what reading a clock takes and what ClockFix's estimators take to learn;\n"
 		"leave costs.csv and summary.csv in the working directory.\n"
 		"\n"
-		"  -n, --samples=N   of each (1000000)\n"
+		"  -n, --samples=N   samples of each clock and estimator (1000000)\n"
 		"  -c, --cpu=N       CPU to run on (0)\n"
 		"  -P, --priority=N  SCHED_FIFO priority, 0: SCHED_OTHER (80)\n"
 		"\n"
