@@ -214,58 +214,6 @@ void check_siblings(struct inspection *inspection)
 		    named, many ? "" : "s", many ? "are" : "is");
 }
 
-static void add_tick(struct inspection *inspection, const struct cpus *ticking)
-{
-	autofree char *list = cpus_list(ticking), *named = cpus_named(ticking);
-	autofree char *mend = format("boot with nohz_full=%s (CONFIG_NO_HZ_FULL)", list);
-
-	finding_add(&inspection->findings, FINDING_NOTE, "tick", mend,
-		    "The scheduler's tick interrupts tasks on %s.", named);
-}
-
-static void add_callbacks(struct inspection *inspection, const struct cpus *busy)
-{
-	autofree char *list = cpus_list(busy), *named = cpus_named(busy);
-	autofree char *mend = format("boot with rcu_nocbs=%s (CONFIG_RCU_NOCB_CPU)", list);
-
-	finding_add(&inspection->findings, FINDING_NOTE, "rcu", mend,
-		    "RCU callbacks run on %s.", named);
-}
-
-/* The CPUs of rcu_nocbs= on the command line: no other file has them. */
-static struct cpus without_callbacks(const struct cpus *possible)
-{
-	const char *key = "rcu_nocbs", *at;
-	autotext struct text text = { 0 };
-	struct cpus cpus = { 0 };
-
-	file_read_line("/proc/cmdline", &text);
-	at = strstr(text.s, key);
-	if (at && at[strlen(key)] == '=')
-		cpus_parse(&cpus, at + strlen(key) + 1, strcspn(at + strlen(key) + 1, " "));
-	else if (at)
-		cpus = *possible;
-	return cpus;
-}
-
-/* nohz_full= implies rcu_nocbs=. */
-void check_tick(struct inspection *inspection)
-{
-	const struct isolation *isolation = &inspection->isolation;
-	struct cpus full = { 0 }, quiet, ticking, busy;
-
-	/* "(null)" where there is none. */
-	if (file_read_cpus(CPU_DIRECTORY "/nohz_full", &full))
-		full = (struct cpus){ 0 };
-	ticking = cpus_and_not(&isolation->isolated, &full);
-	quiet = without_callbacks(&isolation->machine.possible);
-	busy = cpus_and_not(&ticking, &quiet);
-	if (!cpus_empty(&ticking))
-		add_tick(inspection, &ticking);
-	if (!cpus_empty(&busy))
-		add_callbacks(inspection, &busy);
-}
-
 static int is_irqbalance(const struct task *task, void *argument)
 {
 	(void)argument;

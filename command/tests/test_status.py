@@ -216,7 +216,6 @@ class KernelTest(StatusTest):
             ("sys/kernel/mm/ksm/run", "1", "2", "ksm"),
             ("proc/sys/kernel/numa_balancing", "1", "0", "numa_balancing"),
             ("proc/sys/kernel/watchdog", "1", "0", "watchdog"),
-            ("proc/sys/kernel/timer_migration", "1", "0", "timer_migration"),
             ("proc/sys/vm/stat_interval", "1", "120", "stat_interval"),
         ):
             m.write(path, bad)
@@ -254,6 +253,20 @@ class KernelTest(StatusTest):
         self.assertIn("rcu_nocbs=2 ", self.check("rcu", "note"))
         m.write(f"{CPU}/nohz_full", "2-3")
         self.assertFalse({"tick", "rcu"} & set(m.findings()))
+
+    def test_timer_migration(self) -> None:
+        m = self.machine
+        m.write("proc/sys/kernel/timer_migration", "0")
+        self.check("timer_migration", "good", "on the CPU that arms them")
+        m.write("proc/sys/kernel/timer_migration", "1")
+        self.check("timer_migration", "note", "High-resolution timers that an idle CPU arms")
+        m.isolate_at_boot("2-3")
+        self.check("timer_migration", "good", "not queued on isolated CPUs")
+        m.write(f"{CPU}/nohz_full", "3")
+        mend = self.check("timer_migration", "note", "armed on CPU 3 (nohz_full)")
+        self.assertEqual(mend, "sysctl kernel.timer_migration=0")
+        m.write("proc/sys/kernel/osrelease", "6.1.0")
+        self.assertIn("the kernel's own", self.check("timer_migration", "note", "Timers that"))
 
     def test_timers(self) -> None:
         m = self.machine

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Status: the tick, and what else the kernel does on isolated CPUs: timers. */
+#include "finding.h"
+#include "lib/file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void add_tick(struct inspection *inspection, const struct cpus *ticking)
+{
+	autofree char *list = cpus_list(ticking), *named = cpus_named(ticking);
+	autofree char *mend = format("boot with nohz_full=%s (CONFIG_NO_HZ_FULL)", list);
+
+	finding_add(&inspection->findings, FINDING_NOTE, "tick", mend,
+		    "The scheduler's tick interrupts tasks on %s.", named);
+}
+
+static void add_callbacks(struct inspection *inspection, const struct cpus *busy)
+{
+	autofree char *list = cpus_list(busy), *named = cpus_named(busy);
+	autofree char *mend = format("boot with rcu_nocbs=%s (CONFIG_RCU_NOCB_CPU)", list);
+
+	finding_add(&inspection->findings, FINDING_NOTE, "rcu", mend,
+		    "RCU callbacks run on %s.", named);
+}
+
+/* The CPUs of rcu_nocbs= on the command line: no other file has them. */
+static struct cpus without_callbacks(const struct cpus *possible)
+{
+	const char *key = "rcu_nocbs", *at;
+	autotext struct text text = { 0 };
+	struct cpus cpus = { 0 };
+
+	file_read_line("/proc/cmdline", &text);
+	at = strstr(text.s, key);
+	if (at && at[strlen(key)] == '=')
+		cpus_parse(&cpus, at + strlen(key) + 1, strcspn(at + strlen(key) + 1, " "));
+	else if (at)
+		cpus = *possible;
+	return cpus;
+}
+
+#define MIGRATION "/proc/sys/kernel/timer_migration"
+
+/*
+ * A timer is queued where it is armed, unless that CPU is idle or in nohz_full. Then another one is
+ * chosen in the same scheduling domain, which isolated CPUs are not in. From 6.9 on this is so for
+ * high-resolution timers alone.
+ */
+static void add_migration(struct inspection *inspection, const struct cpus *full)
+{
+	const bool all = !machine_linux_since(6, 9);
+	const char *kind = all ? "Timers" : "High-resolution timers";
+	struct findings *findings = &inspection->findings;
+	autofree char *named = cpus_named(full);
+	long long on = 0;
+	int ret = file_read_number(MIGRATION, &on);
+
+	if (ret && ret != -ENOENT)
+		finding_unknown(findings, "timer_migration", "Whether timers are queued elsewhere",
+				MIGRATION, ret);
+	else if (on && !cpus_empty(full))
+		finding_add(findings, FINDING_NOTE, "timer_migration", all ?
+			    "sysctl kernel.timer_migration=0, but then the kernel's own timers stay there, too" :
+			    "sysctl kernel.timer_migration=0",
+			    "%s that are armed on %s (nohz_full), a task's sleeps too, may be queued on other CPUs, which wake it late when they are busy.",
+			    kind, named);
+	else if (on && cpus_empty(&inspection->isolation.isolated))
+		finding_add(findings, FINDING_NOTE, "timer_migration",
+			    "sysctl kernel.timer_migration=0, which keeps every timer on the CPU that armed it",
+			    "%s that an idle CPU arms may be queued on a busy one, and interrupt it.",
+			    kind);
+	else
+		finding_add(findings, FINDING_GOOD, "timer_migration", "", on ?
+			    "Timers are not queued on isolated CPUs by others." :
+			    "Timers are queued on the CPU that arms them.");
+}
+
+/* nohz_full= implies rcu_nocbs=. */
+void check_tick(struct inspection *inspection)
+{
+	const struct isolation *isolation = &inspection->isolation;
+	struct cpus full = { 0 }, quiet, ticking, busy;
+
+	/* "(null)" where there is none. */
+	if (file_read_cpus(CPU_DIRECTORY "/nohz_full", &full))
+		full = (struct cpus){ 0 };
+	ticking = cpus_and_not(&isolation->isolated, &full);
+	quiet = without_callbacks(&isolation->machine.possible);
+	busy = cpus_and_not(&ticking, &quiet);
+	if (!cpus_empty(&ticking))
+		add_tick(inspection, &ticking);
+	if (!cpus_empty(&busy))
+		add_callbacks(inspection, &busy);
+	add_migration(inspection, &full);
+}
