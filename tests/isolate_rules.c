@@ -207,6 +207,14 @@ TEST(run_hands_the_status_through)
 	check_status(timershield("run -- /bin/isolate_rules --exit=0"), 125);
 }
 
+static void configure(const char *text)
+{
+	FILE *file = fopen("/tmp/conf", "w");
+
+	require(file && fputs(text, file) >= 0 && !fclose(file), "/tmp/conf: %m");
+}
+
+/* It never sleeps: the thread of RCU that PREEMPT_RT has on each CPU has to outrank it. */
 TEST(run_moves_a_process_there_and_back)
 {
 	struct spinner spinner;
@@ -215,7 +223,8 @@ TEST(run_moves_a_process_there_and_back)
 
 	prepare_cpus();
 	spinner = start_spinner();
-	isolate("1");
+	configure("cpus = 1\npriority = 4 rcuc/*\n");
+	isolate("--config=/tmp/conf");
 	check_status(timershield("run -P %d", spinner.pid), 0);
 	expect_affinity(spinner.pid, CPU(1), "after run -P");
 	seen = spinner_watch(&spinner, 20 * MSEC);
@@ -367,13 +376,6 @@ static int priority_of(pid_t pid)
 	struct sched_param parameter;
 
 	return sched_getparam(pid, &parameter) ? -1 : parameter.sched_priority;
-}
-
-static void configure(const char *text)
-{
-	FILE *file = fopen("/tmp/conf", "w");
-
-	require(file && fputs(text, file) >= 0 && !fclose(file), "/tmp/conf: %m");
 }
 
 /* By a configuration file, then another one; what somebody else gave since stays. */

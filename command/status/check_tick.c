@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Status: the tick, and what else the kernel does on isolated CPUs: timers. */
+/* Status: the tick, and what else the kernel does on isolated CPUs: RCU, timers. */
 #include "finding.h"
 #include "lib/file.h"
+#include "lib/task.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,6 +79,63 @@ static void add_migration(struct inspection *inspection, const struct cpus *full
 			    "Timers are queued on the CPU that arms them.");
 }
 
+struct rcu_threads {
+	struct cpus cpus;		/* that have one */
+	int priorities[CPUS_MAX];
+	struct task task;		/* a task that outranks one; its name is "" if there is none */
+	unsigned int cpu;
+};
+
+static int note_rcu_thread(const struct task *task, void *argument)
+{
+	struct rcu_threads *threads = argument;
+	unsigned int cpu;
+
+	if (task->flags & TASK_KERNEL_THREAD && sscanf(task->name, "rcuc/%u", &cpu) == 1 &&
+	    cpu < CPUS_MAX) {
+		cpus_add(&threads->cpus, cpu);
+		threads->priorities[cpu] = task->rt_priority;
+	}
+	return 0;
+}
+
+static int find_outranking(const struct task *task, void *argument)
+{
+	struct rcu_threads *threads = argument;
+
+	if (task->flags & TASK_KERNEL_THREAD)
+		return 0;
+	cpus_for_each(cpu, &threads->cpus) {
+		if (!cpus_has(&task->cpus, cpu) || task->rt_priority <= threads->priorities[cpu])
+			continue;
+		threads->task = *task;
+		threads->cpu = cpu;
+		return 1;
+	}
+	return 0;
+}
+
+/*
+ * With PREEMPT_RT a thread, FIFO 1 by default, tells RCU that its CPU has let go of what is to be
+ * freed. In nohz_full user space is known to have.
+ */
+static void add_rcu_threads(struct inspection *inspection, const struct cpus *ticking)
+{
+	struct rcu_threads threads = { 0 };
+	autofree char *policy = NULL, *mend = NULL;
+
+	task_for_each(note_rcu_thread, &threads);
+	threads.cpus = cpus_and(&threads.cpus, ticking);
+	if (cpus_empty(&threads.cpus) || task_for_each(find_outranking, &threads) != 1)
+		return;
+	policy = policy_text(threads.task.policy, threads.task.rt_priority);
+	mend = format("a line 'priority = N rcuc/*' in /etc/timershield.conf, N above %d; or boot with nohz_full=%u",
+		      threads.task.rt_priority, threads.cpu);
+	finding_add(&inspection->findings, FINDING_WARNING, "rcu_threads", mend,
+		    "%s[%d], %s, outranks rcuc/%u: if it never sleeps, whatever waits for RCU hangs, on all CPUs.",
+		    threads.task.name, threads.task.tid, policy, threads.cpu);
+}
+
 /* nohz_full= implies rcu_nocbs=. */
 void check_tick(struct inspection *inspection)
 {
@@ -89,8 +148,10 @@ void check_tick(struct inspection *inspection)
 	ticking = cpus_and_not(&isolation->isolated, &full);
 	quiet = without_callbacks(&isolation->machine.possible);
 	busy = cpus_and_not(&ticking, &quiet);
-	if (!cpus_empty(&ticking))
+	if (!cpus_empty(&ticking)) {
 		add_tick(inspection, &ticking);
+		add_rcu_threads(inspection, &ticking);
+	}
 	if (!cpus_empty(&busy))
 		add_callbacks(inspection, &busy);
 	add_migration(inspection, &full);

@@ -268,6 +268,19 @@ class KernelTest(StatusTest):
         m.write("proc/sys/kernel/osrelease", "6.1.0")
         self.assertIn("the kernel's own", self.check("timer_migration", "note", "Timers that"))
 
+    def test_task_that_outranks_rcu(self) -> None:
+        m = self.machine
+        m.isolate_at_boot("2-3")
+        m.add_kernel_thread(33, b"rcuc/3", "3")
+        self.assertNotIn("rcu_threads", m.findings())
+        m.write("proc/70/task/70/status", "Name:\tx\nCpus_allowed_list:\t3")
+        m.write("proc/70/task/70/stat", "70 (loop) R" + 36 * " 0" + " 80 1 0")
+        self.assertNotIn("outranks rcuc/2", str(m.status()))
+        mend = self.check("rcu_threads", "warning", "loop[70], FIFO 80, outranks rcuc/3")
+        self.assertIn("N above 80", mend)
+        m.write(f"{CPU}/nohz_full", "3")
+        self.assertNotIn("rcu_threads", m.findings())
+
     def test_timers(self) -> None:
         m = self.machine
         m.write("lib/modules/6.12.0/modules.dep", "extra/timershield.ko.xz:")
