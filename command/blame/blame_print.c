@@ -133,8 +133,9 @@ static void print_unseen(const struct report *report)
 static void print_lost(const struct report *report)
 {
 	if (report->lost_events)
-		printf("%llu events were lost: the figures above are too low.\n",
-		       (unsigned long long)report->lost_events);
+		printf("%llu event%s lost, or not told by this kernel: the figures above are not exact.\n",
+		       (unsigned long long)report->lost_events,
+		       report->lost_events == 1 ? " was" : "s were");
 	if (report->lost.rows)
 		printf("More than %u rows: %llu entries went to \"unexplained\".\n", MAX_ROWS,
 		       (unsigned long long)report->lost.rows);

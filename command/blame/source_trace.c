@@ -32,6 +32,7 @@ static struct store works = {
 static struct cpu *cpus;
 static struct trace_ring **rings;	/* NULL: a CPU that is not there */
 static unsigned int nr_cpus;
+static u64 missed;			/* task switches that no event told of */
 
 #define FIND_CPU(number) ((number) < nr_cpus ? &cpus[number] : NULL)
 
@@ -129,6 +130,23 @@ static void on_task_switch(const struct trace_event *event, const unsigned char 
 		  trace_task_flags(next.tid), 0);
 }
 
+/* Whether CURRENT, as the event has it, is sure to be what the last switch led to. */
+static bool tells_current(enum trace_kind kind)
+{
+	return kind == TRACE_SWITCH || kind == TRACE_WAKING || kind == TRACE_VECTOR_ENTRY ||
+	       kind == TRACE_IRQ_ENTRY || kind == TRACE_SOFTIRQ_ENTRY;
+}
+
+/* A virtual machine's kernel has been seen that records no switch from one of its idle tasks. */
+static void switch_unseen(struct cpu *cpu, u32 number, u64 now, u32 tid)
+{
+	struct who previous = cpu->frames[0].who, next;
+
+	trace_task_who(&next, tid);
+	on_switch(cpu, number, now, &previous, 0, &next, trace_task_flags(tid), 0);
+	missed++;
+}
+
 static void handle(const struct trace_event *event, const unsigned char *data, u32 number,
 		   u64 now, u32 tid)
 {
@@ -140,6 +158,8 @@ static void handle(const struct trace_event *event, const unsigned char *data, u
 		trace_task_who(&who, tid);
 		learn_task(cpu, number, &who, trace_task_flags(tid));
 	}
+	if (!cpu->depth && tid != cpu->frames[0].who.tid && tells_current(event->kind))
+		switch_unseen(cpu, number, now, tid);
 	switch (event->kind) {
 	case TRACE_VECTOR_ENTRY:
 		push(cpu, now, FRAME_VECTOR,
@@ -274,6 +294,7 @@ static int reset(const struct blame_config *wanted)
 	store_clear(&targets);
 	memset(cpus, 0, nr_cpus * sizeof(*cpus));
 	memset(&lost, 0, sizeof(lost));
+	missed = 0;
 	config = *wanted;
 	return 0;
 }
@@ -349,6 +370,7 @@ static int read_figures(struct blame_figures *figures)
 			memcpy(&victim->victim, value, sizeof(victim->victim));
 		}
 	figures->lost = lost;
+	figures->lost_events = missed;
 	for (unsigned int i = 0; i < nr_cpus; i++)
 		figures->lost_events += rings[i] ? rings[i]->lost : 0;
 	return 0;
