@@ -78,7 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
     page = shown.place / "report.html"
     report.write(shown.place / "results", page, "TimerShield: the shield off and on")
     print(*conclusions(off, on), f"The picture, and all figures: {page}", sep="\n")
-    print("Next: what stands in the way on this machine: timershield status")
+    print("Next: find out what keeps this machine from exact timing: "
+          "make install PARTS=command, then timershield status")
     # a narrowly missed goal is for 'lab check'; an interrupted job is a failure
     return 1 if response_time.EXPERIMENT.claims(shown.store)[0].met is False else 0
 

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import ClassVar
 
 from lab.errors import LabError
 from lab.paths import BUILD
@@ -38,6 +39,9 @@ def mirrors() -> dict[str, str]:
 class Release:
     """One release of Debian, backports and security updates included."""
 
+    _fetched: ClassVar[set[Path]] = set()
+    """Whose lists are fresh: this process has fetched them."""
+
     def __init__(self, number: str, arch: str = "amd64") -> None:
         self._suite = RELEASES[number]
         self._directory = BUILD / "apt" / f"{self._suite}-{arch}"
@@ -55,7 +59,9 @@ class Release:
         ]
 
     def update(self, progress: Progress) -> None:
-        """Fetch the lists of packages."""
+        """Fetch the lists of packages, once."""
+        if self._directory in self._fetched:
+            return
         if shutil.which("apt-get") is None:
             raise LabError("there is no apt-get here to fetch Debian packages with")
         if not KEYRING.exists():
@@ -67,6 +73,7 @@ class Release:
             for label, mirror in mirrors().items() for suite in SUITES[label]))
         progress.step(f"fetching the lists of packages of {self._suite}")
         self._call("apt-get", "update")
+        self._fetched.add(self._directory)
 
     def _call(self, program: str, *words: str, where: Path | None = None) -> str:
         done = subprocess.run([program, *self._options, *words], cwd=where or self._directory,
