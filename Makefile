@@ -91,7 +91,7 @@ lint: tools shellcheck
 shellcheck:
 	@shellcheck -S warning $$(grep -rlIE -m1 '^#!/bin/(ba)?sh' .ci clockfix command lab packaging)
 
-#:   make check          the tests that need no kernel: unit tests, queue, libclockfix, command
+#:   make check          the tests that boot no kernel: unit tests, queue, libclockfix, command
 check: tools
 	@lab/setup --check test x86_64 arm64
 	@$(TEST_LAB) test --host-only

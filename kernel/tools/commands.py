@@ -47,7 +47,8 @@ def _require_clean(tree: Path) -> None:
         raise ToolError(f"{tree} has changes that are not committed")
 
 
-def apply(tree: Path, patches: Patchset, check: bool, reverse: bool, commit: bool) -> None:
+def apply(tree: Path, patches: Patchset, check: bool = False, reverse: bool = False,
+          commit: bool = False) -> None:
     """Put the patch set on ``tree``, or take it off."""
     try:
         contents = patchset.compute(tree, patches, reverse)

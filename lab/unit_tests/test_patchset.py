@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kernel.tools import commands, patchset
-from kernel.tools.commands import BASE, git
+from kernel.tools.commands import BASE, apply, git
 from kernel.tools.patchset import Patchset
 from lab.errors import LabError
 from lab.unit_tests.linux_tree import HRTIMER, make_patchset, make_tree, snapshot
@@ -30,11 +30,6 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def patches(tmp_path: Path) -> Patchset:
     return make_patchset(tmp_path / "shield")
-
-
-def apply(tree: Path, patches: Patchset, check: bool = False, reverse: bool = False,
-          commit: bool = False) -> None:
-    commands.apply(tree, patches, check, reverse, commit)
 
 
 def test_applied_once_and_taken_off(tree: Path, patches: Patchset) -> None:
