@@ -181,6 +181,7 @@ static void timershield_release(struct hrtimer_cpu_base *cpu_base)
 	struct timershield_cpu *sc = &cpu_base->shield;
 	u8 level = minima_earliest(&sc->minima[0], sc->threshold);
 	ktime_t expires = level ? max(minima_of(&sc->minima[0], level), 0) : KTIME_MAX;
+	ktime_t now;
 
 	if (timershield_active(cpu_base, true) || hrtimer_rearm_pending(cpu_base)) {
 		sc->fell = ktime_get();
@@ -192,9 +193,12 @@ static void timershield_release(struct hrtimer_cpu_base *cpu_base)
 	sc->next_level = level;
 	cpu_base->next_timer = timershield_first_of(sc, level, false);
 	cpu_base->expires_next = expires;
-	if (cpu_base->hang_detected || !tick_program_event(expires, 0))
+	if (cpu_base->hang_detected)
 		return;
-	sc->fell = ktime_get();
+	/* Not every device tells that it was set for a time that is over. */
+	now = ktime_get();
+	if (expires <= now)
+		sc->fell = now;
 	tick_program_event(expires, 1);
 }
 
