@@ -23,6 +23,9 @@ SPANS = (
     Span("enqueue", "enqueue_hrtimer"),
     Span("tree-add", "timerqueue_add|timershield_enqueue"),
     Span("tree-del", "timerqueue_del|timershield_dequeue"),
+    Span("wakeup", "hrtimer_wakeup"),
+    Span("interrupt", "hrtimer_interrupt"),
+    Span("device", r"lapic_next_(event|deadline)|arch_timer_set_next_event_\w+"),
 )
 WORDS = ("--work=1000", "--arm")
 LOADS = (
@@ -30,15 +33,19 @@ LOADS = (
     ("sleepers-50", "1 high- and 50 low-priority tasks", "sleepers:n=50"),
     ("spread-50", "1 high- and 50 low-priority tasks of 50 priorities", "sleepers:n=50,spread"),
 )
+MANY = ("spread-1000", "1 high- and 1,000 low-priority tasks of 90 priorities",
+        "sleepers:n=1000,spread,periods=long+drift")
+"""With a tenth of the jobs: 55 tasks wake up in a job's period."""
 
 
 def scenarios(context: Context) -> list[Scenario]:
     """What the program is called with."""
     return [
         Scenario(name, title,
-                 (f"--jobs={context.jobs}", *WORDS, *([f"--load={load}"] if load else [])),
+                 (f"--jobs={jobs}", *WORDS, *([f"--load={load}"] if load else [])),
                  10 + 4 * context.jobs // 1000)
-        for name, title, load in LOADS
+        for name, title, load in (*LOADS, MANY)
+        for jobs in [context.jobs if name != MANY[0] else max(context.jobs // 10, 1)]
         if context.wants(name)
     ]
 
@@ -51,7 +58,7 @@ class TimerOverhead(Experiment):
 
     def scenarios(self) -> dict[str, str]:
         return {queue_bench.SCENARIO: queue_bench.TITLE,
-                **{name: title for name, title, _ in LOADS}}
+                **{name: title for name, title, _ in (*LOADS, MANY)}}
 
     def run(self, context: Context) -> None:
         calls = [functools.partial(queue_bench.run, context, self.name)]
@@ -83,7 +90,7 @@ class TimerOverhead(Experiment):
             "removal +30 ns and +68 ns")
 
     def parts(self, store: Store) -> list[Part]:
-        return parts(store, LOADS)
+        return parts(store, LOADS, MANY)
 
 
 EXPERIMENT = TimerOverhead()

@@ -71,6 +71,23 @@ def _table(modes: compare.Modes, loads: tuple[tuple[str, str, str], ...]) -> Tab
                  text_columns=3)
 
 
+def _device(modes: compare.Modes, loads: tuple[tuple[str, str, str], ...]) -> Table:
+    """How often the device is set."""
+    rows = []
+    for scenario, title, _ in loads:
+        for mode, system in compare.having(modes, scenario, ("stock", "off", "shielded")):
+            names = system.table(scenario, "spans")["span"]
+            wakeups, interrupts, writes = (
+                int((names == name).sum()) for name in ("wakeup", "interrupt", "device"))
+            if wakeups:
+                rows.append([title, mode, f"{wakeups:,}", f"{interrupts / wakeups:.3f}",
+                             f"{writes / wakeups:.3f}"])
+                title = ""
+    return Table(["load", "kernel", "wake-ups", "interrupts a wake-up", "writes a wake-up"], rows,
+                 "Wake-ups of sleepers, timer interrupts, and how often the clock event device was "
+                 "set.", text_columns=2)
+
+
 def _figure(
     platform: str, modes: compare.Modes, loads: tuple[tuple[str, str, str], ...]
 ) -> list[Figure]:
@@ -88,11 +105,12 @@ def _figure(
         "candlestick.")
 
 
-def parts(store: Store, loads: tuple[tuple[str, str, str], ...]) -> list[Part]:
+def parts(store: Store, loads: tuple[tuple[str, str, str], ...],
+          many: tuple[str, str, str]) -> list[Part]:
     """Candlesticks and tables of every platform, and of the queue on this machine."""
     result: list[Part] = [Text(WHAT), Text(compare.WHY_GUEST)]
     for platform, modes in compare.platforms(store).items():
         if platform != queue_bench.PLATFORM:
             result += [Text(platform, heading=True), *_figure(platform, modes, loads),
-                       _table(modes, loads)]
+                       _table(modes, loads), _device(modes, (*loads, many))]
     return result + queue_bench.parts(store)

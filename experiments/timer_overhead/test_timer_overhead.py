@@ -22,4 +22,5 @@ def fabricated(scenario: str) -> Files:
     if scenario == "queue":
         return queue()
     return {**response(scenario),
-            "spans.csv": spans("tree-del", "tree-add", "enqueue", "cancel", "start")}
+            "spans.csv": spans("tree-del", "tree-add", "enqueue", "cancel", "start", "wakeup",
+                               "interrupt", "device")}
