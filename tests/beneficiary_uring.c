@@ -34,6 +34,7 @@ static void arm_and_wait(void *argument)
 	struct uring ring;
 	int ret = uring_open(&ring);
 
+	situation_start(wait->s, LEAD);
 	if (!ret)
 		ret = uring_arm(&ring, wait->s->expiry);
 	require(!ret, "io_uring: %s", strerror(-ret));
@@ -99,6 +100,7 @@ static void arm_and_peek(void *argument)
 	struct uring ring;
 	int ret = uring_open(&ring);
 
+	situation_start(s, LEAD);
 	if (!ret)
 		ret = uring_arm(&ring, s->expiry);
 	require(!ret, "io_uring: %s", strerror(-ret));

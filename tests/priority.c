@@ -383,6 +383,8 @@ static u64 inheritance_by_chain(void *argument)
 	struct locks *locks = new_locks();
 	pid_t holders[2];
 
+	situation_start(locks->s, 2 * LEAD);
+	locks->expiry = locks->s->expiry;
 	holders[0] = spawn(BELOW, test_cpu, hold_and_sleep, locks);
 	await_sleep(holders[0]);
 	holders[1] = spawn(FIFO(20), test_cpu, hold_second_wait_for_first, locks);

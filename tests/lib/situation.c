@@ -11,9 +11,14 @@ struct situation *situation_new(void)
 
 	pin(test_cpu);
 	become(FIFO(99));
-	s->expiry = now() + LEAD;
-	s->hog_ends = s->expiry + HOG;
+	situation_start(s, LEAD);
 	return s;
+}
+
+void situation_start(struct situation *s, u64 lead)
+{
+	s->expiry = now() + lead;
+	s->hog_ends = s->expiry + HOG;
 }
 
 void sleep_to_expiry(void *situation)

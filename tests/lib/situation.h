@@ -36,6 +36,9 @@ struct situation {
 /* The caller becomes FIFO 99 on test_cpu; expiry is LEAD from now. */
 struct situation *situation_new(void);
 
+/* The expiry is this LEAD from now: what comes before it may take a slow kernel too long. */
+void situation_start(struct situation *s, u64 lead);
+
 /* Waits for the expiry with clock_nanosleep() and notes when it woke. For spawn(). */
 void sleep_to_expiry(void *situation);
 
