@@ -79,13 +79,12 @@ static void spin(const struct blame_scenario *scenario)
 		truth->counters[i] -= counters[i];
 }
 
-static pid_t start_load(const struct blame_load *load, unsigned int number)
+static void start_load(const struct blame_load *load, unsigned int number)
 {
-	pid_t pid = fork();
-
-	if (pid)
-		return pid;
+	if (fork())
+		return;
 	prctl(PR_SET_NAME, truth->loads[number].name);
+	truth->loads[number].pid = getpid();	/* it may name another one */
 	load->run(number);
 	_exit(0);
 }
@@ -106,7 +105,7 @@ static int run_scenario(const struct blame_scenario *scenario)
 		const struct blame_load *load = &scenario->loads[i];
 
 		snprintf(truth->loads[i].name, sizeof(truth->loads[i].name), "load-%s", load->name);
-		truth->loads[i].pid = start_load(load, i);
+		start_load(load, i);
 		ready += load->ready;
 	}
 	wait_for(&truth->ready, ready);
