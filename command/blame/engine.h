@@ -283,11 +283,21 @@ inline_always void expect_wait(struct cpu *cpu, const struct victim *victim, u32
 	cpu->waiting_priority = victim->who.priority;
 }
 
+/* A softirq counts for the device that it polls: not yet if it is interrupted before. */
+inline_always u32 is_to_poll(const struct frame *frame)
+{
+	return frame->cause.kind == CAUSE_SOFTIRQ && frame->cause.id == NET_RX && !frame->cause.how;
+}
+
 inline_always void push(struct cpu *cpu, u64 now, u32 kind, u32 cause, u32 id)
 {
-	struct frame *frame;
+	struct frame *frame = &cpu->frames[cpu->depth & (MAX_DEPTH - 1)];
 
+	if (is_to_poll(frame))
+		frame->counted = 1;
 	cut(cpu, now, 0);
+	if (is_to_poll(frame))
+		frame->counted = 0;
 	flush_wait(cpu);
 	if (cpu->depth >= MAX_DEPTH - 1)
 		return;
