@@ -35,6 +35,7 @@
 #define BARRIERS 500
 #define TIMERS 20
 #define UNIT "load-unit"
+#define STEERING "/sys/class/net/lo/queues/rx-0/rps_cpus"
 
 static const char * const softirqs[] = {
 	"HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU",
@@ -182,7 +183,7 @@ static void receive_frames(unsigned int load)
 }
 
 /* The loopback device has no poll of its own: packets wait in the CPU's queue. */
-static void send_to_itself(unsigned int load)
+static void send_packets(unsigned int load, unsigned int packets)
 {
 	struct sockaddr_in own = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
@@ -193,12 +194,26 @@ static void send_to_itself(unsigned int load)
 	getsockname(fd, (struct sockaddr *)&own, &length);
 	set_policy(0, FIFO(80));
 	blame_ready();
-	for (unsigned int i = 0; i < WRITES; i++) {
-		sleep_until(blame_expiry(i, WRITES) + 3 * MSEC);
+	for (unsigned int i = 0; i < packets; i++) {
+		sleep_until(blame_expiry(i, packets) + 3 * MSEC);
 		truth->loads[load].count +=
 			sendto(fd, "", 1, 0, (struct sockaddr *)&own, length) == 1;
 	}
 	blame_await_end();
+}
+
+static void send_to_itself(unsigned int load)
+{
+	send_packets(load, WRITES);
+}
+
+/* Another CPU sends, CPU 0 is to receive. */
+static void send_steered(unsigned int load)
+{
+	file_write(STEERING, "1");
+	if (online_cpus() > 1)
+		pin(1);
+	send_packets(load, BARRIERS);
 }
 
 /* From another CPU; each interrupts every CPU that runs a registered process. */
@@ -407,6 +422,9 @@ static const struct blame_scenario scenarios[] = {
 		.name = "network", .victim = NICE(10), .count = count,
 		.loads = { { "polled", receive_frames, 1 }, { "local", send_to_itself, 1 } },
 	}, {
+		.name = "steered", .victim = NICE(10), .count = count, .until = BARRIERS,
+		.loads = { { "steered", send_steered, 1 } },
+	}, {
 		.name = "ipis", .victim = FIFO(50), .count = register_for_barriers,
 		.until = BARRIERS,
 		.loads = { { "barrier", send_barriers, 1 } },
@@ -545,7 +563,26 @@ static void names_ipis(const char *source)
 	      truth->counters[FUNCTION_CALLS]);
 }
 
+/* Several packets may be polled at once, many if the emulator's CPUs have to wait for the host's. */
+static void names_steering(const char *source)
+{
+	static const char backlog[] = "softirq NET_RX: backlog (lo, veth, RPS)";
+	const char *victim;
+	double polls;
+
+	if (online_cpus() < 2 || access(STEERING, F_OK))
+		skip("needs two CPUs and receive packet steering");
+	victim = blame_run(source, "steered");
+	polls = count_of(victim, (struct blame_wanted){ .kind = "softirq", .name = backlog });
+	blame_check("polls", polls, truth->counters[SOFTIRQS + 3], 3);
+	if (kernel_is_rt())
+		return;			/* a thread polls, not a softirq */
+	check(polls > BARRIERS / 50, "%.0f polls for %u packets", polls, truth->loads[0].count);
+	check(strstr(victim, "\"take CPU 0 out of " STEERING "\""), "no remedy");
+}
+
 BLAME_TESTS(names_kinds)
+BLAME_TESTS(names_steering)
 BLAME_TESTS(names_devices)
 BLAME_TESTS(names_owners)
 BLAME_TESTS(names_armed_before)

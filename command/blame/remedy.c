@@ -144,15 +144,23 @@ static int find_device(const char *name, void *argument)
 	return !!steering->queue;
 }
 
-/* Receive packet steering sends packets there, or a task there sends them to a local receiver. */
-static char *for_backlog(unsigned int cpu)
+/* Where receive packet steering sends packets there. */
+static char *for_steering(unsigned int cpu)
 {
 	struct steering steering = { .cpu = cpu };
 	autofree char *queue = NULL;
 
 	file_for_each(NETWORK, find_device, &steering);
 	queue = steering.queue;
-	return queue ? format("take CPU %u out of %s", cpu, queue) : isolate(cpu);
+	return queue ? format("take CPU %u out of %s", cpu, queue) : NULL;
+}
+
+/* Else a task there sends them to a local receiver. */
+static char *for_backlog(unsigned int cpu)
+{
+	char *remedy = for_steering(cpu);
+
+	return remedy ? remedy : isolate(cpu);
 }
 
 /*
@@ -209,14 +217,16 @@ static char *for_throttle(const struct blame_row *row, unsigned int cpu)
 	}
 }
 
-static char *for_ipi(const struct blame_victim *victim, const struct blame_row *row)
+static char *for_ipi(const struct blame_victim *victim, const struct blame_row *row,
+		     unsigned int cpu)
 {
+	const char *function = symbol_name(row->cause.function);
 	const struct task_info *sender = task_info_of(&row->row.who);
 
 	if (cause_is_tlb(row->cause.function) && row->row.who.tid &&
 	    sender->process == task_info_of(&victim->victim.who)->process)
 		return copy("lock its memory; no munmap() or mprotect() in its other threads");
-	return NULL;
+	return function && !strcmp(function, "rps_trigger_softirq") ? for_steering(cpu) : NULL;
 }
 
 char *remedy_for(const struct blame_victim *victim, const struct blame_row *row,
@@ -238,7 +248,7 @@ char *remedy_for(const struct blame_victim *victim, const struct blame_row *row,
 	case CAUSE_IRQ:
 		return isolate_from_irqs(cpu);
 	case CAUSE_IPI:
-		return for_ipi(victim, row);
+		return for_ipi(victim, row, cpu);
 	case CAUSE_SOFTIRQ:
 		return for_softirq(row, cpu);
 	case CAUSE_THROTTLED:
