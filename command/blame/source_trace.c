@@ -32,7 +32,7 @@ static struct store works = {
 static struct cpu *cpus;
 static struct trace_ring **rings;	/* NULL: a CPU that is not there */
 static unsigned int nr_cpus;
-static u64 missed;			/* task switches that no event told of */
+static u64 missed;			/* task switches without an event */
 
 #define FIND_CPU(number) ((number) < nr_cpus ? &cpus[number] : NULL)
 
@@ -130,14 +130,14 @@ static void on_task_switch(const struct trace_event *event, const unsigned char 
 		  trace_task_flags(next.tid), 0);
 }
 
-/* Whether CURRENT, as the event has it, is sure to be what the last switch led to. */
+/* Does the task in such an event certainly run on its CPU since the last switch? */
 static bool tells_current(enum trace_kind kind)
 {
 	return kind == TRACE_SWITCH || kind == TRACE_WAKING || kind == TRACE_VECTOR_ENTRY ||
 	       kind == TRACE_IRQ_ENTRY || kind == TRACE_SOFTIRQ_ENTRY;
 }
 
-/* A virtual machine's kernel has been seen that records no switch from one of its idle tasks. */
+/* The kernel of one virtual machine recorded no switch from one of its idle tasks. */
 static void switch_unseen(struct cpu *cpu, u32 number, u64 now, u32 tid)
 {
 	struct who previous = cpu->frames[0].who, next;
