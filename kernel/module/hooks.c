@@ -255,13 +255,33 @@ static void notrace on_clock(unsigned long ip, unsigned long caller, struct ftra
 	preempt_enable();
 }
 
+/*
+ * A timerfd begins with a timer or with an alarm. Before 7.3, a timer has no callback until it is
+ * armed for the first time, and an alarm may have NULL there, too. Only a timer has one of the
+ * kernel's queues for its base.
+ */
+static bool is_timer(struct hrtimer *timer)
+{
+	const void *callback = callback_of(timer), *base = READ_ONCE(timer->base);
+	int cpu;
+
+	if (callback)
+		return callback == callbacks[TIMERFD].address;
+	for_each_possible_cpu(cpu) {
+		const struct hrtimer_cpu_base *stock = per_cpu(shields, cpu).stock;
+
+		if (base >= (void *)stock && base < (void *)(stock + 1))
+			return true;
+	}
+	return false;
+}
+
 static void saw_timerfd(const struct file *file)
 {
-	/* struct timerfd_ctx begins with its timer, as the callback proves */
 	struct hrtimer *timer = file->private_data;
 	u8 level = timershield_own_level(current);
 
-	if (callback_of(timer) != callbacks[TIMERFD].address)
+	if (!is_timer(timer))
 		return;
 	raise(timerfd_level(timer), level);
 	if (raise(shield_raised(timer), level))
