@@ -207,14 +207,6 @@ TEST(run_hands_the_status_through)
 	check_status(timershield("run -- /bin/isolate_rules --exit=0"), 125);
 }
 
-static void configure(const char *text)
-{
-	FILE *file = fopen("/tmp/conf", "w");
-
-	require(file && fputs(text, file) >= 0 && !fclose(file), "/tmp/conf: %m");
-}
-
-/* It never sleeps: the thread of RCU that PREEMPT_RT has on each CPU has to outrank it. */
 TEST(run_moves_a_process_there_and_back)
 {
 	struct spinner spinner;
@@ -223,8 +215,7 @@ TEST(run_moves_a_process_there_and_back)
 
 	prepare_cpus();
 	spinner = start_spinner();
-	configure("cpus = 1\npriority = 4 rcuc/*\n");
-	isolate("--config=/tmp/conf");
+	isolate("1");
 	check_status(timershield("run -P %d", spinner.pid), 0);
 	expect_affinity(spinner.pid, CPU(1), "after run -P");
 	seen = spinner_watch(&spinner, 20 * MSEC);
@@ -236,6 +227,43 @@ TEST(run_moves_a_process_there_and_back)
 	unisolate("");
 	expect_affinity(spinner.pid, CPU(1), "after unisolate, as it was asked to");
 	check_status(timershield("run -P 999999"), 125);
+	end_process(spinner.pid);
+}
+
+static pid_t thread_called(const char *name)
+{
+	char path[64], comm[64];
+
+	for (pid_t pid = 2; pid < 200; pid++) {
+		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+		if (file_read(path, comm, sizeof(comm)) > 0 &&
+		    !strncmp(comm, name, strlen(name)))
+			return pid;
+	}
+	return 0;
+}
+
+static int priority_of(pid_t pid)
+{
+	struct sched_param parameter;
+
+	return sched_getparam(pid, &parameter) ? -1 : parameter.sched_priority;
+}
+
+/* The kernel waits for a thread on CPU 1 that PREEMPT_RT's RCU has there. */
+TEST(run_next_to_one_that_never_sleeps)
+{
+	pid_t rcu = thread_called("rcuc/1");
+	struct spinner spinner;
+
+	prepare_cpus();
+	spinner = start_spinner();
+	isolate("1-2");
+	check_status(timershield("run -c 1 -p 3 -P %d", spinner.pid), 0);
+	check_status(timershield("run -c 2 -- /bin/isolate_rules --exit=0"), 0);
+	unisolate("2");
+	unisolate("");
+	check(!rcu || priority_of(rcu) < 3, "rcuc/1 has priority %d", priority_of(rcu));
 	end_process(spinner.pid);
 }
 
@@ -358,24 +386,11 @@ TEST(foreign_changes_stay)
 	file_write("/proc/irq/default_smp_affinity", before);
 }
 
-static pid_t thread_called(const char *name)
+static void configure(const char *text)
 {
-	char path[64], comm[64];
+	FILE *file = fopen("/tmp/conf", "w");
 
-	for (pid_t pid = 2; pid < 200; pid++) {
-		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-		if (file_read(path, comm, sizeof(comm)) > 0 &&
-		    !strncmp(comm, name, strlen(name)))
-			return pid;
-	}
-	return 0;
-}
-
-static int priority_of(pid_t pid)
-{
-	struct sched_param parameter;
-
-	return sched_getparam(pid, &parameter) ? -1 : parameter.sched_priority;
+	require(file && fputs(text, file) >= 0 && !fclose(file), "/tmp/conf: %m");
 }
 
 /* By a configuration file, then another one; what somebody else gave since stays. */

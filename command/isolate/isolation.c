@@ -171,19 +171,22 @@ static int set(struct isolation *isolation, const struct cpus *procs, const stru
 {
 	struct journal *journal = &isolation->journal;
 	const bool settled = !journal->changing;
-	int ret = plan(isolation, procs, irqs);
-	int first, second, third;
+	int ret = priorities_plan_rcu(journal), first, second, third;
 
+	if (!ret)
+		ret = plan(isolation, procs, irqs);
 	if (!ret)
 		ret = save(journal, true);
 	if (ret)
 		return ret;
 	isolation->touched = true;
+	priorities_raise_rcu(journal);
 	if (settled && isolation->mount)	/* else the journal may not have every task */
 		partition_release(isolation->mount, journal, procs);
 	settings_narrow_workqueue(journal, &isolation->machine);
 	fair_server_start(journal);
 	ret = set_partition(isolation, procs);
+	priorities_lower_rcu(journal);
 	if (ret && !cpus_empty(procs))
 		return ret;
 	first = settings_apply_irqs(journal);

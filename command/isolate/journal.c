@@ -69,6 +69,12 @@ void journal_add_thread(struct journal *journal, const struct thread_record *rec
 	journal->threads[journal->nr_threads++] = *record;
 }
 
+void journal_add_raised(struct journal *journal, const struct thread_record *record)
+{
+	journal->raised = grow(journal->raised, journal->nr_raised + 1, sizeof(*journal->raised));
+	journal->raised[journal->nr_raised++] = *record;
+}
+
 void journal_drop_setting(struct journal *journal, struct setting *setting)
 {
 	free(setting->path);
@@ -94,6 +100,7 @@ void journal_free(struct journal *journal)
 	free(journal->tasks);
 	free(journal->servers);
 	free(journal->threads);
+	free(journal->raised);
 	*journal = (struct journal){ 0 };
 }
 

@@ -75,6 +75,8 @@ struct journal {
 	size_t nr_servers;
 	struct thread_record *threads;
 	size_t nr_threads;
+	struct thread_record *raised;	/* RCU's, while a change is under way */
+	size_t nr_raised;
 	const struct irqs *routed;	/* not saved: to be directed to isolated CPUs */
 	struct priorities *priorities;	/* not saved: NULL: those of threads stay as they are */
 	bool irq_threads;		/* not saved: there are, or may be, some */
@@ -95,6 +97,7 @@ void journal_add_run(struct journal *journal, const char *name, const char *orig
 void journal_add_task(struct journal *journal, const struct task_record *record);
 void journal_add_server(struct journal *journal, unsigned int cpu, unsigned long long runtime);
 void journal_add_thread(struct journal *journal, const struct thread_record *record);
+void journal_add_raised(struct journal *journal, const struct thread_record *record);
 
 void journal_drop_setting(struct journal *journal, struct setting *setting);
 void journal_drop_run(struct journal *journal, struct run_group *run);

@@ -13,6 +13,7 @@
  *	task	TID	START	CPUS
  *	server	CPU	RUNTIME			of the fair server, in ns
  *	thread	TID	START	POLICY	PRIORITY	BEFORE	WANTED
+ *	raised	TID	START	POLICY	PRIORITY	BEFORE	WANTED
  *	end
  */
 #include "journal_text.h"
@@ -73,6 +74,12 @@ static void add_run(struct text *text, const struct run_group *run)
 	text_add(text, "\n");
 }
 
+static void add_thread(struct text *text, const char *name, const struct thread_record *record)
+{
+	text_add(text, "%s\t%d\t%llu\t%d\t%d\t%d\t%d\n", name, record->tid, record->start,
+		 record->policy, record->priority, record->before, record->wanted);
+}
+
 char *journal_text(const struct journal *journal, const char *boot)
 {
 	struct text text = { 0 };
@@ -94,12 +101,10 @@ char *journal_text(const struct journal *journal, const char *boot)
 	for (size_t i = 0; i < journal->nr_servers; i++)
 		text_add(&text, "server\t%u\t%llu\n", journal->servers[i].cpu,
 			 journal->servers[i].runtime);
-	for (size_t i = 0; i < journal->nr_threads; i++) {
-		const struct thread_record *record = &journal->threads[i];
-
-		text_add(&text, "thread\t%d\t%llu\t%d\t%d\t%d\t%d\n", record->tid, record->start,
-			 record->policy, record->priority, record->before, record->wanted);
-	}
+	for (size_t i = 0; i < journal->nr_threads; i++)
+		add_thread(&text, "thread", &journal->threads[i]);
+	for (size_t i = 0; i < journal->nr_raised; i++)
+		add_thread(&text, "raised", &journal->raised[i]);
 	text_add(&text, END);
 	return text.s;
 }
@@ -254,6 +259,7 @@ static int parse_server(struct parser *parser, char **fields)
 
 static int parse_thread(struct parser *parser, char **fields)
 {
+	const bool raised = !strcmp(fields[0], "raised");
 	unsigned long long tid, start, numbers[4];
 
 	if (parse_unsigned(fields[1], INT_MAX, &tid) || !tid ||
@@ -262,7 +268,7 @@ static int parse_thread(struct parser *parser, char **fields)
 	for (unsigned int i = 0; i < ARRAY_SIZE(numbers); i++)
 		if (parse_unsigned(fields[3 + i], i ? 99 : SCHED_IDLE, &numbers[i]))
 			return -EBADMSG;
-	journal_add_thread(parser->journal, &(struct thread_record){
+	(raised ? journal_add_raised : journal_add_thread)(parser->journal, &(struct thread_record){
 		(pid_t)tid, start, (int)numbers[0], (int)numbers[1], (int)numbers[2],
 		(int)numbers[3] });
 	return 0;
@@ -283,6 +289,7 @@ static const struct kind {
 	{ "task", 4, parse_task },
 	{ "server", 3, parse_server },
 	{ "thread", 7, parse_thread },
+	{ "raised", 7, parse_thread },
 };
 
 static void split(char *text, struct line *line)

@@ -12,6 +12,8 @@
 
 /* The kernel's own threads of FIFO 99 stop a CPU: those are left alone. */
 #define HIGHEST 98
+/* But RCU's have it during a change. */
+#define RAISED 99
 
 int priorities_parse(struct priorities *priorities, const char *value)
 {
@@ -102,6 +104,11 @@ static void name_missing(const struct priorities *priorities)
 			notice("no kernel thread is called '%s'", priorities->items[i].pattern);
 }
 
+static int cannot_list(int error)
+{
+	return failed(error, "/proc: cannot list tasks: %s", strerror(-error));
+}
+
 int priorities_plan(struct journal *journal)
 {
 	struct priorities *priorities = journal->priorities;
@@ -114,9 +121,39 @@ int priorities_plan(struct journal *journal)
 	if (priorities->count)
 		ret = task_for_each(plan_thread, journal);
 	if (ret)
-		return failed(ret, "/proc: cannot list tasks: %s", strerror(-ret));
+		return cannot_list(ret);
 	name_missing(priorities);
 	return 0;
+}
+
+static int plan_rcu_thread(const struct task *task, void *argument)
+{
+	struct thread_record record = {
+		.tid = task->tid, .start = task->start, .policy = task->policy,
+		.priority = task->rt_priority, .before = RAISED,
+	};
+
+	if (task->flags & TASK_KERNEL_THREAD && !strncmp(task->name, "rcuc/", strlen("rcuc/")) &&
+	    task->rt_priority < RAISED)
+		journal_add_raised(argument, &record);
+	return 0;
+}
+
+int priorities_plan_rcu(struct journal *journal)
+{
+	int ret = 0;
+
+	priorities_lower_rcu(journal);
+	journal->nr_raised = 0;
+	if (!change_is_listed())
+		ret = task_for_each(plan_rcu_thread, journal);
+	return ret ? cannot_list(ret) : 0;
+}
+
+void priorities_raise_rcu(const struct journal *journal)
+{
+	for (size_t i = 0; i < journal->nr_raised; i++)
+		change_priority(journal->raised[i].tid, SCHED_FIFO, RAISED);
 }
 
 void priorities_revert(struct journal *journal)
@@ -131,12 +168,12 @@ void priorities_revert(struct journal *journal)
 	journal->priorities = NULL;
 }
 
-int priorities_apply(const struct journal *journal)
+static int apply(const struct thread_record *records, size_t count)
 {
 	int first = 0;
 
-	for (size_t i = 0; i < journal->nr_threads; i++) {
-		const struct thread_record *record = &journal->threads[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct thread_record *record = &records[i];
 		int policy = record->wanted ? SCHED_FIFO : record->policy, ret;
 		int priority = record->wanted ? record->wanted : record->priority;
 		struct task task;
@@ -153,10 +190,21 @@ int priorities_apply(const struct journal *journal)
 	return first;
 }
 
+void priorities_lower_rcu(const struct journal *journal)
+{
+	apply(journal->raised, journal->nr_raised);
+}
+
+int priorities_apply(const struct journal *journal)
+{
+	return apply(journal->threads, journal->nr_threads);
+}
+
 void priorities_forget(struct journal *journal)
 {
 	size_t kept = 0;
 
+	journal->nr_raised = 0;
 	for (size_t i = 0; i < journal->nr_threads; i++) {
 		journal->threads[i].before = journal->threads[i].wanted;
 		if (journal->threads[i].wanted)
@@ -190,7 +238,7 @@ int priorities_verify(struct priorities *priorities)
 	int ret = priorities->count ? task_for_each(verify_thread, &verification) : 0;
 
 	if (ret)
-		return failed(ret, "/proc: cannot list tasks: %s", strerror(-ret));
+		return cannot_list(ret);
 	name_missing(priorities);
 	for (unsigned int i = 0; i < priorities->count; i++)
 		verification.wrong += !priorities->items[i].found;

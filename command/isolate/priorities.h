@@ -25,6 +25,15 @@ int priorities_parse(struct priorities *priorities, const char *value);
 /* Notes in the journal which threads get what, if that is to change, and what they had. */
 int priorities_plan(struct journal *journal);
 
+/*
+ * A change of a cpuset waits for RCU. On PREEMPT_RT a CPU's rcuc thread has to run for that, so a
+ * task above it that never sleeps would make the change hang. Notes these threads in the journal,
+ * after undoing what a change that was killed has left; they outrank all until they are lowered.
+ */
+int priorities_plan_rcu(struct journal *journal);
+void priorities_raise_rcu(const struct journal *journal);
+void priorities_lower_rcu(const struct journal *journal);
+
 /* What was there before this change is to be there again. */
 void priorities_revert(struct journal *journal);
 

@@ -3,6 +3,7 @@
 #include "isolate/isolation.h"
 #include "isolate/journal_file.h"
 #include "isolate/partition_procs.h"
+#include "isolate/priorities.h"
 #include "lib/file.h"
 #include "lib/message.h"
 #include "lib/task.h"
@@ -82,11 +83,15 @@ static int enter_partition(struct isolation *isolation, pid_t pid)
 		if (known)
 			journal_drop_run(&isolation->journal, known);
 		journal_add_run(&isolation->journal, name, origin, 0);
+		ret = priorities_plan_rcu(&isolation->journal);
+		if (ret)
+			return ret;
 		ret = journal_save(&isolation->journal);
 		if (ret)
-			failed(ret, JOURNAL_FILE ": %s", strerror(-ret));
-		else
-			ret = partition_enter(isolation->mount, name, pid);
+			return failed(ret, JOURNAL_FILE ": %s", strerror(-ret));
+		priorities_raise_rcu(&isolation->journal);
+		ret = partition_enter(isolation->mount, name, pid);
+		priorities_lower_rcu(&isolation->journal);
 	}
 	return ret;
 }

@@ -78,7 +78,7 @@ static const char * const seeds[] = {
 	"0" "0x1,00000000,ffffffff",
 	"1" "timershield-journal\t1\nboot\t" BOOT "\nbackend\tcgroup\tenabled\nstate\tchanging\n"
 	"procs\t1-3\tnone\nirqs\t1\t1\nset\t/proc/irq/7/smp_affinity_list\t0-3\t0\t1\n"
-	"run\trun-12\t/user.slice%09\ntask\t12\t345\t0-3\nthread\t9\t1\t0\t0\t0\t80\nend\n",
+	"run\trun-12\t/user.slice%09\ntask\t12\t345\t0-3\nthread\t9\t1\t0\t0\t0\t80\nraised\t9\t1\t1\t1\t99\t0\nend\n",
 	"2" "# comment\ncpus = 1-3\nirqs = yes\nprocs = no\ntimers = on\npriority = 80 irq/*\n",
 };
 

@@ -41,6 +41,7 @@ static void fill(struct journal *journal)
 	}
 	journal_add_server(journal, 5, 50000000);
 	journal_add_thread(journal, &(struct thread_record){ 300, 7, 1, 50, 80, 81 });
+	journal_add_raised(journal, &(struct thread_record){ 301, 8, 1, 1, 99, 0 });
 }
 
 static void comes_back(const char *text)
@@ -50,7 +51,7 @@ static void comes_back(const char *text)
 
 	check(!journal_parse(&journal, text, strlen(text), BOOT), "a whole journal");
 	check(journal.nr_settings == 21 && journal.nr_runs == 3 && journal.nr_tasks == 10 &&
-	      journal.nr_servers == 1 && journal.nr_threads == 1,
+	      journal.nr_servers == 1 && journal.nr_threads == 1 && journal.nr_raised == 1,
 	      "%zu settings, %zu runs, %zu tasks", journal.nr_settings, journal.nr_runs,
 	      journal.nr_tasks);
 	check(!strcmp(journal_run(&journal, "run-102")->origin, "/odd\ttab%name"), "origin");

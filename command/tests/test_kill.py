@@ -113,6 +113,29 @@ class KillTest(unittest.TestCase):
         m.do("unisolate")
         self.assertEqual([m.policy(tid) for tid in (50, 51)], [(0, 0), (2, 7)])
 
+    def test_rcu_is_raised(self) -> None:
+        """While the partition changes its thread outranks all, and never in the end."""
+        m = self.machine
+        m.add_kernel_thread(50, b"rcuc/1", "1")
+        m.write("one", "cpus = 1\npriority = 4 rcuc/*")
+        self.before = m.state()
+        for first, then in ((("unisolate",), ("isolate", "1")),
+                            (("isolate", "--config=/one"), ("unisolate",))):
+            seen = set()
+            for number in range(1, 1000):
+                m.do(*first)
+                policy, partition = m.policy(50), m.state().get(f"{GROUP}/cpuset.cpus.partition")
+                self.assertNotEqual(policy, (1, 99))
+                ended = not m.do(*then, kill_at=number)
+                if m.state().get(f"{GROUP}/cpuset.cpus.partition") != partition:
+                    seen.add(m.policy(50))
+                if number % 3 == 1:
+                    m.do("isolate", "3", "--irqs")
+                self.check_undone(f"{then} killed before change {number}")
+                if ended:
+                    break
+            self.assertIn((1, 99), seen)
+
     def test_unbound_work_is_never_on_isolated_cpus(self) -> None:
         """Else the kernel moves it itself, for a process that may be killed meanwhile."""
         for first, then in (("unisolate", "isolate 1"), ("isolate 1", "isolate --only 2"),
