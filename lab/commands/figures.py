@@ -2,11 +2,12 @@
 """``lab figures``: measures what README and docs/ quote; writes the numbers and a picture there.
 
 ``docs/figures.json`` keeps what it measured, ``experiments/measured.json`` what an evaluation
-found. In a text the figures of either stand between ``<!-- figures: NAME -->`` and
-``<!-- /figures -->``; nobody edits them by hand.
+found, ``clockfix/bench/measured/`` what clockfix-bench printed. In a text their figures stand
+between ``<!-- figures: NAME -->`` and ``<!-- /figures -->``; nobody edits them by hand.
 """
 
 import argparse
+import functools
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -24,13 +25,16 @@ from lab.kernels.kernels import Kernel
 from lab.measure.results import Measured
 from lab.paths import REPO
 from lab.progress import Progress
+from lab.report import peers
+from lab.report.peers import markdown
 from lab.report.stats import summarize
 from lab.runner import testing
 
 KEPT = REPO / "docs" / "figures.json"
 PICTURE = REPO / "docs" / "demo.svg"
 TEXTS = tuple(REPO / t for t in ("README.md", "docs/module.md", "docs/bound.md",
-                                 "experiments/README.md", "experiments/edf/README.md"))
+                                 "experiments/README.md", "experiments/edf/README.md",
+                                 "clockfix/bench/README.md"))
 MODULES = ("debian12/6.1-module", "debian12/6.12-module", "debian12/6.12-rt-module",
            "debian13/7.3-module", "debian13/7.3-rt-module")
 # REUSE-IgnoreStart
@@ -66,7 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def kept() -> Figures:
     """All that the texts may quote."""
-    return {**json.loads(KEPT.read_text()), "measured": papers.saved()}
+    return {**json.loads(KEPT.read_text()), "measured": papers.saved(),
+            "recorded": peers.recorded()}
 
 
 def costs() -> Figures:
@@ -102,16 +107,12 @@ def write(found: Figures) -> None:
     """Put the figures into every text that quotes them."""
     for path in TEXTS:
         path.write_text(written(path.read_text(), found))
+    peers.PICTURE.write_text(peers.picture(found["recorded"]))
 
 
 def written(text: str, found: Figures) -> str:
     """A text with the figures that its markers name."""
     return MARKED.sub(lambda m: m[1] + QUOTES[m[2]](found) + m[4], text)
-
-
-def _markdown(head: list[str], rows: list[list[str]]) -> str:
-    first, *others = ("| " + " | ".join(line) + " |\n" for line in [head, *rows])
-    return f"\n{first}|{'---|' * len(head)}\n{''.join(others)}"
 
 
 def _table(found: Figures) -> str:
@@ -122,7 +123,7 @@ def _table(found: Figures) -> str:
                    else f"{module[name][mode][key]:.1f}" for mode in ("off", "on"))
         return f"{off} → **{on}{unit}**" if off != on else f"{off}{unit}"
 
-    return _markdown(
+    return markdown(
         ["a 1 kHz control loop, SCHED_FIFO 99, 300 µs of work, next to …",
          "response time, median", "longest", "interruptions per job"],
         [[title, cells(name, " µs", "p50"), cells(name, " µs", "max"),
@@ -131,7 +132,7 @@ def _table(found: Figures) -> str:
 
 def _costs(found: Figures) -> str:
     cost = found["cost"]
-    return _markdown(["without → with", *cost],
+    return markdown(["without → with", *cost],
                      [[what, *(c[what] for c in cost.values())]
                       for what in next(iter(cost.values()))])
 
@@ -176,11 +177,15 @@ def _edf(found: Figures) -> str:
     claims = [re.findall(r"tasks-(\d+) ([\d,]+) \(shield alone ([\d,]+)\)",
                          _words(found, "edf", claim))
               for claim in ("No job is interrupted", "No more jobs miss", "executes a job")]
-    return _markdown(
+    return markdown(
         ["tasks", "interruptions: shield alone", "by deadline", "misses: shield alone",
          "by deadline", "instructions a job: shield alone", "by deadline"],
         [[row[0][0], *(cell for _, edf, alone in row for cell in (alone, edf))]
          for row in zip(*claims, strict=True)])
+
+
+def _recorded(quote: Callable[[Mapping[str, str]], str], found: Figures) -> str:
+    return quote(found["recorded"])
 
 
 QUOTES: Mapping[str, Callable[[Figures], str]] = {
@@ -190,4 +195,5 @@ QUOTES: Mapping[str, Callable[[Figures], str]] = {
     "held-switch": lambda _: f"{bound.SWITCH_NS['x86_64']:,}",
     "bound": _claimed("bounds", "No job loses", r"of ([\d,]+) ns"),
     "lost": _claimed("bounds", "No job loses", r"\+([\d,]+)"),
+    **{name: functools.partial(_recorded, quote) for name, quote in peers.QUOTES.items()},
 }
