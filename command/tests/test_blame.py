@@ -28,6 +28,8 @@ GROUPS = Path("/sys/fs/cgroup")
 SAVED = Path("/var/lib/timershield/measure.json")
 LOOP = ("sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done")
 NOT_SUPPORTED = (3, 4)
+HOG = """import threading
+for _ in range(2): threading.Thread(target=exec, args=("while 1: 0",)).start()"""
 
 
 def run(*words: str, seconds: float = 60) -> "subprocess.CompletedProcess[str]":
@@ -146,6 +148,27 @@ class BlameTest(unittest.TestCase):
         for victim in found["victims"]:
             self.assertEqual(sum(c["total_ns"] for c in victim["culprits"]), victim["taken_ns"])
             self.assertIn("unexplained", [c["kind"] for c in victim["culprits"]])
+
+    def test_rows_by_thread_process_and_program(self) -> None:
+        """Of two processes with two busy threads each; a row of several has no single pid."""
+        hogs = [subprocess.Popen(["taskset", "-c", "0", sys.executable, "-c", HOG])
+                for _ in range(2)]
+        try:
+            pids = {hog.pid for hog in hogs}
+            victim = ("taskset", "-c", "0", "sh", "-c", LOOP[2].replace("200000", "20000"))
+            rows = {by: self.json(f"--by={by}", "--", *victim)["victims"][0]["culprits"]
+                    for by in ("thread", "process", "program")}
+        finally:
+            for hog in hogs:
+                hog.kill()
+                hog.wait()
+        found = {by: [c for c in culprits if c["kind"] == "task" and c["pid"] in pids]
+                 for by, culprits in rows.items()}
+        self.assertGreater(len(found["thread"]), 2)
+        self.assertEqual(sorted(c["pid"] for c in found["process"]), sorted(pids))
+        self.assertIn("(2 threads)", str(found["process"]))
+        self.assertFalse(found["program"])
+        self.assertRegex(str(rows["program"]), r"python[^ ]* \(\d+ processes\)")
 
     def test_realtime(self) -> None:
         command = ("sh", "-c", f"{LOOP[2]}; chrt -f 5 sh -c 'sleep .1; {LOOP[2]}'; true")
