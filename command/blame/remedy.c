@@ -108,7 +108,7 @@ static char *for_timer(const struct blame_victim *victim, const struct blame_row
 	if (masked == MASKED_YES && shield <= 0) {
 		if (!shield || timers_module_there())
 			return copy("timershield timers on");
-		if (machine_linux_since(6, 1))
+		if (timers_module_possible())
 			return copy("load the TimerShield module ('make module' in its source)");
 	}
 	return for_task(victim, row, cpu);

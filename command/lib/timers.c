@@ -37,6 +37,18 @@ bool timers_module_there(void)
 	return file_has(path, "/" TIMERS_MODULE ".ko");
 }
 
+bool timers_module_possible(void)
+{
+	static const char * const versions[] = { "6.1.", "6.12.", "7.3." };
+	autotext struct text release = { 0 };
+
+	file_read_line("/proc/sys/kernel/osrelease", &release);
+	for (size_t i = 0; i < ARRAY_SIZE(versions); i++)
+		if (!strncmp(release.s, versions[i], strlen(versions[i])))
+			return true;
+	return false;
+}
+
 const char *timers_kind(void)
 {
 	if (!file_exists(TIMERS_SWITCH))

@@ -24,6 +24,9 @@ int timers_get(void);
 /* Whether this kernel's modules have it, loaded or not. */
 bool timers_module_there(void);
 
+/* Whether the module can be built for this kernel's version; docs/module.md has them. */
+bool timers_module_possible(void);
+
 /* "built in", "module", "module, not loaded" or "absent". */
 const char *timers_kind(void);
 

@@ -154,26 +154,13 @@ char *prove_meanwhile(const struct prove *prove)
 	return text.s;
 }
 
-/* Whether the module is made for this kernel; as docs/module.md has it. */
-static bool has_module_for(void)
-{
-	static const char * const versions[] = { "6.1.", "6.12.", "7.3." };
-	autotext struct text release = { 0 };
-
-	file_read_line("/proc/sys/kernel/osrelease", &release);
-	for (size_t i = 0; i < ARRAY_SIZE(versions); i++)
-		if (!strncmp(release.s, versions[i], strlen(versions[i])))
-			return true;
-	return false;
-}
-
 char *prove_advice(const struct prove *prove)
 {
 	if (prove->shield)
 		return copy("");
 	if (timers_module_there())
 		return copy("The module is installed, but not loaded: 'timershield prove --load' measures with it and unloads it again.");
-	if (has_module_for())
+	if (timers_module_possible())
 		return copy("There may be a module for this kernel: 'make packages' in TimerShield's source builds timershield-dkms.");
 	return copy("There is no module for this kernel, only for Debian's 6.1, 6.12 and 7.3, and patches for 6.12 and 7.3.");
 }

@@ -170,8 +170,9 @@ void check_timers(struct inspection *inspection)
 			    "The timer shield is %s: any task's timers can interrupt your real-time task.",
 			    state ? "a module that is not loaded" : "off");
 	else if (state == -ENOENT)
-		finding_add(findings, FINDING_WARNING, "timers",
-			    "install a kernel with CONFIG_TIMERSHIELD, or the module ('make deb' in TimerShield's source builds the kernel, 'make module' the module)",
+		finding_add(findings, FINDING_WARNING, "timers", timers_module_possible() ?
+			    "load the module ('make module' in TimerShield's source builds it), or boot a kernel with CONFIG_TIMERSHIELD ('make deb')" :
+			    "boot a kernel with CONFIG_TIMERSHIELD ('make deb' in TimerShield's source builds one), or Debian's 6.1, 6.12 or 7.3, for which there is a module",
 			    "This kernel has no timer shield: any task's timers can interrupt your real-time task.");
 	else
 		finding_unknown(findings, "timers", "Whether the timer shield is on",

@@ -283,6 +283,10 @@ class KernelTest(StatusTest):
 
     def test_timers(self) -> None:
         m = self.machine
+        self.assertIn("make module", self.check("timers", "warning"))
+        m.write("proc/sys/kernel/osrelease", "6.18.0")
+        self.assertIn("boot a kernel", self.check("timers", "warning"))
+        m.write("proc/sys/kernel/osrelease", "6.12.0")
         m.write("lib/modules/6.12.0/modules.dep", "extra/timershield.ko.xz:")
         self.assertEqual(self.check("timers", "bad", "not loaded"), "timershield timers on")
         self.assertIn("not loaded", m.run("timers").stdout)
