@@ -91,9 +91,9 @@ def _below(text: str) -> str:
 
 def _medians(found: Recorded) -> str:
     tables = rows(found["fifo"])
-    return markdown(list(tables), [[", ".join(
-        f"{t[ours]['p50'] / t['poll']['p50']:.2f}" for ours in ("clockfix", "clockfix-rehearse"))
-        for t in tables.values()]])
+    return markdown(["", *tables], [
+        [title, *(f"{t[ours]['p50'] / t['poll']['p50']:.2f}" for t in tables.values())]
+        for ours, title in OURS.items()])
 
 
 def _comes_and_goes(found: Recorded) -> str:
