@@ -66,13 +66,13 @@ def scenarios(context: Context, rounds: str) -> list[Scenario]:
             for s in STEPS if context.wants(s.name)]
 
 
-def pair_scenarios(context: Context, rounds: int, steps: tuple[Step, ...]) -> list[Scenario]:
+def pair_scenarios(context: Context, rounds: int) -> list[Scenario]:
     """The same next to another CPU, on which the loads may run, too."""
     words = (f"--jobs={max(context.jobs // 2, 100)}", "--warmup=100",
              f"--work={rounds // WORK_SHARE}", "--anywhere")
     return [Scenario(s.name, s.title, (*words, *s.words), 10 + 4 * context.jobs // 1000,
                      tools=TOOLS)
-            for s in steps if context.wants(s.name)]
+            for s in STEPS + ISOLATED_STEPS if context.wants(s.name)]
 
 
 class Together(Experiment):
@@ -97,14 +97,11 @@ class Together(Experiment):
             if systems and wanted:
                 calls.append(functools.partial(
                     running.run_guest, context, self.name, systems, PROGRAM, wanted))
-            for stock in (True, False):
-                pairs = [System(s.platform, s.mode, CPUS) for s in systems
-                         if (s.mode == "stock") == stock]
-                steps = STEPS if stock else STEPS + ISOLATED_STEPS
-                wanted = pair_scenarios(context, ROUNDS[arch], steps)
-                if pairs and wanted:
-                    calls.append(functools.partial(
-                        running.run_guest, context, self.name, pairs, PROGRAM, wanted, SPANS, TURN))
+            pairs = [System(s.platform, s.mode, CPUS) for s in systems]
+            wanted = pair_scenarios(context, ROUNDS[arch])
+            if pairs and wanted:
+                calls.append(functools.partial(
+                    running.run_guest, context, self.name, pairs, PROGRAM, wanted, SPANS, TURN))
         run_all(calls)
 
     def claims(self, store: Store) -> list[Claim]:

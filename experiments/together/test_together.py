@@ -65,7 +65,15 @@ def test_turns_of_the_other_cpu_are_not_lateness(tmp_path: Path) -> None:
     claim, = EXPERIMENT.claims(store)
     assert claim.met
     assert claim.where.endswith("two CPUs")
-    assert claim.found.startswith("latest 0.60 µs")
+    assert claim.found == "latest 0.60 µs, without any 29.0 µs"
+
+
+def test_an_isolated_cpu_without_the_shield_is_told(tmp_path: Path) -> None:
+    all_layers(tmp_path)
+    stock = System(PLATFORM, Mode.STOCK, CPUS).name
+    measured(tmp_path, stock, "clockfix-isolated", [(1_000, 303_000, MARKS + 700)])
+    claim, = EXPERIMENT.claims(Store(tmp_path, EXPERIMENT.name))
+    assert claim.found.endswith(", without TimerShield 1.70 µs")
 
 
 def test_one_late_end_is_missed(tmp_path: Path) -> None:
