@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 from collections.abc import Iterator
@@ -89,6 +90,7 @@ class UsageTest(unittest.TestCase):
         for words in (("blame", "-c", "x"), ("blame", "-p", "0"), ("blame", "-s", "0"),
                       ("blame", "--over", "-1"), ("blame", "--max", "x"), ("blame", "--stop"),
                       ("blame", "--source", "x"), ("blame", "-p", "1", "--", "true"),
+                      ("blame", "--csv", "--json"),
                       ("measure", "-p", "100"), ("measure", "--interval", "1"),
                       ("measure", "-s", "x"), ("measure", "x")):
             done = run(*words)
@@ -207,6 +209,16 @@ class BlameTest(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout), (status, ""), command)
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
         self.assertEqual(self.blame("-p", "999999999").returncode, 1)
+
+    def test_process_that_sleeps_or_ends(self) -> None:
+        """If nothing has run that is no success; blame does not outlive the process."""
+        process = subprocess.Popen(["sleep", "5"])
+        threading.Thread(target=process.wait).start()
+        done = self.blame("-p", str(process.pid), "-s", "0.3")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        before = time.monotonic()
+        self.blame("-p", str(process.pid), "-s", "50")
+        self.assertLess(time.monotonic() - before, 40)
 
     def test_max(self) -> None:
         done = self.blame("--max", "0.001", "--", *LOOP)
