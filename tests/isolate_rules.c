@@ -253,14 +253,17 @@ static int priority_of(pid_t pid)
 /* The kernel waits for a thread on CPU 1 that PREEMPT_RT's RCU has there. */
 TEST(run_next_to_one_that_never_sleeps)
 {
-	pid_t rcu = thread_called("rcuc/1");
+	pid_t rcu = thread_called("rcuc/1"), waiter;
 	struct spinner spinner;
 
 	prepare_cpus();
 	spinner = start_spinner();
+	waiter = start_waiter();
 	isolate("1-2");
 	check_status(timershield("run -c 1 -p 3 -P %d", spinner.pid), 0);
 	check_status(timershield("run -c 2 -- /bin/isolate_rules --exit=0"), 0);
+	check_status(timershield("run -c 2 -P %d", waiter), 0);
+	check_status(timershield("run -c 0 -P %d", waiter), 0);
 	unisolate("2");
 	unisolate("");
 	check(!rcu || priority_of(rcu) < 3, "rcuc/1 has priority %d", priority_of(rcu));

@@ -40,19 +40,19 @@ void fair_server_plan(struct journal *journal, const struct cpus *procs)
 	}
 }
 
-static void apply(const struct journal *journal, bool stopping)
+/* Stops it on these CPUs, or starts it on all others. */
+static void apply(const struct journal *journal, const struct cpus *cpus, bool stop)
 {
 	for (size_t i = 0; i < journal->nr_servers; i++) {
 		const struct server_record *record = &journal->servers[i];
-		bool stop = cpus_has(&journal->procs.wanted, record->cpu);
 		autofree char *file = file_of(record->cpu);
 		autofree char *value = format("%llu", stop ? 0 : record->runtime);
 		long long now;
 		int ret;
 
 		/* what is neither of the two, somebody else has written */
-		if (stop != stopping || file_read_number(file, &now) || (!stop && now) ||
-		    (stop && now != (long long)record->runtime))
+		if (stop != cpus_has(cpus, record->cpu) || file_read_number(file, &now) ||
+		    (!stop && now) || (stop && now != (long long)record->runtime))
 			continue;
 		ret = change_write(file, value);
 		if (ret)
@@ -63,12 +63,12 @@ static void apply(const struct journal *journal, bool stopping)
 
 void fair_server_stop(const struct journal *journal)
 {
-	apply(journal, true);
+	apply(journal, &journal->procs.wanted, true);
 }
 
-void fair_server_start(const struct journal *journal)
+void fair_server_start(const struct journal *journal, const struct cpus *except)
 {
-	apply(journal, false);
+	apply(journal, except, false);
 }
 
 void fair_server_forget(struct journal *journal)

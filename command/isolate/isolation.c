@@ -171,6 +171,8 @@ static int set(struct isolation *isolation, const struct cpus *procs, const stru
 {
 	struct journal *journal = &isolation->journal;
 	const bool settled = !journal->changing;
+	const bool changes = !settled || !cpus_equal(&isolation->partition.isolated, procs);
+	const struct cpus none = { 0 };
 	int ret = priorities_plan_rcu(journal), first, second, third;
 
 	if (!ret)
@@ -184,7 +186,7 @@ static int set(struct isolation *isolation, const struct cpus *procs, const stru
 	if (settled && isolation->mount)	/* else the journal may not have every task */
 		partition_release(isolation->mount, journal, procs);
 	settings_narrow_workqueue(journal, &isolation->machine);
-	fair_server_start(journal);
+	fair_server_start(journal, changes ? &none : procs);
 	ret = set_partition(isolation, procs);
 	priorities_lower_rcu(journal);
 	if (ret && !cpus_empty(procs))

@@ -68,6 +68,13 @@ static int check_chosen(const struct placement *placement, const struct isolatio
 	return 0;
 }
 
+static int save(const struct journal *journal)
+{
+	int ret = journal_save(journal);
+
+	return ret ? failed(ret, JOURNAL_FILE ": %s", strerror(-ret)) : 0;
+}
+
 /* Noted first where it came from, so that unisolate can send it back. */
 static int enter_partition(struct isolation *isolation, pid_t pid)
 {
@@ -83,15 +90,9 @@ static int enter_partition(struct isolation *isolation, pid_t pid)
 		if (known)
 			journal_drop_run(&isolation->journal, known);
 		journal_add_run(&isolation->journal, name, origin, 0);
-		ret = priorities_plan_rcu(&isolation->journal);
-		if (ret)
-			return ret;
-		ret = journal_save(&isolation->journal);
-		if (ret)
-			return failed(ret, JOURNAL_FILE ": %s", strerror(-ret));
-		priorities_raise_rcu(&isolation->journal);
-		ret = partition_enter(isolation->mount, name, pid);
-		priorities_lower_rcu(&isolation->journal);
+		ret = save(&isolation->journal);
+		if (!ret)
+			ret = partition_enter(isolation->mount, name, pid);
 	}
 	return ret;
 }
@@ -239,7 +240,14 @@ static int place_locked(struct placement *placement)
 	if (!ret && (isolation.damaged || isolation.lost))
 		ret = isolation_refuse_damaged(&isolation);
 	if (!ret)
+		ret = priorities_plan_rcu(&isolation.journal);
+	if (!ret && isolation.journal.nr_raised)
+		ret = save(&isolation.journal);
+	if (!ret) {
+		priorities_raise_rcu(&isolation.journal);
 		ret = place_process(placement, &isolation);
+		priorities_lower_rcu(&isolation.journal);
+	}
 	isolation_close(&isolation);
 	close(lock);
 	return ret;
