@@ -38,8 +38,8 @@ READ = (
     "of others interrupt it while it waits and works. TimerShield keeps them away: then the end is "
     "as exact as the start, and ClockFix makes the start exact. An isolated CPU keeps the loads "
     "themselves away, with all that the kernel does for them with interrupts disabled: it is for "
-    "the last of the starts and ends, not for the typical one. Without TimerShield it keeps away "
-    "the loads that may leave it, as all do here: the tables have that, too."
+    "the last of the starts and ends, not for the typical one. All these loads may leave it, so "
+    "there TimerShield adds nothing to it: the tables have an isolated CPU without it, too."
 )
 NOT_SHOWN = (
     "What the pictures do not show: time is counted in instructions, one a nanosecond. There are "
