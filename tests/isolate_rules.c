@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -255,13 +256,17 @@ TEST(run_next_to_one_that_never_sleeps)
 {
 	pid_t rcu = thread_called("rcuc/1"), waiter;
 	struct spinner spinner;
+	struct utsname system;
 
 	prepare_cpus();
 	spinner = start_spinner();
 	waiter = start_waiter();
 	isolate("1-2");
 	check_status(timershield("run -c 1 -p 3 -P %d", spinner.pid), 0);
-	check_status(timershield("run -c 2 -- /bin/isolate_rules --exit=0"), 0);
+	uname(&system);
+	/* 6.1 forgets which CPU was asked for, and may start it on CPU 1 */
+	if (strncmp(system.release, "6.1.", 4))
+		check_status(timershield("run -c 2 -- /bin/isolate_rules --exit=0"), 0);
 	check_status(timershield("run -c 2 -P %d", waiter), 0);
 	check_status(timershield("run -c 0 -P %d", waiter), 0);
 	unisolate("2");

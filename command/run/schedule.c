@@ -199,12 +199,27 @@ static int place_kernel_thread(const struct placement *placement, const struct t
 	return ret ? ret : schedule_thread(task->tid, placement);
 }
 
+/*
+ * Else the partition's CPU on which the kernel puts this process may be one whose task never
+ * sleeps. From Linux 6.2 on it heeds this.
+ */
+static void ask_for_cpus(const struct placement *placement, const struct isolation *isolation)
+{
+	struct cpus cpus = cpus_and_not(&isolation->machine.online, &isolation->partition.isolated);
+
+	cpus = cpus_or(&cpus, &placement->cpus);
+	task_set_affinity(0, &cpus);
+}
+
 static int place_process(struct placement *placement, struct isolation *isolation)
 {
 	pid_t pid = placement->pid ? placement->pid : getpid();
+	const bool wanted = wants_partition(placement, isolation);
 	int ret = 0;
 
-	if (wants_partition(placement, isolation))
+	if (wanted && !placement->pid)
+		ask_for_cpus(placement, isolation);
+	if (wanted)
 		ret = enter_partition(isolation, pid);
 	else if (is_member(pid))
 		ret = partition_leave(isolation->mount, &isolation->journal, pid);
