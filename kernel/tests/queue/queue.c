@@ -155,29 +155,8 @@ static void relevel(struct hrtimer_cpu_base *base, struct model *model, struct h
 		    u8 level)
 {
 	ktime_t expires = timer->node.expires;
-	u8 old = timer->level;
 
-	timer->level = level;
-	expect(level == old || !timershield_queue_update(&base->shield, timer));
-	timer->level = old;
 	del(base, model, timer);
-	add(base, model, timer, expires, level);
-}
-
-/* A new expiry: the timer moves only if it has to. */
-static void restart(struct hrtimer_cpu_base *base, struct model *model, struct hrtimer *timer,
-		    ktime_t expires)
-{
-	u8 level = timer->level;
-
-	model_del(model, timer);
-	timer->node.expires = expires;
-	timer->_softexpires = expires;
-	if (timershield_queue_update(&base->shield, timer)) {
-		model_add(model, timer);
-		return;
-	}
-	timershield_queue_del(&base->shield, timer);
 	add(base, model, timer, expires, level);
 }
 
@@ -196,22 +175,20 @@ static void check_all(struct hrtimer_cpu_base *base, const struct model *model)
 	}
 }
 
-/* Every queue of up to four timers, three expiries and levels, each removed, changed, restarted */
+/* Every queue of up to four timers, three expiries and levels, each removed or changed */
 static void every_small_queue(void)
 {
 	for (unsigned int count = 1, queues = 9; count <= 4; count++, queues *= 9) {
-		for (unsigned int which = 0; which < queues * count * 7; which++) {
+		for (unsigned int which = 0; which < queues * count * 4; which++) {
 			struct hrtimer_cpu_base base;
 			struct model model = { 0 };
-			unsigned int rest = which / (count * 7), change = which % 7;
-			struct hrtimer *timer = &timers[which / 7 % count];
+			unsigned int rest = which / (count * 4), change = which % 4;
+			struct hrtimer *timer = &timers[which / 4 % count];
 
 			shield_init(&base);
 			for (unsigned int i = 0; i < count; i++, rest /= 9)
 				add(&base, &model, &timers[i], rest % 3, 1 + rest / 3 % 3);
-			if (change > 3)
-				restart(&base, &model, timer, change - 4);
-			else if (change)
+			if (change)
 				relevel(&base, &model, timer, change);
 			else
 				del(&base, &model, timer);
@@ -235,8 +212,6 @@ static void random_operations(unsigned int count, unsigned int operations, unsig
 
 		if (RB_EMPTY_NODE(&timer->HRTIMER_RB))
 			add(&base, &model, timer, expires, level);
-		else if (rand() % 4 == 0)
-			restart(&base, &model, timer, expires);
 		else if (rand() % 3)
 			del(&base, &model, timer);
 		else

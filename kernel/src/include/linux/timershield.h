@@ -148,12 +148,6 @@ static inline void hrtimer_set_level(struct hrtimer *timer)
 		timer->level = timershield_level(current);
 }
 
-/* Has the level of a timer changed since it was queued? */
-static inline bool hrtimer_level_changed(const struct hrtimer *timer)
-{
-	return timershield_enabled() && timer->level != timer->queued_level;
-}
-
 bool __hrtimer_claim_held(struct hrtimer *timer);
 
 /**

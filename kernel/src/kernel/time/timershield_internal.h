@@ -120,8 +120,6 @@ void hrtimer_run_owned(struct hrtimer_cpu_base *cpu_base, struct timershield_run
 		       unsigned long flags, bool soft);
 /* In hrtimer.c: set the device of this CPU for its first timer that is not masked. */
 void hrtimer_update_mask(struct hrtimer_cpu_base *cpu_base);
-/* In hrtimer.c of 7.3: leave a timer at its place. @first: whether it may be the next event. */
-bool hrtimer_update_owned(struct hrtimer *timer, bool *first);
 /* In hrtimer.c: is the device going to be set soon in any case? */
 bool hrtimer_rearm_pending(struct hrtimer_cpu_base *cpu_base);
 /* In hrtimer.c: put up to @nr of a CPU's timers of tasks into the stock queues. */

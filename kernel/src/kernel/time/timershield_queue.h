@@ -106,20 +106,4 @@ static inline void timershield_queue_del(struct timershield_cpu *sc,
 	timershield_update_minima(sc, level, timer->is_soft);
 }
 
-/*
- * The expiry of a queued timer has changed. Return: false if its place or its
- * level has to change, too; otherwise it is as if queued anew.
- */
-static inline bool timershield_queue_update(struct timershield_cpu *sc, struct hrtimer *timer)
-{
-	struct rb_node *rb = &timer->HRTIMER_RB, *prev = rb_prev(rb), *next = rb_next(rb);
-
-	if (timer->queued_level != READ_ONCE(timer->level) ||
-	    (prev && expires_before(rb, prev)) || (next && !expires_before(rb, next)))
-		return false;
-	if (!prev)
-		timershield_update_minima(sc, timer->queued_level, timer->is_soft);
-	return true;
-}
-
 #endif /* _KERNEL_TIME_TIMERSHIELD_QUEUE_H */
