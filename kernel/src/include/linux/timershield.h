@@ -47,7 +47,7 @@ static __always_inline u8 timershield_level(const struct task_struct *p)
 void __timershield_switch(u8 level);
 
 #ifdef CONFIG_TIMERSHIELD
-#define timershield_threshold()	this_cpu_read(hrtimer_bases.shield.threshold)
+#define timershield_threshold()	__this_cpu_read(hrtimer_bases.shield.threshold)
 #else
 #define timershield_threshold()	0
 #endif
@@ -62,11 +62,12 @@ void __timershield_switch(u8 level);
  */
 #define timershield_switch(next)						\
 	do {									\
-		const struct task_struct *__next = (next);			\
+		if (timershield_enabled()) {					\
+			u8 __level = timershield_level(next);			\
 										\
-		if (timershield_enabled() &&					\
-		    timershield_level(__next) != timershield_threshold())	\
-			__timershield_switch(timershield_level(__next));	\
+			if (__level != timershield_threshold())			\
+				__timershield_switch(__level);			\
+		}								\
 	} while (0)
 
 bool __timershield_prio_changed(struct task_struct *p, int running_on);
