@@ -124,12 +124,17 @@ struct hrtimer *timershield_nth(struct hrtimer_clock_base *base, unsigned long n
 /* A clock was set: what its timers have in the minima is out of date. */
 void __timershield_clock_set(struct hrtimer_cpu_base *cpu_base)
 {
+	/* the clock that cannot be set */
+	const unsigned int monotonic = BIT(HRTIMER_BASE_MONOTONIC) |
+				       BIT(HRTIMER_BASE_MONOTONIC_SOFT);
 	struct timershield_cpu *sc = &cpu_base->shield;
 	unsigned int level;
 
 	sc->clock_seq = cpu_base->clock_was_set_seq;
 	sc->clock_set = ktime_get();
 	for (level = TIMERSHIELD_FAIR; level <= TIMERSHIELD_DEADLINE; level++) {
+		if (!(sc->clocks[level] & ~monotonic))
+			continue;
 		timershield_update_minima(sc, level, false);
 		timershield_update_minima(sc, level, true);
 	}
