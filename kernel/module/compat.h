@@ -48,6 +48,14 @@ static inline struct hrtimer *first_timer(struct hrtimer_clock_base *base)
 	return node ? container_of(node, struct hrtimer, node) : NULL;
 }
 
+/* Cancel a timer for which the kernel would leave the device set. */
+static inline void ts_cancel_lazy(struct hrtimer *timer)
+{
+	timer->is_lazy = false;
+	hrtimer_try_to_cancel(timer);
+	timer->is_lazy = true;
+}
+
 /* The stock code keeps the first expiry of each queue next to it. */
 static inline void first_timer_changed(struct hrtimer_clock_base *base)
 {
@@ -68,6 +76,10 @@ static inline struct hrtimer *first_timer(struct hrtimer_clock_base *base)
 	struct timerqueue_node *node = timerqueue_getnext(&base->active);
 
 	return node ? container_of(node, struct hrtimer, node) : NULL;
+}
+
+static inline void ts_cancel_lazy(struct hrtimer *timer)
+{
 }
 
 static inline void first_timer_changed(struct hrtimer_clock_base *base)

@@ -82,9 +82,14 @@ static void set_level(struct shield *shield, u8 level)
 	core->threshold = level;
 }
 
-/* Another task runs on this CPU now, or the same one at another level. */
+/*
+ * Another task runs on this CPU now, or the same one at another level. An ordinary task starts the
+ * hrtick anew when it is picked.
+ */
 void shield_switch(struct shield *shield, u8 level)
 {
+	if (level > TIMERSHIELD_FAIR && shield->hrtick && hrtimer_is_queued(shield->hrtick))
+		ts_cancel_lazy(shield->hrtick);
 	if (shield->core.threshold == level && !shield->left)
 		return;
 	shield->left = 0;

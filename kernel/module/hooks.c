@@ -36,6 +36,9 @@ static struct {
 
 enum { SLEEPER, TIMERFD, POSIX_TIMER, ITIMER, IO_URING, CALLBACKS = ARRAY_SIZE(callbacks) };
 
+/* The callback of the scheduler's timer that ends an ordinary task's turn; NULL before 7.3 */
+static void *hrtick;
+
 static void *callback_of(struct hrtimer *timer)
 {
 	return READ_ONCE_NOCHECK(ACCESS_PRIVATE(timer, function));
@@ -155,6 +158,8 @@ static void notrace on_start(unsigned long ip, unsigned long caller, struct ftra
 
 	if (this_cpu_read(shields.bypass))
 		return;
+	if (hrtick && callback_of(timer) == hrtick)
+		this_cpu_write(shields.hrtick, timer);
 	for (i = 0; i < CALLBACKS; i++)
 		if (callbacks[i].address && callback_of(timer) == callbacks[i].address)
 			ts_redirect(regs, ops->private);
@@ -382,6 +387,13 @@ int hooks_resolve(void)
 		callbacks[i].address = address_of(callbacks[i].name);
 		if (!callbacks[i].address && i < IO_URING) {
 			pr_err("this kernel has no function %s()\n", callbacks[i].name);
+			return -ENOENT;
+		}
+	}
+	if (KERNEL_IS(7, 3) && IS_ENABLED(CONFIG_SCHED_HRTICK)) {
+		hrtick = address_of("hrtick");
+		if (!hrtick) {
+			pr_err("this kernel has no function hrtick()\n");
 			return -ENOENT;
 		}
 	}

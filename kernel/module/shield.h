@@ -26,6 +26,7 @@ struct shield {
 	/* In the kernel's queues, in place of all timers in ours. */
 	struct hrtimer proxy[SHIELD_CONTEXTS];
 	ktime_t armed[SHIELD_CONTEXTS];		/* KTIME_MAX: not */
+	struct hrtimer *hrtick;	/* on 7.3, ends an ordinary task's turn; NULL: not seen yet */
 	bool on;
 	u8 left;		/* soft timers below wait for the next switch; 0: none */
 	bool bypass;		/* what starts now is for the kernel */
