@@ -61,7 +61,7 @@ def possible(system: System) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
 def scenarios(context: Context, chosen: Sequence[tuple[str, str, tuple[str, ...]]]
               ) -> list[Scenario]:
     """What the program is called with."""
-    samples = context.samples(SAMPLES)
+    samples = SAMPLES * context.jobs // 1000
     return [
         Scenario(name, title, (f"--samples={samples}", *words), 30 + samples // 500,
                  tools=("timershield",))
