@@ -20,6 +20,9 @@ PROGRAM = "together"
 CLOCKFIX = ("--clockfix",)
 LOADS = ("--load=timerfds:n=1000", "--load=sleepers:n=100,sync", "--load=posix-timers:n=100",
          "--hogs=2")
+LOAD_OF = dict(zip(section.KINDS, (
+    "timerfds:n=1000", "posix-timers:n=100", "itimers:n=100", "threads:n=200", "sleepers:n=100",
+    "hogs:n=2"), strict=True))
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,12 @@ ISOLATED_STEPS = (
     Step("compute-isolated", "ClockFix, CPU 0 isolated, tasks that only compute",
          (*CLOCKFIX, "--isolate", "--spinners=4")),
 )
+EACH = tuple(
+    Step(f"{name}-{kind}", f"{name}: ClockFix next to {kind}", (*words, f"--load={load}"))
+    for name, words in (("clockfix", CLOCKFIX), ("isolated", (*CLOCKFIX, "--isolate")))
+    for kind, load in LOAD_OF.items()
+)
+"""The same next to one kind of load alone."""
 TOOLS = ("timershield",)
 """What isolates a CPU."""
 CALL = r"__(x64|arm64)_sys_"
@@ -72,7 +81,7 @@ def pair_scenarios(context: Context, rounds: int) -> list[Scenario]:
              f"--work={rounds // WORK_SHARE}", "--anywhere")
     return [Scenario(s.name, s.title, (*words, *s.words), 10 + 4 * context.jobs // 1000,
                      tools=TOOLS)
-            for s in STEPS + ISOLATED_STEPS if context.wants(s.name)]
+            for s in STEPS + ISOLATED_STEPS + EACH if context.wants(s.name)]
 
 
 class Together(Experiment):
@@ -82,7 +91,7 @@ class Together(Experiment):
     title = "What each layer gives"
 
     def scenarios(self) -> dict[str, str]:
-        return {s.name: s.title for s in STEPS + ISOLATED_STEPS}
+        return {s.name: s.title for s in STEPS + ISOLATED_STEPS + EACH}
 
     def run(self, context: Context) -> None:
         if context.host:

@@ -13,6 +13,7 @@ from experiments.together.experiment import CPUS, EXPERIMENT
 from lab.errors import LabError
 from lab.measure.results import Store, write_meta
 from lab.measure.systems import Mode, Platform, System
+from lab.report.page import Table
 from lab.unit_tests.described import described
 
 PLATFORM = Platform("x86_64", "preempt")
@@ -100,3 +101,12 @@ def test_a_job_that_was_not_counted_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="0 of 1 jobs"):
         together_section.lateness({"stock": Store(tmp_path, EXPERIMENT.name)[system]},
                                   together_section.PAIR_LAYERS[0])
+
+
+def test_each_kind_of_load_has_a_row(tmp_path: Path) -> None:
+    all_layers(tmp_path)
+    measured(tmp_path, System(PLATFORM, Mode.SHIELDED, CPUS).name, "isolated-hogs",
+             [(1_000, 302_000, MARKS + 500)])
+    table = EXPERIMENT.parts(Store(tmp_path, EXPERIMENT.name))[-1]
+    assert isinstance(table, Table)
+    assert table.rows == [["hogs", "–", "–", "–", "1.00 / 1.00 / 1.50 / 1.50"]]
