@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from experiments.common.experiment import Context
 from experiments.common.fabricated import JOBS, Files, column, csv, summary, write_scenarios
-from experiments.isolated_cpu.experiment import EXPERIMENT
+from experiments.isolated_cpu.experiment import EXPERIMENT, SCENARIOS, scenarios
+from lab.progress import Progress
 
 SYSTEMS = ("x86_64-preempt-off", "arm64-rt-off")
 
@@ -51,3 +53,9 @@ def test_less_isolation_is_missed(
     store = write_scenarios(tmp_path, "isolated-cpu", SYSTEMS[0], {
         "kernel": files(worst, 9), "kernel-isolated": files(10, visits)})
     assert [c.met for c in EXPERIMENT.claims(store)] == verdicts
+
+
+def test_more_jobs_are_more_responses(tmp_path: Path) -> None:
+    context = Context(progress=Progress(), root=tmp_path, jobs=2000)
+    for scenario in scenarios(context, SCENARIOS):
+        assert "--samples=8192" in scenario.words

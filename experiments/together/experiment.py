@@ -20,9 +20,6 @@ PROGRAM = "together"
 CLOCKFIX = ("--clockfix",)
 LOADS = ("--load=timerfds:n=1000", "--load=sleepers:n=100,sync", "--load=posix-timers:n=100",
          "--hogs=2")
-LOAD_OF = dict(zip(section.KINDS, (
-    "timerfds:n=1000", "posix-timers:n=100", "itimers:n=100", "threads:n=200", "sleepers:n=100",
-    "hogs:n=2"), strict=True))
 
 
 @dataclass(frozen=True)
@@ -58,7 +55,7 @@ ISOLATED_STEPS = (
 EACH = tuple(
     Step(f"{name}-{kind}", f"{name}: ClockFix next to {kind}", (*words, f"--load={load}"))
     for name, words in (("clockfix", CLOCKFIX), ("isolated", (*CLOCKFIX, "--isolate")))
-    for kind, load in LOAD_OF.items()
+    for kind, load in section.ALONE.items()
 )
 """The same next to one kind of load alone."""
 TOOLS = ("timershield",)

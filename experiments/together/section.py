@@ -79,8 +79,10 @@ PAIR_LAYERS = (
     Layer("+ isolated CPU", "shielded", "clockfix-isolated"),
     Layer("for comparison:\nall layers, others only compute", "shielded", "compute-isolated"),
 )
-KINDS = ("timerfds", "posix-timers", "itimers", "threads", "sleepers", "hogs")
-"""Of loads."""
+ALONE = {load.partition(":")[0]: load for load in (
+    "timerfds:n=1000", "posix-timers:n=100", "itimers:n=100", "threads:n=200", "sleepers:n=100",
+    "hogs:n=2")}
+"""Kind -> the load that is played alone."""
 ISOLATED = Layer("ClockFix, isolated CPU", "stock", "clockfix-isolated")
 ROWS = (
     Layer("clock_nanosleep, nothing else runs", "stock", "idle-nanosleep"),
@@ -250,7 +252,7 @@ def _table(modes: compare.Modes) -> Table:
 
 def _each(modes: compare.Modes) -> Table:
     rows = []
-    for kind in KINDS:
+    for kind in ALONE:
         found = [lateness(modes, Layer("", mode, f"{scenario}-{kind}"))
                  for scenario in ("clockfix", "isolated") for mode in ("stock", "shielded")]
         if any(found):
