@@ -48,12 +48,14 @@ static inline struct hrtimer *first_timer(struct hrtimer_clock_base *base)
 	return node ? container_of(node, struct hrtimer, node) : NULL;
 }
 
-/* Cancel a timer for which the kernel would leave the device set. */
-static inline void ts_cancel_lazy(struct hrtimer *timer)
+/* Cancel the hrtick. As a lazy timer it would leave the device set. */
+static inline void ts_cancel_hrtick(struct hrtimer *hrtick)
 {
-	timer->is_lazy = false;
-	hrtimer_try_to_cancel(timer);
-	timer->is_lazy = true;
+	if (!hrtick || !hrtimer_is_queued(hrtick))
+		return;
+	hrtick->is_lazy = false;
+	hrtimer_try_to_cancel(hrtick);
+	hrtick->is_lazy = true;
 }
 
 /* The stock code keeps the first expiry of each queue next to it. */
@@ -78,7 +80,8 @@ static inline struct hrtimer *first_timer(struct hrtimer_clock_base *base)
 	return node ? container_of(node, struct hrtimer, node) : NULL;
 }
 
-static inline void ts_cancel_lazy(struct hrtimer *timer)
+/* The scheduler cancels it itself. */
+static inline void ts_cancel_hrtick(struct hrtimer *hrtick)
 {
 }
 

@@ -88,8 +88,8 @@ static void set_level(struct shield *shield, u8 level)
  */
 void shield_switch(struct shield *shield, u8 level)
 {
-	if (level > TIMERSHIELD_FAIR && shield->hrtick && hrtimer_is_queued(shield->hrtick))
-		ts_cancel_lazy(shield->hrtick);
+	if (level > TIMERSHIELD_FAIR)
+		ts_cancel_hrtick(shield->hrtick);
 	if (shield->core.threshold == level && !shield->left)
 		return;
 	shield->left = 0;

@@ -361,6 +361,15 @@ static void *address_of(const char *name)
 	return (void *)probe.addr - offset;
 }
 
+static void *required(const char *name)
+{
+	void *address = address_of(name);
+
+	if (!address)
+		pr_err("this kernel has no function %s()\n", name);
+	return address;
+}
+
 static int set_filter(struct hook *hook)
 {
 	int i, err;
@@ -384,18 +393,15 @@ int hooks_resolve(void)
 	int i, err;
 
 	for (i = 0; i < ARRAY_SIZE(callbacks); i++) {
-		callbacks[i].address = address_of(callbacks[i].name);
-		if (!callbacks[i].address && i < IO_URING) {
-			pr_err("this kernel has no function %s()\n", callbacks[i].name);
+		callbacks[i].address = i < IO_URING ? required(callbacks[i].name) :
+						      address_of(callbacks[i].name);
+		if (!callbacks[i].address && i < IO_URING)
 			return -ENOENT;
-		}
 	}
 	if (KERNEL_IS(7, 3) && IS_ENABLED(CONFIG_SCHED_HRTICK)) {
-		hrtick = address_of("hrtick");
-		if (!hrtick) {
-			pr_err("this kernel has no function hrtick()\n");
+		hrtick = required("hrtick");
+		if (!hrtick)
 			return -ENOENT;
-		}
 	}
 	err = events_resolve();
 	if (err)
