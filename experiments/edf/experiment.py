@@ -10,9 +10,8 @@ import numpy as np
 from experiments.common import running
 from experiments.common.experiment import Context, Experiment, Scenario, run_all
 from experiments.edf import analysis
-from kernel.tools import patchset
 from lab.errors import LabError
-from lab.kernels.kernels import WITH_DEADLINES, Kernel
+from lab.kernels.kernels import WITH_DEADLINES, Kernel, deadline_patches
 from lab.measure.results import Measured, Store
 from lab.measure.spans import Span
 from lab.measure.systems import Mode, Platform, System
@@ -76,7 +75,7 @@ class Edf(Experiment):
 
     def run(self, context: Context) -> None:
         platforms = [p for p in context.platforms
-                     if not p.debian and patchset.deadline_patches(p.linux)]
+                     if not p.debian and deadline_patches(p.linux)]
         if not platforms:
             raise LabError("none of these kernels can mask by deadline: --kernels x86_64-preempt")
         run_all([functools.partial(self._run, context, platforms, cpus) for cpus in (1, 2)])

@@ -1,20 +1,21 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The kernel part of the project: new files of ``kernel/src``, patches for files that Linux has.
+"""The kernel part; kernel/apply, kernel/refresh and kernel/series are links to this file.
 
-New files are copied to the same paths of a Linux tree. The patches of ``kernel/patches/VERSION``
-apply after that, in the order of their names: a line ``Subject: …``, a message, ``---``, a diff.
+New files of ``kernel/src`` are copied to the same paths of a Linux tree. The patches of
+``kernel/patches/VERSION`` apply after that, in the order of their names: a line ``Subject: …``, a
+message, ``---``, a diff.
 """
 
-import os
+import argparse
+import contextlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-
-from kernel.tools.errors import ToolError
 
 KERNEL = Path(__file__).resolve().parent.parent
 PATCHES = KERNEL / "patches"
@@ -22,63 +23,60 @@ PATCHES = KERNEL / "patches"
 NEW_FILES = KERNEL / "src"
 DEFAULT = "6.12"
 """The version of Linux that is meant where none is named."""
-MANIFEST = ".timershield"
-"""In a tree kept up to date by :func:`sync`: the files that differ from the pristine tree."""
+BASE = "timershield-base"
 NEW = """Subject: timershield: add the new files
 
 Nothing compiles them yet. The patches that follow put them to use.
 ---
 """
+HELP = {"apply": f"""\
+Put the new files of kernel/src and the patches of kernel/patches/VERSION on a Linux tree. If
+something does not fit, it is named, and the tree stays as it was. With --git the new files become a
+commit, and each patch another one; the tag {BASE} marks the commit before them. Change,
+amend, reorder or add commits there, then run kernel/refresh.
+""", "refresh": f"""\
+Write the commits of a tree prepared by "kernel/apply --git" back. Files that Linux does not have go
+to kernel/src as they are in HEAD. What each commit after {BASE} changes in other files
+becomes a patch in kernel/patches/VERSION.
+""", "series": """\
+Write TimerShield as mails for "git am" or "git send-email": a cover letter, one mail with the new
+files, and one for each patch. The tree builds after each.
+"""}
 
 
-@dataclass(frozen=True)
-class Patchset:
-    """Which new files and which patches there are."""
+class ToolError(Exception):
+    """Something the user can act on; a command prints it without a traceback."""
 
-    new_files: Path = NEW_FILES
-    patches: Path = PATCHES / DEFAULT
-    limit: int | None = None
-    """Only the first so many patches."""
-    on_top: tuple[Path, ...] = ()
-    """Plain diffs to apply after the patches."""
 
-    def patch_list(self) -> list[Path]:
-        """The patches in the order in which they apply."""
-        return sorted(self.patches.glob("*.patch"))[: self.limit]
+def new_files() -> list[str]:
+    """Relative to a Linux tree."""
+    return sorted(str(p.relative_to(NEW_FILES)) for p in NEW_FILES.rglob("*") if p.is_file())
 
-    def new_file_list(self) -> list[str]:
-        """The new files, relative to a Linux tree."""
-        return sorted(str(p.relative_to(self.new_files)) for p in self.new_files.rglob("*")
-                      if p.is_file())
 
-    def texts(self) -> dict[str, str]:
-        """Name -> text of each patch, in the order in which they apply; the new files are one."""
-        new = NEW
-        for path in self.new_file_list():
-            lines = (self.new_files / path).read_text().splitlines(keepends=True)
-            new += (f"diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n"
-                    f"+++ b/{path}\n@@ -0,0 +1,{len(lines)} @@\n+{'+'.join(lines)}")
-        return {"0000-new-files.patch": new,
-                **{p.name: p.read_text() for p in (*self.patch_list(), *self.on_top)}}
+def patches(linux: str) -> list[Path]:
+    """Those of a version of Linux, in the order in which they apply."""
+    return sorted((PATCHES / linux).glob("*.patch"))
 
-    def paths(self) -> list[str]:
-        """The files that any of it changes or adds, relative to a Linux tree."""
-        return sorted(set(re.findall(r"^\+\+\+ b/(\S+)", "".join(self.texts().values()), re.M)))
+
+def texts(linux: str, *more: Path) -> dict[str, str]:
+    """Name -> text of each patch of a version, then ``more`` diffs; the new files are the first."""
+    new = NEW
+    for path in new_files():
+        lines = (NEW_FILES / path).read_text().splitlines(keepends=True)
+        new += (f"diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n"
+                f"+++ b/{path}\n@@ -0,0 +1,{len(lines)} @@\n+{'+'.join(lines)}")
+    return {"0000-new-files.patch": new,
+            **{p.name: p.read_text() for p in (*patches(linux), *more)}}
+
+
+def paths(series: Mapping[str, str]) -> list[str]:
+    """The files that any of the patches changes or adds, relative to a Linux tree."""
+    return sorted(set(re.findall(r"^\+\+\+ b/(\S+)", "".join(series.values()), re.M)))
 
 
 def versions() -> list[str]:
     """The versions of Linux that there are patches for."""
     return sorted(p.name for p in PATCHES.iterdir() if p.is_dir() and "-" not in p.name)
-
-
-def deadline_patches(linux: str) -> tuple[Path, ...]:
-    """What is applied after the patches of a version to mask by deadline; few versions have it."""
-    return tuple(sorted((PATCHES / f"{linux}-edf").glob("*.patch")))
-
-
-def of(linux: str) -> Patchset:
-    """The patch set for one version of Linux."""
-    return Patchset(patches=PATCHES / linux)
 
 
 def series_of(version: str) -> str:
@@ -95,71 +93,196 @@ def linux_version(tree: Path, called: Path | None = None) -> str:
     return ".".join(fields.get(k, "?") for k in ("VERSION", "PATCHLEVEL", "SUBLEVEL"))
 
 
-def compute(tree: Path, patchset: Patchset, reverse: bool = False) -> dict[str, bytes | None]:
-    """What the files of ``tree``, which is only read, become with the patch set, or without it.
+def contents_of(file: Path) -> bytes | None:
+    """Those of ``file``; ``None`` if it is not there."""
+    return file.read_bytes() if file.is_file() else None
+
+
+def compute(
+    tree: Path, series: Mapping[str, str], reverse: bool = False
+) -> dict[str, bytes | None]:
+    """What the files of ``tree``, which is only read, become with the patches, or without them.
 
     ``None``: the file goes. Raises :class:`ToolError` if something does not fit.
     """
     if shutil.which("patch") is None:
         raise ToolError("'patch' is missing; it is in the Debian package patch")
-    paths, texts = patchset.paths(), patchset.texts()
-    with tempfile.TemporaryDirectory(prefix="timershield-") as scratch:
-        for path in paths:
-            write_file(Path(scratch, path), _contents(tree / path))
-        for name in reversed(texts) if reverse else texts:
+    with tempfile.TemporaryDirectory(prefix="timershield-") as name:
+        scratch = Path(name)
+        write_all(scratch, {path: contents_of(tree / path) for path in paths(series)})
+        for patch in reversed(list(series)) if reverse else series:
             done = subprocess.run(
                 ["patch", "-p1", "--batch", "--forward", "--fuzz=0", "--no-backup-if-mismatch",
                  "--reject-file=-", *["--reverse"] * reverse],
-                cwd=scratch, input=texts[name], capture_output=True, text=True, check=False)
+                cwd=scratch, input=series[patch], capture_output=True, text=True, check=False)
             if done.returncode:
-                raise ToolError(f"{name} does not fit {tree}:\n{done.stdout}{done.stderr}")
-        return {path: _contents(Path(scratch, path)) for path in paths}
-
-
-def _contents(file: Path) -> bytes | None:
-    return file.read_bytes() if file.is_file() else None
-
-
-def write_file(target: Path, data: bytes | None) -> None:
-    """Replace ``target`` at once, or remove it; hard links to its former contents keep those."""
-    if data is None:
-        target.unlink(missing_ok=True)
-        return
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(target.name + ".timershield-new")
-    try:
-        temporary.write_bytes(data)
-        if target.exists():
-            shutil.copymode(target, temporary)
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+                raise ToolError(f"{patch} does not fit {tree}:\n{done.stdout}{done.stderr}")
+        return {path: contents_of(scratch / path) for path in paths(series)}
 
 
 def write_all(tree: Path, contents: Mapping[str, bytes | None]) -> list[str]:
-    """Write what differs and return its paths; put everything back if that fails half-way."""
-    before = {path: _contents(tree / path) for path in contents}
-    changed = [path for path in contents if contents[path] != before[path]]
+    """Write what differs and return its paths; write nothing if there is no room for all of it.
+
+    Hard links to the former contents of a file keep those.
+    """
+    changed = [path for path in contents if contents[path] != contents_of(tree / path)]
+    staged: dict[Path, Path] = {}
     try:
         for path in changed:
-            write_file(tree / path, contents[path])
-    except BaseException:
+            target, data = tree / path, contents[path]
+            if data is not None:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                staged[target] = target.with_name(target.name + ".timershield-new")
+                staged[target].write_bytes(data)
+                if target.exists():
+                    shutil.copymode(target, staged[target])
         for path in changed:
-            if _contents(tree / path) != before[path]:
-                write_file(tree / path, before[path])
-        raise
+            if contents[path] is None:
+                (tree / path).unlink()
+        for target, new in staged.items():
+            new.replace(target)
+    finally:
+        for new in staged.values():
+            new.unlink(missing_ok=True)
     return changed
 
 
-def sync(pristine: Path, tree: Path, patchset: Patchset) -> list[str]:
-    """Make ``tree``, a copy of ``pristine``, carry exactly the patch set; return what changed.
+def git(tree: Path, *arguments: str, text: str | None = None) -> str:
+    """Run git in ``tree`` and return what it prints."""
+    done = subprocess.run(["git", "-C", str(tree), *arguments], input=text, capture_output=True,
+                          text=True, check=False)
+    if done.returncode:
+        raise ToolError(f"git {arguments[0]} in {tree}: {done.stderr.strip()}")
+    return done.stdout
 
-    A file whose contents stay is not written, so that a build compiles no more than it has to.
-    """
-    manifest = tree / MANIFEST
-    before = manifest.read_text().split() if manifest.exists() else []
-    wanted = compute(pristine, patchset)
-    manifest.write_text("\n".join(sorted({*before, *wanted})) + "\n")
-    changed = write_all(tree, {path: _contents(pristine / path) for path in before} | wanted)
-    manifest.write_text("\n".join(wanted) + "\n")
-    return changed
+
+def _require_clean(tree: Path) -> None:
+    if not (tree / ".git").exists():
+        raise ToolError(f"{tree} is not a git work tree")
+    if git(tree, "status", "--porcelain", "--untracked-files=no"):
+        raise ToolError(f"{tree} has changes that are not committed")
+
+
+def apply(tree: Path, linux: str, check: bool = False, reverse: bool = False,
+          commit: bool = False) -> None:
+    """Put the new files and the patches on ``tree``, or take them off."""
+    ours = texts(linux)
+    if not reverse:
+        with contextlib.suppress(ToolError):
+            compute(tree, ours, reverse=True)
+            print(f"{tree}: TimerShield is applied already; nothing to do")
+            return
+    contents = compute(tree, ours, reverse)
+    print(f"Linux {linux_version(tree)}: {len(ours) - 1} patches and "
+          f"{len(new_files())} new files {'can be taken off' if reverse else 'fit'}")
+    if commit and not check:
+        _require_clean(tree)
+        git(tree, "tag", "-f", BASE)
+        try:
+            git(tree, "am", "-q", text="".join(list(mails(linux).values())[1:]))
+        except BaseException:
+            git(tree, "am", "--abort")
+            raise
+    elif not check:
+        print(f"{len(write_all(tree, contents))} files changed")
+
+
+def refresh(tree: Path, linux: str, base: str = BASE) -> None:
+    """Write what the commits after ``base`` do to ``NEW_FILES`` and ``PATCHES``."""
+    _require_clean(tree)
+    if fixup := git(tree, "log", "-1", "--format=%s", "--grep=^\\(fixup\\|squash\\|amend\\)! ",
+                    f"{base}.."):
+        raise ToolError(f"{tree}: {fixup.strip()}: first git rebase -i --autosquash {base}")
+    new = git(tree, "diff", "--no-renames", "--name-only", "--diff-filter=A", base, "HEAD").split()
+    found: dict[str, bytes | None] = {path.name: None for path in patches(linux)}
+    files: dict[str, bytes | None] = dict.fromkeys(new_files())
+    files |= {path: git(tree, "show", f"HEAD:{path}").encode() for path in new}
+    commits = git(tree, "log", "--reverse", "-p", "--no-renames", "--format=%x00%f%n%s%n%n%b",
+                  f"{base}..", "--", ".", *(f":(exclude){path}" for path in new)).split("\0")[1:]
+    for number, commit in enumerate(commits, 1):
+        name, subject, text = commit.split("\n", 2)
+        message, _, diff = text.partition("\ndiff --git ")
+        diff = re.sub(r"^index .*\n", "", diff, flags=re.M)
+        found[f"{number:04d}-{name[:52]}.patch"] = (
+            f"Subject: {subject}\n\n{message.strip()}\n---\ndiff --git {diff}".encode())
+    if not commits or not new:
+        raise ToolError(f"{tree} has no patches or no new files after {base}")
+    write_all(NEW_FILES, files)
+    write_all(PATCHES / linux, found)
+    print(f"{len(commits)} patches, {len(new)} new files")
+
+
+def mails(linux: str, signoff: bool = False) -> dict[str, str]:
+    """File name -> mail: the cover letter, the new files, each patch."""
+    name, address = (git(Path(), "config", "--default", "", key).strip()
+                     for key in ("user.name", "user.email"))
+    if signoff and not (name and address):
+        raise ToolError("to sign off, first set user.name and user.email with git config")
+    author = f"{name or 'TimerShield'} <{address or 'timershield@localhost'}>"
+    ours = {name[5:]: text for name, text in texts(linux).items()}
+    subjects = "".join(f"  {text.splitlines()[0][9:]}\n" for text in ours.values())
+    cover = ("Subject: TimerShield: timers rank with their tasks\n\n"
+             f"{(PATCHES / 'cover-letter.txt').read_text()}\n{subjects}---\n")
+    result = {}
+    for number, (file, text) in enumerate({"cover-letter.txt": cover, **ours}.items()):
+        subject, _, rest = text.removeprefix("Subject: ").partition("\n")
+        if signoff and number:
+            rest = rest.replace("\n---\n", f"\n\nSigned-off-by: {author}\n---\n", 1)
+        result[f"{number:04d}-{file}"] = (
+            "From 0000000000000000000000000000000000000000 Mon Sep 17 00:00:00 2001\n"
+            f"From: {author}\nDate: Thu, 1 Jan 2026 00:00:00 +0000\n"
+            f"Subject: [PATCH {number}/{len(ours)}] {subject}\n{rest}-- \n2.0\n\n")
+    return result
+
+
+def series(output: Path, linux: str, signoff: bool) -> None:
+    """Write the mails."""
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise ToolError(f"{output} is there already and is not an empty directory")
+    written = mails(linux, signoff)
+    write_all(output, {name: text.encode() for name, text in written.items()})
+    print(f"{len(written)} files in {output}; to apply them: git am {output}/*.patch")
+    if not signoff:
+        print("They lack Signed-off-by: lines, without which Linux takes no patch. --signoff adds "
+              "yours and\ncertifies https://developercertificate.org.")
+
+
+def _run(name: str, argv: Sequence[str] | None) -> None:
+    parser = argparse.ArgumentParser(prog=f"kernel/{name}", description=HELP[name],
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    option = parser.add_argument
+    if name == "series":
+        option("--linux", choices=versions(), default=DEFAULT,
+               help=f"for which version ({DEFAULT})")
+        option("-s", "--signoff", action="store_true", help="add your Signed-off-by: lines")
+        option("output", type=Path, help="an empty directory, or one to create")
+        series(**vars(parser.parse_args(argv)))
+        return
+    option("tree", type=Path, help="the Linux tree")
+    if name == "refresh":
+        option("--base", default=BASE, help=f"the commit before the first of ours ({BASE})")
+    else:
+        option("--check", action="store_true", help="only say whether everything fits or comes off")
+        way = parser.add_mutually_exclusive_group()
+        way.add_argument("--git", action="store_true", dest="commit", help="commit each patch")
+        way.add_argument("--reverse", action="store_true", help="take everything off again")
+    arguments = parser.parse_args(argv)
+    version = linux_version(arguments.tree)
+    if series_of(version) not in versions():
+        raise ToolError(f"{arguments.tree}: this is Linux {version}; there are patches for "
+                        f"{' and '.join(versions())}")
+    (apply if name == "apply" else refresh)(linux=series_of(version), **vars(arguments))
+
+
+def main(name: str, argv: Sequence[str] | None = None) -> int:
+    """Run a command; an error is one message and exit status 1."""
+    try:
+        _run(name, argv)
+    except (ToolError, OSError) as error:
+        print(f"kernel/{name}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[0]).name))

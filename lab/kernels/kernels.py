@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,6 +40,8 @@ WITH_DEFECTS = "defects"
 """That one has another source, too: with the defects that tests have to notice."""
 MONITORS = TESTS / "monitors.patch"
 """Of runtime verification; on top of the debug kernels of 7.3."""
+MANIFEST = ".timershield"
+"""In a tree kept up to date by :func:`sync`: the files that differ from the pristine tree."""
 WITH_DEADLINES = "edf"
 """So has that one: with the patches that mask by deadline."""
 
@@ -313,17 +315,31 @@ def link_copy(stock: Path, tree: Path, progress: Progress) -> None:
     temporary.rename(tree)
 
 
+def sync(pristine: Path, tree: Path, patches: Mapping[str, str]) -> list[str]:
+    """Make ``tree``, a copy of ``pristine``, carry exactly these patches; return what changed.
+
+    A file whose contents stay is not written, so that a build compiles no more than it has to.
+    """
+    manifest = tree / MANIFEST
+    before = manifest.read_text().split() if manifest.exists() else []
+    wanted = patchset.compute(pristine, patches)
+    manifest.write_text("\n".join(sorted({*before, *wanted})) + "\n")
+    changed = patchset.write_all(
+        tree, {path: patchset.contents_of(pristine / path) for path in before} | wanted)
+    manifest.write_text("\n".join(wanted) + "\n")
+    return changed
+
+
 def _synced_tree(
     name: str, linux: str, progress: Progress, on_top: tuple[Path, ...] = ()
 ) -> Path:
     if linux not in patchset.versions():
         raise LabError(f"there are no patches for Linux {linux} in kernel/patches")
-    wanted = dataclasses.replace(patchset.of(linux), on_top=on_top)
     stock = stock_tree(progress, linux)
     tree = directory(linux) / name
     with locked(f"{linux}-source"):
         link_copy(stock, tree, progress)
-        changed = patchset.sync(stock, tree, wanted)
+        changed = sync(stock, tree, patchset.texts(linux, *on_top))
         if changed:
             progress.step(f"kernel source brought up to date: {len(changed)} files")
     return tree
@@ -334,9 +350,14 @@ def patched_tree(progress: Progress, linux: str = DEFAULT_LINUX) -> Path:
     return _synced_tree("src-timershield", linux, progress)
 
 
+def deadline_patches(linux: str) -> tuple[Path, ...]:
+    """What is applied after the patches of a version to mask by deadline; few versions have it."""
+    return tuple(patchset.patches(f"{linux}-{WITH_DEADLINES}"))
+
+
 def deadline_tree(progress: Progress, linux: str = DEFAULT_LINUX) -> Path:
     """The patched tree with the patches on it that mask by deadline."""
-    patches = patchset.deadline_patches(linux)
+    patches = deadline_patches(linux)
     if not patches:
         raise LabError(f"there are no patches in kernel/patches/{linux}-{WITH_DEADLINES}")
     return _synced_tree("src-edf", linux, progress, patches)

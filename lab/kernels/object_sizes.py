@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from kernel.tools.patchset import of
+from kernel.tools import patchset
 from lab.errors import LabError
 from lab.kernels.arch import ARCHES
 from lab.kernels.kernels import Kernel
@@ -90,4 +90,5 @@ def _object_of(path: str) -> str:
 
 def changed(linux: str) -> set[str]:
     """Objects that new files or patches are in."""
-    return {_object_of(path) for path in of(linux).paths() if path.endswith(".c")}
+    touched = patchset.paths(patchset.texts(linux))
+    return {_object_of(path) for path in touched if path.endswith(".c")}

@@ -6,13 +6,19 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from kernel.tools import patchset
 from lab import processes
 from lab.errors import LabError
-from lab.kernels.kernels import MONITORS, locked, patched_tree, stock_tree
+from lab.kernels.kernels import (
+    MONITORS,
+    deadline_patches,
+    locked,
+    patched_tree,
+    stock_tree,
+)
 from lab.kernels.toolchain import meson_ready
 from lab.measure import clockfix_bench
 from lab.paths import BUILD, DEFECTS, REPO
@@ -132,16 +138,16 @@ def _queue_defects() -> Verdict:
 
 def _defects() -> Verdict:
     """``lab/lab defects`` takes too long to run here; at least its patches must not go stale."""
-    for linux, on_top in (("6.12", (DEFECTS,)), ("7.3", (DEFECTS, MONITORS))):
-        patchset.compute(stock_tree(Progress(), linux), replace(patchset.of(linux), on_top=on_top))
+    for linux, more in (("6.12", (DEFECTS,)), ("7.3", (DEFECTS, MONITORS))):
+        patchset.compute(stock_tree(Progress(), linux), patchset.texts(linux, *more))
     return Verdict("planted defects and monitors fit the kernel", passed=1)
 
 
 def _by_deadline() -> Verdict:
     """Kernels that mask by deadline are built on request only; their patches must not go stale."""
-    found = {v: p for v in patchset.versions() if (p := patchset.deadline_patches(v))}
+    found = {v: p for v in patchset.versions() if (p := deadline_patches(v))}
     for linux, patches in found.items():
-        patchset.compute(stock_tree(Progress(), linux), replace(patchset.of(linux), on_top=patches))
+        patchset.compute(stock_tree(Progress(), linux), patchset.texts(linux, *patches))
     return Verdict("patches that mask by deadline fit the kernel", passed=len(found))
 
 

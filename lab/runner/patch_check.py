@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a kernel maintainer checks before reading: style, warnings, and every patch by itself."""
 
+import itertools
 import re
 import subprocess
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
-from kernel.tools import commands, patchset
+from kernel.tools import patchset
 from lab.kernels import kernels
 from lab.kernels.kernels import Kernel
 from lab.kernels.toolchain import require
@@ -43,8 +43,8 @@ def style(stock: Path, linux: str) -> list[Verdict]:
     """checkpatch.pl --strict on every mail of the series."""
     verdicts = []
     with tempfile.TemporaryDirectory(prefix="timershield-") as name:
-        more = {p.name: p.read_text() for p in patchset.deadline_patches(linux)}
-        for file, text in {**commands.mails(patchset.of(linux)), **more}.items():
+        more = {p.name: p.read_text() for p in kernels.deadline_patches(linux)}
+        for file, text in {**patchset.mails(linux), **more}.items():
             if not file.endswith(".patch"):
                 continue
             mail = Path(name) / file
@@ -82,17 +82,17 @@ def _existing(tree: Path, targets: list[str]) -> list[str]:
 def each_builds(stock: Path, progress: Progress, platform: Platform) -> list[Verdict]:
     """Every patch on top of those before it, with CONFIG_TIMERSHIELD off and on."""
     verdicts = []
-    patches = patchset.of(platform.linux)
+    patches = patchset.texts(platform.linux)
     tree = kernels.directory(platform.linux) / "src-each"
     with kernels.locked("source-each"):
         kernels.link_copy(stock, tree, progress)
-        for count, patch in enumerate(patches.patch_list(), 1):
-            patchset.sync(stock, tree, replace(patches, limit=count))
+        for count, patch in list(enumerate(patches, 1))[1:]:
+            kernels.sync(stock, tree, dict(itertools.islice(patches.items(), count)))
             for mode in (Mode.STOCK, Mode.SHIELDED):
                 kernel = platform.kernel(mode)
-                with progress.bar(f"building after {patch.name}, {mode}", None):
+                with progress.bar(f"building after {patch}, {mode}", None):
                     status, text = _compile(kernel, tree, _existing(tree, list(DIRECTORIES)))
-                verdict = Verdict(f"{platform.name} {mode} builds after {patch.name}",
+                verdict = Verdict(f"{platform.name} {mode} builds after {patch}",
                                   passed=int(not status))
                 if status:
                     verdict.fail("\n".join(re.findall(r"^.*(?:error|Error).*$", text, re.M)))
@@ -110,10 +110,11 @@ def _warnings(kernel: Kernel, tree: Path, objects: list[str]) -> dict[str, str]:
 def new_warnings(progress: Progress, platform: Platform) -> list[Verdict]:
     """Warnings of W=1 and sparse that the stock kernel's files do not have."""
     require("sparse")
-    linux, patches = platform.linux, patchset.of(platform.linux)
+    linux, patches = platform.linux, patchset.texts(platform.linux)
     stock = kernels.stock_tree(progress, linux)
     tree = kernels.patched_tree(progress, linux)
-    objects = [p[:-2] + ".o" for p in patches.paths() if p.endswith(".c") and "kunit" not in p]
+    objects = [p[:-2] + ".o" for p in patchset.paths(patches)
+               if p.endswith(".c") and "kunit" not in p]
     verdicts = []
     for mode in (Mode.STOCK, Mode.SHIELDED):
         with progress.bar(f"warnings, {platform.name}, TIMERSHIELD as in {mode}", None):

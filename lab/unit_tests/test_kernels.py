@@ -10,7 +10,7 @@ import pytest
 from lab.errors import LabError
 from lab.kernels import kernels
 from lab.progress import Progress
-from lab.unit_tests.linux_tree import make_tree, snapshot
+from lab.unit_tests.linux_tree import TEXT, make_tree, snapshot
 
 
 def not_linux(path: Path) -> None:
@@ -97,6 +97,25 @@ def test_a_copy_that_fails_is_said_in_one_line(
     with pytest.raises(LabError, match=r"cannot copy .*src-stock to .*src-x: cp: .*gone"):
         kernels.link_copy(stock, builds / "src-x", Progress())
     assert not (builds / "src-x.new").exists()
+
+
+NEW_FILE = "--- /dev/null\n+++ b/lib/{}.c\n@@ -0,0 +1 @@\n+{}\n"
+CHANGE = "--- a/kernel/{0}\n+++ b/kernel/{0}\n@@ -1,2 +1,2 @@\n-int line_0;\n+hook\n int line_1;\n"
+
+
+def test_a_synced_tree_follows_the_patches_and_keeps_what_stays(tmp_path: Path) -> None:
+    pristine, tree = make_tree(tmp_path / "pristine"), make_tree(tmp_path / "tree")
+    patches = {"new": NEW_FILE.format("queue", "one"), "1": CHANGE.format("time/hrtimer.c"),
+               "2": CHANGE.format("sched/core.c")}
+    assert len(kernels.sync(pristine, tree, patches)) == 3
+    patches["new"] = NEW_FILE.format("queue", "other")
+    assert kernels.sync(pristine, tree, patches) == ["lib/queue.c"]
+    patches = {"new": NEW_FILE.format("heap", "other"), "1": patches["1"]}
+    assert sorted(kernels.sync(pristine, tree, patches)) == [
+        "kernel/sched/core.c", "lib/heap.c", "lib/queue.c"]
+    assert snapshot(tree) == snapshot(pristine) | {
+        "kernel/time/hrtimer.c": TEXT.replace("int line_0;", "hook").encode(),
+        "lib/heap.c": b"other\n", ".timershield": b"kernel/time/hrtimer.c\nlib/heap.c\n"}
 
 
 def test_a_mrproper_that_fails_is_said_in_one_line(tmp_path: Path) -> None:
