@@ -34,6 +34,20 @@ def saved() -> dict[str, Any]:
     return found
 
 
+def merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """``old``, where what was found on a kernel makes room for what ``new`` found there."""
+    result = {**old, **new}
+    for name in old.keys() & new.keys():
+        before, now = old[name]["claims"], new[name]["claims"]
+        order = [c["text"] for c in (*before, *now)]
+        again = {c["where"] for c in now}
+        claims = [c for c in before if c["where"] not in again] + now
+        result[name] = {
+            "kernels": sorted({*old[name]["kernels"], *new[name]["kernels"]}),
+            "claims": sorted(claims, key=lambda c: (order.index(c["text"]), c["where"]))}
+    return result
+
+
 def save(measured: dict[str, Any]) -> None:
     """Replace it."""
     MEASURED.write_text(as_json(measured))

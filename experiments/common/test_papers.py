@@ -3,6 +3,7 @@
 
 import re
 import tomllib
+from typing import Any
 
 from experiments import papers, registry
 from lab.paths import REPO
@@ -41,3 +42,12 @@ def test_a_missed_claim_is_missed_in_the_table() -> None:
     assert verdict(True, True) == "met"
     assert verdict(True, False) == "missed (on kernel 1)"
     assert verdict() == "–"
+
+
+def test_what_is_measured_anew_replaces_what_the_same_kernel_had() -> None:
+    def found(**kernels: str) -> dict[str, Any]:
+        claims = [{"text": "a", "where": k, "found": f} for k, f in kernels.items()]
+        return {"hostile": {"kernels": sorted(kernels), "claims": claims}}
+
+    assert papers.merged(found(arm64="1 µs", rt="2 µs"), found(rt="3 µs", x86="4 µs")) == found(
+        arm64="1 µs", rt="3 µs", x86="4 µs")

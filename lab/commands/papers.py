@@ -13,13 +13,14 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Its arguments."""
     parser.add_argument("results", type=Path, nargs="?", metavar="RESULTS.json",
                         help="an evaluation's results, which take the place of what "
-                             "experiments/measured.json has of the same experiments")
+                             "experiments/measured.json has of the same experiments and kernels")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write experiments/README.md and what docs/ quote; measured.json if there are new results."""
     if arguments.results:
-        papers.save({**papers.saved(), **papers.compact(json.loads(arguments.results.read_text()))})
+        new = papers.compact(json.loads(arguments.results.read_text()))
+        papers.save(papers.merged(papers.saved(), new))
     papers.README.write_text(papers.written(papers.README.read_text(), papers.saved()))
     figures.write(figures.kept())
     print(papers.README)
