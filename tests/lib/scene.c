@@ -239,9 +239,9 @@ u64 release_bound(const struct api *api, struct policy policy)
 	/*
 	 * The way to the release, with nothing waiting: a system call, a switch, programming
 	 * the device; on Linux 6.1 5.2 us by a trace of each instruction, or 6.1 with two switches;
-	 * on Debian's 7.3, with the module and a timer waiting, 6.9.
+	 * on Debian's 7.3, with the module and a timer waiting, 6.9, or 7.5 with the hrtick.
 	 */
-	u64 slack = idle / 2 > 7000 ? idle / 2 : 7000;
+	u64 slack = idle / 2 > 8000 ? idle / 2 : 8000;
 
 	/*
 	 * Soft timers wait for an interrupt and then for ksoftirqd, idle CPUs for less; and
