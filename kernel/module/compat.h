@@ -22,8 +22,9 @@
 #if !defined(CONFIG_X86_64) && !defined(CONFIG_ARM64)
 #error "timershield's module knows x86-64 and arm64 only"
 #endif
-#if !defined(CONFIG_DYNAMIC_FTRACE_WITH_ARGS) || !defined(CONFIG_HIGH_RES_TIMERS)
-#error "timershield needs CONFIG_DYNAMIC_FTRACE_WITH_ARGS and CONFIG_HIGH_RES_TIMERS"
+#if !defined(CONFIG_DYNAMIC_FTRACE_WITH_ARGS) || !defined(CONFIG_HIGH_RES_TIMERS) || \
+	!defined(CONFIG_KALLSYMS)
+#error "timershield needs CONFIG_DYNAMIC_FTRACE_WITH_ARGS, _HIGH_RES_TIMERS and _KALLSYMS"
 #endif
 
 #ifdef CONFIG_SCHED_PROXY_EXEC
@@ -35,6 +36,7 @@
 
 #define TIMERSHIELD_USER_START	/* there is hrtimer_start_range_ns_user() */
 #define timer_queued		is_queued
+#define TS_HRTICK		IS_ENABLED(CONFIG_SCHED_HRTICK)
 #define TIMER_LAST_MEMBER	is_lazy
 #define ts_queue_init		timerqueue_linked_init_head
 #define ts_queue_add		timerqueue_linked_add
@@ -67,6 +69,7 @@ static inline void first_timer_changed(struct hrtimer_clock_base *base)
 }
 #else
 #define timer_queued		state
+#define TS_HRTICK		0	/* off unless it is asked for */
 #define TIMER_LAST_MEMBER	is_hard
 #define ts_queue_init		timerqueue_init_head
 #define ts_queue_add		timerqueue_add

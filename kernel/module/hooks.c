@@ -8,7 +8,6 @@
 
 #include <linux/alarmtimer.h>
 #include <linux/fs.h>
-#include <linux/kprobes.h>
 #include <linux/pid.h>
 #include <linux/posix-timers.h>
 #include <linux/rcupdate.h>
@@ -19,25 +18,23 @@
 #include "shield.h"
 #include "timershield_process.h"
 
-/* Callbacks by which the kind of a timer is known. Those of io_uring are optional. */
-static struct {
-	const char *name;
-	void *address;
-} callbacks[] = {
-	{ "hrtimer_wakeup" },
-	{ "timerfd_tmrproc" },
-	{ "posix_timer_fn" },
-	{ "it_real_fn" },
-	{ "io_timeout_fn" },
+/*
+ * Callbacks by which the kind of a timer is known. Those of io_uring are optional. The last is that
+ * of the scheduler's timer that ends an ordinary task's turn.
+ */
+enum { SLEEPER, TIMERFD, POSIX_TIMER, ITIMER, IO_URING, HRTICK = IO_URING + 4 };
+
+static struct symbol callbacks[] = {
+	[SLEEPER] = { "hrtimer_wakeup" },
+	[TIMERFD] = { "timerfd_tmrproc" },
+	[POSIX_TIMER] = { "posix_timer_fn" },
+	[ITIMER] = { "it_real_fn" },
+	[IO_URING] = { "io_timeout_fn" },
 	{ "io_link_timeout_fn" },
 	{ "io_cqring_timer_wakeup" },
 	{ "io_cqring_min_timer_wakeup" },
+	[HRTICK] = { "hrtick" },
 };
-
-enum { SLEEPER, TIMERFD, POSIX_TIMER, ITIMER, IO_URING, CALLBACKS = ARRAY_SIZE(callbacks) };
-
-/* The callback of the scheduler's timer that ends an ordinary task's turn; NULL before 7.3 */
-static void *hrtick;
 
 static void *callback_of(struct hrtimer *timer)
 {
@@ -113,7 +110,7 @@ static u8 level_of(struct hrtimer *timer)
 		return raise_timerfd(timer, timershield_threads_level(current));
 	if (callback == callbacks[POSIX_TIMER].address)
 		return signalled_level(timer);
-	for (i = ITIMER; i < CALLBACKS; i++)
+	for (i = ITIMER; i < HRTICK; i++)
 		if (callback == callbacks[i].address)
 			return timershield_threads_level(current);
 	return 0;
@@ -158,9 +155,9 @@ static void notrace on_start(unsigned long ip, unsigned long caller, struct ftra
 
 	if (this_cpu_read(shields.bypass))
 		return;
-	if (hrtick && callback_of(timer) == hrtick)
+	if (TS_HRTICK && callback_of(timer) == callbacks[HRTICK].address)
 		this_cpu_write(shields.hrtick, timer);
-	for (i = 0; i < CALLBACKS; i++)
+	for (i = 0; i < HRTICK; i++)
 		if (callbacks[i].address && callback_of(timer) == callbacks[i].address)
 			ts_redirect(regs, ops->private);
 }
@@ -341,47 +338,16 @@ static void on_switch(void *data, bool preempt, struct task_struct *previous,
 	shield_switch(this_cpu_ptr(&shields), shield_masks(next));
 }
 
-/*
- * The address of a function that is not exported, from kprobes. The probe is never armed: an armed
- * one cannot be removed while ftrace is off.
- */
-static void *address_of(const char *name)
-{
-	struct kprobe probe = { .symbol_name = name, .flags = KPROBE_FLAG_DISABLED };
-	char symbol[KSYM_SYMBOL_LEN];
-	unsigned long offset = 0;
-
-	if (register_kprobe(&probe))
-		return NULL;
-	unregister_kprobe(&probe);
-	/* It may be behind the function's first instruction. */
-	sprint_symbol(symbol, (unsigned long)probe.addr);
-	if (sscanf(symbol + strcspn(symbol, "+"), "+0x%lx", &offset) != 1)
-		return NULL;
-	return (void *)probe.addr - offset;
-}
-
-static void *required(const char *name)
-{
-	void *address = address_of(name);
-
-	if (!address)
-		pr_err("this kernel has no function %s()\n", name);
-	return address;
-}
-
 static int set_filter(struct hook *hook)
 {
 	int i, err;
 
 	for (i = 0; i < ARRAY_SIZE(hook->functions) && hook->functions[i]; i++) {
-		void *address = address_of(hook->functions[i]);
+		const char *name = hook->functions[i];
 
-		err = address ? ftrace_set_filter_ip(&hook->ops, (unsigned long)address, 0,
-						     i == 0) : -ENOENT;
+		err = ftrace_set_filter(&hook->ops, (unsigned char *)name, strlen(name), i == 0);
 		if (err) {
-			pr_err("this kernel has no function %s() that ftrace can follow\n",
-			       hook->functions[i]);
+			pr_err("this kernel has no function %s() that ftrace can follow\n", name);
 			return err;
 		}
 	}
@@ -392,16 +358,12 @@ int hooks_resolve(void)
 {
 	int i, err;
 
+	symbols_find(callbacks, ARRAY_SIZE(callbacks));
 	for (i = 0; i < ARRAY_SIZE(callbacks); i++) {
-		callbacks[i].address = i < IO_URING ? required(callbacks[i].name) :
-						      address_of(callbacks[i].name);
-		if (!callbacks[i].address && i < IO_URING)
+		if (!callbacks[i].address && (i < IO_URING || (TS_HRTICK && i == HRTICK))) {
+			pr_err("this kernel has no function %s()\n", callbacks[i].name);
 			return -ENOENT;
-	}
-	if (KERNEL_IS(7, 3) && IS_ENABLED(CONFIG_SCHED_HRTICK)) {
-		hrtick = required("hrtick");
-		if (!hrtick)
-			return -ENOENT;
+		}
 	}
 	err = events_resolve();
 	if (err)

@@ -92,6 +92,14 @@ bool shield_start(struct shield *shield, struct hrtimer *timer, u8 level, ktime_
 		  u64 slack, enum hrtimer_mode mode);
 void shield_move(struct hrtimer *timer, u8 level);
 
+/* symbols.c: where a function of the kernel is */
+struct symbol {
+	const char *name;
+	void *address;		/* NULL: the kernel does not have it */
+};
+
+void symbols_find(struct symbol *symbols, unsigned int nr);
+
 /* hooks.c */
 int hooks_resolve(void);
 void hooks_release(void);
