@@ -39,7 +39,7 @@ bool timers_module_there(void)
 
 bool timers_module_possible(void)
 {
-	static const char * const versions[] = { "6.1.", "6.12.", "7.3." };
+	static const char * const versions[] = { "6.1.", "6.12.", "7.2.", "7.3." };
 	autotext struct text release = { 0 };
 
 	file_read_line("/proc/sys/kernel/osrelease", &release);

@@ -162,7 +162,7 @@ char *prove_advice(const struct prove *prove)
 		return copy("The module is installed, but not loaded: 'timershield prove --load' measures with it and unloads it again.");
 	if (timers_module_possible())
 		return copy("There may be a module for this kernel: 'make packages' in TimerShield's source builds timershield-dkms.");
-	return copy("There is no module for this kernel, only for Debian's 6.1, 6.12 and 7.3, and patches for 6.12 and 7.3.");
+	return copy("There is no module for this kernel, only for Debian's 6.1, 6.12, 7.2 and 7.3, and patches for 6.12 and 7.3.");
 }
 
 static void print_drift(const struct prove *prove)

@@ -172,7 +172,7 @@ void check_timers(struct inspection *inspection)
 	else if (state == -ENOENT)
 		finding_add(findings, FINDING_WARNING, "timers", timers_module_possible() ?
 			    "load the module ('make module' in TimerShield's source builds it), or boot a kernel with CONFIG_TIMERSHIELD ('make deb')" :
-			    "boot a kernel with CONFIG_TIMERSHIELD ('make deb' in TimerShield's source builds one), or Debian's 6.1, 6.12 or 7.3, for which there is a module",
+			    "boot a kernel with CONFIG_TIMERSHIELD ('make deb' in TimerShield's source builds one), or Debian's 6.1, 6.12, 7.2 or 7.3, for which there is a module",
 			    "This kernel has no timer shield: any task's timers can interrupt your real-time task.");
 	else
 		finding_unknown(findings, "timers", "Whether the timer shield is on",

@@ -16,8 +16,11 @@
 	(LINUX_VERSION_CODE >= KERNEL_VERSION(major, minor, 0) && \
 	 LINUX_VERSION_CODE < KERNEL_VERSION(major, (minor) + 1, 0))
 
-#if !KERNEL_IS(6, 1) && !KERNEL_IS(6, 12) && !KERNEL_IS(7, 3)
-#error "this version of Linux is not supported: the module is for 6.1, 6.12 and 7.3"
+/* hrtimers are alike in both. */
+#define KERNEL_IS_7	(KERNEL_IS(7, 2) || KERNEL_IS(7, 3))
+
+#if !KERNEL_IS(6, 1) && !KERNEL_IS(6, 12) && !KERNEL_IS_7
+#error "this version of Linux is not supported: the module is for 6.1, 6.12, 7.2 and 7.3"
 #endif
 #if !defined(CONFIG_X86_64) && !defined(CONFIG_ARM64)
 #error "timershield's module knows x86-64 and arm64 only"
@@ -31,8 +34,10 @@
 #error "timershield's module cannot tell whose priority counts under CONFIG_SCHED_PROXY_EXEC"
 #endif
 
+#if KERNEL_IS_7
 #if KERNEL_IS(7, 3)
 #include <linux/hrtimer_bases.h>
+#endif
 
 #define TIMERSHIELD_USER_START	/* there is hrtimer_start_range_ns_user() */
 #define timer_queued		is_queued
@@ -111,7 +116,7 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 #endif
 
 /* Around the call of the functions attached to a tracepoint. */
-#if KERNEL_IS(7, 3)
+#if KERNEL_IS_7
 #define ts_trace_begin()	struct srcu_ctr __percpu *ts_srcu = \
 					srcu_read_lock_fast_notrace(&tracepoint_srcu)
 #define ts_trace_end()		srcu_read_unlock_fast_notrace(&tracepoint_srcu, ts_srcu)

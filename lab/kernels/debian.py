@@ -18,7 +18,9 @@ from lab.progress import Progress
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 SUITES = {"Debian": ("{}", "{}-backports"), "Debian-Security": ("{}-security",)}
 """What a release takes from a mirror, by the label of the archive."""
-RELEASES = {"12": "bookworm", "13": "trixie"}
+TESTING = "forky"
+"""The next release. It has no backports."""
+RELEASES = {"12": "bookworm", "13": "trixie", "14": TESTING}
 LOCK_SECONDS = 600
 """How long apt waits for another one to end."""
 
@@ -70,7 +72,8 @@ class Release:
             (self._directory / part).mkdir(parents=True, exist_ok=True)
         (self._directory / "sources.list").write_text("".join(
             f"deb [signed-by={KEYRING}] {mirror} {suite.format(self._suite)} main\n"
-            for label, mirror in mirrors().items() for suite in SUITES[label]))
+            for label, mirror in mirrors().items() for suite in SUITES[label]
+            if self._suite != TESTING or suite != "{}-backports"))
         progress.step(f"fetching the lists of packages of {self._suite}")
         self._call("apt-get", "update")
         self._fetched.add(self._directory)
