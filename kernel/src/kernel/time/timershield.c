@@ -61,15 +61,9 @@ void timershield_dequeue(struct hrtimer *timer, struct hrtimer_clock_base *base,
 		WRITE_ONCE(sleeper->sleep_base, NULL);
 }
 
-/**
- * timershield_first - find the first timer that is not masked
- * @cpu_base: the CPU
- * @soft: among the timers that expire in the softirq, or in the interrupt
- * @expires_next: lowered to its expiry if that is earlier
- * @next_timer: set to it in that case
- */
-void timershield_first(struct hrtimer_cpu_base *cpu_base, bool soft, ktime_t *expires_next,
-		       struct hrtimer **next_timer)
+/* timershield_first() if there is a timer of a task before @expires_next, masked or not */
+void __timershield_first(struct hrtimer_cpu_base *cpu_base, bool soft, ktime_t *expires_next,
+			 struct hrtimer **next_timer)
 {
 	struct timershield_cpu *sc = &cpu_base->shield;
 	const struct timershield_minima *minima = &sc->minima[soft];

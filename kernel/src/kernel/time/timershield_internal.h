@@ -40,6 +40,24 @@ static __always_inline bool timershield_active(const struct hrtimer_cpu_base *cp
 	       minima_all(&cpu_base->shield.minima[soft]) != KTIME_MAX;
 }
 
+void __timershield_first(struct hrtimer_cpu_base *cpu_base, bool soft, ktime_t *expires_next,
+			 struct hrtimer **next_timer);
+
+/**
+ * timershield_first - find the first timer of a task that is not masked
+ * @cpu_base: the CPU
+ * @soft: among the timers that expire in the softirq, or in the interrupt
+ * @expires_next: lowered to its expiry if that is earlier
+ * @next_timer: set to it in that case
+ */
+static __always_inline void timershield_first(struct hrtimer_cpu_base *cpu_base, bool soft,
+					      ktime_t *expires_next, struct hrtimer **next_timer)
+{
+	if (timershield_enabled() && (IS_ENABLED(CONFIG_PREEMPT_RT) || !soft) &&
+	    minima_all(&cpu_base->shield.minima[soft]) < *expires_next)
+		__timershield_first(cpu_base, soft, expires_next, next_timer);
+}
+
 /* The device is being set for a timer. */
 static __always_inline void timershield_set_next(struct hrtimer_cpu_base *cpu_base,
 						 const struct hrtimer *timer)
@@ -86,6 +104,9 @@ static inline bool timershield_active(const struct hrtimer_cpu_base *cpu_base, b
 	return false;
 }
 
+static inline void timershield_first(struct hrtimer_cpu_base *cpu_base, bool soft,
+				     ktime_t *expires_next, struct hrtimer **next_timer) { }
+
 static inline void timershield_set_next(struct hrtimer_cpu_base *cpu_base,
 					const struct hrtimer *timer) { }
 
@@ -109,8 +130,6 @@ bool timershield_enqueue(struct hrtimer *timer, struct hrtimer_clock_base *base,
 			 struct task_struct *sleeper);
 void timershield_dequeue(struct hrtimer *timer, struct hrtimer_clock_base *base,
 			 struct task_struct *sleeper);
-void timershield_first(struct hrtimer_cpu_base *cpu_base, bool soft, ktime_t *expires_next,
-		       struct hrtimer **next_timer);
 unsigned int timershield_clocks(const struct hrtimer_cpu_base *cpu_base);
 struct hrtimer *timershield_nth(struct hrtimer_clock_base *base, unsigned long nth);
 void timershield_change_level(struct hrtimer *timer, u8 level);

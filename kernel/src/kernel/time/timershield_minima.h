@@ -37,12 +37,11 @@ static inline void minima_set(struct timershield_minima *minima, u8 level, ktime
 
 	minima->first[i] = expires;
 	while (i > 1) {
-		ktime_t first = min(minima->first[i], minima->first[i ^ 1]);
-
+		expires = min(expires, minima->first[i ^ 1]);
 		i /= 2;
-		if (minima->first[i] == first)
+		if (minima->first[i] == expires)
 			return;
-		WRITE_ONCE(minima->first[i], first);
+		WRITE_ONCE(minima->first[i], expires);
 	}
 }
 
