@@ -2,19 +2,37 @@
 /*
  * test-interleave.c - every interleaving of one submitter and the worker on short lists
  *
- * The library's own sources run step by step (steps/). Each job must run exactly once, or never
+ * The library's own sources run step by step (steps.h). Each job must run exactly once, or never
  * if its cancellation said so; none before its instant; none may be lost, nor a wake-up; and no
  * slot may be lost or be used twice.
  *
- * Of a short list all orders would be too many: all are tried that have few preemptions.
+ * The order of a run is a sequence of decisions, one at each step: go on or let the other one
+ * run. Runs are repeated with the next sequence until there is none. Of a short list all orders
+ * would be too many: all are tried that have few preemptions, as most errors need two or three.
  */
 #include <string.h>
+#include <ucontext.h>
 
 #include "check.h"
 #include "sim/turn.h"
-#include "steps/sched.h"
 
-#define JOBS 5
+#define JOBS		5
+#define DECISIONS	4096
+#define STACK		262144
+
+enum { SUBMITTER, WORKER };
+
+static struct {
+	void (*op)(void);		/* the submitter's */
+	ucontext_t main, thread[2];
+	char stack[2][STACK];
+	bool ended[2];
+	bool active;
+	int now;
+	unsigned char decision[DECISIONS];	/* 1: let the other one run */
+	unsigned char choice[DECISIONS];	/* there was a choice */
+	unsigned int count, planned, preempted, preemptions_most;
+} sched;
 
 static struct clockfix *timer;
 static int64_t t0;
@@ -23,26 +41,114 @@ static struct {
 	int runs, cancel;
 	int64_t instant;
 } jobs[JOBS];
-static int pending_before;
+static int pending_before, jobs_total;
 
 static void complain(const char *what)
 {
-	if (check_failed++ < 3) {
-		printf("# %s\n", what);
-		sched_print();
+	if (check_failed++ >= 3)
+		return;
+	printf("# %s\n# order:", what);
+	for (unsigned int i = 0; i < sched.count; i++)
+		printf("%s", sched.decision[i] ? "|" : ".");
+	printf("\n");
+}
+
+/* ---- two threads of control, step by step ------------------------------------------------- */
+
+static void switched(int to)
+{
+	sched.now = to;
+	worker_set_self(to == WORKER ? timer : NULL);
+}
+
+static void go_on_with(int to)
+{
+	int from = sched.now;
+
+	switched(to);
+	swapcontext(&sched.thread[from], &sched.thread[to]);
+}
+
+void step(void)
+{
+	unsigned int at = sched.count;
+
+	if (!sched.active)
+		return;
+	if (at == DECISIONS) {
+		fprintf(stderr, "a run has too many steps\n");
+		abort();
+	}
+	sched.choice[at] = !sched.ended[!sched.now] && sched.preempted < sched.preemptions_most;
+	if (at >= sched.planned)
+		sched.decision[at] = 0;
+	sched.count++;
+	if (sched.choice[at] && sched.decision[at]) {
+		sched.preempted++;
+		go_on_with(!sched.now);
 	}
 }
 
-static void check_jobs(int count)
+/* The running thread can't go on before the other one has; false if that has ended. */
+static bool block(void)
 {
-	for (int n = 0; n < count; n++) {
-		/* cancel: 1 not tried, 0 it will not run, else it did */
-		if (jobs[n].cancel == 0 && jobs[n].runs)
-			complain("a cancelled job ran");
-		if (jobs[n].cancel != 0 && jobs[n].runs != 1)
-			complain(jobs[n].runs ? "a job ran twice" : "a job was lost");
-	}
+	if (sched.ended[!sched.now])
+		return false;
+	go_on_with(!sched.now);
+	return true;
 }
+
+static void thread_main(int who)
+{
+	if (who == SUBMITTER) {
+		sched.op();
+		atomic_store(&timer->dead, true);
+		wake_notify(&timer->wake, INT64_MIN);
+	} else {
+		while (worker_turn(timer))
+			;
+	}
+	sched.ended[who] = true;
+	if (sched.ended[!who]) {
+		sched.active = false;
+		setcontext(&sched.main);
+	}
+	switched(!who);
+	setcontext(&sched.thread[!who]);
+}
+
+static void run_both(void)
+{
+	sched.count = 0;
+	sched.preempted = 0;
+	for (int who = 0; who < 2; who++) {
+		sched.ended[who] = false;
+		getcontext(&sched.thread[who]);
+		sched.thread[who].uc_stack.ss_sp = sched.stack[who];
+		sched.thread[who].uc_stack.ss_size = STACK;
+		makecontext(&sched.thread[who], (void (*)(void))thread_main, 1, who);
+	}
+	switched(WORKER);
+	sched.active = true;
+	swapcontext(&sched.main, &sched.thread[WORKER]);
+	worker_set_self(NULL);
+}
+
+/* The next sequence of decisions: the last 0 that was a choice becomes 1. */
+static bool next_order(void)
+{
+	unsigned int at = sched.count;
+
+	while (at && (sched.decision[at - 1] || !sched.choice[at - 1]))
+		at--;
+	if (!at)
+		return false;
+	sched.decision[at - 1] = 1;
+	sched.planned = at;
+	return true;
+}
+
+/* ---- one run ------------------------------------------------------------------------------ */
 
 static void job(void *arg, const struct clockfix_run *run)
 {
@@ -60,17 +166,12 @@ static void sleeping(int64_t until)
 		return;
 	}
 	while (!sim.woken) {
-		if (!sched_block()) {
+		if (!block()) {
 			complain("the worker sleeps for ever");
 			atomic_store(&timer->drop, true);
 			sim.woken = true;
 		}
 	}
-}
-
-static void timer_switched(int to)
-{
-	worker_set_self(to == WORKER ? timer : NULL);
 }
 
 static void submit(int n, int64_t instant)
@@ -80,7 +181,7 @@ static void submit(int n, int64_t instant)
 		complain("not submitted");
 }
 
-static void timer_setup(void)
+static void setup(void)
 {
 	struct clockfix_options options;
 
@@ -90,7 +191,6 @@ static void timer_setup(void)
 	sim_reset();
 	sim.sleeping = sleeping;
 	timer = sim_timer(&options);
-	worker_set_self(NULL);
 	t0 = sim.now;
 	memset(jobs, 0, sizeof(jobs));
 	for (int n = 0; n < JOBS; n++)
@@ -99,10 +199,17 @@ static void timer_setup(void)
 		submit(n, t0 + 5000 * (n + 1));
 }
 
-static void timer_worker(void)
+static void check_jobs(void)
 {
-	while (worker_turn(timer))
-		;
+	for (int n = 0; n < jobs_total; n++) {
+		/* cancel: 1 not tried, 0 it will not run, else it did */
+		if (jobs[n].cancel == 0 && jobs[n].runs)
+			complain("a cancelled job ran");
+		if (jobs[n].cancel != 0 && jobs[n].runs != 1)
+			complain(jobs[n].runs ? "a job ran twice" : "a job was lost");
+	}
+	if (timer_pending(timer))
+		complain("the number of pending jobs is wrong");
 }
 
 /* slots neither free nor, for good, in use */
@@ -122,45 +229,30 @@ static void check_slots(void)
 		complain("a slot was lost or is used twice");
 }
 
-static int timer_jobs;
-
-static void timer_check_all(void)
+/* All orders of @op and a worker with @before jobs pending, @total in the end; returns how many. */
+static uint64_t explore(void (*op)(void), int before, int total, unsigned int preemptions)
 {
-	worker_set_self(NULL);
-	check_jobs(timer_jobs);
-	if (timer_pending(timer))
-		complain("the number of pending jobs is wrong");
-	check_slots();
-	sim_timer_free(timer);
-}
+	uint64_t runs = 0;
 
-static void (*timer_op)(void);
-
-static void timer_submitter(void)
-{
-	timer_op();
-	atomic_store(&timer->dead, true);
-	wake_notify(&timer->wake, INT64_MIN);
-}
-
-static uint64_t timer_explore(void (*op)(void), int before, int total, uint32_t preemptions)
-{
-	const struct scenario scenario = {
-		.setup = timer_setup,
-		.thread = { timer_submitter, timer_worker },
-		.switched = timer_switched,
-		.check = timer_check_all,
-		.preemptions = preemptions,
-	};
-	uint64_t runs;
-
-	timer_op = op;
+	memset(sched.decision, 0, sizeof(sched.decision));
+	sched.op = op;
+	sched.planned = 0;
+	sched.preemptions_most = preemptions;
 	pending_before = before;
-	timer_jobs = total;
-	runs = sched_explore(&scenario, 5000000);
+	jobs_total = total;
+	do {
+		setup();
+		run_both();
+		check_jobs();
+		check_slots();
+		sim_timer_free(timer);
+		runs++;
+	} while (runs < 5000000 && next_order());
 	CHECK(runs < 5000000);
 	return runs;
 }
+
+/* ---- operations --------------------------------------------------------------------------- */
 
 static int64_t add_at;	/* after t0 */
 static int which;
@@ -202,19 +294,19 @@ static void add_and_cancel(void)
 }
 
 /* in the past, and before, at, between and after the jobs there are */
-static uint64_t at_all_places(void (*op)(void), int before, uint32_t preemptions)
+static uint64_t at_all_places(void (*op)(void), int before, unsigned int preemptions)
 {
 	uint64_t runs = 0;
 
 	for (add_at = -1000; add_at <= 5000 * before + 2500 && !check_failed;
 	     add_at += add_at < 0 ? 3500 : 2500)
-		runs += timer_explore(op, before, before + 1, preemptions);
+		runs += explore(op, before, before + 1, preemptions);
 	return runs;
 }
 
 static void jobs_are_submitted(void)
 {
-	uint64_t runs = timer_explore(submit_thrice, 1, 4, 2);
+	uint64_t runs = explore(submit_thrice, 1, 4, 2);
 
 	for (int before = 0; before <= 3; before++)
 		runs += at_all_places(add, before, before < 2 ? 3 : 2);
@@ -227,7 +319,7 @@ static void jobs_are_cancelled(void)
 
 	for (int before = 1; before <= 3; before++) {
 		for (which = 0; which < before && !check_failed; which++) {
-			runs += timer_explore(cancel_one, before, before, before < 3 ? 3 : 2);
+			runs += explore(cancel_one, before, before, before < 3 ? 3 : 2);
 			if (before < 3)
 				runs += at_all_places(cancel_one_and_add, before, 2);
 		}
@@ -256,9 +348,7 @@ static void schedule_periodic(void)
 /* A periodic job goes from the list into the worker's tree while it is being cancelled. */
 static void periodic_cancelled_with_few_preemptions(void)
 {
-	uint64_t runs = timer_explore(schedule_periodic, 1, 1, 2);
-
-	printf("# %llu orders\n", (unsigned long long)runs);
+	printf("# %llu orders\n", (unsigned long long)explore(schedule_periodic, 1, 1, 2));
 }
 
 CHECK_MAIN(TEST(jobs_are_submitted), TEST(jobs_are_cancelled),
