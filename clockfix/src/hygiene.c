@@ -8,7 +8,7 @@
 
 #include <platform.h>
 
-#include "hygiene.h"
+#include "timer.h"
 
 #define STACK_LOCKED 65536
 

@@ -4,7 +4,7 @@
 
 #include <platform.h>
 
-#include "jobs.h"
+#include "timer.h"
 
 uint64_t timer_pending(struct clockfix *timer)
 {

@@ -4,9 +4,8 @@
 
 #include <platform.h>
 
-#include "jobs.h"
 #include "options.h"
-#include "worker.h"
+#include "timer.h"
 
 #define CLEAN_PER_SUBMISSION 4	/* slots: more than one, so that garbage becomes less */
 

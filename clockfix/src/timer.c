@@ -7,11 +7,8 @@
 
 #include <platform.h>
 
-#include "hygiene.h"
-#include "jobs.h"
 #include "options.h"
 #include "timer.h"
-#include "worker.h"
 
 /* the dummy, the last of the queue, jobs that run */
 #define SLOTS_EXTRA 16

@@ -1,12 +1,104 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* timer.h - make and free a timer; for tests, which do without its worker's thread */
+/* timer.h - what a timer consists of, and what its parts offer to each other */
 #ifndef CLOCKFIX_TIMER_H
 #define CLOCKFIX_TIMER_H
 
-#include "state.h"
+#include <errno.h>
+#include <pthread.h>
 
-/* a timer without its worker */
+#include "list.h"
+#include "wait.h"
+
+struct clockfix {
+	/* the worker and submitters */
+	struct wake wake __attribute__((aligned(64)));
+	_Atomic bool dead;		/* end once nothing is pending */
+	_Atomic bool drop;		/* what is pending does not run */
+	_Atomic uint32_t draining;	/* threads in clockfix_drain() */
+	_Atomic uint32_t drained;	/* what they wait on */
+	struct list list;
+	struct slots slots;
+	struct tree_nodes list_nodes, own_nodes;	/* submitters see to it that they suffice */
+
+	/* the worker's own */
+	struct tree own __attribute__((aligned(64)));	/* jobs that it keeps itself */
+	_Atomic uint64_t worker_added, worker_ended;
+	uint32_t reserve;		/* first of the slots for jobs submitted by jobs */
+	uint32_t handed_last;		/* end of the queue of slots given back to submitters */
+	uint32_t litter_left;		/* of what it took from @litter */
+	clockfix_job running;
+	struct waiter waiter;
+
+	/* submitters', under @mutex; not in a cache line that the worker polls */
+	pthread_mutex_t mutex __attribute__((aligned(64)));
+	_Atomic uint64_t seq;		/* order of submission; jobs that submit count, too */
+	_Atomic uint64_t added, cancelled;
+	uint32_t handed_first;
+	uint32_t periodic;		/* slots of periodic jobs */
+	_Atomic uint32_t litter;	/* cancelled jobs that the worker keeps */
+
+	struct clockfix_stats stats;
+	_Atomic bool *alive;		/* page that reads as zero in a child after fork() */
+	pthread_t thread;
+	_Atomic uint32_t ready;		/* the worker's thread is set up */
+	int setup;			/* with this result */
+	struct clockfix_options options;
+	struct clockfix_capabilities caps;
+	int latency_fd;
+	uintptr_t stack;		/* what of the worker's is locked, or 0 */
+};
+
+/* -ECHILD in a child after fork(), -EINVAL without a timer */
+static inline int timer_check(const struct clockfix *timer)
+{
+	if (!timer)
+		return -EINVAL;
+	return atomic_load_explicit(timer->alive, memory_order_relaxed) ? 0 : -ECHILD;
+}
+
+/* ---- timer.c: for tests, a timer without its worker's thread ----------------------------- */
+
 int timer_new(struct clockfix **timer, const struct clockfix_options *options);
 void timer_free(struct clockfix *timer);
+
+/* ---- hygiene.c: real-time set-up of the worker ------------------------------------------- */
+
+/* In the worker's thread: what asks for privileges. Notes in the capabilities what was refused. */
+int hygiene_apply(struct clockfix *timer);
+void hygiene_leave(struct clockfix *timer);
+
+/* In any thread, once the worker has ended. */
+void hygiene_undo(struct clockfix *timer);
+
+/* ---- jobs.c: what the worker and submitters both do with jobs ---------------------------- */
+
+/* list, tree and the reserve; before there is a worker */
+int timer_jobs_init(struct clockfix *timer);
+
+/* Fill a slot; its phase stays FREE. */
+void slot_fill(struct clockfix *timer, struct slot *slot, const struct clockfix_spec *spec);
+
+/* What it was filled with, but for @instant. If the slot is another job's by now: something. */
+void slot_spec(const struct slot *slot, int64_t instant, struct clockfix_spec *spec);
+
+uint64_t timer_pending(struct clockfix *timer);
+
+/* To be called after pending jobs have become less. */
+void timer_note_ended(struct clockfix *timer);
+
+/* ---- worker.c: wait for the earliest job, run it [III.f] --------------------------------- */
+
+/* One turn of the worker: wait for the earliest job and run it. False: it is to end. */
+bool worker_turn(struct clockfix *timer);
+
+/* Is the calling thread this timer's worker? */
+bool worker_is_self(const struct clockfix *timer);
+void worker_set_self(const struct clockfix *timer);
+
+/* Called by a job. */
+int worker_submit(struct clockfix *timer, const struct clockfix_spec *spec, clockfix_job *job);
+int worker_cancel(struct clockfix *timer, clockfix_job job, enum phase running);
+int worker_reschedule(struct clockfix *timer, clockfix_job *job, int64_t instant);
+int worker_adjust(struct clockfix *timer, clockfix_job job, int64_t shift, int64_t period);
 
 #endif

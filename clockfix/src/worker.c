@@ -8,8 +8,7 @@
  */
 #include <platform.h>
 
-#include "jobs.h"
-#include "worker.h"
+#include "timer.h"
 
 /* the earliest job */
 struct pick {

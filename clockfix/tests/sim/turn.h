@@ -5,9 +5,7 @@
 
 #include <platform.h>
 
-#include "jobs.h"
 #include "timer.h"
-#include "worker.h"
 
 static inline struct clockfix *sim_timer(const struct clockfix_options *options)
 {
