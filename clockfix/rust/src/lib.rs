@@ -35,10 +35,20 @@ pub mod sys;
 mod timer;
 
 pub use sleeper::Sleeper;
-pub use sys::{
-    clockfix_histogram as Histogram, clockfix_options as Options, clockfix_run as Run,
-    clockfix_stats as Stats, CLOCKFIX_LOCK_MEMORY, CLOCKFIX_STRICT, SCHED_FIFO,
-};
+/// A histogram of durations.
+pub use sys::clockfix_histogram as Histogram;
+/// Options of a timer or sleeper, by the names that `clockfix_create(3)` explains. Begin with the
+/// defaults: `Options { policy: SCHED_FIFO, priority: 80, ..Options::default() }`.
+///
+/// A value that is out of its range is an error of [`Timer::new`]. What asks for a privilege is
+/// tried, and where it is refused the timer runs without; with [`CLOCKFIX_STRICT`] in `flags` it
+/// fails.
+pub use sys::clockfix_options as Options;
+/// What a job is told when it runs.
+pub use sys::clockfix_run as Run;
+/// What happened so far.
+pub use sys::clockfix_stats as Stats;
+pub use sys::{CLOCKFIX_LOCK_MEMORY, CLOCKFIX_STRICT, SCHED_FIFO};
 pub use timer::{Cancelled, Job, Missed, Schedule, Timer};
 
 use std::io;

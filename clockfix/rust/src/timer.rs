@@ -20,11 +20,11 @@ const ENOENT: i32 = 2;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missed {
     /// No run for them.
-    Skip = 0,
+    Skip = sys::CLOCKFIX_MISSED_SKIP as isize,
     /// Run all of them, one after the other.
-    CatchUp = 1,
+    CatchUp = sys::CLOCKFIX_MISSED_CATCH_UP as isize,
     /// One run at once for all of them; `missed` counts.
-    Report = 2,
+    Report = sys::CLOCKFIX_MISSED_REPORT as isize,
 }
 
 /// When a job runs: at `start + k * period`.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //! What the crate adds to the library. None of this depends on how late the machine is.
 
-use clockfix::{now, Cancelled, Missed, Options, Schedule, Sleeper, Timer};
+use clockfix::{now, sys, Cancelled, Missed, Options, Schedule, Sleeper, Timer};
+use std::mem::size_of;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{mpsc, Arc, Barrier};
 use std::thread;
@@ -148,6 +149,24 @@ fn errors_have_the_librarys_errno() {
     let small = Timer::new(&Options { max_jobs: 16, ..Options::default() }).unwrap();
     let refused = (0..1000).find_map(|_| small.at(now() + HOUR, |_| ()).err());
     assert_eq!(refused.and_then(errno), Some(12));
+}
+
+/// Of what build.rs made of the header; the C compiler says how large it is.
+#[test]
+fn structures_are_those_of_the_library() {
+    let mut spec = std::mem::MaybeUninit::<sys::clockfix_spec>::uninit();
+    // SAFETY: it fills in all of it
+    let spec = unsafe {
+        sys::clockfix_spec_init(spec.as_mut_ptr());
+        spec.assume_init()
+    };
+    assert_eq!(spec.size, size_of::<sys::clockfix_spec>());
+    assert_eq!(Options::default().size, size_of::<Options>());
+    assert_eq!(timer().stats().unwrap().size, sys::CLOCKFIX_STATS_SIZE_V1 as usize);
+    let capabilities = sys::CLOCKFIX_CAPABILITIES_SIZE_V1 as usize;
+    assert_eq!(size_of::<sys::clockfix_capabilities>(), capabilities);
+    assert_eq!((sys::CLOCKFIX_REHEARSE, sys::CLOCKFIX_STRICT), (64, 2));
+    assert_eq!((sys::CLOCKFIX_SOURCE_CLOCK, sys::CLOCKFIX_LIMIT_SLEEPING), (2, 3));
 }
 
 #[test]
