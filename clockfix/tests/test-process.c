@@ -1,34 +1,342 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* test-process.c - forks, descriptors, locked memory, thread names, event loops, crowds */
+/*
+ * test-process.c - what happens to programs: stopped, forked, interrupted, cancelled, without
+ * privileges, with event loops, crowded
+ *
+ * Nothing here depends on how fast the machine is, only on what must never happen and on what
+ * must have happened afterwards.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <clockfix.h>
 
 #include "check.h"
 
+/* the sanitizers replace mlock() by a function that does nothing */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MLOCK_IS_FAKE 1
+#else
+#define MLOCK_IS_FAKE 0
+#endif
+
+/* the thread sanitizer does not support them */
+#ifdef __SANITIZE_THREAD__
+#define THREADS_AFTER_FORK 0
+#else
+#define THREADS_AFTER_FORK 1
+#endif
+
 #define MS 1000000LL
+#define SEC (1000 * MS)
+
+static _Atomic int runs, early;
+static _Atomic int64_t most_missed;
 
 static int64_t now(void)
 {
 	return clockfix_now(CLOCK_MONOTONIC);
 }
 
-static int descriptors(void)
+static void nap(int64_t ns)
 {
-	DIR *dir = opendir("/proc/self/fd");
-	int count = 0;
+	struct timespec ts = { ns / SEC, ns % SEC };
 
-	while (dir && readdir(dir))
-		count++;
-	closedir(dir);
-	return count;
+	while (nanosleep(&ts, &ts))
+		;
+}
+
+static void job(void *arg, const struct clockfix_run *run)
+{
+	(void)arg;
+	if (clockfix_now(CLOCK_MONOTONIC) < run->instant)
+		atomic_fetch_add(&early, 1);
+	if ((int64_t)run->missed > atomic_load(&most_missed))
+		atomic_store(&most_missed, run->missed);
+	atomic_fetch_add(&runs, 1);
+}
+
+static struct clockfix *create(const struct clockfix_options *options)
+{
+	struct clockfix *timer = NULL;
+
+	atomic_store(&runs, 0);
+	atomic_store(&early, 0);
+	atomic_store(&most_missed, 0);
+	CHECK_EQ(clockfix_create(&timer, options), 0);
+	return timer;
+}
+
+static void submit(struct clockfix *timer, int64_t instant, clockfix_fn fn, void *arg)
+{
+	CHECK_EQ(clockfix_submit(timer, instant, fn, arg, NULL), 0);
+}
+
+static void destroy(struct clockfix *timer)
+{
+	CHECK_EQ(clockfix_destroy(timer, 0), 0);
+}
+
+static struct clockfix_stats *stats(struct clockfix *timer)
+{
+	static struct clockfix_stats s;
+
+	s.size = sizeof(s);
+	CHECK_EQ(clockfix_stats_read(timer, &s), 0);
+	return &s;
+}
+
+static bool child_succeeded(pid_t pid)
+{
+	int status;
+
+	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+/* SIGSTOP for 1.5 s, in a process of its own as it stops all threads */
+static void stopped_child(int ready)
+{
+	struct clockfix *timer = create(NULL);
+	struct clockfix_spec spec;
+
+	clockfix_spec_init(&spec);
+	spec.start = now() + 10 * MS;
+	spec.period = MS;
+	spec.runs = 2500;
+	spec.missed = CLOCKFIX_MISSED_REPORT;
+	spec.fn = job;
+	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
+	for (int i = 0; i < 100; i++)
+		submit(timer, now() + i * 20 * MS, job, NULL);
+	while (atomic_load(&runs) < 10)
+		nap(MS);
+	CHECK_EQ(write(ready, "", 1), 1);
+	CHECK_EQ(clockfix_drain(timer), 0);
+	CHECK_EQ(atomic_load(&early), 0);
+	CHECK(atomic_load(&most_missed) > 1000);
+	CHECK(stats(timer)->missed > 1000);
+	CHECK_EQ(atomic_load(&runs), 2600 - (int)stats(timer)->missed);
+	CHECK(stats(timer)->lateness.max > SEC);
+	destroy(timer);
+	_exit(check_failed > 0);
+}
+
+static void the_process_is_stopped(void)
+{
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	CHECK_EQ(pipe(ready), 0);
+	pid = fork();
+	if (!pid)
+		stopped_child(ready[1]);
+	CHECK_EQ(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	kill(pid, SIGSTOP);
+	nap(1500 * MS);
+	kill(pid, SIGCONT);
+	CHECK(child_succeeded(pid));
+}
+
+static void a_child_has_no_worker(void)
+{
+	struct clockfix *timer = create(NULL);
+	struct clockfix_sleeper *sleeper;
+	pid_t pid;
+
+	CHECK_EQ(clockfix_sleeper_create(&sleeper, NULL), 0);
+	submit(timer, now() + 100 * MS, job, NULL);
+	pid = fork();
+	if (!pid) {
+		struct clockfix_stats s = { .size = sizeof(s) };
+		struct clockfix *own;
+
+		CHECK_EQ(clockfix_submit(timer, now(), job, NULL, NULL), -ECHILD);
+		CHECK_EQ(clockfix_cancel(timer, 1), -ECHILD);
+		CHECK_EQ(clockfix_drain(timer), -ECHILD);
+		CHECK_EQ(clockfix_stats_read(timer, &s), -ECHILD);
+		destroy(timer);
+		/* one of its own works, and so does a sleeper */
+		if (THREADS_AFTER_FORK) {
+			CHECK_EQ(clockfix_create(&own, NULL), 0);
+			submit(own, now(), job, NULL);
+			destroy(own);
+			CHECK_EQ(atomic_load(&runs), 1);
+		}
+		CHECK_EQ(clockfix_sleep_until(sleeper, CLOCK_MONOTONIC, now() + MS), 0);
+		clockfix_sleeper_destroy(sleeper);
+		_exit(check_failed > 0);
+	}
+	CHECK(child_succeeded(pid));
+	CHECK_EQ(clockfix_drain(timer), 0);
+	CHECK_EQ(atomic_load(&runs), 1);
+	clockfix_sleeper_destroy(sleeper);
+	destroy(timer);
+}
+
+static _Atomic int signals;
+static pthread_t signal_thread;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	signal_thread = pthread_self();
+	atomic_fetch_add(&signals, 1);
+}
+
+static void signals_do_not_reach_the_worker(void)
+{
+	struct sigaction action = { .sa_handler = on_signal }, old;
+	struct clockfix *timer = create(NULL);
+
+	sigaction(SIGUSR1, &action, &old);
+	submit(timer, now() + 100 * MS, job, NULL);
+	for (int i = 0; i < 20; i++) {
+		kill(getpid(), SIGUSR1);
+		nap(MS);
+	}
+	CHECK(atomic_load(&signals) > 0);
+	CHECK(pthread_equal(signal_thread, pthread_self()));
+	CHECK_EQ(clockfix_drain(timer), 0);
+	CHECK_EQ(atomic_load(&runs), 1);
+	CHECK_EQ(stats(timer)->disturbed, 0);
+	destroy(timer);
+	sigaction(SIGUSR1, &old, NULL);
+}
+
+static void *submit_until_cancelled(void *arg)
+{
+	for (;;) {
+		clockfix_job handle;
+
+		clockfix_submit(arg, now() + SEC, job, NULL, &handle);
+		clockfix_cancel(arg, handle);
+		pthread_testcancel();
+	}
+	return NULL;
+}
+
+static void a_submitter_is_cancelled(void)
+{
+	struct clockfix *timer = create(NULL);
+	pthread_t thread;
+
+	for (int i = 0; i < 20; i++) {
+		pthread_create(&thread, NULL, submit_until_cancelled, timer);
+		nap(2 * MS);
+		pthread_cancel(thread);
+		pthread_join(thread, NULL);
+		/* nobody holds the mutex */
+		submit(timer, now(), job, NULL);
+	}
+	CHECK_EQ(clockfix_drain(timer), 0);
+	CHECK_EQ(atomic_load(&runs), 20);
+	destroy(timer);
+}
+
+static void slow(void *arg, const struct clockfix_run *run)
+{
+	(void)run;
+	atomic_store((_Atomic int *)arg, 1);
+	nap(100 * MS);
+	atomic_store((_Atomic int *)arg, 2);
+}
+
+struct waiting {
+	struct clockfix *timer;
+	clockfix_job job;
+	_Atomic int result;
+};
+
+static void *cancel_and_wait(void *arg)
+{
+	struct waiting *waiting = arg;
+
+	atomic_store(&waiting->result, clockfix_cancel_wait(waiting->timer, waiting->job));
+	pthread_testcancel();
+	return NULL;
+}
+
+static void cancel_wait_waits_and_is_no_cancellation_point(void)
+{
+	struct waiting waiting = { .timer = create(NULL), .result = -1 };
+	static _Atomic int phase;
+	pthread_t thread;
+	void *status;
+
+	CHECK_EQ(clockfix_submit(waiting.timer, now(), slow, (void *)&phase, &waiting.job), 0);
+	while (!atomic_load(&phase))
+		nap(MS);
+	CHECK_EQ(clockfix_cancel(waiting.timer, waiting.job), -EINPROGRESS);
+	pthread_create(&thread, NULL, cancel_and_wait, &waiting);
+	pthread_cancel(thread);
+	pthread_join(thread, &status);
+	CHECK(status == PTHREAD_CANCELED);
+	CHECK_EQ(atomic_load(&phase), 2);
+	CHECK_EQ(waiting.result, 1);
+	CHECK_EQ(clockfix_cancel_wait(waiting.timer, waiting.job), -ENOENT);
+	destroy(waiting.timer);
+}
+
+/* An ordinary user gets a timer that works, and is told what it lacks. */
+static void unprivileged_child(void)
+{
+	struct rlimit none = { 0, 0 };
+	struct clockfix_capabilities caps = { .size = sizeof(caps) };
+	struct clockfix_options options;
+	struct clockfix *timer;
+
+	setrlimit(RLIMIT_RTPRIO, &none);
+	setrlimit(RLIMIT_MEMLOCK, &none);
+	if (setgid(65534) || setuid(65534))
+		_exit(77);
+	clockfix_options_init(&options);
+	options.cpu = 0;
+	options.policy = SCHED_FIFO;
+	options.priority = 50;
+	options.cpu_latency_us = 0;
+	options.flags = CLOCKFIX_LOCK_MEMORY;
+	CHECK_EQ(clockfix_create(&timer, &options), 0);
+	CHECK_EQ(clockfix_capabilities_read(timer, &caps), 0);
+	CHECK_EQ(caps.affinity, 0);
+	CHECK_EQ(caps.scheduling, -EPERM);
+	if (!MLOCK_IS_FAKE)
+		CHECK(caps.memory == -EPERM || caps.memory == -ENOMEM);
+	/* a container may have no such device */
+	CHECK(caps.cpu_latency == -EACCES || caps.cpu_latency == -ENOENT);
+	CHECK_EQ(caps.timer_slack, 0);
+	submit(timer, now(), job, NULL);
+	destroy(timer);
+	CHECK_EQ(atomic_load(&runs), 1);
+	options.flags |= CLOCKFIX_STRICT;
+	CHECK_EQ(clockfix_create(&timer, &options), -EPERM);
+	_exit(check_failed > 0);
+}
+
+static void without_privileges(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		unprivileged_child();
+	waitpid(pid, &status, 0);
+	CHECK(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		SKIP("not root: can't become somebody else");
+	CHECK_EQ(WEXITSTATUS(status), 0);
 }
 
 static long locked_kb(void)
@@ -43,13 +351,30 @@ static long locked_kb(void)
 	return kb;
 }
 
-static _Atomic int runs;
-
-static void job(void *arg, const struct clockfix_run *run)
+static void options_take_effect(void)
 {
-	(void)arg;
-	(void)run;
-	runs++;
+	struct clockfix_capabilities caps = { .size = sizeof(caps) };
+	struct clockfix_options options;
+	long locked = locked_kb();
+	struct clockfix *timer;
+
+	clockfix_options_init(&options);
+	options.cpu = 0;
+	options.policy = SCHED_FIFO;
+	options.priority = 50;
+	options.flags = CLOCKFIX_LOCK_MEMORY | CLOCKFIX_STRICT;
+	if (clockfix_create(&timer, &options))
+		SKIP("no privilege for SCHED_FIFO or locked memory");
+	CHECK_EQ(clockfix_capabilities_read(timer, &caps), 0);
+	CHECK_EQ(caps.affinity, 0);
+	CHECK_EQ(caps.scheduling, 0);
+	CHECK_EQ(caps.memory, 0);
+	CHECK_EQ(caps.cpu_latency, CLOCKFIX_NOT_ASKED);
+	CHECK(MLOCK_IS_FAKE || locked_kb() > locked);
+	destroy(timer);
+	CHECK_EQ(locked_kb(), locked);
+	options.cpu = 1023;
+	CHECK_EQ(clockfix_create(&timer, &options), -EINVAL);
 }
 
 static void forks(void *arg, const struct clockfix_run *run)
@@ -62,62 +387,29 @@ static void forks(void *arg, const struct clockfix_run *run)
 static void a_job_forks(void)
 {
 	static _Atomic pid_t pid = -1;
-	struct clockfix *timer;
+	struct clockfix *timer = create(NULL);
 	int status;
 
-	CHECK_EQ(clockfix_create(&timer, NULL), 0);
-	CHECK_EQ(clockfix_submit(timer, now(), forks, (void *)&pid, NULL), 0);
-	CHECK_EQ(clockfix_submit(timer, now() + 20 * MS, job, NULL, NULL), 0);
+	submit(timer, now(), forks, (void *)&pid);
+	submit(timer, now() + 20 * MS, job, NULL);
 	CHECK_EQ(clockfix_drain(timer), 0);
 	CHECK(pid > 0);
 	for (int i = 0; i < 200 && !waitpid(pid, &status, WNOHANG); i++)
-		usleep(10000);
+		nap(10 * MS);
 	CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
 	CHECK_EQ(runs, 1);
-	CHECK_EQ(clockfix_destroy(timer, 0), 0);
+	destroy(timer);
 }
 
-static void a_timer_leaks_no_descriptors(void)
+static int descriptors(void)
 {
-	struct clockfix_options options;
-	struct clockfix_sleeper *sleeper;
-	struct clockfix *timer;
-	int before = descriptors(), status;
-	pid_t pid;
+	DIR *dir = opendir("/proc/self/fd");
+	int count = 0;
 
-	clockfix_options_init(&options);
-	options.cpu_latency_us = 0;
-	CHECK_EQ(clockfix_create(&timer, &options), 0);
-	CHECK_EQ(clockfix_sleeper_create(&sleeper, NULL), 0);
-	CHECK(clockfix_sleeper_fd(sleeper) >= 0);
-	pid = fork();
-	if (!pid) {
-		clockfix_sleeper_destroy(sleeper);
-		_exit(clockfix_destroy(timer, 0) || descriptors() != before);
-	}
-	waitpid(pid, &status, 0);
-	CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
-	clockfix_sleeper_destroy(sleeper);
-	CHECK_EQ(clockfix_destroy(timer, 0), 0);
-	CHECK_EQ(descriptors(), before);
-}
-
-static void locked_memory_is_unlocked(void)
-{
-	struct clockfix_options options;
-	long before = locked_kb();
-	struct clockfix *timer;
-
-	clockfix_options_init(&options);
-	options.flags = CLOCKFIX_LOCK_MEMORY | CLOCKFIX_STRICT;
-	if (clockfix_create(&timer, &options))
-		SKIP("memory can't be locked here");
-	if (locked_kb() == before) {
-		clockfix_destroy(timer, 0);
-		SKIP("a sanitizer or emulator that does not lock");
-	}
-	CHECK_EQ(clockfix_destroy(timer, 0), 0);
-	CHECK_EQ(locked_kb(), before);
+	while (dir && readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
 }
 
 static void thread_has_its_name(void *arg, const struct clockfix_run *run)
@@ -129,17 +421,31 @@ static void thread_has_its_name(void *arg, const struct clockfix_run *run)
 	*(_Atomic bool *)arg = !strcmp(name, "fifteen letters");
 }
 
-static void the_worker_has_a_name(void)
+static void the_worker_has_a_name_and_descriptors_are_closed(void)
 {
 	static _Atomic bool right;
 	struct clockfix_options options;
+	struct clockfix_sleeper *sleeper;
+	int before = descriptors();
 	struct clockfix *timer;
+	pid_t pid;
 
 	clockfix_options_init(&options);
+	options.cpu_latency_us = 0;
 	memcpy(options.name, "fifteen letters", 16);
-	CHECK_EQ(clockfix_create(&timer, &options), 0);
-	CHECK_EQ(clockfix_submit(timer, now(), thread_has_its_name, (void *)&right, NULL), 0);
-	CHECK_EQ(clockfix_destroy(timer, 0), 0);
+	timer = create(&options);
+	CHECK_EQ(clockfix_sleeper_create(&sleeper, NULL), 0);
+	CHECK(clockfix_sleeper_fd(sleeper) >= 0);
+	pid = fork();
+	if (!pid) {
+		clockfix_sleeper_destroy(sleeper);
+		_exit(clockfix_destroy(timer, 0) || descriptors() != before);
+	}
+	CHECK(child_succeeded(pid));
+	submit(timer, now(), thread_has_its_name, (void *)&right);
+	clockfix_sleeper_destroy(sleeper);
+	destroy(timer);
+	CHECK_EQ(descriptors(), before);
 	CHECK(right);
 	CHECK_EQ(clockfix_version(), CLOCKFIX_VERSION);
 }
@@ -148,7 +454,7 @@ static void the_worker_has_a_name(void)
 static void a_descriptor_is_readable_before_the_instant(void)
 {
 	struct clockfix_sleeper *sleeper;
-	struct clockfix_stats stats = { .size = sizeof(stats) };
+	struct clockfix_stats s = { .size = sizeof(s) };
 	struct pollfd fd = { .events = POLLIN };
 	int before = 0;
 
@@ -171,10 +477,10 @@ static void a_descriptor_is_readable_before_the_instant(void)
 	CHECK_EQ(clockfix_sleeper_arm(sleeper, CLOCK_MONOTONIC, 1), 0);
 	CHECK_EQ(poll(&fd, 1, 1000), 1);
 	CHECK_EQ(clockfix_sleeper_finish(sleeper), 0);
-	CHECK_EQ(clockfix_sleeper_stats_read(sleeper, &stats), 0);
+	CHECK_EQ(clockfix_sleeper_stats_read(sleeper, &s), 0);
 	printf("# readable before its instant %d times of 200, late p50 %lld ns\n", before,
-	       (long long)clockfix_histogram_quantile(&stats.lateness, 0.5));
-	CHECK_EQ(stats.jobs, 201);
+	       (long long)clockfix_histogram_quantile(&s.lateness, 0.5));
+	CHECK_EQ(s.jobs, 201);
 	/* if the CPU is somebody else's it may be late: seldom */
 	CHECK(before > 100);
 	clockfix_sleeper_destroy(sleeper);
@@ -237,8 +543,8 @@ static void *submit_and_cancel(void *arg)
 static void crowd(uint32_t max_jobs)
 {
 	static struct submitter subs[THREADS];
-	struct clockfix_stats stats = { .size = sizeof(stats) };
 	struct clockfix_options options;
+	struct clockfix_stats *seen;
 	struct clockfix *timer;
 	int64_t end = now() + 1500 * MS;
 
@@ -247,26 +553,26 @@ static void crowd(uint32_t max_jobs)
 	options.job_reserve = 1;
 	memset(subs, 0, sizeof(subs));
 	atomic_store(&stop, false);
-	CHECK_EQ(clockfix_create(&timer, &options), 0);
+	timer = create(&options);
 	for (int i = 0; i < THREADS; i++) {
 		subs[i].timer = timer;
 		subs[i].rng = 1000 + i;
 		pthread_create(&subs[i].thread, NULL, submit_and_cancel, &subs[i]);
 	}
 	while (now() < end) {
-		CHECK_EQ(clockfix_stats_read(timer, &stats), 0);
-		usleep(1000);
+		stats(timer);
+		nap(MS);
 	}
 	atomic_store(&stop, true);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(subs[i].thread, NULL);
 	CHECK_EQ(clockfix_drain(timer), 0);
-	CHECK_EQ(clockfix_stats_read(timer, &stats), 0);
-	CHECK_EQ(stats.pending, 0);
-	printf("# %llu runs, %llu cancelled\n", (unsigned long long)stats.jobs,
-	       (unsigned long long)stats.cancelled);
-	CHECK(stats.jobs > 100 && stats.cancelled > 100);
-	CHECK_EQ(clockfix_destroy(timer, 0), 0);
+	seen = stats(timer);
+	CHECK_EQ(seen->pending, 0);
+	printf("# %llu runs, %llu cancelled\n", (unsigned long long)seen->jobs,
+	       (unsigned long long)seen->cancelled);
+	CHECK(seen->jobs > 100 && seen->cancelled > 100);
+	destroy(timer);
 }
 
 static void threads_submit_and_cancel(void)
@@ -275,7 +581,9 @@ static void threads_submit_and_cancel(void)
 	crowd(16);
 }
 
-CHECK_MAIN(TEST(a_job_forks), TEST(a_timer_leaks_no_descriptors),
-	   TEST(locked_memory_is_unlocked), TEST(the_worker_has_a_name),
-	   TEST(a_descriptor_is_readable_before_the_instant),
-	   TEST(threads_submit_and_cancel))
+CHECK_MAIN(TEST(the_process_is_stopped), TEST(a_child_has_no_worker),
+	   TEST(signals_do_not_reach_the_worker), TEST(a_submitter_is_cancelled),
+	   TEST(cancel_wait_waits_and_is_no_cancellation_point), TEST(without_privileges),
+	   TEST(options_take_effect), TEST(a_job_forks),
+	   TEST(the_worker_has_a_name_and_descriptors_are_closed),
+	   TEST(a_descriptor_is_readable_before_the_instant), TEST(threads_submit_and_cancel))
