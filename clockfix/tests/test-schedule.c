@@ -12,70 +12,43 @@ static void slow_job(void *arg, const struct clockfix_run *run)
 		sim.now += 3500000;
 }
 
-static void run_slow(int policy, uint64_t count)
+/* After the third run instants 3, 4 and 5 of ten have passed, or the last two of five. */
+static void missed_instants_are_dealt_with(void)
 {
-	struct clockfix_spec spec;
+	static const struct {
+		int policy, count;	/* of instants */
+		unsigned int runs, missed, index, told;	/* index and told: of the fourth run */
+	} cases[] = {
+		{ CLOCKFIX_MISSED_SKIP, 10, 7, 3, 6, 3 }, { CLOCKFIX_MISSED_SKIP, 5, 3, 2, 0, 0 },
+		{ CLOCKFIX_MISSED_REPORT, 10, 8, 2, 5, 2 }, { CLOCKFIX_MISSED_REPORT, 5, 4, 1, 4, 1 },
+		{ CLOCKFIX_MISSED_CATCH_UP, 10, 10, 2, 3, 0 },
+		{ CLOCKFIX_MISSED_CATCH_UP, 5, 5, 1, 3, 0 },
+	};
 
-	setup();
-	spec = periodic(sim.now + 500000, 1000000, count, policy);
-	spec.fn = slow_job;
-	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
-	CHECK(sim_run(timer, 100));
-}
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct clockfix_spec spec;
 
-static void missed_instants_are_skipped(void)
-{
-	run_slow(CLOCKFIX_MISSED_SKIP, 10);
-	/* 0 1 2, then 3 4 5 are gone */
-	CHECK_EQ(runs, 7);
-	CHECK_EQ(ran[3].run.index, 6);
-	CHECK_EQ(ran[3].run.missed, 3);
-	CHECK(ran[3].now - ran[3].run.instant < 1000);
-	CHECK_EQ(ran[4].run.missed, 0);
-	CHECK_EQ(ran[6].run.index, 9);
-	CHECK_EQ(stats().missed, 3);
-	teardown();
-}
-
-static void missed_instants_are_caught_up(void)
-{
-	run_slow(CLOCKFIX_MISSED_CATCH_UP, 10);
-	CHECK_EQ(runs, 10);
-	for (int k = 0; k < 10; k++) {
-		CHECK_EQ(ran[k].run.index, k);
-		CHECK_EQ(ran[k].run.missed, 0);
+		setup();
+		spec = periodic(sim.now + 500000, 1000000, cases[i].count, cases[i].policy);
+		spec.fn = slow_job;
+		CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
+		CHECK(sim_run(timer, 100));
+		CHECK_EQ(runs, cases[i].runs);
+		CHECK_EQ(stats().missed, cases[i].missed);
+		for (unsigned int k = 0, index = 0; k < runs; k++, index++) {
+			if (k == 3)
+				index = cases[i].index;
+			CHECK_EQ(ran[k].run.index, index);
+			CHECK_EQ(ran[k].run.missed, k == 3 ? cases[i].told : 0);
+			CHECK_EQ(ran[k].run.instant, spec.start + index * 1000000);
+		}
+		/* skipped: the next on time; else at once */
+		if (runs > 3 && cases[i].policy == CLOCKFIX_MISSED_SKIP)
+			CHECK(ran[3].now - ran[3].run.instant < 1000);
+		else if (runs > 3)
+			CHECK(ran[3].now - ran[2].now < 3510000);
+		teardown();
 	}
-	CHECK(ran[5].now - ran[2].now < 3600000);
-	CHECK_EQ(stats().missed, 2);
-	teardown();
-}
-
-static void missed_instants_are_reported(void)
-{
-	run_slow(CLOCKFIX_MISSED_REPORT, 10);
-	/* 0 1 2, then at once one for 3 4 5 */
-	CHECK_EQ(runs, 8);
-	CHECK_EQ(ran[3].run.index, 5);
-	CHECK_EQ(ran[3].run.missed, 2);
-	CHECK_EQ(ran[3].run.instant, ran[0].run.instant + 5000000);
-	CHECK_EQ(ran[4].run.index, 6);
-	CHECK_EQ(stats().missed, 2);
-	teardown();
-}
-
-static void the_last_instants_are_missed(void)
-{
-	run_slow(CLOCKFIX_MISSED_SKIP, 5);
-	CHECK_EQ(runs, 3);
-	teardown();
-	run_slow(CLOCKFIX_MISSED_REPORT, 5);
-	CHECK_EQ(runs, 4);
-	CHECK_EQ(ran[3].run.index, 4);
-	CHECK_EQ(ran[3].run.missed, 1);
-	teardown();
-	run_slow(CLOCKFIX_MISSED_CATCH_UP, 5);
-	CHECK_EQ(runs, 5);
-	teardown();
 }
 
 static void periods_end_with_time(void)
@@ -198,7 +171,6 @@ static void rehearsals_come_before_the_instant(void)
 }
 
 CHECK_MAIN(TEST(rehearsals_come_before_the_instant),
-	   TEST(missed_instants_are_skipped), TEST(missed_instants_are_caught_up),
-	   TEST(missed_instants_are_reported), TEST(the_last_instants_are_missed),
-	   TEST(periods_end_with_time), TEST(ending_drops_periodic_jobs_only),
+	   TEST(missed_instants_are_dealt_with), TEST(periods_end_with_time),
+	   TEST(ending_drops_periodic_jobs_only),
 	   TEST(statistics_count_what_happened), TEST(histograms_are_exact_to_a_sixteenth))
