@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* test-jobs.c - jobs: order, cancel, handles, limits, bad arguments; on the simulated machine */
+/* test-jobs.c - earlier jobs, handles, limits, bad arguments; on the simulated machine */
 #include "sim/runs.h"
 
 /* ---- earlier jobs --------------------------------------------------------------------------- */
@@ -73,12 +73,10 @@ static void an_earlier_job_comes_at_the_last_moment(void)
 	}
 }
 
-/* ---- cancel and handles ----------------------------------------------------------------- */
+/* ---- handles, and what jobs may not do -------------------------------------------------- */
 
-static void old_and_foreign_handles_are_safe(void)
+static void foreign_handles_are_safe(void)
 {
-	clockfix_job old[64], handle;
-
 	setup();
 	CHECK_EQ(clockfix_cancel(timer, 0), -ENOENT);
 	CHECK_EQ(clockfix_cancel(timer, UINT64_MAX), -ENOENT);
@@ -86,109 +84,30 @@ static void old_and_foreign_handles_are_safe(void)
 	/* the dummy, and slots that never were a job's */
 	for (uint32_t i = 0; i < 600; i++) {
 		for (uint64_t generation = 0; generation < 3; generation++)
-			CHECK(clockfix_cancel(timer, generation << 32 | i) == -ENOENT);
+			CHECK(clockfix_cancel_wait(timer, generation << 32 | i) == -ENOENT);
 	}
-	for (int round = 0; round < 50; round++) {
-		handle = submit(sim.now + 1000, 0);
-		for (int i = 0; i < round; i++) {
-			CHECK(old[i] != handle);
-			CHECK_EQ(clockfix_cancel(timer, old[i]), -ENOENT);
-			CHECK_EQ(clockfix_cancel_wait(timer, old[i]), -ENOENT);
-		}
-		if (round % 2)
-			CHECK_EQ(clockfix_cancel(timer, handle), 0);
-		CHECK(sim_run(timer, 10));
-		old[round] = handle;
-	}
-	CHECK_EQ(runs, 25);
 	teardown();
 }
 
-static clockfix_job victim;
-static int cancel_result;
-
-static void cancelling_job(void *arg, const struct clockfix_run *run)
+static void waiting_job(void *arg, const struct clockfix_run *run)
 {
-	cancel_result = clockfix_cancel(run->timer, arg ? victim : run->job);
+	(void)arg;
 	CHECK_EQ(clockfix_cancel_wait(run->timer, run->job), -EDEADLK);
 	CHECK_EQ(clockfix_drain(run->timer), -EDEADLK);
 	CHECK_EQ(clockfix_destroy(run->timer, 0), -EDEADLK);
 	runs++;
 }
 
-static void a_job_cancels_others_and_itself(void)
+static void a_job_can_not_wait_for_its_own_timer(void)
 {
-	struct clockfix_spec spec;
-
 	setup();
-	victim = submit(sim.now + 5000000, 0);
-	clockfix_submit(timer, sim.now + 1000000, cancelling_job, &victim, NULL);
+	CHECK_EQ(clockfix_submit(timer, sim.now, waiting_job, NULL, NULL), 0);
 	CHECK(sim_run(timer, 10));
-	CHECK_EQ(cancel_result, 0);
 	CHECK_EQ(runs, 1);
-	CHECK_EQ(stats().cancelled, 1);
-
-	spec = periodic(sim.now, 1000000, 0, 0);
-	spec.fn = cancelling_job;
-	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
-	CHECK(sim_run(timer, 10));
-	CHECK_EQ(cancel_result, -EINPROGRESS);
-	CHECK_EQ(runs, 2);
-	teardown();
-}
-
-/* by another thread, while it runs */
-static void cancelled_while_running(void *arg, const struct clockfix_run *run)
-{
-	(void)arg;
-	worker_set_self(NULL);
-	cancel_result = clockfix_cancel(run->timer, run->job);
-	CHECK_EQ(clockfix_cancel(run->timer, run->job), cancel_result);
-	worker_set_self(run->timer);
-	runs++;
-}
-
-static void a_running_job_is_in_progress(void)
-{
-	struct clockfix_spec spec;
-
-	setup();
-	clockfix_submit(timer, sim.now, cancelled_while_running, NULL, NULL);
-	CHECK(sim_run(timer, 10));
-	CHECK_EQ(cancel_result, -EINPROGRESS);
-	for (int first = 0; first < 2; first++) {
-		runs = 0;
-		spec = periodic(sim.now, 1000000, 0, 0);
-		spec.fn = cancelled_while_running;
-		clockfix_schedule(timer, &spec, NULL);
-		CHECK(sim_run(timer, 10));
-		CHECK_EQ(runs, 1);
-	}
 	teardown();
 }
 
 /* ---- limits ----------------------------------------------------------------------------- */
-
-static void a_full_queue_changes_nothing(void)
-{
-	struct clockfix_options options;
-	clockfix_job handle = 4711;
-
-	clockfix_options_init(&options);
-	options.max_jobs = 16;
-	setup_with(&options);
-	for (int i = 0; i < 16; i++)
-		submit(sim.now + 1000000 * (i + 1), i);
-	for (int i = 0; i < 100; i++)
-		CHECK_EQ(clockfix_submit(timer, sim.now, job, NULL, &handle), -ENOMEM);
-	CHECK_EQ(handle, 4711);
-	CHECK_EQ(stats().pending, 16);
-	sim_turn(timer);
-	submit(sim.now + 1000, 99);
-	CHECK(sim_run(timer, 100));
-	CHECK_EQ(runs, 17);
-	teardown();
-}
 
 /* Memory runs out at each point in turn. */
 static void no_memory_changes_nothing(void)
@@ -321,7 +240,6 @@ static void structures_of_other_versions(void)
 }
 
 CHECK_MAIN(TEST(an_earlier_job_wakes_the_worker),
-	   TEST(an_earlier_job_comes_at_the_last_moment), TEST(old_and_foreign_handles_are_safe), TEST(a_job_cancels_others_and_itself),
-	   TEST(a_running_job_is_in_progress), TEST(a_full_queue_changes_nothing),
-	   TEST(no_memory_changes_nothing), TEST(bad_arguments_are_refused),
-	   TEST(structures_of_other_versions))
+	   TEST(an_earlier_job_comes_at_the_last_moment), TEST(foreign_handles_are_safe),
+	   TEST(a_job_can_not_wait_for_its_own_timer), TEST(no_memory_changes_nothing),
+	   TEST(bad_arguments_are_refused), TEST(structures_of_other_versions))

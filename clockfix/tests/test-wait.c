@@ -35,15 +35,6 @@ static void sleep_is_shortened_by_prediction_and_cost(void)
 	CHECK(instant - sim.last_until >= 20000 + 200 && instant - sim.last_until < 20000 + 250);
 }
 
-static void a_right_prediction_makes_it_punctual(void)
-{
-	setup();
-	next_oversleep = 20000;
-	CHECK(job(100000) > 15000);
-	for (int i = 0; i < 50; i++)
-		CHECK(job(100000) <= 2 * sim.clock_cost);
-}
-
 /* the early wake-up is compensated by polling: never early [IV.d] */
 static void an_overestimate_is_polled(void)
 {
@@ -284,8 +275,7 @@ static void never_early_and_always_awake(void)
 }
 
 CHECK_MAIN(TEST(a_past_instant_comes_at_once), TEST(sleep_is_shortened_by_prediction_and_cost),
-	   TEST(a_right_prediction_makes_it_punctual), TEST(an_overestimate_is_polled),
-	   TEST(an_underestimate_is_late_and_learned),
+	   TEST(an_overestimate_is_polled), TEST(an_underestimate_is_late_and_learned),
 	   TEST(learning_is_deferred_if_time_is_short),
 	   TEST(deferred_learning_survives_a_change), TEST(learning_cost_is_an_ema),
 	   TEST(sleeps_of_no_length_are_not_begun), TEST(a_change_ends_the_sleep),
