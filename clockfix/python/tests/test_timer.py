@@ -299,15 +299,11 @@ def test_fork() -> None:
         assert os.waitpid(child, 0)[1] == 0
 
 
-def run_script(script: str) -> subprocess.CompletedProcess[str]:
-    """In a Python of its own."""
-    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
-                          timeout=60, check=False)
-
-
 def test_exit_with_an_open_timer() -> None:
-    done = run_script("import clockfix, time; t = clockfix.Timer();"
-                      "t.every(0.0005, int); time.sleep(0.05)")
+    script = ("import clockfix, time; t = clockfix.Timer(); t.every(0.0005, int); "
+              "time.sleep(0.05)")
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
+                          timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
