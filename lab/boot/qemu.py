@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
+from typing import BinaryIO
 
 from lab.boot import console as console_text
 from lab.boot import stale_code
@@ -105,9 +106,7 @@ def require_qemu(arch: str) -> None:
     require(ARCHES[arch].qemu)
 
 
-def boot_interactive(
-    kernel: Kernel, initrd: Path, machine: Machine, results: Path | None = None
-) -> int:
+def boot_interactive(kernel: Kernel, initrd: Path, machine: Machine) -> int:
     """Boot any initramfs with its console on standard output; return QEMU's exit status."""
     require_qemu(kernel.arch)
     command = [
@@ -115,8 +114,6 @@ def boot_interactive(
         "-append", machine.kernel_parameters(kernel, quiet=False),
         "-serial", "stdio",
     ]
-    if results:
-        command += _result_port(kernel, results)
     with running(command) as process:
         return process.wait()
 
@@ -174,31 +171,18 @@ class Run:
         return f"{text}\n  the console's last lines:\n{console_text.tail(self.console)}"
 
 
-class _Tail:
-    """Reads what another process appends to a file."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("rb")
-
-    def read(self) -> bytes:
-        return self._file.read()
-
-    def close(self) -> None:
-        self._file.close()
-
-
 class _Watch:
-    """Follows a guest while it runs."""
+    """Follows a guest while it runs, by two files that QEMU appends to."""
 
-    def __init__(self, run: Run, console: Path, results: Path,
-                 on_outcome: Callable[[Outcome], None], reported: int,
+    def __init__(self, run: Run, console: BinaryIO, results: BinaryIO,
+                 on_outcome: Callable[[Outcome], None] | None,
                  on_output: Callable[[bytes], None] | None) -> None:
         self._run = run
-        self._console = _Tail(console)
-        self._results = _Tail(results)
+        self._console = console
+        self._results = results
         self._decoder = Decoder()
         self._on_outcome = on_outcome
-        self._reported = reported
+        self._reported = 0
         self._on_output = on_output
 
     def look(self) -> bool:
@@ -210,18 +194,12 @@ class _Watch:
             self._run.transcript.add(frame)
             if frame.type is Type.OUTPUT and self._on_output is not None:
                 self._on_output(frame.payload)
-        self._report()
-        return bool(text or data)
-
-    def _report(self) -> None:
         done = [o for o in self._run.outcomes if o.status is not None or o.timed_out]
-        for outcome in done[self._reported :]:
-            self._on_outcome(outcome)
-        self._reported = max(self._reported, len(done))
-
-    def close(self) -> None:
-        self._console.close()
-        self._results.close()
+        if self._on_outcome is not None:
+            for outcome in done[self._reported :]:
+                self._on_outcome(outcome)
+        self._reported = len(done)
+        return bool(text or data)
 
 
 def run_commands(
@@ -243,17 +221,9 @@ def run_commands(
     require_qemu(kernel.arch)
     if patience is None:
         patience = SILENT_SECONDS + timeout * HOST_SECONDS_PER_GUEST_SECOND
-    reported = 0
-
-    def report(outcome: Outcome) -> None:
-        nonlocal reported
-        reported += 1
-        if on_outcome is not None:
-            on_outcome(outcome)
-
     start = time.monotonic()
     for boots in range(1, stale_code.BOOTS + 1):
-        run = _run_once(kernel, initrd, machine, patience, report, reported, on_output)
+        run = _run_once(kernel, initrd, machine, patience, on_outcome, on_output)
         run.boots = boots
         if not (machine.parallel and stale_code.seen(run.reports)
                 and stale_code.possible(version(kernel.arch))):
@@ -267,11 +237,10 @@ def _run_once(
     initrd: bytes,
     machine: Machine,
     patience: float,
-    on_outcome: Callable[[Outcome], None],
-    reported: int,
+    on_outcome: Callable[[Outcome], None] | None,
     on_output: Callable[[bytes], None] | None,
 ) -> Run:
-    """One boot; the first ``reported`` commands were reported by an earlier one."""
+    """One boot."""
     run = Run(kernel, Transcript(), "")
     with tempfile.TemporaryDirectory(prefix="timershield-") as name:
         directory = Path(name)
@@ -290,15 +259,14 @@ def _run_once(
             "-serial", "chardev:console",
             *_result_port(kernel, files[1]),
         ]
-        watch = _Watch(run, files[0], files[1], on_outcome, reported, on_output)
         try:
-            with running(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                         stderr=subprocess.PIPE) as process:
+            with (files[0].open("rb") as console, files[1].open("rb") as results,
+                  running(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE) as process):
+                watch = _Watch(run, console, results, on_outcome, on_output)
                 _follow(process, watch, run, patience)
         except ProtocolError as error:
             run.failure = f"result port: {error}"
-        finally:
-            watch.close()
     _judge(run)
     return run
 

@@ -6,7 +6,6 @@ import lzma
 import os
 import platform
 import shutil
-import subprocess
 import zlib
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from lab.errors import LabError
 from lab.kernels import kconfig, kernels
 from lab.kernels.arch import own
 from lab.kernels.toolchain import require
-from lab.paths import BUILD, LOGS
+from lab.paths import BUILD
 from lab.progress import Progress
 
 CHANGES = {
@@ -94,24 +93,12 @@ def build(
 
 
 def _make(tree: Path, output: Path, arch: str, target: str, progress: Progress) -> None:
-    log = LOGS / "deb.log"
-    LOGS.mkdir(parents=True, exist_ok=True)
     command = ["make", "-C", str(tree), f"O={output}", f"ARCH={arch}",
-               f"-j{os.cpu_count() or 1}", "DPKG_FLAGS=-d", target]
+               f"-j{os.cpu_count() or 1}", "DPKG_FLAGS=-d"]
     if shutil.which("ccache"):
         command += ["CC=ccache gcc", "HOSTCC=ccache gcc"]
-    with log.open("w") as out, progress.bar(f"deb: {target}", None) as bar, subprocess.Popen(
-        command, env=kernels.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True,
-    ) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            out.write(line)
-            if line.startswith("  "):
-                bar.advance()
-    if process.returncode:
-        tail = "\n".join(log.read_text().splitlines()[-25:])
-        raise LabError(f"make {target} failed; {log} ends with\n{tail}")
+    with progress.bar(f"deb: {target}", None) as bar:
+        kernels.run_make([*command, target], "deb", bar)
 
 
 def _collect(directory: Path) -> list[Path]:

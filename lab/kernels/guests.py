@@ -76,11 +76,11 @@ def image(out: Path, programs: Sequence[str], commands: Sequence[Command],
           modules: Sequence[Path] = ()) -> bytes:
     """An initramfs with our init, ``programs`` in /bin, modules and a list of commands."""
     archive = Initramfs()
-    archive.add_program("init", out / "init")
+    archive.add("init", (out / "init").read_bytes())
     for program in programs:
-        archive.add_program(f"bin/{Path(program).name}", out / program)
+        archive.add(f"bin/{Path(program).name}", (out / program).read_bytes())
         for library in libraries(Path(program)):
-            archive.add_program(library, Path(library))
+            archive.add(library, Path(library).read_bytes())
     for module in modules:
         archive.add(f"{MODULES}/{module.name}", module.read_bytes())
     archive.add("lab/commands", "".join(c.line() + "\n" for c in commands).encode())

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Initramfs images: a cpio archive ("newc") written so that the same content is the same file."""
 
-from pathlib import Path
-
 _DIRECTORY = 0o040755
 _PROGRAM = 0o100755
 
@@ -21,10 +19,6 @@ class Initramfs:
         for i in range(1, len(parts)):
             self._entries.setdefault("/".join(parts[:i]), (_DIRECTORY, b""))
         self._entries["/".join(parts)] = (_PROGRAM, data)
-
-    def add_program(self, name: str, path: Path) -> None:
-        """A file copied from the host."""
-        self.add(name, path.read_bytes())
 
     def archive(self) -> bytes:
         """The archive."""

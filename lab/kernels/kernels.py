@@ -18,7 +18,7 @@ from lab.kernels import debian, distribution, kconfig, outside
 from lab.kernels.arch import ARCHES
 from lab.kernels.toolchain import require
 from lab.paths import BUILD, CONFIGS, DEFECTS, KERNEL_BUILDS, LOGS, MODULE, REPO, TESTS
-from lab.progress import Progress
+from lab.progress import Bar, Progress
 
 LINUXES = ("6.12", "7.3")
 DEFAULT_LINUX = patchset.DEFAULT
@@ -230,22 +230,11 @@ def _unpack(origin: Path, target: Path) -> None:
     """Put a pristine copy of the tree or tarball ``origin`` at ``target``."""
     target.mkdir(parents=True)
     if origin.is_dir():
-        producer = ["tar", "-C", str(origin), "--exclude=./.git", "-cf", "-", "."]
-        strip = 0
+        entries = [str(p) for p in origin.iterdir() if p.name != ".git"]
+        command = ["cp", "-a", *entries, str(target)]
     else:
-        producer = ["cat", str(origin)]
-        strip = 1
-    consumer = ["tar", "-C", str(target), f"--strip-components={strip}", "-xf", "-"]
-    if origin.is_file():
-        consumer.append({".xz": "-J", ".gz": "-z", ".bz2": "-j"}.get(origin.suffix, "--no-auto"))
-        if consumer[-1] == "--no-auto":
-            consumer.pop()
-    with subprocess.Popen(producer, stdout=subprocess.PIPE) as tar:
-        done = subprocess.run(consumer, stdin=tar.stdout, stderr=subprocess.PIPE, text=True,
-                              errors="replace", check=False)
-    if done.returncode or tar.returncode:
-        first = done.stderr.partition("\n")[0]
-        raise LabError(f"cannot unpack {origin}: {first or 'not all of it can be read'}")
+        command = ["tar", "-C", str(target), "--strip-components=1", "-xf", str(origin)]
+    _must(command, f"cannot unpack {origin}")
     if (target / ".config").exists() or (target / "include/generated").exists():
         _must(["make", "-s", "mrproper"], f"make mrproper in a copy of {origin}", target)
 
@@ -468,26 +457,31 @@ def build(kernel: Kernel, progress: Progress, jobs: int | None = None) -> Path:
         _link(kernel, tree)
         for symbol in configure(kernel, tree, output):
             progress.step(f"{kernel.name}: this tree does not know {symbol}")
-        log = LOGS / f"kernel-{kernel.linux}-{kernel.words}.log"
-        LOGS.mkdir(parents=True, exist_ok=True)
         command = [*make_command(kernel, tree, output), f"-j{jobs or os.cpu_count() or 1}",
                    ARCHES[kernel.arch].target]
         first = not (output / "vmlinux").exists()
-        with log.open("w") as out, progress.bar(
-            f"building {kernel.name}", ARCHES[kernel.arch].objects if first else None
-        ) as bar, subprocess.Popen(
-            command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, start_new_session=False,
-        ) as process:
-            assert process.stdout is not None
-            for line in process.stdout:
-                out.write(line)
-                if re.match(r"  (CC|AS|LD|AR) ", line):
-                    bar.advance()
-        if process.returncode:
-            tail = "".join(log.read_text().splitlines(keepends=True)[-25:])
-            raise LabError(f"{kernel.name}: the build failed; {log} ends with\n{tail}")
+        with progress.bar(f"building {kernel.name}",
+                          ARCHES[kernel.arch].objects if first else None) as bar:
+            run_make(command, f"kernel-{kernel.linux}-{kernel.words}", bar)
     return kernel.image
+
+
+def run_make(command: list[str], log: str, bar: Bar) -> None:
+    """Run the kernel's make; what it says goes to a file below build/logs, too."""
+    LOGS.mkdir(parents=True, exist_ok=True)
+    path = LOGS / f"{log}.log"
+    with path.open("w") as out, subprocess.Popen(
+        command, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True,
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            out.write(line)
+            if re.match(r"  (CC|AS|LD|AR) ", line):
+                bar.advance()
+    if process.returncode:
+        tail = "\n".join(path.read_text().splitlines()[-25:])
+        raise LabError(f"make {command[-1]} failed; {path} ends with\n{tail}")
 
 
 def modules(kernel: Kernel, progress: Progress, sources: Path = MODULE) -> list[Path]:

@@ -64,9 +64,7 @@ _TYPES: dict[str, type] = {"number": int, "what": str, "suites": dict, "kernel":
 
 def _defect(entry: dict[str, Any], path: Path) -> Defect:
     what = f"{path}: defect {entry.get('number', '?')}"
-    for key, value in entry.items():
-        if type(value) is not _TYPES.get(key):
-            raise LabError(f"{what}: there is no key '{key}' with such a value")
+    suites.check_keys(entry, _TYPES, what)
     if missing := {"number", "what", "suites"} - set(entry):
         raise LabError(f"{what}: {', '.join(sorted(missing))} is missing")
     tests = tuple((suite, tuple(names)) for suite, names in entry["suites"].items())

@@ -41,7 +41,7 @@ def _panic(kernel: Kernel) -> Verdict:
     """Without a command list for init, and then without init at all."""
     verdict = Verdict(f"{kernel.name} lab notices a panic")
     archive = Initramfs()
-    archive.add_program("init", guests.output(kernel.arch) / "response_loop")
+    archive.add("init", (guests.output(kernel.arch) / "response_loop").read_bytes())
     run = qemu.run_commands(kernel, archive.archive(), qemu.Machine(), 5)
     if run.failure and any("panic" in r for r in run.reports) and "panic" in run.explain():
         verdict.passed = 1

@@ -72,14 +72,18 @@ class Suite:
         return (self.cpus, self.append, self.icount, self.name if self.alone else "")
 
 
+def check_keys(entry: dict[str, Any], types: dict[str, type], what: str) -> None:
+    """Fail if an entry of a table has a key that ``types`` does not know, or of another type."""
+    for key, value in entry.items():
+        if key not in types:
+            raise LabError(f"{what}: there is no key '{key}'")
+        if type(value) is not types[key]:
+            raise LabError(f"{what}: {key} must be {types[key].__name__}")
+
+
 def _suite(entry: dict[str, Any], path: Path) -> Suite:
     name = entry.get("name", "?")
-    for key, value in entry.items():
-        if key not in _KEYS:
-            raise LabError(f"{path}: suite '{name}': there is no key '{key}'")
-        wanted = _KEYS[key]
-        if type(value) is not wanted:
-            raise LabError(f"{path}: suite '{name}': {key} must be {wanted.__name__}")
+    check_keys(entry, _KEYS, f"{path}: suite '{name}'")
     values: dict[str, Any] = {
         k.replace("-", "_"): tuple(v) if isinstance(v, list) else v for k, v in entry.items()
     }

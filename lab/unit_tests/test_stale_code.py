@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Only what QEMU did is laid at QEMU's door."""
 
-from collections.abc import Callable
 
 import pytest
 
 from lab.boot import qemu, stale_code
-from lab.boot.protocol import Outcome, Transcript
+from lab.boot.protocol import Transcript
 from lab.kernels.kernels import Kernel
 
 KERNEL = Kernel.parse("x86_64-preempt-stock")
@@ -56,21 +55,3 @@ def test_it_cannot_happen_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(qemu, "version", lambda _: WITH_IT)
     run = qemu.run_commands(KERNEL, b"", PARALLEL, 1)
     assert (run.boots, run.failure) == (stale_code.BOOTS, "it died")
-
-
-def test_a_command_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
-    starts: list[int] = []
-
-    def once(kernel: Kernel, initrd: bytes, machine: qemu.Machine, timeout: float,
-             report: Callable[[Outcome], None], before: int, _: object) -> qemu.Run:
-        starts.append(before)
-        if not before:
-            report(Outcome("first"))
-            return qemu.Run(KERNEL, Transcript(), "", reports=[OOPS])
-        return qemu.Run(KERNEL, Transcript(), "")
-
-    monkeypatch.setattr(qemu, "_run_once", once)
-    monkeypatch.setattr(qemu, "version", lambda _: WITH_IT)
-    qemu.run_commands(KERNEL, b"", PARALLEL, 1, lambda outcome: told.append(outcome.line))
-    assert (told, starts) == (["first"], [0, 1])
