@@ -106,5 +106,5 @@ def written(readme: str, measured: dict[str, Any]) -> str:
     before, _, rest = readme.partition(BEGIN)
     after = rest.partition(END)[2]
     kernels = sorted({k for e in measured.values() for k in e["kernels"]})
-    listed = "".join(f"- {k}\n" for k in kernels)
-    return f"{before}{BEGIN}{table(measured)}\nMeasured on:\n\n{listed}{END}{after}"
+    return (f"{before}{BEGIN}{table(measured)}\nMeasured on: {'; '.join(kernels)}.\n"
+            f"{END}{after}")

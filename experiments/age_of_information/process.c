@@ -3,11 +3,11 @@
 #define _GNU_SOURCE
 #include "aoi.h"
 #include "clock.h"
+#include "tasks.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -45,20 +45,15 @@ int64_t process_cpu_time(void)
 
 int process_prepare(const struct run *run, const struct node *node)
 {
-	struct sched_param param = { .sched_priority = run->options.priority };
-	cpu_set_t set;
-	int ret;
+	int ret = network_enter(node);
 
-	ret = network_enter(node);
-	if (ret)
-		return ret;
-	CPU_ZERO(&set);
-	CPU_SET(node->cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set) ||
-	    (run->options.priority && sched_setscheduler(0, SCHED_FIFO, &param)) ||
-	    mlockall(MCL_CURRENT | MCL_FUTURE))
-		return -errno;
-	return 0;
+	if (!ret)
+		ret = task_pin(node->cpu);
+	if (!ret && run->options.priority)
+		ret = task_fifo(0, run->options.priority);
+	if (!ret && mlockall(MCL_CURRENT | MCL_FUTURE))
+		ret = -errno;
+	return ret;
 }
 
 static pid_t start(struct run *run, struct iteration *iteration,

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How often a switch, an arm, an expiry and a job miss modelled caches, stock against shielded."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from experiments.common import compare, running
-from experiments.common.experiment import Context, Experiment, Scenario
+from experiments.common import compare
+from experiments.common.experiment import Context, Experiment
 from experiments.response_loop import runs
+from experiments.response_loop.runs import Load
 from lab.measure import spans
 from lab.measure.results import Measured, Store
 from lab.measure.spans import Span
@@ -19,10 +22,13 @@ SPANS = (
     Span("job", "__(x64|arm64)_sys_timerfd_settime", until="__(x64|arm64)_sys_clock_nanosleep",
          through=spans.INTERRUPTS, misses=True),
 )
+ARM = ("--arm",)
 LOADS = (
-    ("caches-none", "no load", ""),
-    ("caches-sleepers-50", "50 FIFO-70 sleepers", "sleepers:n=50,periods=drift"),
-    ("caches-timerfds-1000", "1,000 timerfds of one process", "timerfds:n=1000"),
+    Load("caches-none", "no load", "", ARM, off=False),
+    Load("caches-sleepers-50", "50 FIFO-70 sleepers", "sleepers:n=50,periods=drift", ARM,
+         off=False),
+    Load("caches-timerfds-1000", "1,000 timerfds of one process", "timerfds:n=1000", ARM,
+         off=False),
 )
 JOBS = 200
 
@@ -35,18 +41,11 @@ class Caches(Experiment):
     guests_only = "a plugin of the emulator models the caches"
 
     def scenarios(self) -> dict[str, str]:
-        return {name: title for name, title, _ in LOADS}
+        return runs.titles(LOADS)
 
     def run(self, context: Context) -> None:
-        for arch in runs.ROUNDS:
-            systems = context.systems(arch, off=False)
-            scenarios = [
-                Scenario(name, title,
-                         (f"--jobs={context.samples(JOBS)}", "--arm",
-                          f"--work={runs.ROUNDS[arch]}", *([f"--load={load}"] if load else [])))
-                for name, title, load in LOADS if systems and context.wants(name)
-            ]
-            running.run_guest(context, self.name, systems, runs.PROGRAM, scenarios, SPANS)
+        few = replace(context, jobs=context.samples(JOBS)).without_off()
+        runs.run(few, self.name, LOADS, watched=SPANS)
 
     def parts(self, store: Store) -> list[Part]:
         return [Text(
@@ -60,10 +59,10 @@ class Caches(Experiment):
 
 def _table(modes: compare.Modes) -> Table:
     rows = []
-    for scenario, title, _ in LOADS:
+    for load in LOADS:
         for span in SPANS:
-            for mode, system in compare.having(modes, scenario):
-                rows.append([title, span.name, mode, *_cells(system, scenario, span.name)])
+            for mode, system in compare.having(modes, load.name):
+                rows.append([load.title, span.name, mode, *_cells(system, load.name, span.name)])
     return Table(["load", "what", "kernel", "L1 p50", "L1 p95", "L1 mean", "L2 mean",
                   "instructions p50", "samples"], rows, "Misses of one execution.",
                  text_columns=3)

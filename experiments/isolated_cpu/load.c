@@ -12,7 +12,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,10 +60,8 @@ static pid_t start(void (*function)(void), const char *name)
  */
 static void pace(void)
 {
-	struct sched_param param = { .sched_priority = 99 };
-
 	prctl(PR_SET_TIMERSLACK, 1);
-	if (task_pin(LOAD_CPU) || sched_setscheduler(0, SCHED_FIFO, &param))
+	if (task_pin(LOAD_CPU) || task_fifo(0, 99))
 		return;
 	for (;;)
 		sleep_until(clock_ns() + PACE_NS);

@@ -80,15 +80,6 @@ static int become_measured(const struct run *run)
 	return 0;
 }
 
-static int measured_process(struct run *run)
-{
-	int ret = become_measured(run);
-
-	if (!ret)
-		ret = measure(run);
-	return ret;
-}
-
 static int run_measured(struct run *run)
 {
 	int status;
@@ -97,8 +88,11 @@ static int run_measured(struct run *run)
 	pid = fork();
 	if (pid < 0)
 		return -errno;
-	if (!pid)
-		_exit(-measured_process(run));
+	if (!pid) {
+		int ret = become_measured(run);
+
+		_exit(-(ret ? ret : measure(run)));
+	}
 	run->pid = pid;
 	if (waitpid(pid, &status, 0) < 0 || !WIFEXITED(status))
 		return -EIO;

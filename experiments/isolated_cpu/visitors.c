@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "isolated.h"
 #include "clock.h"
+#include "csv.h"
 #include "file.h"
 
 #include <errno.h>
@@ -170,10 +171,7 @@ int trace_write(const struct run *run)
 		take_line(line, run, &unnamed);
 	fclose(file);
 
-	file = fopen("visitors.csv", "we");
-	if (!file)
-		return -errno;
-	fprintf(file, "kind,id,name,bound,first_ms,later\n");
+	file = csv_create("visitors.csv", "kind,id,name,bound,first_ms,later");
 	for (unsigned int i = 0; i < count; i++) {
 		const struct visitor *v = &visitors[i];
 
@@ -181,5 +179,6 @@ int trace_write(const struct run *run)
 			v->id, v->name, v->bound, v->first_ms, v->later);
 	}
 	fprintf(file, "lost,0,events,0,0,%" PRIu64 "\n", lost + unnamed);
-	return ferror(file) | fclose(file) ? -EIO : 0;
+	csv_finish(file, "visitors.csv");
+	return 0;
 }

@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "csv.h"
 #include "options.h"
+#include "rounds.h"
 #include "tasks.h"
 
 #include <clockfix.h>
@@ -82,20 +83,9 @@ static void measure_clock(struct counts *counts, int64_t samples)
 	}
 }
 
-static double ticks_per_ns(void)
-{
-	int64_t start = clock_ns(), end;
-	uint64_t ticks = counter();
-
-	do {
-		end = clock_ns();
-	} while (end - start < 50 * NSEC_PER_MSEC);
-	return (double)(counter() - ticks) / (double)(end - start);
-}
-
 static void measure_counter(struct counts *counts, int64_t samples)
 {
-	double speed = ticks_per_ns();
+	double speed = measure_ticks_per_ns();
 
 	for (int64_t i = -WARM_UP; i < samples; i++) {
 		uint64_t before = counter(), after = counter();

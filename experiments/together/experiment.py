@@ -2,13 +2,14 @@
 """What each layer gives to a 1 kHz job: ClockFix, TimerShield, an isolated CPU."""
 
 import functools
-from dataclasses import dataclass
+from dataclasses import replace
 
 from experiments.common import running
 from experiments.common.experiment import Context, Experiment, Scenario, run_all
 from experiments.response_loop import runs
-from experiments.response_loop.runs import ROUNDS
+from experiments.response_loop.runs import ROUNDS, Load
 from experiments.together import section
+from lab.kernels.arch import own
 from lab.measure import spans
 from lab.measure.results import Store
 from lab.measure.spans import Span
@@ -22,20 +23,11 @@ LOADS = ("--load=timerfds:n=1000", "--load=sleepers:n=100,sync", "--load=posix-t
          "--hogs=2")
 
 
-@dataclass(frozen=True)
-class Step:
-    """A scenario before the number of jobs is known."""
-
-    name: str
-    title: str
-    words: tuple[str, ...] = ()
-
-
 STEPS = (
-    Step("idle-nanosleep", "clock_nanosleep, nothing else runs"),
-    Step("idle-clockfix", "ClockFix, nothing else runs", CLOCKFIX),
-    Step("nanosleep", "clock_nanosleep next to hostile loads", LOADS),
-    Step("clockfix", "ClockFix next to hostile loads", (*CLOCKFIX, *LOADS)),
+    Load("idle-nanosleep", "clock_nanosleep, nothing else runs"),
+    Load("idle-clockfix", "ClockFix, nothing else runs", extra=CLOCKFIX),
+    Load("nanosleep", "clock_nanosleep next to hostile loads", extra=LOADS),
+    Load("clockfix", "ClockFix next to hostile loads", extra=(*CLOCKFIX, *LOADS)),
 )
 
 CPUS = 2
@@ -45,15 +37,15 @@ WORK_SHARE = 2
 """The job has half the work next to another CPU, which has half the time: it is to end before the
 scheduler's tick, too."""
 ISOLATED_STEPS = (
-    Step("nanosleep-isolated", "clock_nanosleep, CPU 0 isolated, hostile loads",
-         ("--isolate", *LOADS)),
-    Step("clockfix-isolated", "ClockFix, CPU 0 isolated, hostile loads",
-         (*CLOCKFIX, "--isolate", *LOADS)),
-    Step("compute-isolated", "ClockFix, CPU 0 isolated, tasks that only compute",
-         (*CLOCKFIX, "--isolate", "--spinners=4")),
+    Load("nanosleep-isolated", "clock_nanosleep, CPU 0 isolated, hostile loads",
+         extra=("--isolate", *LOADS)),
+    Load("clockfix-isolated", "ClockFix, CPU 0 isolated, hostile loads",
+         extra=(*CLOCKFIX, "--isolate", *LOADS)),
+    Load("compute-isolated", "ClockFix, CPU 0 isolated, tasks that only compute",
+         extra=(*CLOCKFIX, "--isolate", "--spinners=4")),
 )
 EACH = tuple(
-    Step(f"{name}-{kind}", f"{name}: ClockFix next to {kind}", (*words, f"--load={load}"))
+    Load(f"{name}-{kind}", f"{name}: ClockFix next to {kind}", load, words)
     for name, words in (("clockfix", CLOCKFIX), ("isolated", (*CLOCKFIX, "--isolate")))
     for kind, load in section.ALONE.items()
 )
@@ -65,20 +57,12 @@ SPANS = (Span("work", f"{CALL}getegid", until=f"{CALL}getpgid", through=spans.IN
 """What the kernel executes on the job's CPU while the job works: between two marks."""
 
 
-def scenarios(context: Context, rounds: str) -> list[Scenario]:
-    """The scenarios that the user asked for, on one CPU or a machine of its own."""
-    words = (f"--jobs={context.jobs}", f"--work={rounds}", f"--cpu={context.cpu}")
-    return [Scenario(s.name, s.title, (*words, *s.words), 10 + 4 * context.jobs // 1000)
-            for s in STEPS if context.wants(s.name)]
-
-
-def pair_scenarios(context: Context, rounds: int) -> list[Scenario]:
-    """The same next to another CPU, on which the loads may run, too."""
-    words = (f"--jobs={max(context.jobs // 2, 100)}", "--warmup=100",
-             f"--work={rounds // WORK_SHARE}", "--anywhere")
-    return [Scenario(s.name, s.title, (*words, *s.words), 10 + 4 * context.jobs // 1000,
-                     tools=TOOLS)
-            for s in STEPS + ISOLATED_STEPS + EACH if context.wants(s.name)]
+def pair_scenarios(context: Context, rounds: int, arch: str) -> list[Scenario]:
+    """Next to another CPU, on which the loads may run, too."""
+    fewer = replace(context, jobs=max(context.jobs // 2, 100))
+    return [replace(s, words=(*s.words, "--warmup=100", "--anywhere"), tools=TOOLS)
+            for s in runs.scenarios(fewer, STEPS + ISOLATED_STEPS + EACH, rounds // WORK_SHARE,
+                                    arch)]
 
 
 class Together(Experiment):
@@ -92,19 +76,20 @@ class Together(Experiment):
 
     def run(self, context: Context) -> None:
         if context.host:
+            rounds = int(running.calibrate_on_host(runs.PROGRAM))
             running.run_host(context, self.name, host_modes(context.modes), PROGRAM,
-                          scenarios(context, running.calibrate_on_host(runs.PROGRAM)))
+                          runs.scenarios(context, STEPS, rounds, own().name))
             return
         context = context.without_off()
         calls = []
         for arch in ("x86_64", "arm64"):
             systems = context.systems(arch)
-            wanted = scenarios(context, str(ROUNDS[arch]))
+            wanted = runs.scenarios(context, STEPS, ROUNDS[arch], arch)
             if systems and wanted:
                 calls.append(functools.partial(
                     running.run_guest, context, self.name, systems, PROGRAM, wanted))
             pairs = [System(s.platform, s.mode, CPUS) for s in systems]
-            wanted = pair_scenarios(context, ROUNDS[arch])
+            wanted = pair_scenarios(context, ROUNDS[arch], arch)
             if pairs and wanted:
                 calls.append(functools.partial(
                     running.run_guest, context, self.name, pairs, PROGRAM, wanted, SPANS, TURN))
