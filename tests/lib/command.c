@@ -5,11 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,72 +46,37 @@ static void execute(struct words *words)
 	_exit(127);
 }
 
-static size_t take(int fd, char *text, size_t used)
+/* What it printed, as far as there is room. */
+static void fetch(int file, char *text)
 {
-	char spill[512];
-	ssize_t n;
+	ssize_t n = pread(file, text, COMMAND_OUTPUT - 1, 0);
 
-	if (used < COMMAND_OUTPUT - 1)
-		n = read(fd, text + used, COMMAND_OUTPUT - 1 - used);
-	else
-		n = read(fd, spill, sizeof(spill));
-	if (n <= 0)
-		return 0;
-	return used < COMMAND_OUTPUT - 1 ? (size_t)n : 0;
-}
-
-/* Until both pipes have no writer left. */
-static void collect(int out, int err, struct command_result *result)
-{
-	struct pollfd sources[] = {
-		{ .fd = out, .events = POLLIN },
-		{ .fd = err, .events = POLLIN },
-	};
-	char *texts[] = { result->out, result->err };
-	size_t used[] = { 0, 0 };
-
-	while (sources[0].fd >= 0 || sources[1].fd >= 0) {
-		poll(sources, 2, -1);
-		for (int i = 0; i < 2; i++) {
-			size_t n;
-
-			if (sources[i].fd < 0 || !sources[i].revents)
-				continue;
-			n = take(sources[i].fd, texts[i], used[i]);
-			used[i] += n;
-			if (!n && !(sources[i].revents & POLLIN))
-				sources[i].fd = -1;
-			else if (!n && used[i] < COMMAND_OUTPUT - 1)
-				sources[i].fd = -1;
-		}
-	}
-	result->out[used[0]] = '\0';
-	result->err[used[1]] = '\0';
+	require(n >= 0, "pread: %s", strerror(errno));
+	text[n] = '\0';
+	close(file);
 }
 
 static const struct command_result *run(struct words *words, bool nobody)
 {
 	static struct command_result result;
-	int out[2], err[2], status;
+	int out = memfd_create("out", MFD_CLOEXEC), err = memfd_create("err", MFD_CLOEXEC);
+	int status;
 	pid_t pid;
 
-	require(!pipe2(out, O_CLOEXEC) && !pipe2(err, O_CLOEXEC), "pipe2: %s", strerror(errno));
+	require(out >= 0 && err >= 0, "memfd_create: %s", strerror(errno));
 	pid = fork();
 	require(pid >= 0, "fork: %s", strerror(errno));
 	if (!pid) {
-		dup2(out[1], STDOUT_FILENO);
-		dup2(err[1], STDERR_FILENO);
+		dup2(out, STDOUT_FILENO);
+		dup2(err, STDERR_FILENO);
 		if (nobody && (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY)))
 			_exit(126);
 		execute(words);
 	}
-	close(out[1]);
-	close(err[1]);
-	collect(out[0], err[0], &result);
-	close(out[0]);
-	close(err[0]);
 	require(waitpid(pid, &status, 0) == pid, "waitpid: %s", strerror(errno));
 	result.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	fetch(out, result.out);
+	fetch(err, result.err);
 	return &result;
 }
 
