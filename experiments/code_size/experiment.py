@@ -2,7 +2,7 @@
 """How much larger the shielded kernel is: the paper's Table I."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from experiments.common import compare
 from experiments.common.experiment import Context, Experiment, run_all
@@ -22,17 +22,23 @@ OURS = "TimerShield"
 OTHER = "neither"
 
 
-def groups(stock: Measured, shielded: Measured) -> dict[str, dict[str, int]]:
-    """Feature -> kind -> bytes by which the objects that belong to it have grown."""
+def growth(stock: Measured, shielded: Measured) -> Iterator[tuple[str, str, dict[str, int]]]:
+    """Each object, the feature that it belongs to, and kind -> bytes by which it has grown."""
     a, b = (s.table(SCENARIO, "objects") for s in (stock, shielded))
-    grown: dict[str, dict[str, int]] = {}
     before = {str(name): i for i, name in enumerate(a["object"])}
     for i, name in enumerate(b["object"]):
-        feature = str(b["feature"][i])
         j = before.get(str(name))
+        yield str(name), str(b["feature"][i]), {
+            k: int(b[k][i]) - (int(a[k][j]) if j is not None else 0) for k in KINDS}
+
+
+def groups(stock: Measured, shielded: Measured) -> dict[str, dict[str, int]]:
+    """Feature -> kind -> bytes by which the objects that belong to it have grown."""
+    grown: dict[str, dict[str, int]] = {}
+    for _, feature, more in growth(stock, shielded):
         row = grown.setdefault(feature, dict.fromkeys(KINDS, 0))
         for kind in KINDS:
-            row[kind] += int(b[kind][i]) - (int(a[kind][j]) if j is not None else 0)
+            row[kind] += more[kind]
     return grown
 
 
@@ -125,15 +131,9 @@ def _tables(modes: compare.Modes) -> list[Table]:
     head = ["bytes more", *("text", "read-only", "data", "bss", "per CPU")]
     sums = [[f, *(f"{grown[f][k]:+,}" for k in KINDS)]
             for f in (OURS, OTHER) if f in grown]
-    a, b = (s.table(SCENARIO, "objects") for s in (stock, shielded))
-    before = {str(n): i for i, n in enumerate(a["object"])}
-    rows = []
-    for i, name in enumerate(b["object"]):
-        j = before.get(str(name))
-        more = [int(b[k][i]) - (int(a[k][j]) if j is not None else 0) for k in KINDS]
-        if any(more):
-            rows.append([str(name), str(b["feature"][i]), *(f"{m:+,}" for m in more)])
-    rows.sort(key=lambda row: -abs(int(row[2].replace(",", ""))))
+    differ = [found for found in growth(stock, shielded) if any(found[2].values())]
+    differ.sort(key=lambda found: -abs(found[2]["text"]))
+    rows = [[name, feature, *(f"{m:+,}" for m in more.values())] for name, feature, more in differ]
     return [
         Table(head, sums, "“Neither”: objects that no patch touches and that are larger or "
               "smaller because a structure in a header is."),

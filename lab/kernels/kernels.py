@@ -344,14 +344,6 @@ def deadline_patches(linux: str) -> tuple[Path, ...]:
     return tuple(patchset.patches(f"{linux}-{WITH_DEADLINES}"))
 
 
-def deadline_tree(progress: Progress, linux: str = DEFAULT_LINUX) -> Path:
-    """The patched tree with the patches on it that mask by deadline."""
-    patches = deadline_patches(linux)
-    if not patches:
-        raise LabError(f"there are no patches in kernel/patches/{linux}-{WITH_DEADLINES}")
-    return _synced_tree("src-edf", linux, progress, patches)
-
-
 def source_tree(kernel: Kernel, progress: Progress) -> Path:
     """The tree that ``kernel`` is built from; for Debian's, one with the same self-tests."""
     if kernel.debian:
@@ -360,7 +352,10 @@ def source_tree(kernel: Kernel, progress: Progress) -> Path:
     if kernel.feature == WITH_DEFECTS:
         return _synced_tree("src-defects", kernel.linux, progress, (DEFECTS, *monitors))
     if kernel.feature == WITH_DEADLINES:
-        return deadline_tree(progress, kernel.linux)
+        patches = deadline_patches(kernel.linux)
+        if not patches:
+            raise LabError(f"there are no patches in kernel/patches/{kernel.linux}-edf")
+        return _synced_tree("src-edf", kernel.linux, progress, patches)
     if kernel.monitored:
         return _synced_tree("src-monitors", kernel.linux, progress, monitors)
     tree = patched_tree if kernel.patched else stock_tree
