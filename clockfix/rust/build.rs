@@ -52,7 +52,8 @@ fn declaration(c: &str) -> String {
         let parameters: Vec<_> =
             parameters.split(", ").filter(|p| *p != "void").map(variable).collect();
         let result = if result == "void" { "()" } else { rust_type(result) };
-        return format!("extern \"C\" {{ pub fn {name}({}) -> {result}; }}\n", parameters.join(", "));
+        let parameters = parameters.join(", ");
+        return format!("extern \"C\" {{ pub fn {name}({parameters}) -> {result}; }}\n");
     }
     if let Some((_, constants)) = c.strip_suffix(", }").and_then(|c| c.split_once(" { ")) {
         // each says its value, or has the next

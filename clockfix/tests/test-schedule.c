@@ -19,8 +19,10 @@ static void missed_instants_are_dealt_with(void)
 		int policy, count;	/* of instants */
 		unsigned int runs, missed, index, told;	/* index and told: of the fourth run */
 	} cases[] = {
-		{ CLOCKFIX_MISSED_SKIP, 10, 7, 3, 6, 3 }, { CLOCKFIX_MISSED_SKIP, 5, 3, 2, 0, 0 },
-		{ CLOCKFIX_MISSED_REPORT, 10, 8, 2, 5, 2 }, { CLOCKFIX_MISSED_REPORT, 5, 4, 1, 4, 1 },
+		{ CLOCKFIX_MISSED_SKIP, 10, 7, 3, 6, 3 },
+		{ CLOCKFIX_MISSED_SKIP, 5, 3, 2, 0, 0 },
+		{ CLOCKFIX_MISSED_REPORT, 10, 8, 2, 5, 2 },
+		{ CLOCKFIX_MISSED_REPORT, 5, 4, 1, 4, 1 },
 		{ CLOCKFIX_MISSED_CATCH_UP, 10, 10, 2, 3, 0 },
 		{ CLOCKFIX_MISSED_CATCH_UP, 5, 5, 1, 3, 0 },
 	};
