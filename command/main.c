@@ -59,18 +59,12 @@ static void print_all_json(void)
 	json_close(']');
 }
 
-enum { OPTION_WORDS = OPTION_OWN, OPTION_ROFF };
-
-static int take_help_option(void *request, int option)
-{
-	*(int *)request = option;
-	return -1;
-}
+static bool help_words, help_roff;
 
 static int run_help(int argc, char **argv)
 {
 	const struct verb *verb;
-	int form = 0, status = verb_parse(&verb_help, argc, argv, &form);
+	int status = verb_parse(&verb_help, argc, argv);
 
 	if (status >= 0)
 		return status;
@@ -85,9 +79,9 @@ static int run_help(int argc, char **argv)
 	verb = find_verb(argv[0]);
 	if (argc > 1 || !verb)
 		return usage_error(NULL, "unknown command '%s'", argv[argc - 1]);
-	if (form == OPTION_WORDS)
+	if (help_words)
 		verb_print_words(verb);
-	else if (form == OPTION_ROFF)
+	else if (help_roff)
 		verb_print_roff(verb);
 	else
 		verb_print_help(verb);
@@ -101,18 +95,17 @@ static const struct verb verb_help = {
 	.about = "",
 	.options = (const struct verb_option[]){
 		/* for bash's completion, and for the test that reads the manual page */
-		{ "words", OPTION_WORDS, NULL, NULL, NULL },
-		{ "roff", OPTION_ROFF, NULL, NULL, NULL },
+		{ "words", .flag = &help_words },
+		{ "roff", .flag = &help_roff },
 		{ 0 }
 	},
 	.words = "<verbs>",
-	.take = take_help_option,
 	.run = run_help,
 };
 
 static int run_version(int argc, char **argv)
 {
-	int status = verb_parse(&verb_version, argc, argv, NULL);
+	int status = verb_parse(&verb_version, argc, argv);
 
 	if (status >= 0)
 		return status;

@@ -22,40 +22,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
-	OPTION_OVER = OPTION_OWN, OPTION_STOP, OPTION_TRACE, OPTION_MAX, OPTION_CSV,
-	OPTION_SOURCE, OPTION_OUTPUT, OPTION_BY
-};
-
-static const struct verb_option options[] = {
-	{ "cpus", 'c', "CPULIST",
-	  "watch whatever user tasks run on these CPUs; with -p or COMMAND, watch it only while it is on these CPUs",
-	  "<cpus>" },
-	{ "pid", 'p', "PID", "watch the threads of a process, or one thread, and what they start",
-	  "<pids>" },
-	{ "realtime", 'r', NULL, "watch them only while they are real-time tasks", NULL },
-	{ "seconds", 's', "N", "stop after N seconds", NULL },
-	{ "by", OPTION_BY, "WHAT", "a row for each process (the default), program or thread",
-	  "process program thread" },
-	{ "over", OPTION_OVER, "US",
-	  "count episodes in which a victim was kept from running for longer than US, and print the worst one's timeline",
-	  NULL },
-	{ "stop", OPTION_STOP, NULL, "stop at the first such episode", NULL },
-	{ "trace", OPTION_TRACE, "FILE",
-	  "write the worst episode's timeline to FILE, for Perfetto or chrome://tracing", "<files>" },
-	{ "max", OPTION_MAX, "US", "exit with status 1 if an episode was longer than US", NULL },
-	{ "source", OPTION_SOURCE, "NAME",
-	  "watch by bpf or by trace (trace events); the default is bpf where the kernel allows it",
-	  "bpf trace" },
-	{ "csv", OPTION_CSV, NULL, "print all rows as CSV, times in ns", NULL },
-	{ "output", OPTION_OUTPUT, "FILE",
-	  "print to FILE; COMMAND's own output stays where it is", "<files>" },
-	{ 0 }
-};
-
-struct request {
+static struct {
 	struct cpus cpus;
-	bool cpus_given, realtime, stop, csv;
+	bool realtime, stop, csv;
 	enum row_by by;
 	pid_t pid;
 	double seconds, over, max;	/* us but for seconds; 0: not given */
@@ -63,15 +32,9 @@ struct request {
 	FILE *trace;
 	int file;			/* for what is printed; -1: standard output */
 	char **command;
-};
+} request = { .file = -1 };
 
-struct child {
-	pid_t pid;			/* 0: none, or it has ended */
-	int go;				/* a byte there: it may begin; closed: it has */
-	int status;			/* exit status as a shell has it */
-};
-
-static int take_by(struct request *request)
+static int take_by(const struct verb *verb)
 {
 	static const char * const names[] = {
 		[BY_PROCESS] = "process", [BY_PROGRAM] = "program", [BY_THREAD] = "thread",
@@ -79,11 +42,19 @@ static int take_by(struct request *request)
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		if (!strcmp(optarg, names[i])) {
-			request->by = (enum row_by)i;
+			request.by = (enum row_by)i;
 			return -1;
 		}
 	}
-	return usage_error(&verb_blame, "'%s': expected process, program or thread", optarg);
+	return usage_error(verb, "'%s': expected process, program or thread", optarg);
+}
+
+static int take_source(const struct verb *verb)
+{
+	if (strcmp(optarg, "bpf") && strcmp(optarg, "trace"))
+		return usage_error(verb, "'%s': expected bpf or trace", optarg);
+	request.source = optarg;
+	return -1;
 }
 
 static int no_file(void)
@@ -91,51 +62,54 @@ static int no_file(void)
 	return status_of(failed(-errno, "%s: %s", optarg, strerror(errno)));
 }
 
-static int take_option(void *argument, int option)
+static int take_trace(const struct verb *verb)
 {
-	struct request *request = argument;
-	const struct verb *verb = &verb_blame;
-	long pid;
-	int status;
-
-	switch (option) {
-	case 'c':
-		request->cpus_given = true;
-		return take_cpus(verb, optarg, &request->cpus);
-	case 'p':
-		status = take_number(verb, option, 1, INT_MAX, &pid);
-		request->pid = (pid_t)pid;
-		return status;
-	case 's':
-		return take_decimal(verb, option, &request->seconds);
-	case 'r':
-		request->realtime = true;
-		return -1;
-	case OPTION_OVER:
-		return take_decimal(verb, option, &request->over);
-	case OPTION_MAX:
-		return take_decimal(verb, option, &request->max);
-	case OPTION_BY:
-		return take_by(request);
-	case OPTION_STOP:
-		request->stop = true;
-		return -1;
-	case OPTION_CSV:
-		request->csv = true;
-		return -1;
-	case OPTION_TRACE:
-		request->trace = fopen(optarg, "we");
-		return request->trace ? -1 : no_file();
-	case OPTION_OUTPUT:
-		request->file = open(optarg, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-		return request->file < 0 ? no_file() : -1;
-	default:
-		if (strcmp(optarg, "bpf") && strcmp(optarg, "trace"))
-			return usage_error(verb, "'%s': expected bpf or trace", optarg);
-		request->source = optarg;
-		return -1;
-	}
+	(void)verb;
+	request.trace = fopen(optarg, "we");
+	return request.trace ? -1 : no_file();
 }
+
+static int take_output(const struct verb *verb)
+{
+	(void)verb;
+	request.file = open(optarg, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	return request.file < 0 ? no_file() : -1;
+}
+
+static const struct verb_option options[] = {
+	{ "cpus", 'c', "CPULIST",
+	  "watch whatever user tasks run on these CPUs; with -p or COMMAND, watch it only while it is on these CPUs",
+	  "<cpus>", .cpus = &request.cpus },
+	{ "pid", 'p', "PID", "watch the threads of a process, or one thread, and what they start",
+	  "<pids>", .number = &request.pid, .least = 1, .most = INT_MAX },
+	{ "realtime", 'r', NULL, "watch them only while they are real-time tasks",
+	  .flag = &request.realtime },
+	{ "seconds", 's', "N", "stop after N seconds", .decimal = &request.seconds },
+	{ "by", 0, "WHAT", "a row for each process (the default), program or thread",
+	  "process program thread", .take = take_by },
+	{ "over", 0, "US",
+	  "count episodes in which a victim was kept from running for longer than US, and print the worst one's timeline",
+	  .decimal = &request.over },
+	{ "stop", 0, NULL, "stop at the first such episode", .flag = &request.stop },
+	{ "trace", 0, "FILE",
+	  "write the worst episode's timeline to FILE, for Perfetto or chrome://tracing", "<files>",
+	  .take = take_trace },
+	{ "max", 0, "US", "exit with status 1 if an episode was longer than US",
+	  .decimal = &request.max },
+	{ "source", 0, "NAME",
+	  "watch by bpf or by trace (trace events); the default is bpf where the kernel allows it",
+	  "bpf trace", .take = take_source },
+	{ "csv", 0, NULL, "print all rows as CSV, times in ns", .flag = &request.csv },
+	{ "output", 0, "FILE",
+	  "print to FILE; COMMAND's own output stays where it is", "<files>", .take = take_output },
+	{ 0 }
+};
+
+struct child {
+	pid_t pid;			/* 0: none, or it has ended */
+	int go;				/* a byte there: it may begin; closed: it has */
+	int status;			/* exit status as a shell has it */
+};
 
 /* The child waits until all is ready; what it executes is a victim from its start. */
 static int start_child(struct child *child, char **command)
@@ -238,16 +212,16 @@ static bool exceeded(struct session *session, u64 limit)
 	return is;
 }
 
-static int watch(const struct request *request, struct session *session, struct child *child)
+static int watch(struct session *session, struct child *child)
 {
-	bool live = output == OUTPUT_PRETTY && !request->csv && !request->command &&
-		    request->file < 0 && output_has_colour();
-	u64 end = request->seconds ? session->started + (u64)(request->seconds * 1e9) : ~0ull;
+	bool live = output == OUTPUT_PRETTY && !request.csv && !request.command &&
+		    request.file < 0 && output_has_colour();
+	u64 end = request.seconds ? session->started + (u64)(request.seconds * 1e9) : ~0ull;
 	u64 drawn = session->started, looked = drawn, now;
 	int ret = 0;
 
 	while (!ret && !session_interrupted && (now = clock_now()) < end && !child_ended(child) &&
-	       !(request->pid && process_ended(request->pid))) {
+	       !(request.pid && process_ended(request.pid))) {
 		struct timespec pause = { .tv_nsec = 20000000 };
 
 		if (end - now < (u64)pause.tv_nsec)
@@ -259,7 +233,7 @@ static int watch(const struct request *request, struct session *session, struct 
 			ret = draw(session);
 			drawn = now;
 		}
-		if (request->stop && now - looked > 100000000) {
+		if (request.stop && now - looked > 100000000) {
 			looked = now;
 			if (exceeded(session, session->config.over))
 				break;
@@ -271,7 +245,7 @@ static int watch(const struct request *request, struct session *session, struct 
 }
 
 /* STATUS: what to end with, if anything is wrong with what was found. */
-static int print_result(const struct request *request, struct session *session, int *status)
+static int print_result(struct session *session, int *status)
 {
 	struct episode *worst = grow(NULL, 1, sizeof(*worst));
 	struct report report;
@@ -283,18 +257,18 @@ static int print_result(const struct request *request, struct session *session, 
 	ret = session_report(session, &report);
 	if (ret)
 		goto out;
-	if (request->file >= 0 && dup2(request->file, STDOUT_FILENO) < 0) {
+	if (request.file >= 0 && dup2(request.file, STDOUT_FILENO) < 0) {
 		ret = failed(-errno, "--output: %s", strerror(errno));
 		goto free_report;
 	}
 	session_worst(session, worst, &cpu);
-	for (size_t i = 0; request->max > 0 && i < report.count; i++)
-		if (microseconds(report.victims[i].sums.longest) > request->max)
+	for (size_t i = 0; request.max > 0 && i < report.count; i++)
+		if (microseconds(report.victims[i].sums.longest) > request.max)
 			*status = STATUS_FAILED;
 	too_long = *status;
 	if (!report.count)
 		*status = STATUS_FAILED;
-	if (request->csv) {
+	if (request.csv) {
 		report_print_csv(&report);
 	} else if (output == OUTPUT_JSON) {
 		json_open(NULL, '{');
@@ -304,15 +278,15 @@ static int print_result(const struct request *request, struct session *session, 
 		json_close('}');
 	} else {
 		report_print(&report, 0);
-		if (request->over > 0 && worst->length)
+		if (request.over > 0 && worst->length)
 			timeline_print(worst, cpu);
-		else if (request->over > 0)
-			printf("No episode was longer than %g us.\n", request->over);
+		else if (request.over > 0)
+			printf("No episode was longer than %g us.\n", request.over);
 	}
-	if (too_long && output == OUTPUT_PRETTY && !request->csv)
-		printf("Longer than --max %g us.\n", request->max);
-	if (request->trace)
-		ret = timeline_write(request->trace, worst, cpu);
+	if (too_long && output == OUTPUT_PRETTY && !request.csv)
+		printf("Longer than --max %g us.\n", request.max);
+	if (request.trace)
+		ret = timeline_write(request.trace, worst, cpu);
 free_report:
 	report_free(&report);
 out:
@@ -320,52 +294,52 @@ out:
 	return ret;
 }
 
-static int choose_victims(const struct request *request, struct session *session,
+static int choose_victims(struct session *session,
 			  const struct child *child)
 {
 	int ret = 0;
 
-	if (request->pid)
-		ret = session_add(session, request->pid);
+	if (request.pid)
+		ret = session_add(session, request.pid);
 	if (!ret && child->pid)
 		ret = session_add(session, child->pid);
 	return ret;
 }
 
-static int blame(const struct request *request)
+static int blame(void)
 {
 	struct session session = {
-		.config.over = (u64)(request->over * 1000), .by = request->by,
+		.config.over = (u64)(request.over * 1000), .by = request.by,
 	};
+	const struct cpus *cpus = cpus_empty(&request.cpus) ? NULL : &request.cpus;
 	struct child child = { .go = -1 };
 	int status = STATUS_OK, ret = 0;
 
-	session.config.victims_are = request->pid || request->command ? VICTIMS_TARGETS :
-				     request->cpus_given && !request->realtime ? VICTIMS_CPUS :
+	session.config.victims_are = request.pid || request.command ? VICTIMS_TARGETS :
+				     cpus && !request.realtime ? VICTIMS_CPUS :
 				     VICTIMS_ALL;
-	session.config.realtime = request->realtime || session.config.victims_are == VICTIMS_ALL;
+	session.config.realtime = request.realtime || session.config.victims_are == VICTIMS_ALL;
 	session_catch_signals();
-	if (request->command)
-		ret = start_child(&child, request->command);
+	if (request.command)
+		ret = start_child(&child, request.command);
 	if (!ret)
-		ret = session_start(&session, request->source,
-				    request->cpus_given ? &request->cpus : NULL);
+		ret = session_start(&session, request.source, cpus);
 	if (ret)
 		goto out;
-	ret = choose_victims(request, &session, &child);
+	ret = choose_victims(&session, &child);
 	if (!ret)
 		session_go(&session);
 	if (!ret && let_child_go(&child)) {
-		ret = watch(request, &session, &child);
+		ret = watch(&session, &child);
 		if (!ret)
-			ret = print_result(request, &session, &status);
+			ret = print_result(&session, &status);
 	}
 	session_stop(&session);
 out:
 	if (child.go >= 0)
 		close(child.go);
 	if (child.pid > 0 && child.go < 0 && !session_interrupted)
-		notice("%s (PID %d) is still running", request->command[0], child.pid);
+		notice("%s (PID %d) is still running", request.command[0], child.pid);
 	if (ret)
 		return status_of(ret);
 	return child.status ? child.status : status;
@@ -373,9 +347,8 @@ out:
 
 static int run(int argc, char **argv)
 {
-	struct request request = { .file = -1 };
 	struct machine machine;
-	int status = verb_parse(&verb_blame, argc, argv, &request), ret;
+	int status = verb_parse(&verb_blame, argc, argv), ret;
 
 	if (status >= 0)
 		return status;
@@ -390,7 +363,7 @@ static int run(int argc, char **argv)
 	ret = machine_read(&machine);
 	if (!ret)
 		ret = machine_check_online(&machine, &request.cpus);
-	return ret ? (int)status_of(ret) : blame(&request);
+	return ret ? (int)status_of(ret) : blame();
 }
 
 const struct verb verb_blame = {
@@ -402,6 +375,5 @@ const struct verb verb_blame = {
 "process or COMMAND ends, or with Ctrl-C.\n",
 	.options = options,
 	.words = "<command>",
-	.take = take_option,
 	.run = run,
 };

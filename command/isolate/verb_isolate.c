@@ -13,105 +13,88 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OPTION_PROCS = OPTION_OWN, OPTION_IRQS, OPTION_ONLY, OPTION_CONFIG, OPTION_SALVAGE, OPTION_IRQ };
-
-struct request {
+static struct {
 	struct config config;
 	const char *file;
 	struct irqs routed;
-	bool procs, irqs, only, listed, salvage;
-};
+	bool procs, irqs, only, salvage;
+} request;
+
+static int take_irq(const struct verb *verb)
+{
+	int ret = irqs_find(optarg, &request.routed);
+
+	(void)verb;
+	return ret ? (int)status_of(ret) : -1;
+}
+
+static int take_dry_run(const struct verb *verb)
+{
+	(void)verb;
+	change_only_list();
+	return -1;
+}
+
+static int take_file(const struct verb *verb)
+{
+	(void)verb;
+	request.file = optarg ? optarg : CONFIG_FILE;
+	return -1;
+}
 
 static const struct verb_option options[] = {
-	{ "procs", OPTION_PROCS, NULL, "isolate from tasks only", NULL },
-	{ "irqs", OPTION_IRQS, NULL, "isolate from interrupts only; needs no cpuset controller", NULL },
-	{ "irq", OPTION_IRQ, "NAME",
+	{ "procs", 0, NULL, "isolate from tasks only", .flag = &request.procs },
+	{ "irqs", 0, NULL, "isolate from interrupts only; needs no cpuset controller",
+	  .flag = &request.irqs },
+	{ "irq", 0, "NAME",
 	  "direct this interrupt to the CPUs, by its number or its name in /proc/interrupts; may be repeated",
-	  "<irqs>" },
-	{ "only", OPTION_ONLY, NULL, "isolate these CPUs and no others", NULL },
-	{ "dry-run", 'n', NULL, "list the changes and make none; needs root as well", NULL },
-	{ "config", OPTION_CONFIG, "[FILE]", "do what /etc/timershield.conf, or FILE, says",
-	  "<files>" },
+	  "<irqs>", .take = take_irq },
+	{ "only", 0, NULL, "isolate these CPUs and no others", .flag = &request.only },
+	{ "dry-run", 'n', NULL, "list the changes and make none; needs root as well",
+	  .take = take_dry_run },
+	{ "config", 0, "[FILE]", "do what /etc/timershield.conf, or FILE, says",
+	  "<files>", .take = take_file },
 	{ 0 }
 };
 
 static const struct verb_option undo_options[] = {
-	{ "procs", OPTION_PROCS, NULL, "end the isolation from tasks only", NULL },
-	{ "irqs", OPTION_IRQS, NULL, "end the isolation from interrupts only", NULL },
-	{ "dry-run", 'n', NULL, "list the changes and make none; needs root as well", NULL },
-	{ "salvage", OPTION_SALVAGE, NULL,
-	  "go on although the journal, /run/timershield/journal, is damaged or missing", NULL },
+	{ "procs", 0, NULL, "end the isolation from tasks only", .flag = &request.procs },
+	{ "irqs", 0, NULL, "end the isolation from interrupts only", .flag = &request.irqs },
+	{ "dry-run", 'n', NULL, "list the changes and make none; needs root as well",
+	  .take = take_dry_run },
+	{ "salvage", 0, NULL,
+	  "go on although the journal, /run/timershield/journal, is damaged or missing",
+	  .flag = &request.salvage },
 	{ 0 }
 };
 
-static int take_irq(struct request *request)
+static int take_config(void)
 {
-	int ret = irqs_find(optarg, &request->routed);
+	int ret = config_load(&request.config, request.file);
 
+	request.procs = request.config.procs;
+	request.irqs = request.config.irqs;
+	request.only = true;
 	return ret ? (int)status_of(ret) : -1;
 }
 
-static int take_option(void *argument, int option)
+static int take_arguments(int argc, char **argv)
 {
-	struct request *request = argument;
-
-	switch (option) {
-	case OPTION_PROCS:
-		request->procs = true;
-		return -1;
-	case OPTION_IRQS:
-		request->irqs = true;
-		return -1;
-	case 'n':
-		change_only_list();
-		return -1;
-	case OPTION_IRQ:
-		return take_irq(request);
-	case OPTION_ONLY:
-		request->only = true;
-		return -1;
-	case OPTION_SALVAGE:
-		request->salvage = true;
-		return -1;
-	default:
-		request->file = optarg ? optarg : CONFIG_FILE;
-		return -1;
-	}
-}
-
-static int take_list(struct request *request, const struct verb *verb, const char *list)
-{
-	request->listed = true;
-	return take_cpus(verb, list, &request->config.cpus);
-}
-
-static int take_config(struct request *request)
-{
-	int ret = config_load(&request->config, request->file);
-
-	request->procs = request->config.procs;
-	request->irqs = request->config.irqs;
-	request->only = true;
-	return ret ? (int)status_of(ret) : -1;
-}
-
-static int take_arguments(struct request *request, int argc, char **argv)
-{
-	int status = verb_parse(&verb_isolate, argc, argv, request);
+	int status = verb_parse(&verb_isolate, argc, argv);
 
 	if (status >= 0)
 		return status;
-	if (request->file) {
-		if (optind < argc || request->procs || request->irqs)
+	if (request.file) {
+		if (optind < argc || request.procs || request.irqs)
 			return usage_error(&verb_isolate, "--config takes all of this from the file");
-		return take_config(request);
+		return take_config();
 	}
 	if (argc != optind + 1)
 		return usage_error(&verb_isolate, "expected one list of CPUs, such as 2-3,6");
-	status = take_list(request, &verb_isolate, argv[optind]);
-	if (!request->procs && !request->irqs)
-		request->procs = request->irqs = true;
-	if (request->routed.count && !request->irqs)
+	status = take_cpus(&verb_isolate, argv[optind], &request.config.cpus);
+	if (!request.procs && !request.irqs)
+		request.procs = request.irqs = true;
+	if (request.routed.count && !request.irqs)
 		return usage_error(&verb_isolate, "--irq needs isolation from other interrupts");
 	return status;
 }
@@ -128,39 +111,40 @@ static void leave_booted(const struct isolation *isolation, struct cpus *procs)
 	*procs = cpus_and_not(procs, &booted);
 }
 
-static int apply(struct request *request, struct isolation *isolation)
+static int apply(struct isolation *isolation)
 {
 	static const struct cpus none;
-	const struct cpus *cpus = &request->config.cpus, *online = &isolation->machine.online;
-	struct cpus procs = request->only ? none : isolation->procs;
-	struct cpus irqs = request->only ? none : isolation->irqs;
+	const struct cpus *cpus = &request.config.cpus, *online = &isolation->machine.online;
+	struct cpus procs = request.only ? none : isolation->procs;
+	struct cpus irqs = request.only ? none : isolation->irqs;
 	int ret = cpus_empty(cpus) ? 0 : machine_check(&isolation->machine, cpus);
 
-	if (request->procs)
+	if (request.procs)
 		procs = cpus_or(&procs, cpus);
-	if (request->irqs)
+	if (request.irqs)
 		irqs = cpus_or(&irqs, cpus);
-	isolation->journal.routed = &request->routed;
-	if (request->file)
-		isolation->journal.priorities = &request->config.priorities;
+	isolation->journal.routed = &request.routed;
+	if (request.file)
+		isolation->journal.priorities = &request.config.priorities;
 	leave_booted(isolation, &procs);
 	if (!ret && (cpus_subset(online, &procs) || cpus_subset(online, &irqs)))
 		ret = machine_check(&isolation->machine, online);
 	return ret ? ret : isolation_set(isolation, &procs, &irqs);
 }
 
-static int undo(struct request *request, struct isolation *isolation)
+static int undo(struct isolation *isolation)
 {
-	const struct cpus *leaving = request->listed ? &request->config.cpus : NULL;
+	const struct cpus *leaving = &request.config.cpus;
+	const bool all = cpus_empty(leaving);
 	struct cpus procs = isolation->procs, irqs = isolation->irqs;
 
-	if (request->procs)
-		procs = cpus_and_not(&procs, leaving ? leaving : &isolation->procs);
-	if (request->irqs)
-		irqs = cpus_and_not(&irqs, leaving ? leaving : &isolation->irqs);
+	if (request.procs)
+		procs = cpus_and_not(&procs, all ? &isolation->procs : leaving);
+	if (request.irqs)
+		irqs = cpus_and_not(&irqs, all ? &isolation->irqs : leaving);
 	/* all ends: no thread is to have a priority of ours */
-	if (request->procs && request->irqs && !request->listed)
-		isolation->journal.priorities = &request->config.priorities;
+	if (request.procs && request.irqs && all)
+		isolation->journal.priorities = &request.config.priorities;
 	/* Without journal nothing of ours is there. */
 	if (!isolation->journal.exists) {
 		if (!change_is_listed())
@@ -180,52 +164,50 @@ static void salvage(struct isolation *isolation)
 	       JOURNAL_FILE);
 }
 
-typedef int change_fn(struct request *request, struct isolation *isolation);
+typedef int change_fn(struct isolation *isolation);
 
-static int change_locked(struct request *request, change_fn *change)
+static int change_locked(change_fn *change)
 {
 	struct isolation isolation;
 	int ret = isolation_open(&isolation, true);
 
 	if (!ret && (isolation.damaged || isolation.lost)) {
-		if (request->salvage)
+		if (request.salvage)
 			salvage(&isolation);
 		else
 			ret = isolation_refuse_damaged(&isolation);
 	}
 	if (!ret)
-		ret = change(request, &isolation);
+		ret = change(&isolation);
 	if (!ret)
 		ret = isolate_print(&isolation);
 	isolation_close(&isolation);
 	return ret;
 }
 
-static int run_change(struct request *request, change_fn *change)
+static int run_change(change_fn *change)
 {
 	int lock = journal_lock(), ret;
 
 	if (lock < 0)
 		return status_of(lock);
-	ret = change_locked(request, change);
-	if (!ret && request->config.timers != CONFIG_KEEP)
-		ret = timers_set(request->config.timers == CONFIG_ON);
+	ret = change_locked(change);
+	if (!ret && request.config.timers != CONFIG_KEEP)
+		ret = timers_set(request.config.timers == CONFIG_ON);
 	close(lock);
 	return status_of(ret);
 }
 
 static int run(int argc, char **argv)
 {
-	struct request request = { 0 };
-	int status = take_arguments(&request, argc, argv);
+	int status = take_arguments(argc, argv);
 
-	return status >= 0 ? status : run_change(&request, apply);
+	return status >= 0 ? status : run_change(apply);
 }
 
 static int run_undo(int argc, char **argv)
 {
-	struct request request = { 0 };
-	int status = verb_parse(&verb_unisolate, argc, argv, &request);
+	int status = verb_parse(&verb_unisolate, argc, argv);
 
 	if (status >= 0)
 		return status;
@@ -234,8 +216,8 @@ static int run_undo(int argc, char **argv)
 	if (argc > optind + 1)
 		return usage_error(&verb_unisolate, "expected one list of CPUs, such as 2-3,6");
 	if (optind < argc)
-		status = take_list(&request, &verb_unisolate, argv[optind]);
-	return status >= 0 ? status : run_change(&request, undo);
+		status = take_cpus(&verb_unisolate, argv[optind], &request.config.cpus);
+	return status >= 0 ? status : run_change(undo);
 }
 
 const struct verb verb_isolate = {
@@ -249,7 +231,6 @@ const struct verb verb_isolate = {
 "Everything else leaves at once. If something cannot leave, it is listed with the reason.\n",
 	.options = options,
 	.words = "<cpus>",
-	.take = take_option,
 	.run = run,
 };
 
@@ -263,6 +244,5 @@ const struct verb verb_unisolate = {
 "stays.\n",
 	.options = undo_options,
 	.words = "<cpus>",
-	.take = take_option,
 	.run = run_undo,
 };

@@ -13,11 +13,35 @@
 #define WIDTH 90
 #define OPTIONS_MAX 32
 
+#define OWN_VALUE 256			/* of options without a letter, for getopt */
+
+static int take_json(const struct verb *verb)
+{
+	if (optarg && strcmp(optarg, "line"))
+		return usage_error(verb, "'%s': expected --json or --json=line", optarg);
+	output = OUTPUT_JSON;
+	output_one_line = optarg;
+	return -1;
+}
+
+static int take_help(const struct verb *verb)
+{
+	verb_print_help(verb);
+	return STATUS_OK;
+}
+
+static int take_root(const struct verb *verb)
+{
+	(void)verb;
+	file_set_root(optarg);
+	return -1;
+}
+
 static const struct verb_option common[] = {
-	{ "json", OPTION_JSON, "[line]", "print the result as JSON; =line: on one line", NULL },
-	{ "help", 'h', NULL, "print this help", NULL },
+	{ "json", 0, "[line]", "print the result as JSON; =line: on one line", .take = take_json },
+	{ "help", 'h', NULL, "print this help", .take = take_help },
 	/* for tests: not in any list */
-	{ "root", OPTION_ROOT, "DIRECTORY", NULL, NULL },
+	{ "root", 0, "DIRECTORY", NULL, .take = take_root },
 };
 
 /* The option number I of a verb, its own ones first; NULL behind the last one. */
@@ -30,21 +54,6 @@ static const struct verb_option *option_at(const struct verb *verb, size_t i)
 	if (i < own)
 		return &verb->options[i];
 	return i - own < ARRAY_SIZE(common) ? &common[i - own] : NULL;
-}
-
-static const struct verb_option *find_option(const struct verb *verb, int value)
-{
-	const struct verb_option *option;
-
-	for (size_t i = 0; (option = option_at(verb, i)); i++)
-		if (option->value == value)
-			return option;
-	return NULL;
-}
-
-static bool has_letter(const struct verb_option *option)
-{
-	return option->value < OPTION_JSON;
 }
 
 /* Whether a list has this option: tests have one that is for them alone. */
@@ -69,33 +78,61 @@ int usage_error(const struct verb *verb, const char *format, ...)
 	return usage(verb);
 }
 
-static bool is_common(int value)
+static int take_number(const struct verb *verb, const struct verb_option *option)
 {
-	return value == OPTION_JSON || value == OPTION_ROOT || value == 'h' || value == '?';
+	long number;
+	char *end;
+
+	errno = 0;
+	number = strtol(optarg, &end, 10);
+	if (errno || end == optarg || *end || number < option->least || number > option->most)
+		return usage_error(verb, "--%s must be a number from %d to %d, not '%s'",
+				   option->name, option->least, option->most, optarg);
+	*option->number = (int)number;
+	return -1;
 }
 
-static int take_common(const struct verb *verb, int option)
+static int take_decimal(const struct verb *verb, const struct verb_option *option)
 {
-	switch (option) {
-	case OPTION_JSON:
-		if (optarg && strcmp(optarg, "line"))
-			return usage_error(verb, "'%s': expected --json or --json=line", optarg);
-		output = OUTPUT_JSON;
-		output_one_line = optarg;
-		return -1;
-	case OPTION_ROOT:
-		file_set_root(optarg);
-		return -1;
-	case 'h':
-		verb_print_help(verb);
-		return STATUS_OK;
-	default:
-		/* getopt_long() has said what is wrong */
-		return usage(verb);
-	}
+	char *end;
+
+	errno = 0;
+	*option->decimal = strtod(optarg, &end);
+	if (errno || end == optarg || *end || !(*option->decimal > 0) || *option->decimal > 1e9)
+		return usage_error(verb, "--%s must be a number above 0, not '%s'", option->name,
+				   optarg);
+	return -1;
 }
 
-int verb_parse(const struct verb *verb, int argc, char **argv, void *request)
+static int take(const struct verb *verb, const struct verb_option *option)
+{
+	if (option->number)
+		return take_number(verb, option);
+	if (option->decimal)
+		return take_decimal(verb, option);
+	if (option->cpus)
+		return take_cpus(verb, optarg, option->cpus);
+	if (option->take)
+		return option->take(verb);
+	if (option->flag)
+		*option->flag = true;
+	else
+		*option->text = optarg;
+	return -1;
+}
+
+/* VALUE is what getopt_long() returned; it has said what is wrong if that is no option. */
+static int take_value(const struct verb *verb, int value)
+{
+	const struct verb_option *option;
+
+	for (int i = 0; (option = option_at(verb, (size_t)i)); i++)
+		if (value == (option->letter ? option->letter : OWN_VALUE + i))
+			return take(verb, option);
+	return usage(verb);
+}
+
+int verb_parse(const struct verb *verb, int argc, char **argv)
 {
 	bool command = verb->words && strstr(verb->words, "<command>");
 	struct option options[OPTIONS_MAX] = { 0 };
@@ -103,43 +140,19 @@ int verb_parse(const struct verb *verb, int argc, char **argv, void *request)
 	const struct verb_option *option;
 	int value, status = -1;
 
-	for (size_t i = 0; i < OPTIONS_MAX - 1 && (option = option_at(verb, i)); i++) {
+	for (int i = 0; i < OPTIONS_MAX - 1 && (option = option_at(verb, (size_t)i)); i++) {
 		options[i] = (struct option){ option->name, !option->argument ? no_argument :
 			*option->argument == '[' ? optional_argument : required_argument,
-			NULL, option->value };
-		if (has_letter(option))
-			end += sprintf(end, "%c%s", option->value, option->argument ? ":" : "");
+			NULL, option->letter ? option->letter : OWN_VALUE + i };
+		if (option->letter)
+			end += sprintf(end, "%c%s", option->letter, option->argument ? ":" : "");
 	}
 	*end = '\0';
 	while (status < 0 && (value = getopt_long(argc, argv, letters, options, NULL)) != -1)
-		status = is_common(value) ? take_common(verb, value) : verb->take(request, value);
+		status = take_value(verb, value);
 	if (status < 0 && !verb->words && optind < argc)
 		return usage_error(verb, "unexpected argument '%s'", argv[optind]);
 	return status;
-}
-
-int take_number(const struct verb *verb, int option, long least, long most, long *number)
-{
-	char *end;
-
-	errno = 0;
-	*number = strtol(optarg, &end, 10);
-	if (errno || end == optarg || *end || *number < least || *number > most)
-		return usage_error(verb, "--%s must be a number from %ld to %ld, not '%s'",
-				   find_option(verb, option)->name, least, most, optarg);
-	return -1;
-}
-
-int take_decimal(const struct verb *verb, int option, double *number)
-{
-	char *end;
-
-	errno = 0;
-	*number = strtod(optarg, &end);
-	if (errno || end == optarg || *end || !(*number > 0) || *number > 1e9)
-		return usage_error(verb, "--%s must be a number above 0, not '%s'",
-				   find_option(verb, option)->name, optarg);
-	return -1;
 }
 
 int take_cpus(const struct verb *verb, const char *list, struct cpus *cpus)
@@ -160,8 +173,8 @@ static char *option_text(const struct verb_option *option)
 	char letter[] = "-x, ";
 	bool optional = *argument == '[';
 
-	letter[1] = (char)option->value;
-	return format("%s--%s%s%s", has_letter(option) ? letter : "    ", option->name,
+	letter[1] = (char)option->letter;
+	return format("%s--%s%s%s", option->letter ? letter : "    ", option->name,
 		      optional ? "[=" : *argument ? "=" : "", argument + optional);
 }
 
@@ -225,8 +238,8 @@ void verb_print_words(const struct verb *verb)
 		if (!is_listed(option))
 			continue;
 		printf("--%s%s %s\n", option->name, takes ? "=" : "", words);
-		if (has_letter(option) && takes)
-			printf("-%c %s\n", option->value, words);
+		if (option->letter && takes)
+			printf("-%c %s\n", option->letter, words);
 	}
 	printf("- %s\n", verb->words ? verb->words : "");
 }

@@ -16,13 +16,24 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+struct verb;
+
 struct verb_option {
 	const char *name;		/* the long one, without hyphens */
-	int value;			/* its letter, or OPTION_OWN and more */
+	int letter;			/* 0: none */
 	const char *argument;		/* NULL: none; "[FILE]" may be left out */
 	const char *help;		/* a phrase; it is wrapped where it is printed */
 	/* words that the argument may be, or one of <cpus>, <pids>, <irqs>, <files> */
 	const char *words;
+
+	/* Where it goes: one of these is set. */
+	bool *flag;
+	const char **text;
+	int *number, least, most;
+	double *decimal;		/* above 0, at most 10^9 */
+	struct cpus *cpus;		/* not empty */
+	/* Its argument is in optarg. Returns -1 to go on, or the exit status to end with. */
+	int (*take)(const struct verb *verb);
 };
 
 struct verb {
@@ -33,11 +44,6 @@ struct verb {
 	const struct verb_option *options;	/* ended by { 0 }; NULL: none of its own */
 	const char *words;		/* completion of its arguments; also <command>, <verbs> */
 	int usage_status;		/* exit status of wrong arguments; 0: STATUS_USAGE */
-	/*
-	 * Takes an option of its own, whose argument is in optarg. Returns -1 to go on, or the
-	 * exit status to end with.
-	 */
-	int (*take)(void *request, int option);
 	/* argv[0] is the name; returns the exit status */
 	int (*run)(int argc, char **argv);
 };
@@ -45,26 +51,17 @@ struct verb {
 extern const struct verb verb_status, verb_isolate, verb_unisolate, verb_run, verb_timers,
 	verb_blame, verb_measure, verb_prove;
 
-/* Values of options without a letter start at OPTION_OWN. */
-enum { OPTION_JSON = 256, OPTION_ROOT, OPTION_OWN };
-
 /*
- * Hands the options to verb->take(); afterwards optind is the first argument. Returns -1 to go
- * on, or the exit status to end with. Where words end with <command> the first argument ends
- * the options; a verb without words takes no argument.
+ * Takes the options; afterwards optind is the first argument. Returns -1 to go on, or the exit
+ * status to end with. Where words end with <command> the first argument ends the options; a verb
+ * without words takes no argument.
  */
-int verb_parse(const struct verb *verb, int argc, char **argv, void *request);
+int verb_parse(const struct verb *verb, int argc, char **argv);
 
 /* Prints a message and where help is; returns the exit status. VERB may be NULL. */
 int usage_error(const struct verb *verb, const char *format, ...) __printf(2, 3);
 
-/* For take(): optarg as a number, from LEAST to MOST. -1, or the exit status after a message. */
-int take_number(const struct verb *verb, int option, long least, long most, long *number);
-
-/* The same for a decimal number above 0, at most 10^9. */
-int take_decimal(const struct verb *verb, int option, double *number);
-
-/* A list of CPUs, such as optarg, that is not empty. */
+/* A list of CPUs that is not empty. -1, or the exit status after a message. */
 int take_cpus(const struct verb *verb, const char *list, struct cpus *cpus);
 
 /* On standard output: the verb's help, its lines for completion, its options as man(7) has them. */

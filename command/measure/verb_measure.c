@@ -12,52 +12,32 @@
 #include <sys/mman.h>
 #include <time.h>
 
-enum { OPTION_INTERVAL = OPTION_OWN, OPTION_MAX, OPTION_STOP, OPTION_CSV };
+/* us, s; max and stop 0: none */
+static struct {
+	struct cpus cpus;		/* empty: the last one */
+	int priority, interval, seconds, max, stop;
+	bool csv;
+} request = { .priority = 80, .interval = 1000, .seconds = 10 };
 
 static const struct verb_option options[] = {
 	{ "cpus", 'c', "CPULIST",
-	  "run a loop on each of these CPUs (default: the last one that it may use)", "<cpus>" },
-	{ "priority", 'p', "N", "the loop's FIFO priority (80); 0: an ordinary task", NULL },
+	  "run a loop on each of these CPUs (default: the last one that it may use)", "<cpus>",
+	  .cpus = &request.cpus },
+	{ "priority", 'p', "N", "the loop's FIFO priority (80); 0: an ordinary task",
+	  .number = &request.priority, .least = 0, .most = 99 },
 	{ "seconds", 's', "N", "stop after N seconds (10); Ctrl-C stops earlier, with the result",
-	  NULL },
-	{ "interval", OPTION_INTERVAL, "US",
-	  "the loop's period (1000); it reads the clock for half of each period", NULL },
-	{ "max", OPTION_MAX, "US", "exit with status 1 if a wake-up was later than US", NULL },
-	{ "stop", OPTION_STOP, "US",
-	  "stop at the first wake-up later than US, print its timeline, and exit with status 1", NULL },
-	{ "csv", OPTION_CSV, NULL, "print the histogram as CSV", NULL },
+	  .number = &request.seconds, .least = 1, .most = 10000000 },
+	{ "interval", 0, "US",
+	  "the loop's period (1000); it reads the clock for half of each period",
+	  .number = &request.interval, .least = 50, .most = 1000000 },
+	{ "max", 0, "US", "exit with status 1 if a wake-up was later than US",
+	  .number = &request.max, .least = 1, .most = 1000000000 },
+	{ "stop", 0, "US",
+	  "stop at the first wake-up later than US, print its timeline, and exit with status 1",
+	  .number = &request.stop, .least = 1, .most = 1000000000 },
+	{ "csv", 0, NULL, "print the histogram as CSV", .flag = &request.csv },
 	{ 0 }
 };
-
-struct request {
-	struct cpus cpus;		/* empty: the last one */
-	long priority, interval, seconds, max, stop;	/* us, s; max and stop 0: none */
-	bool csv;
-};
-
-static int take_option(void *argument, int option)
-{
-	struct request *request = argument;
-	const struct verb *verb = &verb_measure;
-
-	switch (option) {
-	case 'c':
-		return take_cpus(verb, optarg, &request->cpus);
-	case 'p':
-		return take_number(verb, option, 0, 99, &request->priority);
-	case 's':
-		return take_number(verb, option, 1, 10000000, &request->seconds);
-	case OPTION_INTERVAL:
-		return take_number(verb, option, 50, 1000000, &request->interval);
-	case OPTION_STOP:
-		return take_number(verb, option, 1, 1000000000, &request->stop);
-	case OPTION_MAX:
-		return take_number(verb, option, 1, 1000000000, &request->max);
-	default:
-		request->csv = true;
-		return -1;
-	}
-}
 
 /* A loop on each CPU; the first ones get most interrupts. */
 struct loops {
@@ -65,25 +45,25 @@ struct loops {
 	unsigned int count;
 };
 
-static void add_loop(const struct request *request, struct loops *loops, unsigned int cpu)
+static void add_loop(struct loops *loops, unsigned int cpu)
 {
 	struct loop *loop = grow(NULL, 1, sizeof(*loop));
 
 	memset(loop, 0, sizeof(*loop));
 	loop->cpu = cpu;
-	loop->priority = (int)request->priority;
-	loop->interval = (u64)request->interval * 1000;
+	loop->priority = request.priority;
+	loop->interval = (u64)request.interval * 1000;
 	loops->loops = grow(loops->loops, loops->count + 1, sizeof(*loops->loops));
 	loops->loops[loops->count++] = loop;
 }
 
-static void choose_cpus(const struct request *request, struct loops *loops)
+static void choose_cpus(struct loops *loops)
 {
 	unsigned int last = 0;
 	cpu_set_t allowed;
 
-	cpus_for_each(cpu, &request->cpus)
-		add_loop(request, loops, cpu);
+	cpus_for_each(cpu, &request.cpus)
+		add_loop(loops, cpu);
 	if (loops->count)
 		return;
 	CPU_ZERO(&allowed);
@@ -91,7 +71,7 @@ static void choose_cpus(const struct request *request, struct loops *loops)
 	for (unsigned int i = 0; i < CPU_SETSIZE; i++)
 		if (CPU_ISSET(i, &allowed))
 			last = i;
-	add_loop(request, loops, last);
+	add_loop(loops, last);
 }
 
 /* This thread goes elsewhere, if it may. */
@@ -134,10 +114,10 @@ static void stop_all(const struct loops *loops)
 		atomic_store(&loops->loops[i]->stop, true);
 }
 
-static void wait_for_end(const struct request *request, struct session *session,
+static void wait_for_end(struct session *session,
 			 struct loops *loops, struct worst_wakeups *reasons)
 {
-	u64 limit = request->stop ? (u64)request->stop * 1000 : ~0ull;
+	u64 limit = request.stop ? (u64)request.stop * 1000 : ~0ull;
 
 	while (!all_ended(loops)) {
 		struct timespec pause = { .tv_nsec = 10000000 };
@@ -167,12 +147,12 @@ static void explain(int error, const struct loop *loop)
 }
 
 /* The CPU with the worst wake-up in full, the others in a line. */
-static void show(const struct request *request, const struct loops *loops, unsigned int worst,
+static void show(const struct loops *loops, unsigned int worst,
 		 const struct report *report)
 {
 	const struct loop *loop = loops->loops[worst];
 
-	if (request->csv)
+	if (request.csv)
 		measure_csv(loop);
 	else if (output == OUTPUT_JSON)
 		measure_json(loops->loops, loops->count, worst, report);
@@ -210,7 +190,7 @@ static unsigned int find_worst(const struct loops *loops)
 }
 
 /* The exit status. */
-static int report_all(const struct request *request, struct session *session,
+static int report_all(struct session *session,
 		      const struct loops *loops, const struct worst_wakeups *reasons)
 {
 	struct report report = { .source = "none" };
@@ -223,22 +203,22 @@ static int report_all(const struct request *request, struct session *session,
 		worst_wakeups_report(&reasons[worst], loop, &report);
 	}
 	if (loop->wakeups)
-		show(request, loops, worst, &report);
-	if (session->source && request->stop && output == OUTPUT_PRETTY && !request->csv)
+		show(loops, worst, &report);
+	if (session->source && request.stop && output == OUTPUT_PRETTY && !request.csv)
 		worst_wakeups_timeline(&reasons[worst], loop);
 	report_free(&report);
-	return (request->max && longest > (u64)request->max * 1000) ||
-	       (request->stop && longest > (u64)request->stop * 1000) ? STATUS_FAILED : STATUS_OK;
+	return (request.max && longest > (u64)request.max * 1000) ||
+	       (request.stop && longest > (u64)request.stop * 1000) ? STATUS_FAILED : STATUS_OK;
 }
 
-static int measure(const struct request *request)
+static int measure(void)
 {
 	struct session session = { .source = NULL };
 	struct loops loops = { 0 };
 	struct worst_wakeups *reasons;
 	int ret, status = STATUS_OK;
 
-	choose_cpus(request, &loops);
+	choose_cpus(&loops);
 	reasons = grow(NULL, loops.count, sizeof(*reasons));
 	memset(reasons, 0, loops.count * sizeof(*reasons));
 	ret = start(&loops);
@@ -246,14 +226,14 @@ static int measure(const struct request *request)
 		leave_cpus(&loops);
 		start_blame(&session, &loops);
 		for (unsigned int i = 0; i < loops.count; i++)
-			loop_go(loops.loops[i], (u64)request->seconds * 1000000000);
-		wait_for_end(request, &session, &loops, reasons);
+			loop_go(loops.loops[i], (u64)request.seconds * 1000000000);
+		wait_for_end(&session, &loops, reasons);
 	}
 	stop_all(&loops);
 	for (unsigned int i = 0; i < loops.count; i++)
 		loop_join(loops.loops[i]);
 	if (!ret)
-		status = report_all(request, &session, &loops, reasons);
+		status = report_all(&session, &loops, reasons);
 	if (session.source)
 		session_stop(&session);
 	for (unsigned int i = 0; i < loops.count; i++) {
@@ -267,13 +247,12 @@ static int measure(const struct request *request)
 
 static int run(int argc, char **argv)
 {
-	struct request request = { .priority = 80, .interval = 1000, .seconds = 10 };
-	int status = verb_parse(&verb_measure, argc, argv, &request);
+	int status = verb_parse(&verb_measure, argc, argv);
 
 	if (status >= 0)
 		return status;
 	session_catch_signals();
-	return measure(&request);
+	return measure();
 }
 
 const struct verb verb_measure = {
@@ -282,6 +261,5 @@ const struct verb verb_measure = {
 	.summary = "measure a periodic loop's wake-up latency and what it loses while it runs",
 	.about = "",
 	.options = options,
-	.take = take_option,
 	.run = run,
 };

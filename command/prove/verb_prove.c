@@ -20,23 +20,23 @@
 
 #define GROUP "timershield-prove"
 
-enum { OPTION_LOAD = OPTION_OWN, OPTION_REPORT };
+static struct {
+	int cpu, seconds;
+	bool load;
+	const char *report;
+} request = { .cpu = -1, .seconds = 30 };
 
 static const struct verb_option options[] = {
 	{ "cpu", 'c', "CPU", "run loop and loads there (default: the last CPU that it may use)",
-	  "<cpus>" },
-	{ "seconds", 's', "N", "measure for N seconds, all turns together (30)", NULL },
-	{ "load", OPTION_LOAD, NULL,
-	  "load the shield's module if it is not loaded, and unload it afterwards", NULL },
-	{ "report", OPTION_REPORT, "FILE", "write figures and pictures to FILE, one HTML page",
-	  "<files>" },
+	  "<cpus>", .number = &request.cpu, .least = 0, .most = CPU_SETSIZE - 1 },
+	{ "seconds", 's', "N", "measure for N seconds, all turns together (30)",
+	  .number = &request.seconds, .least = 1, .most = 86400 },
+	{ "load", 0, NULL,
+	  "load the shield's module if it is not loaded, and unload it afterwards",
+	  .flag = &request.load },
+	{ "report", 0, "FILE", "write figures and pictures to FILE, one HTML page",
+	  "<files>", .text = &request.report },
 	{ 0 }
-};
-
-struct request {
-	long cpu, seconds;
-	bool load;
-	const char *report;
 };
 
 static void interrupt(int number)
@@ -55,15 +55,15 @@ static void catch_signals(void)
 }
 
 /* The last CPU on which we may run: the first ones get most interrupts. */
-static int choose_cpu(const struct request *request, unsigned int *cpu)
+static int choose_cpu(unsigned int *cpu)
 {
 	struct cpus chosen = { 0 };
 	struct machine machine;
 	cpu_set_t allowed;
 	int ret;
 
-	*cpu = (unsigned int)request->cpu;
-	if (request->cpu < 0) {
+	*cpu = (unsigned int)request.cpu;
+	if (request.cpu < 0) {
 		CPU_ZERO(&allowed);
 		sched_getaffinity(0, sizeof(allowed), &allowed);
 		for (unsigned int i = 0; i < CPU_SETSIZE; i++)
@@ -76,7 +76,7 @@ static int choose_cpu(const struct request *request, unsigned int *cpu)
 }
 
 /* Before anything is changed: where it is, how it is, and the file that says so. */
-static int prepare(const struct request *request, struct prove *prove)
+static int prepare(struct prove *prove)
 {
 	autofree char *mount = cgroup_find_mount();
 	struct undo *undo = &prove->undo;
@@ -88,9 +88,9 @@ static int prepare(const struct request *request, struct prove *prove)
 	if (undo->before < 0)
 		undo->before = -1;
 	undo->now = undo->before;
-	if (request->load && undo->before < 0 && !timers_module_there())
+	if (request.load && undo->before < 0 && !timers_module_there())
 		return failed(-EOPNOTSUPP, "there is no module " TIMERS_MODULE " for this kernel; without --load prove measures what timers take from it");
-	undo->load = request->load && undo->before < 0;
+	undo->load = request.load && undo->before < 0;
 	undo->group = mount ? format("%s/" GROUP, mount) : NULL;
 	ret = undo_begin(undo);
 	if (!ret && undo->load)
@@ -103,7 +103,7 @@ static int prepare(const struct request *request, struct prove *prove)
 }
 
 /* With the journal's lock: nobody isolates CPUs meanwhile. */
-static int measure(const struct request *request, struct prove *prove)
+static int measure(struct prove *prove)
 {
 	int ret, other;
 
@@ -111,7 +111,7 @@ static int measure(const struct request *request, struct prove *prove)
 	ret = undo_leftovers();
 	if (ret)
 		return ret;
-	ret = prepare(request, prove);
+	ret = prepare(prove);
 	if (!ret)
 		ret = trials_run(prove);
 	other = undo_all(&prove->undo);
@@ -130,46 +130,28 @@ static int print(const struct prove *prove, FILE *report, const char *command)
 	return report ? page_write(report, prove, command) : 0;
 }
 
-static int prove_all(const struct request *request, const char *command)
+static int prove_all(const char *command)
 {
-	struct prove prove = { .seconds = (unsigned int)request->seconds };
-	int ret = choose_cpu(request, &prove.loop.cpu), lock, other;
+	struct prove prove = { .seconds = (unsigned int)request.seconds };
+	int ret = choose_cpu(&prove.loop.cpu), lock, other;
 	FILE *report = NULL;
 
 	if (ret)
 		return ret;
-	if (request->report) {
-		report = page_open(request->report);
+	if (request.report) {
+		report = page_open(request.report);
 		if (!report)
 			return -errno;
 	}
 	lock = journal_lock();
 	if (lock < 0)
 		return lock;
-	ret = measure(request, &prove);
+	ret = measure(&prove);
 	close(lock);
 	other = print(&prove, report, command);
 	trials_free(&prove);
 	free(prove.undo.group);
 	return ret ? ret : other;
-}
-
-static int take_option(void *argument, int option)
-{
-	struct request *request = argument;
-
-	switch (option) {
-	case 'c':
-		return take_number(&verb_prove, option, 0, CPU_SETSIZE - 1, &request->cpu);
-	case 's':
-		return take_number(&verb_prove, option, 1, 86400, &request->seconds);
-	case OPTION_LOAD:
-		request->load = true;
-		return -1;
-	default:
-		request->report = optarg;
-		return -1;
-	}
 }
 
 /* The command line as it was given. */
@@ -185,9 +167,8 @@ static char *join_words(int argc, char **argv)
 
 static int run(int argc, char **argv)
 {
-	struct request request = { .cpu = -1, .seconds = 30 };
 	autofree char *command = join_words(argc, argv);
-	int status = verb_parse(&verb_prove, argc, argv, &request);
+	int status = verb_parse(&verb_prove, argc, argv);
 
 	if (status >= 0)
 		return status;
@@ -195,7 +176,7 @@ static int run(int argc, char **argv)
 		return usage_error(&verb_prove, "it measures this machine, not a directory (--root)");
 	if (geteuid())
 		return status_of(failed(-EPERM, "prove runs real-time tasks and switches the shield: run it as root"));
-	return status_of(prove_all(&request, command));
+	return status_of(prove_all(command));
 }
 
 const struct verb verb_prove = {
@@ -208,6 +189,5 @@ const struct verb verb_prove = {
 "with the shield off, on and off again. It restores everything when it ends, also after\n"
 "Ctrl-C. If prove is killed, its next start restores the rest.\n",
 	.options = options,
-	.take = take_option,
 	.run = run,
 };

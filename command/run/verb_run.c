@@ -15,39 +15,50 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { OPTION_LATENCY = OPTION_OWN };
-
-struct request {
+static struct {
 	struct placement placement;
-	long latency;			/* us; UNSET */
+	int latency;			/* us; UNSET */
 	char **command, *program;
-};
-
-static const struct verb_option options[] = {
-	{ "cpus", 'c', "CPULIST",
-	  "use these CPUs (default: all isolated ones); they need not be isolated", "<cpus>" },
-	{ "policy", 's', "NAME",
-	  "scheduling policy: fifo, rr, other, batch or idle (default: fifo with -p, else unchanged)",
-	  "fifo rr other batch idle" },
-	{ "priority", 'p', "N", "priority for fifo and rr, from 1 to 99 (the highest)", NULL },
-	{ "wake-latency", OPTION_LATENCY, "US",
-	  "while it runs, keep all CPUs out of idle states that take longer than US to leave", NULL },
-	{ "pid", 'P', "PID",
-	  "move a running process with all its threads; for a kernel thread, set its priority, and with -c its CPUs",
-	  "<pids>" },
-	{ 0 }
+} request = {
+	.placement = { .policy = UNSET, .priority = UNSET }, .latency = UNSET,
 };
 
 static const struct {
 	const char *name;
 	int policy;
-	bool real_time;
 } policies[] = {
-	{ "fifo", SCHED_FIFO, true },
-	{ "rr", SCHED_RR, true },
-	{ "other", SCHED_OTHER, false },
-	{ "batch", SCHED_BATCH, false },
-	{ "idle", SCHED_IDLE, false },
+	{ "fifo", SCHED_FIFO },
+	{ "rr", SCHED_RR },
+	{ "other", SCHED_OTHER },
+	{ "batch", SCHED_BATCH },
+	{ "idle", SCHED_IDLE },
+};
+
+static int take_policy(const struct verb *verb)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(policies); i++)
+		if (!strcmp(policies[i].name, optarg))
+			request.placement.policy = policies[i].policy;
+	return request.placement.policy != UNSET ? -1 :
+	       usage_error(verb, "'%s': expected fifo, rr, other, batch or idle", optarg);
+}
+
+static const struct verb_option options[] = {
+	{ "cpus", 'c', "CPULIST",
+	  "use these CPUs (default: all isolated ones); they need not be isolated", "<cpus>",
+	  .cpus = &request.placement.cpus },
+	{ "policy", 's', "NAME",
+	  "scheduling policy: fifo, rr, other, batch or idle (default: fifo with -p, else unchanged)",
+	  "fifo rr other batch idle", .take = take_policy },
+	{ "priority", 'p', "N", "priority for fifo and rr, from 1 to 99 (the highest)",
+	  .number = &request.placement.priority, .least = 1, .most = 99 },
+	{ "wake-latency", 0, "US",
+	  "while it runs, keep all CPUs out of idle states that take longer than US to leave",
+	  .number = &request.latency, .least = 0, .most = INT_MAX },
+	{ "pid", 'P', "PID",
+	  "move a running process with all its threads; for a kernel thread, set its priority, and with -c its CPUs",
+	  "<pids>", .number = &request.placement.pid, .least = 1, .most = INT_MAX },
+	{ 0 }
 };
 
 /* Statuses of this verb that cannot be taken for the command's own. */
@@ -56,73 +67,37 @@ static int own_status(int ret)
 	return ret ? STATUS_RUN_FAILED : STATUS_OK;
 }
 
-static int find_policy(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(policies); i++)
-		if (!strcmp(policies[i].name, name))
-			return policies[i].policy;
-	return UNSET;
-}
-
 static bool is_real_time(int policy)
 {
 	return policy == SCHED_FIFO || policy == SCHED_RR;
 }
 
-static int take_option(void *argument, int option)
+static int check_combination(void)
 {
-	struct request *request = argument;
-	struct placement *placement = &request->placement;
-	long number = UNSET;
-	int status;
+	struct placement *placement = &request.placement;
 
-	switch (option) {
-	case 'c':
-		placement->listed = true;
-		return take_cpus(&verb_run, optarg, &placement->cpus);
-	case 'p':
-		status = take_number(&verb_run, option, 1, 99, &number);
-		placement->priority = (int)number;
-		return status;
-	case 's':
-		placement->policy = find_policy(optarg);
-		return placement->policy != UNSET ? -1 :
-		       usage_error(&verb_run, "'%s': expected fifo, rr, other, batch or idle",
-				   optarg);
-	case OPTION_LATENCY:
-		return take_number(&verb_run, option, 0, INT_MAX, &request->latency);
-	default:
-		status = take_number(&verb_run, option, 1, INT_MAX, &number);
-		placement->pid = (pid_t)number;
-		return status;
-	}
-}
-
-static int check_combination(struct request *request)
-{
-	struct placement *placement = &request->placement;
-
+	placement->listed = !cpus_empty(&placement->cpus);
 	if (placement->priority != UNSET && placement->policy == UNSET)
 		placement->policy = SCHED_FIFO;
 	if (is_real_time(placement->policy) && placement->priority == UNSET)
 		return usage_error(&verb_run, "fifo and rr need a priority: -p 1 to 99");
 	if (!is_real_time(placement->policy) && placement->priority != UNSET)
 		return usage_error(&verb_run, "only fifo and rr have a priority");
-	if (placement->pid && *request->command)
+	if (placement->pid && *request.command)
 		return usage_error(&verb_run, "give either --pid or a command, not both");
-	if (placement->pid && request->latency != UNSET)
+	if (placement->pid && request.latency != UNSET)
 		return usage_error(&verb_run, "--wake-latency needs a command, for as long as it runs");
-	if (!placement->pid && !*request->command)
+	if (!placement->pid && !*request.command)
 		return usage_error(&verb_run, "expected a command, or --pid for a running process");
 	return -1;
 }
 
-static int take_arguments(struct request *request, int argc, char **argv)
+static int take_arguments(int argc, char **argv)
 {
-	int status = verb_parse(&verb_run, argc, argv, request);
+	int status = verb_parse(&verb_run, argc, argv);
 
-	request->command = argv + optind;
-	return status >= 0 ? status : check_combination(request);
+	request.command = argv + optind;
+	return status >= 0 ? status : check_combination();
 }
 
 static int check_program(const char *path)
@@ -137,23 +112,23 @@ static int check_program(const char *path)
 }
 
 /* Where exec() would find the command, so that errors come before anything is done. */
-static int find_program(struct request *request)
+static int find_program(void)
 {
-	const char *name = request->command[0], *list = getenv("PATH");
+	const char *name = request.command[0], *list = getenv("PATH");
 	autofree char *directories = NULL;
 	char *rest, *directory;
 	int ret = -ENOENT, worst = -ENOENT;
 
 	if (strchr(name, '/')) {
-		request->program = copy(name);
+		request.program = copy(name);
 		return check_program(name);
 	}
 	directories = copy(list ? list : "/usr/bin:/bin");
 	rest = directories;
 	while (ret && (directory = strsep(&rest, ":"))) {
-		free(request->program);
-		request->program = format("%s/%s", *directory ? directory : ".", name);
-		ret = check_program(request->program);
+		free(request.program);
+		request.program = format("%s/%s", *directory ? directory : ".", name);
+		ret = check_program(request.program);
 		if (ret && ret != -ENOENT && ret != -ENOTDIR)
 			worst = ret;
 	}
@@ -161,13 +136,13 @@ static int find_program(struct request *request)
 }
 
 /* It holds as long as the file is open: the command inherits it. */
-static int hold_latency(long us)
+static int hold_latency(void)
 {
 	static const char device[] = "/dev/cpu_dma_latency";
-	int32_t value = (int32_t)us;
+	int32_t value = request.latency;
 	int fd, ret = 0;
 
-	if (us == UNSET)
+	if (request.latency == UNSET)
 		return 0;
 	fd = open(device, O_WRONLY);
 	if (fd < 0 || write(fd, &value, sizeof(value)) != sizeof(value))
@@ -175,41 +150,38 @@ static int hold_latency(long us)
 	return ret;
 }
 
-static int program_error(const struct request *request, int ret)
+static int program_error(int ret)
 {
-	failed(ret, "cannot run %s: %s", request->command[0], strerror(-ret));
+	failed(ret, "cannot run %s: %s", request.command[0], strerror(-ret));
 	return ret == -ENOENT || ret == -ENOTDIR ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE;
 }
 
-static int execute(struct request *request)
+static int execute(void)
 {
-	int ret = find_program(request);
+	int ret = find_program();
 
 	if (ret)
-		return program_error(request, ret);
-	ret = hold_latency(request->latency);
+		return program_error(ret);
+	ret = hold_latency();
 	if (!ret)
-		ret = schedule_process(&request->placement);
+		ret = schedule_process(&request.placement);
 	/* Last, for from here on the new level holds. */
 	if (!ret)
-		ret = schedule_thread(0, &request->placement);
+		ret = schedule_thread(0, &request.placement);
 	if (ret)
 		return own_status(ret);
-	execv(request->program, request->command);
-	return program_error(request, -errno);
+	execv(request.program, request.command);
+	return program_error(-errno);
 }
 
 static int run(int argc, char **argv)
 {
-	struct request request = {
-		.placement = { .policy = UNSET, .priority = UNSET }, .latency = UNSET,
-	};
-	int status = take_arguments(&request, argc, argv);
+	int status = take_arguments(argc, argv);
 
 	if (status >= 0)
 		return status;
 	status = request.placement.pid ? own_status(schedule_process(&request.placement)) :
-		 execute(&request);
+		 execute();
 	free(request.program);
 	return status;
 }
@@ -228,6 +200,5 @@ const struct verb verb_run = {
 	.options = options,
 	.words = "<command>",
 	.usage_status = STATUS_RUN_FAILED,
-	.take = take_option,
 	.run = run,
 };

@@ -121,34 +121,19 @@ static void print_pretty(const struct inspection *inspection, const char *releas
 	leftovers_print_grouped(&inspection->unmoved, "  ");
 }
 
-enum { OPTION_CHECK = OPTION_OWN, OPTION_VERIFY };
-
-struct request {
-	bool check;
-	const char *profile;
-};
+static bool check;
+static const char *profile;
 
 static const struct verb_option options[] = {
-	{ "check", OPTION_CHECK, NULL, "exit with status 1 if any finding is bad", NULL },
-	{ "verify", OPTION_VERIFY, "FILE",
+	{ "check", 0, NULL, "exit with status 1 if any finding is bad", .flag = &check },
+	{ "verify", 0, "FILE",
 	  "exit with status 1 if the machine is not as FILE, such as /etc/timershield.conf, says",
-	  "<files>" },
+	  "<files>", .text = &profile },
 	{ 0 }
 };
 
-static int take_option(void *argument, int option)
-{
-	struct request *request = argument;
-
-	if (option == OPTION_CHECK)
-		request->check = true;
-	else
-		request->profile = optarg;
-	return -1;
-}
-
 /* Prints what differs; the exit status. */
-static int verify(const char *profile)
+static int verify(void)
 {
 	static const struct cpus none;
 	struct isolation isolation = { 0 };
@@ -193,14 +178,13 @@ static int run(int argc, char **argv)
 {
 	struct inspection inspection = { 0 };
 	autotext struct text release = { 0 };
-	struct request request = { 0 };
-	int status = verb_parse(&verb_status, argc, argv, &request);
+	int status = verb_parse(&verb_status, argc, argv);
 	int ret;
 
 	if (status >= 0)
 		return status;
-	if (request.profile)
-		return verify(request.profile);
+	if (profile)
+		return verify();
 	ret = inspect(&inspection);
 	read_release(&release);
 	if (output == OUTPUT_JSON)
@@ -208,7 +192,7 @@ static int run(int argc, char **argv)
 	else
 		print_pretty(&inspection, release.s);
 	status = ret ? (int)status_of(ret) :
-		 request.check && is_any_bad(&inspection.findings) ? STATUS_FAILED : STATUS_OK;
+		 check && is_any_bad(&inspection.findings) ? STATUS_FAILED : STATUS_OK;
 	leftovers_free(&inspection.unmoved);
 	findings_free(&inspection.findings);
 	isolation_close(&inspection.isolation);
@@ -224,6 +208,5 @@ const struct verb verb_status = {
 "that isolated CPUs still have. It calls a finding unknown if it cannot read the files, and\n"
 "gives the reason. Root can read more.\n",
 	.options = options,
-	.take = take_option,
 	.run = run,
 };

@@ -81,7 +81,7 @@ static int show(void)
 
 static int run(int argc, char **argv)
 {
-	int status = verb_parse(&verb_timers, argc, argv, NULL);
+	int status = verb_parse(&verb_timers, argc, argv);
 	const char *what;
 
 	if (status >= 0)
