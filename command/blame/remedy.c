@@ -114,44 +114,34 @@ static char *for_timer(const struct blame_victim *victim, const struct blame_row
 	return for_task(victim, row, cpu);
 }
 
-struct steering {
-	unsigned int cpu;
-	char *queue;			/* the first that sends packets to this CPU */
-	const char *device;
-};
-
-static int find_queue(const char *name, void *argument)
+/* The first queue of a device that sends packets to this CPU; NULL if none does. */
+static char *queue_to(unsigned int cpu, const char *device)
 {
-	struct steering *steering = argument;
-	autofree char *path = format(NETWORK "/%s/queues/%s/rps_cpus", steering->device, name);
-	autotext struct text mask = { 0 };
-	struct cpus cpus;
+	autofree char *directory = format(NETWORK "/%s/queues", device);
+	autonames struct names queues = { 0 };
 
-	if (file_read_line(path, &mask) || cpus_parse_mask(&cpus, mask.s, mask.length) ||
-	    !cpus_has(&cpus, steering->cpu))
-		return 0;
-	steering->queue = copy(path);
-	return 1;
-}
+	file_names(directory, &queues);
+	for (size_t i = 0; i < queues.count; i++) {
+		autofree char *path = format("%s/%s/rps_cpus", directory, queues.items[i]);
+		autotext struct text mask = { 0 };
+		struct cpus cpus;
 
-static int find_device(const char *name, void *argument)
-{
-	autofree char *queues = format(NETWORK "/%s/queues", name);
-	struct steering *steering = argument;
-
-	steering->device = name;
-	file_for_each(queues, find_queue, argument);
-	return !!steering->queue;
+		if (!file_read_line(path, &mask) &&
+		    !cpus_parse_mask(&cpus, mask.s, mask.length) && cpus_has(&cpus, cpu))
+			return copy(path);
+	}
+	return NULL;
 }
 
 /* Where receive packet steering sends packets there. */
 static char *for_steering(unsigned int cpu)
 {
-	struct steering steering = { .cpu = cpu };
+	autonames struct names devices = { 0 };
 	autofree char *queue = NULL;
 
-	file_for_each(NETWORK, find_device, &steering);
-	queue = steering.queue;
+	file_names(NETWORK, &devices);
+	for (size_t i = 0; i < devices.count && !queue; i++)
+		queue = queue_to(cpu, devices.items[i]);
 	return queue ? format("take CPU %u out of %s", cpu, queue) : NULL;
 }
 

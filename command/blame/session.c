@@ -173,28 +173,21 @@ void session_go(struct session *session)
 	session->source->configure(&session->config);
 }
 
-static int add_thread(const struct task *task, void *argument)
-{
-	struct session *session = argument;
-
-	return session->source->add_target((u32)task->tid);
-}
-
 int session_add(struct session *session, pid_t pid)
 {
-	int ret = task_for_each_thread(pid, add_thread, session);
+	autotasks struct tasks threads = { 0 };
+	int ret = tasks_read_threads(&threads, pid);
+	struct task task;
 
-	if (ret == -ESRCH) {
-		struct task task;
-
-		/* a thread that is no process */
+	if (ret == -ESRCH) {		/* a thread that is no process */
 		ret = task_read(&task, pid, pid);
 		if (!ret)
 			ret = session->source->add_target((u32)pid);
 	}
-	if (ret)
-		return failed(ret, "process %d: %s", pid, strerror(-ret));
-	return 0;
+	tasks_for_each(thread, &threads)
+		if (!ret)
+			ret = session->source->add_target((u32)thread->tid);
+	return ret ? failed(ret, "process %d: %s", pid, strerror(-ret)) : 0;
 }
 
 int session_update(struct session *session)

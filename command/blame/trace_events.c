@@ -135,14 +135,17 @@ bool trace_is_stale(const char *name)
 	return !*end && pid > 0 && kill((pid_t)pid, 0) && errno == ESRCH;
 }
 
-static int remove_stale(const char *name, void *unused)
+static void remove_stale(void)
 {
-	autofree char *path = format(TRACE_INSTANCES "/%s", name);
+	autonames struct names names = { 0 };
 
-	(void)unused;
-	if (trace_is_stale(name))
-		rmdir(path);
-	return 0;
+	file_names(TRACE_INSTANCES, &names);
+	for (size_t i = 0; i < names.count; i++) {
+		autofree char *path = format(TRACE_INSTANCES "/%s", names.items[i]);
+
+		if (trace_is_stale(names.items[i]))
+			rmdir(path);
+	}
 }
 
 void trace_close(void)
@@ -173,7 +176,7 @@ int trace_open(const struct blame_config *config, struct text *why)
 	ret = mounted(why);
 	if (ret)
 		return ret;
-	file_for_each(TRACE_INSTANCES, remove_stale, NULL);
+	remove_stale();
 	instance = format(TRACE_INSTANCES "/" PREFIX "%d", getpid());
 	if (mkdir(instance, 0700)) {
 		ret = -errno;

@@ -55,29 +55,27 @@ static bool is_foreign_member(const struct plan *plan, const struct task *task)
  * A recorded task that runs where it may of what it asked for has not changed its mind.
  * One that never asked runs on everything that is not isolated.
  */
-static int plan_task(const struct task *task, void *argument)
+static void plan_task(struct plan *plan, const struct task *task)
 {
-	struct plan *plan = argument;
 	const struct task_record *known = journal_task(plan->old, task->tid, task->start);
 	struct task_record record = { task->tid, task->pid, task->start, task->cpus };
 	struct cpus open, all, place;
 
 	if (task->flags & TASK_BOUND)
-		return 0;
+		return;
 	if (!known && place_of_irq_thread(task, &place)) {
 		plan->new->irq_threads = true;
 		if (cpus_equal(&place, &task->cpus))
-			return 0;
+			return;
 	}
 	if (!known && is_foreign_member(plan, task))
-		return 0;
+		return;
 	open = known ? cpus_and_not(&known->cpus, &plan->isolated) : task->cpus;
 	if (known && (cpus_empty(&open) || cpus_equal(&open, &task->cpus)))
 		record.cpus = known->cpus;
 	all = known ? record.cpus : cpus_or(&task->cpus, &plan->isolated);
 	if (!cpus_equal(&all, plan->possible))
 		journal_add_task(plan->new, &record);
-	return 0;
 }
 
 int affinity_plan(struct journal *journal, const struct machine *machine)
@@ -89,17 +87,18 @@ int affinity_plan(struct journal *journal, const struct machine *machine)
 		.possible = &machine->possible,
 		.isolated = journal->procs.wanted,
 	};
+	autotasks struct tasks tasks = { 0 };
 	int ret;
 
 	/* Half-way through a change, affinities are not what anybody asked for. */
 	journal->irq_threads = true;
 	if (journal->changing)
 		return 0;
-	ret = task_for_each(plan_task, &plan);
-	if (ret) {
-		free(found.tasks);
+	ret = tasks_read(&tasks);
+	if (ret)
 		return failed(ret, "/proc: cannot list tasks: %s", strerror(-ret));
-	}
+	tasks_for_each(task, &tasks)
+		plan_task(&plan, task);
 	free(journal->tasks);
 	journal->tasks = found.tasks;
 	journal->nr_tasks = found.nr_tasks;
@@ -120,17 +119,15 @@ static int read_by_tid(struct task *task, const struct task_record *record)
  * One that was where its interrupt is, is not recorded. The kernel takes it along when
  * an interrupt leaves an isolated CPU later.
  */
-static int put_irq_thread(const struct task *task, void *argument)
+static void put_irq_thread(const struct journal *journal, const struct task *task)
 {
-	const struct journal *journal = argument;
 	struct cpus place;
 
 	if (task->flags & TASK_BOUND || !place_of_irq_thread(task, &place) ||
 	    journal_task(journal, task->tid, task->start) || cpus_equal(&place, &task->cpus) ||
 	    cpus_subset(&place, &journal->procs.wanted))
-		return 0;
+		return;
 	change_affinity(task->tid, &place);
-	return 0;
 }
 
 static void put_recorded_tasks(const struct journal *journal, const struct machine *machine)
@@ -158,7 +155,11 @@ static void put_recorded_tasks(const struct journal *journal, const struct machi
 
 void affinity_apply(struct journal *journal, const struct machine *machine)
 {
+	autotasks struct tasks tasks = { 0 };
+
 	put_recorded_tasks(journal, machine);
 	if (journal->irq_threads)
-		task_for_each(put_irq_thread, journal);
+		tasks_read(&tasks);
+	tasks_for_each(task, &tasks)
+		put_irq_thread(journal, task);
 }

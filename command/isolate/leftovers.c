@@ -55,9 +55,8 @@ static const char *reason_of_task(const struct task *task)
 	return "kernel thread whose affinity only the kernel may change";
 }
 
-static int look_at_task(const struct task *task, void *argument)
+static void look_at_task(const struct search *search, const struct task *task)
 {
-	const struct search *search = argument;
 	struct cpus there = cpus_and(&task->cpus, search->isolated);
 
 	/* Whatever may run elsewhere is not put on CPUs isolated at boot. */
@@ -66,36 +65,24 @@ static int look_at_task(const struct task *task, void *argument)
 	if (!cpus_empty(&there) && !is_in_partition(task))
 		add(search->list, "task", format("%d", task->tid), cpus_list(&there),
 		    copy(task->name), reason_of_task(task));
-	return 0;
-}
-
-static int first_directory(const char *name, void *argument)
-{
-	struct text *path = argument;
-	size_t length = path->length;
-	bool directory;
-
-	text_add(path, "/%s/.", name);
-	directory = file_exists(path->s);
-	path->length = length;
-	path->s[length] = '\0';
-	if (directory)
-		text_add(path, "/%s", name);
-	return directory;
 }
 
 /* The directory that an interrupt's handler has in /proc/irq/N; NULL without handler. */
 static char *handler_of(const char *irq)
 {
-	autotext struct text path = { 0 };
-	char *name = NULL;
+	autofree char *directory = format(IRQ_DIRECTORY "/%s", irq);
+	autonames struct names names = { 0 };
 
-	text_add(&path, IRQ_DIRECTORY "/%s", irq);
-	if (file_for_each(path.s, first_directory, &path) == 1) {
-		name = copy(strrchr(path.s, '/') + 1);
-		make_printable(name);
+	file_names(directory, &names);
+	for (size_t i = 0; i < names.count; i++) {
+		autofree char *path = format("%s/%s/.", directory, names.items[i]);
+
+		if (file_exists(path)) {
+			make_printable(names.items[i]);
+			return copy(names.items[i]);
+		}
 	}
-	return name;
+	return NULL;
 }
 
 static int read_irq(const char *irq, const char *file, struct cpus *cpus)
@@ -127,24 +114,22 @@ static const char *reason_of_irq(const char *irq, const struct cpus *affinity,
 	return "managed or per-CPU interrupt: only the kernel may direct it";
 }
 
-static int look_at_irq(const char *irq, void *argument)
+static void look_at_irq(const struct search *search, const char *irq)
 {
-	const struct search *search = argument;
 	struct cpus affinity, effective, there;
 	char *name;
 
 	if (irq[strspn(irq, "0123456789")] || read_irq(irq, "smp_affinity_list", &affinity))
-		return 0;
+		return;
 	if (read_irq(irq, "effective_affinity_list", &effective) || cpus_empty(&effective))
 		effective = affinity;
 	there = cpus_and(&effective, search->isolated);
 	if (cpus_empty(&there))
-		return 0;
+		return;
 	name = handler_of(irq);
 	if (name)
 		add(search->list, "irq", copy(irq), cpus_list(&there), name,
 		    reason_of_irq(irq, &affinity, search));
-	return 0;
 }
 
 int leftovers_find(struct leftovers *list, const struct isolation *isolation)
@@ -153,11 +138,15 @@ int leftovers_find(struct leftovers *list, const struct isolation *isolation)
 				&isolation->journal };
 	struct search interrupts = { list, &isolation->irqs, &isolation->booted,
 				     &isolation->journal };
-	int ret = 0;
+	autotasks struct tasks found = { 0 };
+	autonames struct names irqs = { 0 };
+	int ret = cpus_empty(tasks.isolated) ? 0 : tasks_read(&found);
 
-	if (!cpus_empty(tasks.isolated))
-		ret = task_for_each(look_at_task, &tasks);
 	if (!ret && !cpus_empty(interrupts.isolated))
-		ret = file_for_each(IRQ_DIRECTORY, look_at_irq, &interrupts);
+		ret = file_names(IRQ_DIRECTORY, &irqs);
+	tasks_for_each(task, &found)
+		look_at_task(&tasks, task);
+	for (size_t i = 0; i < irqs.count; i++)
+		look_at_irq(&interrupts, irqs.items[i]);
 	return ret ? failed(ret, "/proc: %s", strerror(-ret)) : 0;
 }

@@ -46,32 +46,22 @@ void partition_read(struct partition *partition, const char *mount)
 		read_cpus(group, "cpuset.cpus.effective", &partition->isolated);
 }
 
-struct rivals {
-	const char *mount;
-	const struct cpus *cpus;
-	struct text names;
-};
-
-static int note_rival(const char *name, void *argument)
-{
-	struct rivals *rivals = argument;
-	autofree char *group = format("%s/%s", rivals->mount, name);
-	struct cpus cpus;
-
-	read_cpus(group, "cpuset.cpus", &cpus);
-	if (strcmp(name, &PARTITION[1]) && cpus_intersect(&cpus, rivals->cpus))
-		text_add(&rivals->names, "%s%s/cpuset.cpus", rivals->names.length ? ", " : "",
-			 group);
-	return 0;
-}
-
 char *partition_rivals(const char *mount, const struct cpus *cpus)
 {
-	struct rivals rivals = { .mount = mount, .cpus = cpus };
+	autonames struct names names = { 0 };
+	struct text rivals = { 0 };
 
-	text_add(&rivals.names, "%s", "");
-	file_for_each(mount, note_rival, &rivals);
-	return rivals.names.s;
+	text_add(&rivals, "%s", "");
+	file_names(mount, &names);
+	for (size_t i = 0; i < names.count; i++) {
+		autofree char *group = format("%s/%s", mount, names.items[i]);
+		struct cpus named;
+
+		read_cpus(group, "cpuset.cpus", &named);
+		if (strcmp(names.items[i], &PARTITION[1]) && cpus_intersect(&named, cpus))
+			text_add(&rivals, "%s%s/cpuset.cpus", rivals.length ? ", " : "", group);
+	}
+	return rivals.s;
 }
 
 static int check_partition(const char *mount, const struct cpus *cpus)

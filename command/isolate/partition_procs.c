@@ -74,33 +74,30 @@ static int send_back(const char *mount, const char *group, const char *origin)
 	return ret;
 }
 
-struct emptying {
-	const char *mount, *group, *origin;
-	const struct journal *journal;
-};
-
 static int empty_group(const char *mount, const char *group, const char *origin,
 		       const struct journal *journal);
 
-static int empty_child(const char *name, void *argument)
+static int empty_children(const char *mount, const char *group, const char *origin,
+			  const struct journal *journal)
 {
-	const struct emptying *parent = argument;
-	const struct run_group *run = journal_run(parent->journal, name);
-	autofree char *group = format("%s/%s", parent->group, name), *probe = NULL;
-	int ret = 0;
+	autonames struct names names = { 0 };
+	int ret = file_names(group, &names);
 
-	probe = format("%s/cgroup.procs", group);
-	if (file_exists(probe))
-		ret = empty_group(parent->mount, group, run ? run->origin : parent->origin,
-				  parent->journal);
+	for (size_t i = 0; i < names.count && !ret; i++) {
+		const struct run_group *run = journal_run(journal, names.items[i]);
+		autofree char *child = format("%s/%s", group, names.items[i]);
+		autofree char *probe = format("%s/cgroup.procs", child);
+
+		if (file_exists(probe))
+			ret = empty_group(mount, child, run ? run->origin : origin, journal);
+	}
 	return ret;
 }
 
 static int empty_group(const char *mount, const char *group, const char *origin,
 		       const struct journal *journal)
 {
-	struct emptying emptying = { mount, group, origin, journal };
-	int ret = file_for_each(group, empty_child, &emptying);
+	int ret = empty_children(mount, group, origin, journal);
 
 	if (!ret)
 		ret = send_back(mount, group, origin);
@@ -112,44 +109,31 @@ static int empty_group(const char *mount, const char *group, const char *origin,
 void partition_expel(const char *mount, const struct journal *journal)
 {
 	autofree char *group = format("%s" PARTITION, mount);
-	struct emptying emptying = { mount, group, "", journal };
 
 	/* First those that sit in threaded groups: they are listed at the top alone. */
 	send_back(mount, group, "");
-	file_for_each(group, empty_child, &emptying);
+	empty_children(mount, group, "", journal);
 	send_back(mount, group, "");
-}
-
-struct naming {
-	const char *group;
-	struct text *names;
-};
-
-static void name_members(const char *group, struct text *names);
-
-static int name_child(const char *name, void *argument)
-{
-	const struct naming *parent = argument;
-	autofree char *group = format("%s/%s", parent->group, name);
-
-	name_members(group, parent->names);
-	return 0;
 }
 
 static void name_members(const char *group, struct text *names)
 {
-	struct naming naming = { group, names };
 	autofree char *path = format("%s/cgroup.procs", group);
-	char *rest, *pid;
+	autonames struct names children = { 0 };
 	autotext struct text pids = { 0 };
+	char *rest, *pid;
 	struct task task;
 
-	if (!file_read_line(path, &pids)) {
-		for (rest = pids.s; (pid = strsep(&rest, "\n")); )
-			if (*pid && !task_read(&task, atoi(pid), atoi(pid)))
-				text_add(names, "%s%s (%s)", names->length ? ", " : "", pid,
-					 task.name);
-		file_for_each(group, name_child, &naming);
+	if (file_read_line(path, &pids))
+		return;
+	for (rest = pids.s; (pid = strsep(&rest, "\n")); )
+		if (*pid && !task_read(&task, atoi(pid), atoi(pid)))
+			text_add(names, "%s%s (%s)", names->length ? ", " : "", pid, task.name);
+	file_names(group, &children);
+	for (size_t i = 0; i < children.count; i++) {
+		autofree char *child = format("%s/%s", group, children.items[i]);
+
+		name_members(child, names);
 	}
 }
 
@@ -186,29 +170,31 @@ void partition_forget_ended(const char *mount, struct journal *journal)
 	}
 }
 
-struct search {
-	const struct journal *journal;
-	const struct cpus *isolated;
-};
-
-static int elsewhere(const struct task *task, void *argument)
+/* Whether all of its threads asked for these CPUs alone; a process that has gone did not. */
+static bool asked_for(const struct journal *journal, pid_t pid, const struct cpus *cpus)
 {
-	const struct search *search = argument;
-	const struct task_record *record = journal_task(search->journal, task->tid, task->start);
+	autotasks struct tasks threads = { 0 };
 
-	return !record || !cpus_subset(&record->cpus, search->isolated);
+	if (tasks_read_threads(&threads, pid))
+		return false;
+	tasks_for_each(thread, &threads) {
+		const struct task_record *record = journal_task(journal, thread->tid,
+								thread->start);
+
+		if (!record || !cpus_subset(&record->cpus, cpus))
+			return false;
+	}
+	return true;
 }
 
 void partition_plan_adoption(struct journal *journal, const struct cpus *procs)
 {
-	struct search search = { journal, procs };
-
 	for (size_t i = 0; i < journal->nr_tasks && !cpus_empty(procs); i++) {
 		const struct task_record *record = &journal->tasks[i];
 		autofree char *name = NULL, *group = NULL;
 
 		if (record->tid != record->pid || !cpus_subset(&record->cpus, procs) ||
-		    task_for_each_thread(record->pid, elsewhere, &search))
+		    !asked_for(journal, record->pid, procs))
 			continue;
 		name = format("run-%d", record->pid);
 		group = partition_group(record->pid);
@@ -224,14 +210,7 @@ void partition_adopt(const char *mount, const struct journal *journal)
 			partition_enter(mount, journal->runs[i].name, journal->runs[i].adopt);
 }
 
-/* In the directory of a run group; the journal has every task that is in one. */
-static bool belongs(const struct journal *journal, pid_t pid, const struct cpus *procs)
-{
-	struct search search = { journal, procs };
-
-	return !task_for_each_thread(pid, elsewhere, &search);
-}
-
+/* The journal has every task that is in one. */
 static void release_group(const char *mount, const struct journal *journal,
 			  const struct run_group *run, const struct cpus *procs)
 {
@@ -241,7 +220,7 @@ static void release_group(const char *mount, const struct journal *journal,
 
 	if (!file_read_line(path, &pids))
 		for (rest = pids.s; (pid = strsep(&rest, "\n")); )
-			if (*pid && !belongs(journal, atoi(pid), procs))
+			if (*pid && !asked_for(journal, atoi(pid), procs))
 				send_one_back(mount, run->origin, pid);
 }
 

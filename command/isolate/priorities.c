@@ -80,9 +80,8 @@ static void plan_known(struct priorities *priorities, struct thread_record *reco
 	record->wanted = wanted_of(priorities, &task);
 }
 
-static int plan_thread(const struct task *task, void *argument)
+static void plan_thread(struct journal *journal, const struct task *task)
 {
-	struct journal *journal = argument;
 	struct thread_record record = {
 		.tid = task->tid, .start = task->start, .policy = task->policy,
 		.priority = task->rt_priority, .wanted = wanted_of(journal->priorities, task),
@@ -91,10 +90,9 @@ static int plan_thread(const struct task *task, void *argument)
 	for (size_t i = 0; i < journal->nr_threads; i++)
 		if (journal->threads[i].tid == record.tid &&
 		    journal->threads[i].start == record.start)
-			return 0;
+			return;
 	if (record.wanted)
 		journal_add_thread(journal, &record);
-	return 0;
 }
 
 static void name_missing(const struct priorities *priorities)
@@ -112,6 +110,7 @@ static int cannot_list(int error)
 int priorities_plan(struct journal *journal)
 {
 	struct priorities *priorities = journal->priorities;
+	autotasks struct tasks tasks = { 0 };
 	int ret = 0;
 
 	if (!priorities)
@@ -119,14 +118,16 @@ int priorities_plan(struct journal *journal)
 	for (size_t i = 0; i < journal->nr_threads; i++)
 		plan_known(priorities, &journal->threads[i]);
 	if (priorities->count)
-		ret = task_for_each(plan_thread, journal);
+		ret = tasks_read(&tasks);
 	if (ret)
 		return cannot_list(ret);
+	tasks_for_each(task, &tasks)
+		plan_thread(journal, task);
 	name_missing(priorities);
 	return 0;
 }
 
-static int plan_rcu_thread(const struct task *task, void *argument)
+static void plan_rcu_thread(struct journal *journal, const struct task *task)
 {
 	struct thread_record record = {
 		.tid = task->tid, .start = task->start, .policy = task->policy,
@@ -135,19 +136,23 @@ static int plan_rcu_thread(const struct task *task, void *argument)
 
 	if (task->flags & TASK_KERNEL_THREAD && !strncmp(task->name, "rcuc/", strlen("rcuc/")) &&
 	    task->rt_priority < RAISED)
-		journal_add_raised(argument, &record);
-	return 0;
+		journal_add_raised(journal, &record);
 }
 
 int priorities_plan_rcu(struct journal *journal)
 {
+	autotasks struct tasks tasks = { 0 };
 	int ret = 0;
 
 	priorities_lower_rcu(journal);
 	journal->nr_raised = 0;
 	if (!change_is_listed())
-		ret = task_for_each(plan_rcu_thread, journal);
-	return ret ? cannot_list(ret) : 0;
+		ret = tasks_read(&tasks);
+	if (ret)
+		return cannot_list(ret);
+	tasks_for_each(task, &tasks)
+		plan_rcu_thread(journal, task);
+	return 0;
 }
 
 void priorities_raise_rcu(const struct journal *journal)
@@ -213,34 +218,29 @@ void priorities_forget(struct journal *journal)
 	journal->nr_threads = kept;
 }
 
-struct verification {
-	struct priorities *priorities;
-	int wrong;
-};
-
-static int verify_thread(const struct task *task, void *argument)
+/* Whether it has what it is to have; prints what differs. */
+static bool verify_thread(struct priorities *priorities, const struct task *task)
 {
-	struct verification *verification = argument;
-	int wanted = wanted_of(verification->priorities, task);
+	int wanted = wanted_of(priorities, task);
 	autofree char *is = policy_text(task->policy, task->rt_priority);
 
-	if (wanted && !has(task, wanted)) {
-		printf("wanted: %s[%d] is FIFO %d\nis:     %s\n", task->name, task->tid, wanted,
-		       is);
-		verification->wrong++;
-	}
-	return 0;
+	if (!wanted || has(task, wanted))
+		return true;
+	printf("wanted: %s[%d] is FIFO %d\nis:     %s\n", task->name, task->tid, wanted, is);
+	return false;
 }
 
 int priorities_verify(struct priorities *priorities)
 {
-	struct verification verification = { priorities, 0 };
-	int ret = priorities->count ? task_for_each(verify_thread, &verification) : 0;
+	autotasks struct tasks tasks = { 0 };
+	int ret = priorities->count ? tasks_read(&tasks) : 0, wrong = 0;
 
 	if (ret)
 		return cannot_list(ret);
+	tasks_for_each(task, &tasks)
+		wrong += !verify_thread(priorities, task);
 	name_missing(priorities);
 	for (unsigned int i = 0; i < priorities->count; i++)
-		verification.wrong += !priorities->items[i].found;
-	return verification.wrong;
+		wrong += !priorities->items[i].found;
+	return wrong;
 }

@@ -164,9 +164,8 @@ static char *original_of_newcomer(const struct journal *journal, const char *pat
 	return list;
 }
 
-static int plan_irq(const char *name, void *argument)
+static int plan_irq(const struct plan *plan, const char *name)
 {
-	const struct plan *plan = argument;
 	autofree char *path = NULL, *original = NULL;
 	int ret;
 
@@ -190,12 +189,15 @@ int settings_plan_irqs(struct journal *journal, const struct machine *machine,
 		       const struct cpus *isolated)
 {
 	struct plan plan = { journal, machine, isolated };
+	autonames struct names irqs = { 0 };
 	int ret = plan_setting(&plan, IRQ_DEFAULT, NULL);
 
 	if (ret == -ENOENT)		/* a machine without interrupt affinity */
 		return 0;
 	if (!ret)
-		ret = file_for_each(IRQ_DIRECTORY, plan_irq, &plan);
+		ret = file_names(IRQ_DIRECTORY, &irqs);
+	for (size_t i = 0; i < irqs.count && !ret; i++)
+		ret = plan_irq(&plan, irqs.items[i]);
 	return report_plan(ret, IRQ_DIRECTORY);
 }
 

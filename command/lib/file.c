@@ -170,21 +170,29 @@ int file_replace(const char *path, const char *content, size_t length)
 	return ret;
 }
 
-int file_for_each(const char *directory, int (*function)(const char *name, void *argument),
-		  void *argument)
+int file_names(const char *directory, struct names *names)
 {
 	autofree char *full = file_path(directory);
 	DIR *stream = opendir(full);
 	struct dirent *entry;
-	int ret = 0;
+	int ret;
 
 	if (!stream)
 		return -errno;
-	while (!ret && (errno = 0, entry = readdir(stream)))
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-			ret = function(entry->d_name, argument);
-	if (!ret && errno)
-		ret = -errno;
+	while ((errno = 0, entry = readdir(stream))) {
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+			continue;
+		names->items = grow(names->items, names->count + 1, sizeof(*names->items));
+		names->items[names->count++] = copy(entry->d_name);
+	}
+	ret = -errno;
 	closedir(stream);
 	return ret;
+}
+
+void names_free(struct names *names)
+{
+	while (names->count)
+		free(names->items[--names->count]);
+	free(names->items);
 }

@@ -48,11 +48,16 @@ int file_write(const char *path, const char *value);
  */
 int file_replace(const char *path, const char *content, size_t length);
 
-/*
- * Calls FUNCTION with the name of each entry of a directory but . and .., until one
- * returns other than 0. Returns that, 0 or -errno.
- */
-int file_for_each(const char *directory, int (*function)(const char *name, void *argument),
-		  void *argument);
+/* The names of a directory's entries but . and .., in no order. */
+struct names {
+	char **items;
+	size_t count;
+};
+
+/* Starts with { 0 }, and is freed at the end of its block. 0 or -errno. */
+int file_names(const char *directory, struct names *names);
+void names_free(struct names *names);
+
+#define autonames __attribute__((cleanup(names_free)))
 
 #endif

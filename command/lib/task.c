@@ -77,12 +77,6 @@ int task_read(struct task *task, pid_t pid, pid_t tid)
 	return ret;
 }
 
-struct walk {
-	int (*function)(const struct task *task, void *argument);
-	void *argument;
-	pid_t pid;
-};
-
 static pid_t parse_id(const char *name)
 {
 	char *end;
@@ -91,52 +85,50 @@ static pid_t parse_id(const char *name)
 	return *name >= '1' && *name <= '9' && !*end && id <= INT_MAX ? (pid_t)id : 0;
 }
 
-static int visit_thread(const char *name, void *argument)
+static int add_task(struct tasks *tasks, pid_t pid, pid_t tid)
 {
-	const struct walk *walk = argument;
-	pid_t tid = parse_id(name);
-	struct task task;
 	int ret;
 
-	if (!tid)
-		return 0;
-	ret = task_read(&task, walk->pid, tid);
-	if (ret == -ESRCH)
-		return 0;
-	return ret ? ret : walk->function(&task, walk->argument);
+	if (!(tasks->count & (tasks->count - 1)))
+		tasks->items = grow(tasks->items, tasks->count ? tasks->count * 2 : 1,
+				    sizeof(*tasks->items));
+	ret = task_read(&tasks->items[tasks->count], pid, tid);
+	tasks->count += !ret;
+	return ret == -ESRCH ? 0 : ret;
 }
 
-static int visit_process(const char *name, void *argument)
+int tasks_read_threads(struct tasks *tasks, pid_t pid)
 {
-	struct walk *walk = argument;
-	char path[32];
-	int ret;
+	autofree char *path = format("/proc/%d/task", pid);
+	autonames struct names names = { 0 };
+	int ret = file_names(path, &names);
 
-	walk->pid = parse_id(name);
-	if (!walk->pid)
-		return 0;
-	snprintf(path, sizeof(path), "/proc/%d/task", walk->pid);
-	ret = file_for_each(path, visit_thread, walk);
-	return ret == -ENOENT || ret == -ESRCH ? 0 : ret;
-}
+	for (size_t i = 0; i < names.count && !ret; i++) {
+		pid_t tid = parse_id(names.items[i]);
 
-int task_for_each(int (*function)(const struct task *task, void *argument), void *argument)
-{
-	struct walk walk = { .function = function, .argument = argument };
-
-	return file_for_each("/proc", visit_process, &walk);
-}
-
-int task_for_each_thread(pid_t pid, int (*function)(const struct task *task, void *argument),
-			 void *argument)
-{
-	struct walk walk = { .function = function, .argument = argument, .pid = pid };
-	char path[32];
-	int ret;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	ret = file_for_each(path, visit_thread, &walk);
+		ret = tid ? add_task(tasks, pid, tid) : 0;
+	}
 	return ret == -ENOENT ? -ESRCH : ret;
+}
+
+int tasks_read(struct tasks *tasks)
+{
+	autonames struct names names = { 0 };
+	int ret = file_names("/proc", &names);
+
+	for (size_t i = 0; i < names.count && !ret; i++) {
+		pid_t pid = parse_id(names.items[i]);
+
+		ret = pid ? tasks_read_threads(tasks, pid) : 0;
+		if (ret == -ESRCH)
+			ret = 0;
+	}
+	return ret;
+}
+
+void tasks_free(struct tasks *tasks)
+{
+	free(tasks->items);
 }
 
 char *policy_text(int policy, int rt_priority)

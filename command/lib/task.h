@@ -29,15 +29,26 @@ struct task {
 int task_read(struct task *task, pid_t pid, pid_t tid);
 int task_read_stat(struct task *task, pid_t pid, pid_t tid);
 
+struct tasks {
+	struct task *items;
+	size_t count;
+};
+
 /*
- * Calls FUNCTION for every task, until it returns other than 0. Tasks that come or go
- * meanwhile may be left out. Returns what FUNCTION did, 0 or -errno.
+ * Every task; those that come or go meanwhile may be left out. Starts with { 0 }, and is freed at
+ * the end of its block. 0 or -errno.
  */
-int task_for_each(int (*function)(const struct task *task, void *argument), void *argument);
+int tasks_read(struct tasks *tasks);
+void tasks_free(struct tasks *tasks);
+
+#define autotasks __attribute__((cleanup(tasks_free)))
 
 /* The same for the threads of one process; -ESRCH if there is none. */
-int task_for_each_thread(pid_t pid, int (*function)(const struct task *task, void *argument),
-			 void *argument);
+int tasks_read_threads(struct tasks *tasks, pid_t pid);
+
+#define tasks_for_each(one, tasks)					\
+	for (const struct task *one = (tasks)->items;			\
+	     (size_t)((one) - (tasks)->items) < (tasks)->count; (one)++)
 
 /* "FIFO 80", "OTHER"; the caller frees it. */
 char *policy_text(int policy, int rt_priority);

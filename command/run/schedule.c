@@ -139,47 +139,51 @@ int schedule_thread(pid_t tid, const struct placement *placement)
 }
 
 /* Affinity before policy: at its new level it must not compete with other tasks. */
-static int set_thread(const struct task *task, void *argument)
+static int set_threads(const struct placement *placement)
 {
-	const struct placement *placement = argument;
-	int ret = set_affinity(task->tid, &placement->cpus);
+	autotasks struct tasks threads = { 0 };
+	int ret = tasks_read_threads(&threads, placement->pid);
 
-	if (!ret)
-		ret = schedule_thread(task->tid, placement);
-	return ret == -ESRCH ? 0 : ret;
+	tasks_for_each(thread, &threads) {
+		if (ret)
+			break;
+		ret = set_affinity(thread->tid, &placement->cpus);
+		if (!ret)
+			ret = schedule_thread(thread->tid, placement);
+		if (ret == -ESRCH)
+			ret = 0;
+	}
+	return ret;
 }
 
-struct missed {
-	const struct placement *placement;
-	unsigned int count;
-};
-
-static int count_missed(const struct task *task, void *argument)
+static int count_missed(const struct placement *placement, unsigned int *missed)
 {
-	struct missed *missed = argument;
+	autotasks struct tasks threads = { 0 };
+	int ret = tasks_read_threads(&threads, placement->pid);
 
-	missed->count += !cpus_equal(&task->cpus, &missed->placement->cpus);
-	return 0;
+	*missed = 0;
+	tasks_for_each(thread, &threads)
+		*missed += !cpus_equal(&thread->cpus, &placement->cpus);
+	return ret;
 }
 
 /*
  * Threads may start others meanwhile: until all have the affinity, or cannot have it
  * because their cpuset lacks some of the CPUs.
  */
-static int set_all_threads(struct placement *placement)
+static int set_all_threads(const struct placement *placement)
 {
-	struct missed missed = { .placement = placement, .count = 1 };
+	unsigned int missed = 1;
 	int ret = 0;
 
-	for (unsigned int i = 0; i < ROUNDS && !ret && missed.count; i++) {
-		missed.count = 0;
-		ret = task_for_each_thread(placement->pid, set_thread, placement);
+	for (unsigned int i = 0; i < ROUNDS && !ret && missed; i++) {
+		ret = set_threads(placement);
 		if (!ret)
-			ret = task_for_each_thread(placement->pid, count_missed, &missed);
+			ret = count_missed(placement, &missed);
 	}
-	if (!ret && missed.count)
+	if (!ret && missed)
 		notice("%u threads of %d may run on some of these CPUs only, by their cpuset",
-		       missed.count, placement->pid);
+		       missed, placement->pid);
 	return ret;
 }
 

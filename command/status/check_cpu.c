@@ -49,25 +49,23 @@ static void note_worst(struct idle *idle, unsigned int state, long long latency)
 	idle->worst = latency;
 }
 
-static int look_at_state(const char *name, void *argument)
+static void look_at_state(struct idle *idle, const char *name)
 {
-	struct idle *idle = argument;
 	long long latency, disabled;
 	unsigned int state;
 
 	if (sscanf(name, "state%u", &state) != 1 || state >= CPUS_MAX ||
 	    read_state_number(idle->cpu, state, "latency", &latency))
-		return 0;
+		return;
 	idle->any = true;
 	if (read_state_number(idle->cpu, state, "disable", &disabled))
 		disabled = 0;
 	if (disabled || latency <= LATENCY_FINE || latency > idle->limit)
-		return 0;
+		return;
 	cpus_add(&idle->cpus, idle->cpu);
 	cpus_add(&idle->states, state);
 	if (latency > idle->worst)
 		note_worst(idle, state, latency);
-	return 0;
 }
 
 /* Of a virtual machine's idle CPUs, its host decides. */
@@ -92,9 +90,12 @@ void check_idle_states(struct inspection *inspection)
 
 	cpus_for_each(cpu, &inspection->watched) {
 		autofree char *path = format(CPU_DIRECTORY "/cpu%u/cpuidle", cpu);
+		autonames struct names states_of_cpu = { 0 };
 
 		idle.cpu = cpu;
-		file_for_each(path, look_at_state, &idle);
+		file_names(path, &states_of_cpu);
+		for (size_t i = 0; i < states_of_cpu.count; i++)
+			look_at_state(&idle, states_of_cpu.items[i]);
 	}
 	if (cpus_empty(&idle.cpus)) {
 		add_awake(&inspection->findings, idle.any);
@@ -214,16 +215,16 @@ void check_siblings(struct inspection *inspection)
 		    named, many ? "" : "s", many ? "are" : "is");
 }
 
-static int is_irqbalance(const struct task *task, void *argument)
-{
-	(void)argument;
-	return !strcmp(task->name, "irqbalance");
-}
-
 void check_irqbalance(struct inspection *inspection)
 {
-	if (task_for_each(is_irqbalance, NULL) == 1)
-		finding_add(&inspection->findings, FINDING_WARNING, "irqbalance",
-			    "systemctl disable --now irqbalance",
-			    "irqbalance runs: it may direct interrupts to any CPU at any time.");
+	autotasks struct tasks tasks = { 0 };
+
+	tasks_read(&tasks);
+	tasks_for_each(task, &tasks)
+		if (!strcmp(task->name, "irqbalance")) {
+			finding_add(&inspection->findings, FINDING_WARNING, "irqbalance",
+				    "systemctl disable --now irqbalance",
+				    "irqbalance runs: it may direct interrupts to any CPU at any time.");
+			return;
+		}
 }

@@ -79,40 +79,26 @@ static void add_migration(struct inspection *inspection, const struct cpus *full
 			    "Timers are queued on the CPU that arms them.");
 }
 
-struct rcu_threads {
-	struct cpus cpus;		/* that have one */
-	int priorities[CPUS_MAX];
-	struct task task;		/* a task that outranks one; its name is "" if there is none */
-	unsigned int cpu;
-};
-
-static int note_rcu_thread(const struct task *task, void *argument)
+/* A user task that may run on this CPU above that priority. */
+static const struct task *find_outranking(const struct tasks *tasks, unsigned int cpu, int priority)
 {
-	struct rcu_threads *threads = argument;
-	unsigned int cpu;
-
-	if (task->flags & TASK_KERNEL_THREAD && sscanf(task->name, "rcuc/%u", &cpu) == 1 &&
-	    cpu < CPUS_MAX) {
-		cpus_add(&threads->cpus, cpu);
-		threads->priorities[cpu] = task->rt_priority;
-	}
-	return 0;
+	tasks_for_each(task, tasks)
+		if (!(task->flags & TASK_KERNEL_THREAD) && cpus_has(&task->cpus, cpu) &&
+		    task->rt_priority > priority)
+			return task;
+	return NULL;
 }
 
-static int find_outranking(const struct task *task, void *argument)
+static void add_outranked(struct inspection *inspection, const struct task *task, unsigned int cpu)
 {
-	struct rcu_threads *threads = argument;
+	autofree char *policy = policy_text(task->policy, task->rt_priority);
+	autofree char *mend =
+		format("a line 'priority = N rcuc/*' in /etc/timershield.conf, N above %d; or boot with nohz_full=%u",
+		       task->rt_priority, cpu);
 
-	if (task->flags & TASK_KERNEL_THREAD)
-		return 0;
-	cpus_for_each(cpu, &threads->cpus) {
-		if (!cpus_has(&task->cpus, cpu) || task->rt_priority <= threads->priorities[cpu])
-			continue;
-		threads->task = *task;
-		threads->cpu = cpu;
-		return 1;
-	}
-	return 0;
+	finding_add(&inspection->findings, FINDING_WARNING, "rcu_threads", mend,
+		    "%s[%d], %s, outranks rcuc/%u: if it never sleeps, whatever waits for RCU hangs, on all CPUs.",
+		    task->name, task->tid, policy, cpu);
 }
 
 /*
@@ -121,19 +107,21 @@ static int find_outranking(const struct task *task, void *argument)
  */
 static void add_rcu_threads(struct inspection *inspection, const struct cpus *ticking)
 {
-	struct rcu_threads threads = { 0 };
-	autofree char *policy = NULL, *mend = NULL;
+	autotasks struct tasks tasks = { 0 };
 
-	task_for_each(note_rcu_thread, &threads);
-	threads.cpus = cpus_and(&threads.cpus, ticking);
-	if (cpus_empty(&threads.cpus) || task_for_each(find_outranking, &threads) != 1)
-		return;
-	policy = policy_text(threads.task.policy, threads.task.rt_priority);
-	mend = format("a line 'priority = N rcuc/*' in /etc/timershield.conf, N above %d; or boot with nohz_full=%u",
-		      threads.task.rt_priority, threads.cpu);
-	finding_add(&inspection->findings, FINDING_WARNING, "rcu_threads", mend,
-		    "%s[%d], %s, outranks rcuc/%u: if it never sleeps, whatever waits for RCU hangs, on all CPUs.",
-		    threads.task.name, threads.task.tid, policy, threads.cpu);
+	tasks_read(&tasks);
+	tasks_for_each(thread, &tasks) {
+		const struct task *outranking = NULL;
+		unsigned int cpu;
+
+		if (thread->flags & TASK_KERNEL_THREAD &&
+		    sscanf(thread->name, "rcuc/%u", &cpu) == 1 && cpus_has(ticking, cpu))
+			outranking = find_outranking(&tasks, cpu, thread->rt_priority);
+		if (outranking) {
+			add_outranked(inspection, outranking, cpu);
+			return;
+		}
+	}
 }
 
 /* nohz_full= implies rcu_nocbs=. */

@@ -7,20 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int add_stale(const char *name, void *argument)
-{
-	struct inspection *inspection = argument;
-	autofree char *mend = NULL;
-
-	if (!trace_is_stale(name))
-		return 0;
-	mend = format("rmdir %s/%s", TRACE_INSTANCES, name);
-	finding_add(&inspection->findings, FINDING_WARNING, "tracing", mend,
-		    "A 'timershield blame' was killed, and its events are still recorded at every task switch and interrupt.");
-	return 0;
-}
-
 void check_tracing(struct inspection *inspection)
 {
-	file_for_each(TRACE_INSTANCES, add_stale, inspection);
+	autonames struct names names = { 0 };
+
+	file_names(TRACE_INSTANCES, &names);
+	for (size_t i = 0; i < names.count; i++) {
+		autofree char *mend = format("rmdir %s/%s", TRACE_INSTANCES, names.items[i]);
+
+		if (trace_is_stale(names.items[i]))
+			finding_add(&inspection->findings, FINDING_WARNING, "tracing", mend,
+				    "A 'timershield blame' was killed, and its events are still recorded at every task switch and interrupt.");
+	}
 }
