@@ -62,8 +62,7 @@ static void add_culprit(struct victim_report *victim, const struct blame_row *ro
 	culprit.unit = copy(task && task->unit ? task->unit : "");
 	culprit.level = task ? level_text(&row->row.who) : copy("");
 	culprit.remedy = remedy_for(&of, row, culprit.masked);
-	victim->culprits = grow(victim->culprits, victim->count + 1, sizeof(culprit));
-	victim->culprits[victim->count++] = culprit;
+	*append(victim->culprits, victim->count) = culprit;
 }
 
 /* A row that no event explains. */

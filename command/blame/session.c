@@ -61,23 +61,6 @@ void session_catch_signals(void)
 		sigaction(signals[i], &action, NULL);
 }
 
-/* ns stolen from each CPU since boot, in steps of a clock tick. */
-static void read_steal(u64 *steal, unsigned int cpus)
-{
-	u64 tick = 1000000000ull / (u64)sysconf(_SC_CLK_TCK);
-	autotext struct text stat = { 0 };
-
-	file_read("/proc/stat", &stat);
-	for (const char *s = strstr(stat.s, "\ncpu"); s; s = strstr(s + 1, "\ncpu")) {
-		unsigned long long ticks = 0;
-		unsigned int cpu;
-
-		if (sscanf(s + 4, "%u %*u %*u %*u %*u %*u %*u %*u %llu", &cpu, &ticks) == 2 &&
-		    cpu < cpus)
-			steal[cpu] = ticks * tick;
-	}
-}
-
 static void find_functions(struct blame_config *config)
 {
 	for (size_t i = 0; i < OWNED_FUNCTIONS && owned[i].function; i++) {
@@ -157,8 +140,6 @@ int session_start(struct session *session, const char *name, const struct cpus *
 		session->source->stop();
 		return failed(ret, "%s: %s", session->source->name, strerror(-ret));
 	}
-	session->steal = grow(NULL, session->cpus, sizeof(*session->steal));
-	memset(session->steal, 0, session->cpus * sizeof(*session->steal));
 	return 0;
 }
 
@@ -166,7 +147,7 @@ void session_go(struct session *session)
 {
 	session->nmis = unseen_nmis();
 	unseen_smis(0, &session->smis);
-	read_steal(session->steal, session->cpus);
+	session->steal = unseen_steal(session->cpus);
 	session->started = clock_now();
 	session->config.started = session->started;
 	session->config.on = 1;
@@ -218,7 +199,7 @@ void session_halt(struct session *session)
 
 int session_report(struct session *session, struct report *report)
 {
-	u64 *steal = grow(NULL, session->cpus, sizeof(*steal));
+	u64 *steal = unseen_steal(session->cpus);
 	struct blame_figures figures = { 0 };
 	unsigned long long smis = 0;
 	int ret;
@@ -232,8 +213,6 @@ int session_report(struct session *session, struct report *report)
 	report->smis_known = !unseen_smis(0, &smis);
 	report->smis = smis - session->smis;
 	report->nmis = unseen_nmis() - session->nmis;
-	memset(steal, 0, session->cpus * sizeof(*steal));
-	read_steal(steal, session->cpus);
 	for (unsigned int i = 0; i < session->cpus; i++)
 		steal[i] -= steal[i] < session->steal[i] ? steal[i] : session->steal[i];
 	ret = session->source->read(&figures);
@@ -246,11 +225,11 @@ int session_report(struct session *session, struct report *report)
 	return ret;
 }
 
-void session_worst(struct session *session, struct episode *found, unsigned int *cpu)
+struct episode *session_worst(struct session *session, unsigned int *cpu)
 {
-	struct cpu *one = grow(NULL, 1, sizeof(*one));
+	struct episode *found = zeroed(1, sizeof(*found));
+	struct cpu *one = zeroed(1, sizeof(*one));
 
-	memset(found, 0, sizeof(*found));
 	for (unsigned int i = 0; i < session->cpus; i++) {
 		if (session->source->read_cpu(i, one))
 			continue;
@@ -261,6 +240,7 @@ void session_worst(struct session *session, struct episode *found, unsigned int 
 		*cpu = i;
 	}
 	free(one);
+	return found;
 }
 
 void session_stop(struct session *session)

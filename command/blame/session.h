@@ -41,8 +41,8 @@ void session_halt(struct session *session);
 /* The report; freed by report_free(). 0, or -errno after a message. */
 int session_report(struct session *session, struct report *report);
 
-/* The worst episode of all CPUs; FOUND is of no length if there was none. */
-void session_worst(struct session *session, struct episode *found, unsigned int *cpu);
+/* The worst episode of all CPUs, of no length if there was none; the caller frees it. */
+struct episode *session_worst(struct session *session, unsigned int *cpu);
 
 void session_stop(struct session *session);
 

@@ -124,12 +124,11 @@ static void clear(struct bpf_map *map, void *key)
 
 static int reset(const struct blame_config *config)
 {
-	struct cpu *fresh = grow(NULL, 1, sizeof(*fresh));
+	struct cpu *fresh = zeroed(1, sizeof(*fresh));
 	u32 cpus = bpf_map__max_entries(program->maps.cpus), id;
 	struct cause cause;
 	int ret = 0;
 
-	memset(fresh, 0, sizeof(*fresh));
 	program->bss->config.on = 0;
 	clear(program->maps.rows, &cause);
 	clear(program->maps.victims, &id);
@@ -183,10 +182,8 @@ static int read_figures(struct blame_figures *figures)
 		struct blame_row row = { .cause = key };
 
 		if (!bpf_map__lookup_elem(program->maps.rows, &key, sizeof(key), &row.row,
-					  sizeof(row.row), 0)) {
-			figures->rows = grow(figures->rows, figures->row_count + 1, sizeof(row));
-			figures->rows[figures->row_count++] = row;
-		}
+					  sizeof(row.row), 0))
+			*append(figures->rows, figures->row_count) = row;
 		last = &key;
 	}
 	while (figures->victim_count < MAX_VICTIMS &&
@@ -194,11 +191,8 @@ static int read_figures(struct blame_figures *figures)
 		struct blame_victim victim = { .id = id };
 
 		if (!bpf_map__lookup_elem(program->maps.victims, &id, sizeof(id), &victim.victim,
-					  sizeof(victim.victim), 0)) {
-			figures->victims = grow(figures->victims, figures->victim_count + 1,
-						sizeof(victim));
-			figures->victims[figures->victim_count++] = victim;
-		}
+					  sizeof(victim.victim), 0))
+			*append(figures->victims, figures->victim_count) = victim;
 		last_id = &id;
 	}
 	figures->lost = program->bss->lost;

@@ -326,17 +326,14 @@ static int start(const struct blame_config *wanted, struct text *why)
 		return ret;
 	config = *wanted;
 	nr_cpus = (unsigned int)sysconf(_SC_NPROCESSORS_CONF);
-	cpus = grow(NULL, nr_cpus, sizeof(*cpus));
-	memset(cpus, 0, nr_cpus * sizeof(*cpus));
-	rings = grow(NULL, nr_cpus, sizeof(*rings));
+	cpus = zeroed(nr_cpus, sizeof(*cpus));
+	rings = zeroed(nr_cpus, sizeof(*rings));
 	for (unsigned int i = 0; i < nr_cpus; i++) {
 		int fd = trace_open_ring(i);
 
-		rings[i] = NULL;
 		if (fd < 0)
 			continue;
-		rings[i] = grow(NULL, 1, sizeof(**rings));
-		memset(rings[i], 0, sizeof(**rings));
+		rings[i] = zeroed(1, sizeof(**rings));
 		rings[i]->fd = fd;
 	}
 	return 0;

@@ -202,12 +202,10 @@ static int draw(struct session *session)
 
 static bool exceeded(struct session *session, u64 limit)
 {
-	struct episode *worst = grow(NULL, 1, sizeof(*worst));
 	unsigned int cpu;
-	bool is;
+	struct episode *worst = session_worst(session, &cpu);
+	bool is = worst->length > limit;
 
-	session_worst(session, worst, &cpu);
-	is = worst->length > limit;
 	free(worst);
 	return is;
 }
@@ -247,7 +245,7 @@ static int watch(struct session *session, struct child *child)
 /* STATUS: what to end with, if anything is wrong with what was found. */
 static int print_result(struct session *session, int *status)
 {
-	struct episode *worst = grow(NULL, 1, sizeof(*worst));
+	struct episode *worst = NULL;
 	struct report report;
 	unsigned int cpu = 0;
 	bool too_long;
@@ -261,7 +259,7 @@ static int print_result(struct session *session, int *status)
 		ret = failed(-errno, "--output: %s", strerror(errno));
 		goto free_report;
 	}
-	session_worst(session, worst, &cpu);
+	worst = session_worst(session, &cpu);
 	for (size_t i = 0; request.max > 0 && i < report.count; i++)
 		if (microseconds(report.victims[i].sums.longest) > request.max)
 			*status = STATUS_FAILED;

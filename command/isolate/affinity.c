@@ -75,7 +75,7 @@ static void plan_task(struct plan *plan, const struct task *task)
 		record.cpus = known->cpus;
 	all = known ? record.cpus : cpus_or(&task->cpus, &plan->isolated);
 	if (!cpus_equal(&all, plan->possible))
-		journal_add_task(plan->new, &record);
+		*append(plan->new->tasks, plan->new->nr_tasks) = record;
 }
 
 int affinity_plan(struct journal *journal, const struct machine *machine)

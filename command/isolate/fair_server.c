@@ -36,7 +36,8 @@ void fair_server_plan(struct journal *journal, const struct cpus *procs)
 		long long runtime = 0;
 
 		if (!find(journal, cpu) && !file_read_number(file, &runtime) && runtime > 0)
-			journal_add_server(journal, cpu, (unsigned long long)runtime);
+			*append(journal->servers, journal->nr_servers) =
+				(struct server_record){ cpu, (unsigned long long)runtime };
 	}
 }
 

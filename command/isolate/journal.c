@@ -36,43 +36,15 @@ struct setting *journal_add_setting(struct journal *journal, const char *path,
 {
 	struct setting *setting;
 
-	journal->settings = grow(journal->settings, journal->nr_settings + 1,
-				 sizeof(*journal->settings));
-	setting = &journal->settings[journal->nr_settings++];
+	setting = append(journal->settings, journal->nr_settings);
 	*setting = (struct setting){ .path = copy(path), .original = copy(original) };
 	return setting;
 }
 
 void journal_add_run(struct journal *journal, const char *name, const char *origin, pid_t adopt)
 {
-	journal->runs = grow(journal->runs, journal->nr_runs + 1, sizeof(*journal->runs));
-	journal->runs[journal->nr_runs++] = (struct run_group){ copy(name), copy(origin), adopt };
-}
-
-void journal_add_task(struct journal *journal, const struct task_record *record)
-{
-	journal->tasks = grow(journal->tasks, journal->nr_tasks + 1, sizeof(*journal->tasks));
-	journal->tasks[journal->nr_tasks++] = *record;
-}
-
-void journal_add_server(struct journal *journal, unsigned int cpu, unsigned long long runtime)
-{
-	journal->servers = grow(journal->servers, journal->nr_servers + 1,
-				sizeof(*journal->servers));
-	journal->servers[journal->nr_servers++] = (struct server_record){ cpu, runtime };
-}
-
-void journal_add_thread(struct journal *journal, const struct thread_record *record)
-{
-	journal->threads = grow(journal->threads, journal->nr_threads + 1,
-				sizeof(*journal->threads));
-	journal->threads[journal->nr_threads++] = *record;
-}
-
-void journal_add_raised(struct journal *journal, const struct thread_record *record)
-{
-	journal->raised = grow(journal->raised, journal->nr_raised + 1, sizeof(*journal->raised));
-	journal->raised[journal->nr_raised++] = *record;
+	*append(journal->runs, journal->nr_runs) = (struct run_group){
+		copy(name), copy(origin), adopt };
 }
 
 void journal_drop_setting(struct journal *journal, struct setting *setting)

@@ -94,10 +94,6 @@ struct task_record *journal_task(const struct journal *journal, pid_t tid,
 struct setting *journal_add_setting(struct journal *journal, const char *path,
 				    const char *original);
 void journal_add_run(struct journal *journal, const char *name, const char *origin, pid_t adopt);
-void journal_add_task(struct journal *journal, const struct task_record *record);
-void journal_add_server(struct journal *journal, unsigned int cpu, unsigned long long runtime);
-void journal_add_thread(struct journal *journal, const struct thread_record *record);
-void journal_add_raised(struct journal *journal, const struct thread_record *record);
 
 void journal_drop_setting(struct journal *journal, struct setting *setting);
 void journal_drop_run(struct journal *journal, struct run_group *run);

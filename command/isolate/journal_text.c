@@ -242,24 +242,27 @@ static int parse_task(struct parser *parser, char **fields)
 	    parse_cpus(fields[3], &record.cpus) || cpus_empty(&record.cpus))
 		return -EBADMSG;
 	record.tid = (pid_t)tid;
-	journal_add_task(parser->journal, &record);
+	*append(parser->journal->tasks, parser->journal->nr_tasks) = record;
 	return 0;
 }
 
 static int parse_server(struct parser *parser, char **fields)
 {
+	struct journal *journal = parser->journal;
 	unsigned long long cpu, runtime;
 
 	if (parse_unsigned(fields[1], CPUS_MAX - 1, &cpu) ||
 	    parse_unsigned(fields[2], LLONG_MAX, &runtime) || !runtime)
 		return -EBADMSG;
-	journal_add_server(parser->journal, (unsigned int)cpu, runtime);
+	*append(journal->servers, journal->nr_servers) =
+		(struct server_record){ (unsigned int)cpu, runtime };
 	return 0;
 }
 
 static int parse_thread(struct parser *parser, char **fields)
 {
-	const bool raised = !strcmp(fields[0], "raised");
+	struct journal *journal = parser->journal;
+	struct thread_record *record;
 	unsigned long long tid, start, numbers[4];
 
 	if (parse_unsigned(fields[1], INT_MAX, &tid) || !tid ||
@@ -268,9 +271,10 @@ static int parse_thread(struct parser *parser, char **fields)
 	for (unsigned int i = 0; i < ARRAY_SIZE(numbers); i++)
 		if (parse_unsigned(fields[3 + i], i ? 99 : SCHED_IDLE, &numbers[i]))
 			return -EBADMSG;
-	(raised ? journal_add_raised : journal_add_thread)(parser->journal, &(struct thread_record){
-		(pid_t)tid, start, (int)numbers[0], (int)numbers[1], (int)numbers[2],
-		(int)numbers[3] });
+	record = strcmp(fields[0], "raised") ? append(journal->threads, journal->nr_threads) :
+					       append(journal->raised, journal->nr_raised);
+	*record = (struct thread_record){ (pid_t)tid, start, (int)numbers[0], (int)numbers[1],
+					  (int)numbers[2], (int)numbers[3] };
 	return 0;
 }
 

@@ -21,8 +21,7 @@ struct search {
 static void add(struct leftovers *list, const char *kind, char *id, char *cpus, char *name,
 		const char *reason)
 {
-	list->items = grow(list->items, list->count + 1, sizeof(*list->items));
-	list->items[list->count++] = (struct leftover){ kind, id, cpus, name, copy(reason) };
+	*append(list->items, list->count) = (struct leftover){ kind, id, cpus, name, copy(reason) };
 }
 
 void leftovers_free(struct leftovers *list)

@@ -92,7 +92,7 @@ static void plan_thread(struct journal *journal, const struct task *task)
 		    journal->threads[i].start == record.start)
 			return;
 	if (record.wanted)
-		journal_add_thread(journal, &record);
+		*append(journal->threads, journal->nr_threads) = record;
 }
 
 static void name_missing(const struct priorities *priorities)
@@ -136,7 +136,7 @@ static void plan_rcu_thread(struct journal *journal, const struct task *task)
 
 	if (task->flags & TASK_KERNEL_THREAD && !strncmp(task->name, "rcuc/", strlen("rcuc/")) &&
 	    task->rt_priority < RAISED)
-		journal_add_raised(journal, &record);
+		*append(journal->raised, journal->nr_raised) = record;
 }
 
 int priorities_plan_rcu(struct journal *journal)

@@ -42,8 +42,7 @@ void change_free_list(void)
 
 static int list(const char *what, const char *where, const char *value)
 {
-	listed = grow(listed, nr_listed + 1, sizeof(*listed));
-	listed[nr_listed++] = (struct change){ what, copy(where), copy(value) };
+	*append(listed, nr_listed) = (struct change){ what, copy(where), copy(value) };
 	return 0;
 }
 

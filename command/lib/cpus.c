@@ -2,38 +2,18 @@
 #include "cpus.h"
 #include "text.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
 #define WORDS (CPUS_MAX / CPUS_BITS_PER_LONG)
 #define GROUP_DIGITS 8u
 
-static bool is_space(char c)
-{
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static int hex_value(char c)
-{
-	if (is_digit(c))
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 static void trim(const char **text, size_t *length)
 {
-	while (*length && is_space((*text)[*length - 1]))
+	while (*length && isspace((unsigned char)(*text)[*length - 1]))
 		(*length)--;
-	while (*length && is_space(**text)) {
+	while (*length && isspace((unsigned char)**text)) {
 		(*text)++;
 		(*length)--;
 	}
@@ -44,9 +24,9 @@ static int parse_number(const char **at, const char *end, unsigned int *number)
 {
 	unsigned int value = 0;
 
-	if (*at == end || !is_digit(**at))
+	if (*at == end || !isdigit((unsigned char)**at))
 		return -EINVAL;
-	for (; *at < end && is_digit(**at); (*at)++)
+	for (; *at < end && isdigit((unsigned char)**at); (*at)++)
 		if (value < CPUS_MAX)
 			value = value * 10 + (unsigned int)(**at - '0');
 	*number = value;
@@ -104,19 +84,20 @@ static int parse_groups(struct cpus *set, const char *text, size_t length)
 	unsigned int digits = 0, in_group = 0;
 
 	for (const char *at = text + length; at > text; ) {
-		int value = hex_value(*--at);
+		int digit = tolower((unsigned char)*--at);
+		unsigned long value = isdigit(digit) ? digit - '0' : digit - 'a' + 10;
 
-		if (*at == ',') {
+		if (digit == ',') {
 			if (in_group != GROUP_DIGITS || at == text)
 				return -EINVAL;
 			in_group = 0;
 			continue;
 		}
-		if (value < 0 || (grouped && in_group == GROUP_DIGITS))
+		if (!isxdigit(digit) || (grouped && in_group == GROUP_DIGITS))
 			return -EINVAL;
 		if (digits < CPUS_MAX / 4)
 			set->bits[digits * 4 / CPUS_BITS_PER_LONG] |=
-				(unsigned long)value << (digits * 4 % CPUS_BITS_PER_LONG);
+				value << (digits * 4 % CPUS_BITS_PER_LONG);
 		else if (value)
 			too_high = true;
 		digits++;

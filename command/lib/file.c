@@ -179,12 +179,9 @@ int file_names(const char *directory, struct names *names)
 
 	if (!stream)
 		return -errno;
-	while ((errno = 0, entry = readdir(stream))) {
-		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-			continue;
-		names->items = grow(names->items, names->count + 1, sizeof(*names->items));
-		names->items[names->count++] = copy(entry->d_name);
-	}
+	while ((errno = 0, entry = readdir(stream)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			*append(names->items, names->count) = copy(entry->d_name);
 	ret = -errno;
 	closedir(stream);
 	return ret;

@@ -22,6 +22,15 @@ void *grow(void *memory, size_t count, size_t size)
 	return memory;
 }
 
+void *zeroed(size_t count, size_t size)
+{
+	void *memory = calloc(count, size);
+
+	if (!memory && count)
+		out_of_memory();
+	return memory;
+}
+
 static void reserve(struct text *text, size_t length)
 {
 	size_t needed = text->length + length + 1;

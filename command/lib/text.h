@@ -42,9 +42,14 @@ unsigned int utf8_length(const unsigned char *s, unsigned int *c);
 /* Replaces what would break a line or a terminal, or is not UTF-8. */
 void make_printable(char *text);
 
-/* realloc(), strdup() and asprintf() that do not fail. */
+/* reallocarray(), calloc(), strdup() and asprintf() that do not fail. */
 void *grow(void *memory, size_t count, size_t size);
+void *zeroed(size_t count, size_t size);
 char *copy(const char *string);
 char *format(const char *format, ...) __printf(1, 2);
+
+/* A new last element of an array. */
+#define append(array, count)							\
+	((array) = grow(array, (count) + 1, sizeof(*(array))), &(array)[(count)++])
 
 #endif

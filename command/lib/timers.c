@@ -109,8 +109,7 @@ int timers_read(struct timers_cpu **cpus, size_t *count)
 			ret = -EPROTO;
 			break;
 		}
-		*cpus = grow(*cpus, *count + 1, sizeof(**cpus));
-		(*cpus)[(*count)++] = cpu;
+		*append(*cpus, *count) = cpu;
 	}
 	if (ret) {
 		free(*cpus);

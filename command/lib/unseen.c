@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -44,4 +45,22 @@ unsigned long long unseen_nmis(void)
 		sum += count;
 	}
 	return sum;
+}
+
+uint64_t *unseen_steal(unsigned int count)
+{
+	uint64_t *steal = zeroed(count, sizeof(*steal));
+	uint64_t tick = 1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK);
+	autotext struct text stat = { 0 };
+
+	file_read("/proc/stat", &stat);
+	for (const char *s = strstr(stat.s, "\ncpu"); s; s = strstr(s + 1, "\ncpu")) {
+		unsigned long long ticks = 0;
+		unsigned int cpu;
+
+		if (sscanf(s + 4, "%u %*u %*u %*u %*u %*u %*u %*u %llu", &cpu, &ticks) == 2 &&
+		    cpu < count)
+			steal[cpu] = ticks * tick;
+	}
+	return steal;
 }

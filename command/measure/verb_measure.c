@@ -47,14 +47,12 @@ struct loops {
 
 static void add_loop(struct loops *loops, unsigned int cpu)
 {
-	struct loop *loop = grow(NULL, 1, sizeof(*loop));
+	struct loop *loop = zeroed(1, sizeof(*loop));
 
-	memset(loop, 0, sizeof(*loop));
 	loop->cpu = cpu;
 	loop->priority = request.priority;
 	loop->interval = (u64)request.interval * 1000;
-	loops->loops = grow(loops->loops, loops->count + 1, sizeof(*loops->loops));
-	loops->loops[loops->count++] = loop;
+	*append(loops->loops, loops->count) = loop;
 }
 
 static void choose_cpus(struct loops *loops)
@@ -219,8 +217,7 @@ static int measure(void)
 	int ret, status = STATUS_OK;
 
 	choose_cpus(&loops);
-	reasons = grow(NULL, loops.count, sizeof(*reasons));
-	memset(reasons, 0, loops.count * sizeof(*reasons));
+	reasons = zeroed(loops.count, sizeof(*reasons));
 	ret = start(&loops);
 	if (!ret) {
 		leave_cpus(&loops);

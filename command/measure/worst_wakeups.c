@@ -22,7 +22,7 @@ static u64 overlap(const struct segment *segment, const struct wakeup *wakeup)
 
 static void keep(struct worst_wakeups *reasons, const struct wakeup *wakeup, const struct cpu *cpu)
 {
-	unsigned int least = 0, count = 0;
+	unsigned int least = 0;
 
 	for (unsigned int i = 1; i < WORST; i++)
 		if (latency(&reasons->worst[i].wakeup) < latency(&reasons->worst[least].wakeup))
@@ -31,15 +31,12 @@ static void keep(struct worst_wakeups *reasons, const struct wakeup *wakeup, con
 		return;
 	free(reasons->worst[least].segments);
 	reasons->worst[least].segments = NULL;
+	reasons->worst[least].count = 0;
 	reasons->worst[least].wakeup = *wakeup;
-	for (unsigned int i = 0; i < RECENT_SEGMENTS; i++) {
-		if (!overlap(&cpu->recent[i], wakeup))
-			continue;
-		reasons->worst[least].segments = grow(reasons->worst[least].segments, count + 1,
-						      sizeof(struct segment));
-		reasons->worst[least].segments[count++] = cpu->recent[i];
-	}
-	reasons->worst[least].count = count;
+	for (unsigned int i = 0; i < RECENT_SEGMENTS; i++)
+		if (overlap(&cpu->recent[i], wakeup))
+			*append(reasons->worst[least].segments, reasons->worst[least].count) =
+				cpu->recent[i];
 }
 
 void worst_wakeups_update(struct worst_wakeups *reasons, struct session *session,
@@ -67,8 +64,7 @@ static void add(struct blame_figures *figures, const struct segment *segment, u6
 		if (!memcmp(&figures->rows[i].cause, &segment->cause, sizeof(segment->cause)))
 			row = &figures->rows[i];
 	if (!row) {
-		figures->rows = grow(figures->rows, figures->row_count + 1, sizeof(*row));
-		row = &figures->rows[figures->row_count++];
+		row = append(figures->rows, figures->row_count);
 		*row = (struct blame_row){ .cause = segment->cause };
 	}
 	row->row.who = segment->who;
@@ -108,13 +104,12 @@ static int newest_first(const void *a, const void *b)
 
 void worst_wakeups_timeline(const struct worst_wakeups *reasons, const struct loop *loop)
 {
-	struct episode *episode = grow(NULL, 1, sizeof(*episode));
+	struct episode *episode = zeroed(1, sizeof(*episode));
 	unsigned int worst = 0;
 
 	for (unsigned int i = 1; i < WORST; i++)
 		if (latency(&reasons->worst[i].wakeup) > latency(&reasons->worst[worst].wakeup))
 			worst = i;
-	memset(episode, 0, sizeof(*episode));
 	episode->start = reasons->worst[worst].wakeup.expected;
 	episode->end = reasons->worst[worst].wakeup.actual;
 	episode->length = latency(&reasons->worst[worst].wakeup);

@@ -3,33 +3,24 @@
 
 #include "lib/file.h"
 #include "lib/machine.h"
+#include "lib/unseen.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define MSR_SMI_COUNT 0x34
 #define MSR_PMU "/sys/bus/event_source/devices/msr/"
 
 static uint64_t steal_ms(unsigned int cpu)
 {
-	autofree char *wanted = format("cpu%u", cpu);
-	unsigned long long steal = 0;
-	autotext struct text text = { 0 };
-	char *rest, *line, name[32];
+	uint64_t *steal = unseen_steal(cpu + 1), ms = steal[cpu] / 1000000;
 
-	if (file_read("/proc/stat", &text))
-		return 0;
-	for (rest = text.s; (line = strsep(&rest, "\n")); )
-		if (sscanf(line, "%31s %*u %*u %*u %*u %*u %*u %*u %llu", name, &steal) == 2 &&
-		    !strcmp(name, wanted))
-			return steal * 1000 / (unsigned long)sysconf(_SC_CLK_TCK);
-	return 0;
+	free(steal);
+	return ms;
 }
 
 static int perf_open(uint32_t type, uint64_t config, pid_t pid, int cpu)
@@ -70,19 +61,15 @@ static int open_smis(unsigned int cpu)
 	return perf_open((uint32_t)type, event, -1, (int)cpu);
 }
 
-static int read_smis(const struct meanwhile *meanwhile, uint64_t *count)
+static int read_smis(const struct meanwhile *meanwhile, unsigned long long *count)
 {
-	autofree char *path = format("/dev/cpu/%u/msr", meanwhile->cpu);
-	int ret = -ENODATA, fd;
+	uint64_t value = 0;
+	int ret;
 
-	if (meanwhile->smi_fd >= 0)
-		return perf_read(meanwhile->smi_fd, count);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (pread(fd, count, sizeof(*count), MSR_SMI_COUNT) == sizeof(*count))
-		ret = 0;
-	close(fd);
+	if (meanwhile->smi_fd < 0)
+		return unseen_smis(meanwhile->cpu, count);
+	ret = perf_read(meanwhile->smi_fd, &value);
+	*count = value;
 	return ret;
 }
 
@@ -109,7 +96,7 @@ void meanwhile_look(struct meanwhile *meanwhile)
 
 void meanwhile_end(struct meanwhile *meanwhile)
 {
-	uint64_t smis;
+	unsigned long long smis;
 
 	meanwhile->steal_ms = steal_ms(meanwhile->cpu) - meanwhile->steal_start;
 	if (meanwhile->smis == 0 && !read_smis(meanwhile, &smis))

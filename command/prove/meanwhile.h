@@ -11,7 +11,8 @@ struct meanwhile {
 	int64_t smis;			/* system management interrupts; -1: not counted here */
 	uint64_t khz_low, khz_high;	/* frequencies seen; 0: not shown here */
 	int smi_fd;
-	uint64_t steal_start, smi_start;
+	uint64_t steal_start;
+	unsigned long long smi_start;
 };
 
 void meanwhile_begin(struct meanwhile *meanwhile, unsigned int cpu);

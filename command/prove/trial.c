@@ -35,8 +35,7 @@ static int run_turn(struct prove *prove, struct turn *turn, unsigned int count, 
 	struct counters counters;
 	int ret;
 
-	turn->jobs = grow(NULL, count, sizeof(*turn->jobs));
-	memset(turn->jobs, 0, count * sizeof(*turn->jobs));
+	turn->jobs = zeroed(count, sizeof(*turn->jobs));
 	ret = control_loop_enter(&prove->loop);
 	if (ret)
 		return failed(ret, "FIFO %d on CPU %u: %s", LOOP_PRIORITY, prove->loop.cpu,

@@ -61,10 +61,8 @@ static unsigned int *parse_heading(char *line, size_t *count)
 
 	*count = 0;
 	while ((word = strsep(&line, " ")))
-		if (!strncmp(word, "CPU", 3)) {
-			columns = grow(columns, *count + 1, sizeof(*columns));
-			columns[(*count)++] = (unsigned int)strtoul(word + 3, NULL, 10);
-		}
+		if (!strncmp(word, "CPU", 3))
+			*append(columns, *count) = (unsigned int)strtoul(word + 3, NULL, 10);
 	return columns;
 }
 
@@ -86,8 +84,7 @@ static int read_sources(struct sources *sources, const struct cpus *cpus)
 		if (!line)
 			continue;
 		name += strspn(name, " ");
-		sources->items = grow(sources->items, sources->count + 1, sizeof(*sources->items));
-		sources->items[sources->count++] = (struct source){
+		*append(sources->items, sources->count) = (struct source){
 			copy(name), sum_line(line, columns, count, cpus),
 		};
 	}

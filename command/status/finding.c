@@ -30,8 +30,7 @@ void finding_add(struct findings *findings, enum severity severity, const char *
 	va_start(args, format);
 	text_add_list(&text, format, args);
 	va_end(args);
-	findings->items = grow(findings->items, findings->count + 1, sizeof(*findings->items));
-	findings->items[findings->count++] = (struct finding){
+	*append(findings->items, findings->count) = (struct finding){
 		.severity = severity,
 		.id = id,
 		.text = text.s,

@@ -37,11 +37,13 @@ static void fill(struct journal *journal)
 		struct task_record record = { .tid = 200 + i, .start = ~0ull - (unsigned int)i };
 
 		cpus_add(&record.cpus, (unsigned int)i);
-		journal_add_task(journal, &record);
+		*append(journal->tasks, journal->nr_tasks) = record;
 	}
-	journal_add_server(journal, 5, 50000000);
-	journal_add_thread(journal, &(struct thread_record){ 300, 7, 1, 50, 80, 81 });
-	journal_add_raised(journal, &(struct thread_record){ 301, 8, 1, 1, 99, 0 });
+	*append(journal->servers, journal->nr_servers) = (struct server_record){ 5, 50000000 };
+	*append(journal->threads, journal->nr_threads) =
+		(struct thread_record){ 300, 7, 1, 50, 80, 81 };
+	*append(journal->raised, journal->nr_raised) =
+		(struct thread_record){ 301, 8, 1, 1, 99, 0 };
 }
 
 static void comes_back(const char *text)
