@@ -2,9 +2,9 @@
 /* blame's accounting on events of two CPUs that are made up: each moment taken has a culprit. */
 #include "blame/blame_types.h"
 
-static unsigned int without_quota;	/* so many of these */
+static unsigned int nr_limited;		/* so many of these have no quota */
 
-#define IS_THROTTLED(victim) ((victim)->who.tid < 100 + without_quota)
+#define IS_THROTTLED(victim) ((victim)->who.tid < 100 + nr_limited)
 
 #include "blame/engine_stores.h"
 #include "check.h"
@@ -37,18 +37,20 @@ static const struct who who_above = { .tid = ABOVE, .tgid = ABOVE, .priority = 3
 static const struct who who_other = { .tid = OTHER, .tgid = OTHER, .priority = 29 };
 static const struct who who_idle = { .priority = 120 };
 
-/* Both CPUs idle; the victim is the only target. */
-static void begin(void)
+/* Both CPUs idle, and so many targets from the victim on. */
+static void begin(u32 count)
 {
-	u32 id = VICTIM, one = 1;
+	u32 one = 1;
 
 	store_clear(&rows);
 	store_clear(&victims);
+	store_clear(&targets);
 	memset(cpus, 0, sizeof(cpus));
 	memset(&config, 0, sizeof(config));
 	config.started = START;
 	config.on = 1;
-	store_put(&targets, &id, &one);
+	for (u32 id = VICTIM; id < VICTIM + count; id++)
+		store_put(&targets, &id, &one);
 }
 
 static struct cpu *event(u32 number, const struct who *now_runs)
@@ -71,36 +73,60 @@ static void wake(u64 us)
 	on_wakeup(START + us * US, &who_victim, 0, 1);
 }
 
-static const struct victim *found(void)
+/* One on CPU 0. */
+static void interrupt(u64 us, u64 ns, const struct who *now_runs)
+{
+	push(event(0, now_runs), START + us * US, FRAME_IRQ, CAUSE_IRQ, 1);
+	before_pop(&cpus[0]);
+	pop(event(0, now_runs), START + us * US + ns, FRAME_IRQ);
+}
+
+static const struct row *row_of(struct cause cause)
+{
+	static const struct row none;
+	const struct row *row;
+
+	if (!cause.victim)
+		cause.victim = VICTIM;
+	row = store_find(&rows, &cause);
+	return row ? row : &none;
+}
+
+/* By a task; us. */
+static u64 taken_by(u32 tid)
+{
+	return row_of((struct cause){ .kind = CAUSE_TASK, .id = tid })->total / US;
+}
+
+/* TAKEN us in all; nothing unexplained. */
+static const struct victim *expect_taken(u64 taken)
 {
 	u32 id = VICTIM;
 	const struct victim *victim = store_find(&victims, &id);
-
-	check(victim, "the victim is not there");
-	return victim;
-}
-
-/* TAKEN us by OTHER, RAN us; nothing unexplained. */
-static void expect(u64 ran, u64 taken, u64 by_other)
-{
-	struct cause cause = { .victim = VICTIM, .kind = CAUSE_TASK, .id = OTHER };
-	const struct row *row = store_find(&rows, &cause);
-	const struct victim *victim = found();
 	u64 explained = 0;
 	void *key, *value;
 
+	check(victim, "the victim is not there");
 	for (size_t i = 0; i < rows.slots; i++)
-		if (store_slot(&rows, i, &key, &value))
+		if (store_slot(&rows, i, &key, &value) && ((struct cause *)key)->victim == VICTIM)
 			explained += ((const struct row *)value)->total;
-	check(victim->ran == ran * US, "ran %llu ns", (unsigned long long)victim->ran);
 	check(victim->taken == taken * US, "taken %llu ns", (unsigned long long)victim->taken);
 	check(explained == victim->taken, "explained %llu ns", (unsigned long long)explained);
-	check((row ? row->total : 0) == by_other * US, "by the other task");
+	return victim;
+}
+
+/* TAKEN us, of it by OTHER, RAN us. */
+static void expect(u64 ran, u64 taken, u64 by_other)
+{
+	const struct victim *victim = expect_taken(taken);
+
+	check(victim->ran == ran * US, "ran %llu ns", (unsigned long long)victim->ran);
+	check(taken_by(OTHER) == by_other, "by the other task");
 }
 
 static void preempted(void)
 {
-	begin();
+	begin(1);
 	switch_tasks(0, 10, &who_idle, 1, &who_victim);
 	switch_tasks(0, 30, &who_victim, 1, &who_other);
 	switch_tasks(0, 70, &who_other, 0, &who_victim);
@@ -111,7 +137,7 @@ static void preempted(void)
 /* A CPU without an event since the start: what runs there has run all the time. */
 static void waits_on_a_cpu_without_events(void)
 {
-	begin();
+	begin(1);
 	switch_tasks(0, 10, &who_idle, 1, &who_victim);
 	switch_tasks(0, 20, &who_victim, 0, &who_idle);
 	on_migrate(START + 30 * US, VICTIM, 1);
@@ -124,13 +150,11 @@ static void waits_on_a_cpu_without_events(void)
 /* It is woken before it sleeps, and goes on running. */
 static void woken_while_it_runs(void)
 {
-	begin();
+	begin(1);
 	switch_tasks(0, 10, &who_idle, 1, &who_victim);
 	wake(20);
-	for (u64 us = 30; us < 130; us++) {
-		push(event(0, &who_victim), START + us * US, FRAME_IRQ, CAUSE_IRQ, 1);
-		pop(event(0, &who_victim), START + us * US + US / 2, FRAME_IRQ);
-	}
+	for (u64 us = 30; us < 130; us++)
+		interrupt(us, US / 2, &who_victim);
 	switch_tasks(0, 130, &who_victim, 0, &who_idle);
 	expect(70, 50, 0);
 }
@@ -138,7 +162,7 @@ static void woken_while_it_runs(void)
 /* What happens on other CPUs than those that are looked at is no wait. */
 static void runs_where_nobody_looks(void)
 {
-	begin();
+	begin(1);
 	config.cpu_limited = 1;
 	config.cpus[0] = 1;
 	switch_tasks(0, 10, &who_idle, 1, &who_victim);
@@ -156,30 +180,13 @@ static void runs_where_nobody_looks(void)
 	expect(15, 15, 5);
 }
 
-/* More happens while it waits than is kept. */
+/*
+ * More happens while it waits than is kept. Another victim, which keeps it waiting, is preempted
+ * for a moment itself.
+ */
 static void waits_for_long(void)
 {
-	begin();
-	switch_tasks(0, 0, &who_idle, 1, &who_victim);
-	switch_tasks(0, 10, &who_victim, 1, &who_other);
-	for (u64 us = 10; us < 10010; us++) {
-		push(event(0, &who_other), START + us * US, FRAME_IRQ, CAUSE_IRQ, 1);
-		pop(event(0, &who_other), START + us * US + US / 4, FRAME_IRQ);
-	}
-	switch_tasks(0, 10010, &who_other, 0, &who_victim);
-	expect(10, 10000, 7500);
-}
-
-/* Another victim, which keeps it waiting, is preempted for a moment itself. */
-static void waits_below_another_victim(void)
-{
-	u32 above = ABOVE, one = 1;
-	const struct victim *victim;
-	u64 explained = 0;
-	void *key, *value;
-
-	begin();
-	store_put(&targets, &above, &one);
+	begin(2);
 	switch_tasks(0, 0, &who_idle, 1, &who_victim);
 	switch_tasks(0, 10, &who_victim, 1, &who_above);
 	for (u64 us = 10; us < 10010; us++) {
@@ -187,31 +194,24 @@ static void waits_below_another_victim(void)
 			switch_tasks(0, us, &who_above, 1, &who_other);
 		else if (us == 2011)
 			switch_tasks(0, us, &who_other, 0, &who_above);
-		push(event(0, &who_above), START + us * US, FRAME_IRQ, CAUSE_IRQ, 1);
-		pop(event(0, &who_above), START + us * US + US / 4, FRAME_IRQ);
+		interrupt(us, US / 4, &who_above);
 	}
 	switch_tasks(0, 10010, &who_above, 0, &who_victim);
-	store_remove(&targets, &above);
-	victim = found();
-	for (size_t i = 0; i < rows.slots; i++)
-		if (store_slot(&rows, i, &key, &value) && ((struct cause *)key)->victim == VICTIM)
-			explained += ((const struct row *)value)->total;
-	check(victim->taken == 10000 * US, "taken %llu ns", (unsigned long long)victim->taken);
-	check(explained == victim->taken, "explained %llu ns", (unsigned long long)explained);
+	expect_taken(10000);
+	check(taken_by(ABOVE) == 7498, "%llu us by the other victim",
+	      (unsigned long long)taken_by(ABOVE));
 }
 
 /* The scheduler passes over a FIFO task: that was throttled, whatever ran instead. */
 static void throttled(void)
 {
 	static const struct who fair = { .tid = ABOVE, .tgid = ABOVE, .priority = 120 };
-	struct cause cause = { .victim = VICTIM, .kind = CAUSE_THROTTLED, .id = THROTTLE_RT };
 	const struct row *row;
 
-	begin();
+	begin(1);
 	switch_tasks(0, 0, &who_idle, 1, &who_victim);
 	switch_tasks(0, 10, &who_victim, 1, &fair);
-	push(event(0, &fair), START + 20 * US, FRAME_IRQ, CAUSE_IRQ, 1);
-	pop(event(0, &fair), START + 25 * US, FRAME_IRQ);
+	interrupt(20, 5 * US, &fair);
 	switch_tasks(0, 40, &fair, 1, &who_other);
 	switch_tasks(0, 60, &who_other, 0, &who_victim);
 	switch_tasks(0, 70, &who_victim, 0, &who_idle);
@@ -221,75 +221,43 @@ static void throttled(void)
 	switch_tasks(0, 104, &fair, 1, &who_victim);
 	switch_tasks(0, 110, &who_victim, 0, &who_idle);
 	expect(26, 54, 20);
-	row = store_find(&rows, &cause);
-	check(row && row->total == 30 * US && row->count == 1, "throttled");
+	row = row_of((struct cause){ .kind = CAUSE_THROTTLED, .id = THROTTLE_RT });
+	check(row->total == 30 * US && row->count == 1, "throttled");
 }
 
-/* Two other victims take turns while it has no quota, and keep it waiting when it has one again. */
-static void without_quota_among_others(void)
+/*
+ * Five of them, more than wait for their turns at most. Two others take turns while none has a
+ * quota, and keep them waiting when each has one again; one is moved to another CPU meanwhile.
+ */
+static void without_quota(void)
 {
-	static const struct who limited = { .tid = VICTIM, .tgid = VICTIM, .priority = 120 },
-				one = { .tid = ABOVE, .tgid = ABOVE, .priority = 120 },
-				two = { .tid = OTHER, .tgid = OTHER, .priority = 120 };
-	struct cause cause = { .victim = VICTIM, .kind = CAUSE_THROTTLED, .id = THROTTLE_QUOTA };
-	const u32 ids[] = { ABOVE, OTHER }, yes = 1;
-	const struct row *row;
-
-	begin();
-	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
-		store_put(&targets, &ids[i], &yes);
-	switch_tasks(0, 0, &who_idle, 1, &limited);
-	without_quota = 1;
-	switch_tasks(0, 20, &limited, 1, &one);
-	for (u64 us = 30; us < 100; us += 20) {
-		switch_tasks(0, us, &one, 1, &two);
-		switch_tasks(0, us + 10, &two, 1, &one);
-	}
-	without_quota = 0;
-	push(event(0, &one), START + 100 * US, FRAME_IRQ, CAUSE_IRQ, 1);
-	before_pop(&cpus[0]);
-	pop(event(0, &one), START + 101 * US, FRAME_IRQ);
-	switch_tasks(0, 110, &one, 1, &two);
-	switch_tasks(0, 120, &two, 1, &limited);
-	row = store_find(&rows, &cause);
-	check(row && row->total == 80 * US, "waited %llu ns for its quota",
-	      (unsigned long long)(row ? row->total : 0));
-	check(found()->taken == 100 * US, "taken %llu ns", (unsigned long long)found()->taken);
-	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
-		store_remove(&targets, &ids[i]);
-}
-
-/* More of them than wait for their turns at most: each waits for its quota until all have one. */
-static void several_without_quota(void)
-{
-	static const struct who runner = { .tid = 300, .tgid = 300, .priority = 120 };
+	static const struct who runners[] = { { .tid = 300, .priority = 120 },
+					      { .tid = 301, .priority = 120 } };
 	struct who limited[5] = { 0 };
-	u32 yes = 1;
 
-	begin();
+	begin(5);
 	for (u32 i = 0; i < ARRAY_SIZE(limited); i++) {
 		limited[i] = (struct who){ .tid = VICTIM + i, .tgid = VICTIM, .priority = 120 };
-		store_put(&targets, &limited[i].tid, &yes);
 		switch_tasks(0, 10 * i, i ? &limited[i - 1] : &who_idle, 1, &limited[i]);
-		without_quota = i + 1;
+		nr_limited = i + 1;
 	}
-	switch_tasks(0, 50, &limited[4], 1, &runner);
-	without_quota = 0;
-	push(event(0, &runner), START + 100 * US, FRAME_IRQ, CAUSE_IRQ, 1);
-	before_pop(&cpus[0]);
-	pop(event(0, &runner), START + 101 * US, FRAME_IRQ);
+	switch_tasks(0, 50, &limited[4], 1, &runners[0]);
+	for (u32 i = 0; i < 4; i++)
+		switch_tasks(0, 60 + 10 * i, &runners[i % 2], 1, &runners[!(i % 2)]);
+	on_migrate(START + 95 * US, VICTIM + 4, 1);
+	nr_limited = 0;
+	interrupt(100, US, &runners[0]);
 	check(!cpus[0].nr_limited, "%u have no quota", cpus[0].nr_limited);
-	for (u32 i = 0; i < ARRAY_SIZE(limited); i++)
-		switch_tasks(0, 110 + 10 * i, i ? &limited[i - 1] : &runner, !i, &limited[i]);
+	for (u32 i = 0; i < 4; i++)
+		switch_tasks(0, 110 + 10 * i, i ? &limited[i - 1] : &runners[0], !i, &limited[i]);
 	for (u32 i = 0; i < ARRAY_SIZE(limited); i++) {
-		struct cause cause = { .victim = limited[i].tid, .kind = CAUSE_THROTTLED,
-				       .id = THROTTLE_QUOTA };
-		const struct row *row = store_find(&rows, &cause);
+		const struct row *row = row_of((struct cause){
+			.victim = VICTIM + i, .kind = CAUSE_THROTTLED, .id = THROTTLE_QUOTA });
 
-		check(row && row->total == (90 - 10 * i) * US, "number %u waited %llu ns for it", i,
-		      (unsigned long long)(row ? row->total : 0));
-		store_remove(&targets, &limited[i].tid);
+		check(row->total == (i < 4 ? 90 - 10 * i : 45) * US && row->count == 1,
+		      "number %u waited %llu ns for it", i, (unsigned long long)row->total);
 	}
+	expect_taken(100);
 }
 
 /* Two devices are polled in a softirq, and an interrupt comes in between. */
@@ -299,39 +267,34 @@ static void network(void)
 	static const u64 totals[] = { 10, 30, 25 };	/* until the interrupt; by device */
 	struct cpu *cpu;
 
-	begin();
+	begin(1);
 	switch_tasks(0, 0, &who_idle, 1, &who_victim);
 	cpu = event(0, &who_victim);
 	on_poll(cpu, START + 5 * US, &first, 1);	/* a task polls it itself */
 	push(cpu, START + 10 * US, FRAME_SOFTIRQ, CAUSE_SOFTIRQ, NET_RX);
-	push(cpu, START + 20 * US, FRAME_IRQ, CAUSE_IRQ, 1);
-	pop(cpu, START + 25 * US, FRAME_IRQ);
+	interrupt(20, 5 * US, &who_victim);
 	on_poll(cpu, START + 55 * US, &first, 1);
 	on_poll(cpu, START + 75 * US, &second, 2);
 	pop(cpu, START + 80 * US, FRAME_SOFTIRQ);
 	switch_tasks(0, 100, &who_victim, 0, &who_idle);
 	for (u32 i = 0; i < ARRAY_SIZE(totals); i++) {
-		struct cause cause = {
-			.victim = VICTIM, .kind = CAUSE_SOFTIRQ, .id = NET_RX, .how = i,
-		};
-		const struct row *row = store_find(&rows, &cause);
+		const struct row *row = row_of((struct cause){ .kind = CAUSE_SOFTIRQ,
+							       .id = NET_RX, .how = i });
 
-		check(row && row->total == totals[i] * US && row->count == !!i, "device %u", i);
+		check(row->total == totals[i] * US && row->count == !!i, "device %u", i);
 	}
 	expect(30, 70, 0);
 }
 
 int main(void)
 {
-	several_without_quota();
+	without_quota();
 	network();
-	without_quota_among_others();
 	throttled();
 	preempted();
 	waits_on_a_cpu_without_events();
 	woken_while_it_runs();
 	runs_where_nobody_looks();
 	waits_for_long();
-	waits_below_another_victim();
 	return 0;
 }
