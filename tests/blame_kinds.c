@@ -73,15 +73,9 @@ static u64 serial_interrupts(void)
 
 static pid_t rcu_thread(void)
 {
-	char path[64], comm[32];
+	pid_t pid = thread_called("rcu_preempt");
 
-	for (pid_t pid = 2; pid < 100; pid++) {
-		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-		if (file_read(path, comm, sizeof(comm)) > 0 &&
-		    (!strcmp(comm, "rcu_preempt\n") || !strcmp(comm, "rcu_sched\n")))
-			return pid;
-	}
-	return 0;
+	return pid ? pid : thread_called("rcu_sched");
 }
 
 static void count(u64 *counters)
@@ -274,58 +268,28 @@ static void *read_one(void *fd)
 				   sizeof(expired));
 }
 
-static void receive(int socket, unsigned int load)
+/* Threads of another process wait for them. */
+static void arm_and_pass(unsigned int load)
 {
 	pthread_t threads[TIMERS];
+	int fds[TIMERS];
 	void *expired;
 
-	prctl(PR_SET_NAME, "receiver");
-	for (unsigned int i = 0; i < TIMERS; i++) {
-		char control[CMSG_SPACE(sizeof(int))], byte;
-		struct iovec data = { &byte, 1 };
-		struct msghdr message = {
-			.msg_iov = &data, .msg_iovlen = 1,
-			.msg_control = control, .msg_controllen = sizeof(control),
-		};
-		int fd = -1;
-
-		if (recvmsg(socket, &message, 0) == 1)
-			memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
-		pthread_create(&threads[i], NULL, read_one, (void *)(uintptr_t)fd);
+	arm(fds, load);
+	if (fork()) {
+		for (unsigned int i = 0; i < TIMERS; i++)
+			close(fds[i]);
+		wait(NULL);
+		return;
 	}
+	prctl(PR_SET_NAME, "receiver");
+	for (unsigned int i = 0; i < TIMERS; i++)
+		pthread_create(&threads[i], NULL, read_one, (void *)(uintptr_t)fds[i]);
 	for (unsigned int i = 0; i < TIMERS; i++) {
 		pthread_join(threads[i], &expired);
 		truth->loads[load].count += expired != NULL;
 	}
-}
-
-static void arm_and_send(unsigned int load)
-{
-	int fds[TIMERS], ends[2];
-
-	socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
-	if (!fork()) {
-		receive(ends[1], load);
-		_exit(0);
-	}
-	arm(fds, load);
-	for (unsigned int i = 0; i < TIMERS; i++) {
-		char control[CMSG_SPACE(sizeof(int))] = { 0 };
-		struct iovec data = { "", 1 };
-		struct msghdr message = {
-			.msg_iov = &data, .msg_iovlen = 1,
-			.msg_control = control, .msg_controllen = sizeof(control),
-		};
-		struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-
-		head->cmsg_level = SOL_SOCKET;
-		head->cmsg_type = SCM_RIGHTS;
-		head->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(head), &fds[i], sizeof(int));
-		sendmsg(ends[0], &message, 0);
-		close(fds[i]);
-	}
-	wait(NULL);
+	_exit(0);
 }
 
 /* What it executes finds the files open, and its name is another one. */
@@ -432,7 +396,7 @@ static const struct blame_scenario scenarios[] = {
 		.name = "owners", .victim = FIFO(50), .linger = 1500,
 		.loads = {
 			[GONE] = { "gone", arm_and_exit, 1 },
-			[PASSED] = { "passed", arm_and_send, TIMERS },
+			[PASSED] = { "passed", arm_and_pass, TIMERS },
 			[EXECUTED] = { "executed", arm_and_execute, 1 },
 			[RENAMED] = { "rename", arm_and_rename, 1 },
 			[PID_NAMESPACE] = { "pidns", arm_in_namespace, 1 },

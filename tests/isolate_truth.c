@@ -143,7 +143,7 @@ TEST(foreign_processes_in_the_partition)
 		write_file(path, text);
 		expect_affinity(pid, CPU(2), "in the partition");
 		unisolate("");
-		expect_affinity(pid, CPU(0) | CPU(1) | CPU(2), "afterwards");
+		expect_affinity(pid, ALL_CPUS, "afterwards");
 		snapshot_check(&before, "after unisolate");
 	}
 }
@@ -197,27 +197,20 @@ TEST(run_needs_no_isolated_cpu)
 	unisolate("");
 }
 
-/* kthreadd is one that may be moved, migration/1 is not. */
+/* kthreadd is one that may be moved, ksoftirqd/1 is not. */
 TEST(run_sets_kernel_threads)
 {
-	pid_t pid = 2;
-	char path[64], name[64];
+	const pid_t pids[] = { 2, thread_called("ksoftirqd/1") };
 
 	prepare();
-	check_status(timershield("run -p 7 -P %d", pid), 0);
-	check(sched_getscheduler(pid) == SCHED_FIFO, "kthreadd is not FIFO");
-	check_status(timershield("run -s other -P %d", pid), 0);
-	check(sched_getscheduler(pid) == SCHED_OTHER, "kthreadd is FIFO");
-	while (++pid < 200) {
-		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-		if (file_read(path, name, sizeof(name)) > 0 && !strcmp(name, "ksoftirqd/1\n"))
-			break;
+	require(pids[1], "there is no ksoftirqd/1");
+	check_status(timershield("run -c 0 -P %d", pids[1]), 125);
+	for (unsigned int i = 0; i < ARRAY_SIZE(pids); i++) {
+		check_status(timershield("run -p 7 -P %d", pids[i]), 0);
+		check(sched_getscheduler(pids[i]) == SCHED_FIFO, "%d is not FIFO", pids[i]);
+		check_status(timershield("run -s other -P %d", pids[i]), 0);
+		check(sched_getscheduler(pids[i]) == SCHED_OTHER, "%d is FIFO", pids[i]);
 	}
-	require(pid < 200, "there is no ksoftirqd/1");
-	check_status(timershield("run -p 7 -P %d", pid), 0);
-	check(sched_getscheduler(pid) == SCHED_FIFO, "ksoftirqd/1 is not FIFO");
-	check_status(timershield("run -c 0 -P %d", pid), 125);
-	check_status(timershield("run -s other -P %d", pid), 0);
 }
 
 /* Booted with isolcpus=2. */

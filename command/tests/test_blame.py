@@ -25,7 +25,6 @@ from typing import Any
 
 COMMAND = ""
 INSTANCES = Path("/sys/kernel/tracing/instances")
-GROUPS = Path("/sys/fs/cgroup")
 SAVED = Path("/var/lib/timershield/measure.json")
 LOOP = ("sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done")
 NOT_SUPPORTED = (3, 4)
@@ -288,43 +287,6 @@ class BlameTest(unittest.TestCase):
         self.assertIn(b"Ctrl-C ends it with a summary", text)
         self.assertGreaterEqual(text.count(b"\033[H\033[J"), 3, text)
         self.assertIn(b"CPU 0: ran", text.rpartition(b"\033[J")[2], text)
-
-
-class QuotaTest(unittest.TestCase):
-    """A group's quota, where others compete for the CPUs, against what the kernel counts."""
-
-    def setUp(self) -> None:
-        if run("blame", "-s", "0.1", "--source=bpf").returncode in NOT_SUPPORTED:
-            self.skipTest("only BPF tells it from waiting for a turn")
-        one = (GROUPS / "cpu").exists()
-        self.group = GROUPS / ("cpu" if one else "") / f"timershield-test-{os.getpid()}"
-        try:
-            self.group.mkdir()
-            self.addCleanup(self.group.rmdir)
-            (self.group / ("cpu.cfs_quota_us" if one else "cpu.max")).write_text("10000")
-        except OSError as error:
-            self.skipTest(f"no group with a quota: {error}")
-
-    def throttled_ns(self) -> int:
-        found = dict(line.split() for line in (self.group / "cpu.stat").read_text().splitlines())
-        return int(found.get("throttled_time", 1000 * int(found.get("throttled_usec", 0))))
-
-    def test_agrees_with_the_kernel(self) -> None:
-        spin = "import time; end = time.monotonic() + {}\nwhile time.monotonic() < end: pass"
-        hogs = [subprocess.Popen([sys.executable, "-c", spin.format(6)])
-                for _ in range(2 * (os.cpu_count() or 1))]
-        done = run("blame", "--source=bpf", "--json", "--", "sh", "-c",
-                   f'echo $$ >{self.group}/cgroup.procs; exec "$0" -c "$1"', sys.executable,
-                   spin.format(4))
-        for hog in hogs:
-            hog.kill()
-            hog.wait()
-        throttled = self.throttled_ns()
-        if throttled < 500e6:
-            self.skipTest(f"the machine is busy: throttled for {throttled / 1e6:.0f} ms only")
-        rows = [c for v in json.loads(done.stdout)["victims"] for c in v["culprits"]]
-        found = sum(c["total_ns"] for c in rows if c["kind"] == "throttled")
-        self.assertLess(abs(found - throttled), throttled * 0.02, rows)
 
 
 class TraceTest(BlameTest):

@@ -466,6 +466,9 @@ class IsolationTest(StatusTest):
         self.machine.write("proc/irq/default_smp_affinity", "f")
         mend = self.check("default_mask", "warning", "CPU 3")
         self.assertEqual(mend, "timershield isolate --irqs 3")
+        self.machine.write("proc/irq/default_smp_affinity", "4")
+        self.assertEqual(self.machine.run("unisolate").returncode, 0)
+        self.assertEqual(self.machine.read("proc/irq/default_smp_affinity"), "4\n")
 
     def test_without_cpusets(self) -> None:
         m = self.machine

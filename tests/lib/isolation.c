@@ -14,57 +14,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define CPU_DIRECTORY "/sys/devices/system/cpu"
-
-static cpus_t read_list(const char *path)
-{
-	char text[256];
-	int n = file_read(path, text, sizeof(text));
-
-	require(n >= 0, "%s: %s", path, strerror(-n));
-	return cpus_parse(text);
-}
-
-cpus_t cpus_parse(const char *list)
-{
-	const char *at = list;
-	cpus_t cpus = 0;
-
-	while (*at && *at != '\n') {
-		char *end;
-		unsigned long first = strtoul(at, &end, 10), last = first;
-
-		require(end != at, "'%s' is not a CPU list", list);
-		if (*end == '-')
-			last = strtoul(end + 1, &end, 10);
-		require(last < 64 && first <= last, "'%s' is not a CPU list", list);
-		for (unsigned long cpu = first; cpu <= last; cpu++)
-			cpus |= CPU(cpu);
-		at = *end == ',' ? end + 1 : end;
-	}
-	require(*at == '\n' && !at[1], "'%s' does not end in one newline", list);
-	return cpus;
-}
-
-const char *cpus_text(cpus_t cpus)
-{
-	static char texts[8][200];
-	static unsigned int next;
-	char *text = texts[next++ % ARRAY_SIZE(texts)];
-	int n = 0;
-
-	text[0] = 0;
-	for (unsigned int cpu = 0; cpu < 64; cpu++)
-		if (cpus & CPU(cpu))
-			n += snprintf(text + n, sizeof(texts[0]) - n, "%s%u", n ? "," : "", cpu);
-	return text;
-}
-
-cpus_t cpus_online(void)
-{
-	return read_list(CPU_DIRECTORY "/online");
-}
-
 int try_affinity(pid_t pid, cpus_t cpus)
 {
 	return syscall(SYS_sched_setaffinity, pid, sizeof(cpus), &cpus) ? -errno : 0;
@@ -74,7 +23,7 @@ void set_affinity(pid_t pid, cpus_t cpus)
 {
 	int ret = try_affinity(pid, cpus);
 
-	require(!ret, "sched_setaffinity(%d, %s): %s", pid, cpus_text(cpus), strerror(-ret));
+	require(!ret, "sched_setaffinity(%d, %#llx): %s", pid, cpus, strerror(-ret));
 }
 
 cpus_t affinity(pid_t pid)
@@ -90,8 +39,7 @@ void expect_affinity(pid_t pid, cpus_t cpus, const char *when)
 {
 	cpus_t is = affinity(pid);
 
-	check(is == cpus, "%s: may run on CPUs '%s', not on '%s'", when, cpus_text(is),
-	      cpus_text(cpus));
+	check(is == cpus, "%s: may run on CPUs %#llx, not on %#llx", when, is, cpus);
 }
 
 static pid_t start(void (*function)(void *), void *argument)
@@ -171,7 +119,7 @@ void prepare_cpus(void)
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 3)
 		skip("needs three CPUs");
 	unisolate("");
-	set_affinity(0, cpus_online());
+	set_affinity(0, ALL_CPUS);
 }
 
 void prepare_tasks(struct snapshot *before)
@@ -180,7 +128,7 @@ void prepare_tasks(struct snapshot *before)
 	/* One that CPU 1 leaves, and another one. */
 	set_affinity(start_waiter(), CPU(1) | CPU(2));
 	set_affinity(start_waiter(), CPU(0) | CPU(1));
-	set_affinity(start_waiter(), CPU(0) | CPU(1) | CPU(2));
+	set_affinity(start_waiter(), ALL_CPUS);
 	snapshot_take(before);
 }
 

@@ -82,24 +82,26 @@ void become_nobody(void)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-static bool set_thread(const char *name, struct policy policy)
+pid_t thread_called(const char *name)
 {
 	char path[64], comm[64];
 
-	for (pid_t pid = 2; pid < 100; pid++) {
-		int ret;
-
+	for (pid_t pid = 2; pid < 200; pid++) {
 		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-		if (file_read(path, comm, sizeof(comm)) < 0)
-			continue;
-		comm[strcspn(comm, "\n")] = 0;
-		if (strcmp(comm, name))
-			continue;
-		ret = set_policy(pid, policy);
-		require(!ret, "%s: sched_setattr: %s", name, strerror(-ret));
-		return true;
+		if (file_read(path, comm, sizeof(comm)) > 0 &&
+		    !strncmp(comm, name, strlen(name)))
+			return pid;
 	}
-	return false;
+	return 0;
+}
+
+static bool set_thread(const char *name, struct policy policy)
+{
+	pid_t pid = thread_called(name);
+	int ret = pid ? set_policy(pid, policy) : 0;
+
+	require(!ret, "%s: sched_setattr: %s", name, strerror(-ret));
+	return pid;
 }
 
 void set_softirq_threads(int cpu, struct policy policy)

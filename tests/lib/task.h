@@ -41,6 +41,9 @@ void become(struct policy policy);
 /* Gives up every privilege, that to become real-time included. */
 void become_nobody(void);
 
+/* The first thread of the kernel whose name begins so; 0: there is none. */
+pid_t thread_called(const char *name);
+
 /*
  * Sets the policy of those threads of the kernel that run a CPU's soft
  * interrupts on PREEMPT_RT: as the ordinary tasks that they are, they take turns
