@@ -11,12 +11,6 @@
 
 #define IRQ_DIRECTORY "/proc/irq"
 
-struct search {
-	struct leftovers *list;
-	const struct cpus *isolated, *booted;
-	const struct journal *journal;
-};
-
 /* The strings become the list's. */
 static void add(struct leftovers *list, const char *kind, char *id, char *cpus, char *name,
 		const char *reason)
@@ -54,15 +48,16 @@ static const char *reason_of_task(const struct task *task)
 	return "kernel thread whose affinity only the kernel may change";
 }
 
-static void look_at_task(const struct search *search, const struct task *task)
+static void look_at_task(struct leftovers *list, const struct isolation *isolation,
+			 const struct task *task)
 {
-	struct cpus there = cpus_and(&task->cpus, search->isolated);
+	struct cpus there = cpus_and(&task->cpus, &isolation->isolated);
 
 	/* Whatever may run elsewhere is not put on CPUs isolated at boot. */
-	if (!cpus_subset(&task->cpus, search->isolated))
-		there = cpus_and_not(&there, search->booted);
+	if (!cpus_subset(&task->cpus, &isolation->isolated))
+		there = cpus_and_not(&there, &isolation->booted);
 	if (!cpus_empty(&there) && !is_in_partition(task))
-		add(search->list, "task", format("%d", task->tid), cpus_list(&there),
+		add(list, "task", format("%d", task->tid), cpus_list(&there),
 		    copy(task->name), reason_of_task(task));
 }
 
@@ -92,28 +87,28 @@ static int read_irq(const char *irq, const char *file, struct cpus *cpus)
 }
 
 /* Whether we sent it elsewhere, and something else has sent it back. */
-static bool was_sent_back(const char *irq, const struct search *search)
+static bool was_sent_back(const char *irq, const struct isolation *isolation)
 {
 	autofree char *path = format(IRQ_DIRECTORY "/%s/smp_affinity_list", irq);
-	const struct setting *setting = journal_setting(search->journal, path);
+	const struct setting *setting = journal_setting(&isolation->journal, path);
 
-	return setting && !cpus_intersect(&setting->wanted, search->isolated) &&
-	       !cpus_intersect(&setting->before, search->isolated);
+	return setting && !cpus_intersect(&setting->wanted, &isolation->irqs) &&
+	       !cpus_intersect(&setting->before, &isolation->irqs);
 }
 
 static const char *reason_of_irq(const char *irq, const struct cpus *affinity,
-				 const struct search *search)
+				 const struct isolation *isolation)
 {
-	if (!cpus_intersect(affinity, search->isolated))
+	if (!cpus_intersect(affinity, &isolation->irqs))
 		return "moves away when it occurs next";
-	if (cpus_subset(affinity, search->isolated))
+	if (cpus_subset(affinity, &isolation->irqs))
 		return "directed only to isolated CPUs, by its smp_affinity or by the kernel";
-	if (was_sent_back(irq, search))
+	if (was_sent_back(irq, isolation))
 		return "sent back by something else (irqbalance?), or kept by the kernel: isolate again";
 	return "managed or per-CPU interrupt: only the kernel may direct it";
 }
 
-static void look_at_irq(const struct search *search, const char *irq)
+static void look_at_irq(struct leftovers *list, const struct isolation *isolation, const char *irq)
 {
 	struct cpus affinity, effective, there;
 	char *name;
@@ -122,30 +117,26 @@ static void look_at_irq(const struct search *search, const char *irq)
 		return;
 	if (read_irq(irq, "effective_affinity_list", &effective) || cpus_empty(&effective))
 		effective = affinity;
-	there = cpus_and(&effective, search->isolated);
+	there = cpus_and(&effective, &isolation->irqs);
 	if (cpus_empty(&there))
 		return;
 	name = handler_of(irq);
 	if (name)
-		add(search->list, "irq", copy(irq), cpus_list(&there), name,
-		    reason_of_irq(irq, &affinity, search));
+		add(list, "irq", copy(irq), cpus_list(&there), name,
+		    reason_of_irq(irq, &affinity, isolation));
 }
 
 int leftovers_find(struct leftovers *list, const struct isolation *isolation)
 {
-	struct search tasks = { list, &isolation->isolated, &isolation->booted,
-				&isolation->journal };
-	struct search interrupts = { list, &isolation->irqs, &isolation->booted,
-				     &isolation->journal };
-	autotasks struct tasks found = { 0 };
+	autotasks struct tasks tasks = { 0 };
 	autonames struct names irqs = { 0 };
-	int ret = cpus_empty(tasks.isolated) ? 0 : tasks_read(&found);
+	int ret = cpus_empty(&isolation->isolated) ? 0 : tasks_read(&tasks);
 
-	if (!ret && !cpus_empty(interrupts.isolated))
+	if (!ret && !cpus_empty(&isolation->irqs))
 		ret = file_names(IRQ_DIRECTORY, &irqs);
-	tasks_for_each(task, &found)
-		look_at_task(&tasks, task);
+	tasks_for_each(task, &tasks)
+		look_at_task(list, isolation, task);
 	for (size_t i = 0; i < irqs.count; i++)
-		look_at_irq(&interrupts, irqs.items[i]);
+		look_at_irq(list, isolation, irqs.items[i]);
 	return ret ? failed(ret, "/proc: %s", strerror(-ret)) : 0;
 }

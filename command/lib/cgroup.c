@@ -62,23 +62,11 @@ char *cgroup_find_mount(void)
 	return mount;
 }
 
-static bool has_word(const char *path, const char *wanted)
-{
-	autotext struct text text = { 0 };
-	bool found = false;
-	char *rest, *word;
-
-	if (!file_read_line(path, &text))
-		for (rest = text.s; !found && (word = strsep(&rest, " ")); )
-			found = !strcmp(word, wanted);
-	return found;
-}
-
 static bool has_controller(const char *group, const char *file)
 {
 	autofree char *path = format("%s/%s", group, file);
 
-	return has_word(path, "cpuset");
+	return file_has(path, "cpuset");
 }
 
 char *cgroup_mount_point(const char **why)

@@ -148,3 +148,14 @@ int task_set_affinity(pid_t tid, const struct cpus *cpus)
 {
 	return sched_setaffinity(tid, sizeof(*cpus), (const cpu_set_t *)cpus) ? -errno : 0;
 }
+
+unsigned int task_last_cpu(void)
+{
+	struct cpus cpus = { 0 };
+	unsigned int last = 0;
+
+	sched_getaffinity(0, sizeof(cpus), (cpu_set_t *)&cpus);
+	cpus_for_each(cpu, &cpus)
+		last = cpu;
+	return last;
+}

@@ -56,4 +56,7 @@ char *policy_text(int policy, int rt_priority);
 /* sched_setaffinity() with any number of CPUs. 0 or -errno. */
 int task_set_affinity(pid_t tid, const struct cpus *cpus);
 
+/* The last CPU on which the caller may run: the first ones get most interrupts. */
+unsigned int task_last_cpu(void);
+
 #endif

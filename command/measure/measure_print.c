@@ -110,14 +110,14 @@ static void draw_histogram(const struct loop *loop)
 	}
 }
 
-void measure_print_text(struct loop * const *loops, unsigned int count, unsigned int worst,
+void measure_print_text(const struct loop *loops, unsigned int count, unsigned int worst,
 			const struct report *report)
 {
-	const struct loop *loop = loops[worst];
+	const struct loop *loop = &loops[worst];
 	autofree char *sentence = summary(loop);
 
 	for (unsigned int i = 0; i < count && count > 1; i++) {
-		autofree char *line = summary(loops[i]);
+		autofree char *line = summary(&loops[i]);
 
 		puts(line);
 	}
@@ -163,10 +163,10 @@ static void json_histogram(const struct loop *loop)
 	json_close('}');
 }
 
-void measure_json(struct loop * const *loops, unsigned int count, unsigned int worst,
+void measure_json(const struct loop *loops, unsigned int count, unsigned int worst,
 		  const struct report *report)
 {
-	const struct loop *loop = loops[worst];
+	const struct loop *loop = &loops[worst];
 	autofree char *sentence = summary(loop);
 
 	json_open(NULL, '{');
@@ -192,10 +192,10 @@ void measure_json(struct loop * const *loops, unsigned int count, unsigned int w
 	json_open("cpus", '[');
 	for (unsigned int i = 0; i < count; i++) {
 		json_open(NULL, '{');
-		json_number("cpu", loops[i]->cpu);
-		json_number("wakeups", loops[i]->wakeups);
-		json_number("max_ns", loops[i]->longest);
-		json_number("noise_ns", loops[i]->lost);
+		json_number("cpu", loops[i].cpu);
+		json_number("wakeups", loops[i].wakeups);
+		json_number("max_ns", loops[i].longest);
+		json_number("noise_ns", loops[i].lost);
 		json_close('}');
 	}
 	json_close(']');

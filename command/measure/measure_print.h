@@ -7,9 +7,9 @@
 #include "loop.h"
 
 /* REPORT: what was to blame for the worst wake-ups; of no losers if that is not known. */
-void measure_print_text(struct loop * const *loops, unsigned int count, unsigned int worst,
+void measure_print_text(const struct loop *loops, unsigned int count, unsigned int worst,
 			const struct report *report);
-void measure_json(struct loop * const *loops, unsigned int count, unsigned int worst,
+void measure_json(const struct loop *loops, unsigned int count, unsigned int worst,
 		  const struct report *report);
 void measure_csv(const struct loop *loop);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "lib/message.h"
 #include "lib/output.h"
+#include "lib/task.h"
 #include "lib/verb.h"
 #include "measure_print.h"
 #include "worst_wakeups.h"
@@ -39,37 +40,28 @@ static const struct verb_option options[] = {
 	{ 0 }
 };
 
-/* A loop on each CPU; the first ones get most interrupts. */
+/* A loop on each CPU. */
 struct loops {
-	struct loop **loops;
+	struct loop *items;
 	unsigned int count;
 };
 
-static void add_loop(struct loops *loops, unsigned int cpu)
+static struct loops make_loops(void)
 {
-	struct loop *loop = zeroed(1, sizeof(*loop));
+	struct cpus cpus = request.cpus;
+	struct loops loops = { 0 };
 
-	loop->cpu = cpu;
-	loop->priority = request.priority;
-	loop->interval = (u64)request.interval * 1000;
-	*append(loops->loops, loops->count) = loop;
-}
+	if (cpus_empty(&cpus))
+		cpus_add(&cpus, task_last_cpu());
+	loops.items = zeroed(cpus_count(&cpus), sizeof(*loops.items));
+	cpus_for_each(cpu, &cpus) {
+		struct loop *loop = &loops.items[loops.count++];
 
-static void choose_cpus(struct loops *loops)
-{
-	unsigned int last = 0;
-	cpu_set_t allowed;
-
-	cpus_for_each(cpu, &request.cpus)
-		add_loop(loops, cpu);
-	if (loops->count)
-		return;
-	CPU_ZERO(&allowed);
-	sched_getaffinity(0, sizeof(allowed), &allowed);
-	for (unsigned int i = 0; i < CPU_SETSIZE; i++)
-		if (CPU_ISSET(i, &allowed))
-			last = i;
-	add_loop(loops, last);
+		loop->cpu = cpu;
+		loop->priority = request.priority;
+		loop->interval = (u64)request.interval * 1000;
+	}
+	return loops;
 }
 
 /* This thread goes elsewhere, if it may. */
@@ -80,7 +72,7 @@ static void leave_cpus(const struct loops *loops)
 	CPU_ZERO(&allowed);
 	sched_getaffinity(0, sizeof(allowed), &allowed);
 	for (unsigned int i = 0; i < loops->count; i++)
-		CPU_CLR(loops->loops[i]->cpu, &allowed);
+		CPU_CLR(loops->items[i].cpu, &allowed);
 	if (CPU_COUNT(&allowed))
 		sched_setaffinity(0, sizeof(allowed), &allowed);
 }
@@ -94,14 +86,14 @@ static void start_blame(struct session *session, const struct loops *loops)
 		return;
 	}
 	for (unsigned int i = 0; i < loops->count; i++)
-		session_add(session, (pid_t)loops->loops[i]->tid);
+		session_add(session, (pid_t)loops->items[i].tid);
 	session_go(session);
 }
 
 static bool all_ended(const struct loops *loops)
 {
 	for (unsigned int i = 0; i < loops->count; i++)
-		if (!atomic_load(&loops->loops[i]->ended))
+		if (!atomic_load(&loops->items[i].ended))
 			return false;
 	return true;
 }
@@ -109,7 +101,7 @@ static bool all_ended(const struct loops *loops)
 static void stop_all(const struct loops *loops)
 {
 	for (unsigned int i = 0; i < loops->count; i++)
-		atomic_store(&loops->loops[i]->stop, true);
+		atomic_store(&loops->items[i].stop, true);
 }
 
 static void wait_for_end(struct session *session,
@@ -123,12 +115,12 @@ static void wait_for_end(struct session *session,
 
 		nanosleep(&pause, NULL);
 		for (unsigned int i = 0; i < loops->count; i++)
-			late |= atomic_load(&loops->loops[i]->latest) > limit;
+			late |= atomic_load(&loops->items[i].latest) > limit;
 		if (session_interrupted || late)
 			stop_all(loops);
 		for (unsigned int i = 0; session->source && i < loops->count; i++)
 			if (!session_update(session))
-				worst_wakeups_update(&reasons[i], session, loops->loops[i]);
+				worst_wakeups_update(&reasons[i], session, &loops->items[i]);
 	}
 }
 
@@ -148,14 +140,14 @@ static void explain(int error, const struct loop *loop)
 static void show(const struct loops *loops, unsigned int worst,
 		 const struct report *report)
 {
-	const struct loop *loop = loops->loops[worst];
+	const struct loop *loop = &loops->items[worst];
 
 	if (request.csv)
 		measure_csv(loop);
 	else if (output == OUTPUT_JSON)
-		measure_json(loops->loops, loops->count, worst, report);
+		measure_json(loops->items, loops->count, worst, report);
 	else
-		measure_print_text(loops->loops, loops->count, worst, report);
+		measure_print_text(loops->items, loops->count, worst, report);
 	measure_save(loop);
 }
 
@@ -165,14 +157,14 @@ static int start(struct loops *loops)
 
 	mlockall(MCL_CURRENT | MCL_FUTURE);
 	for (unsigned int i = 0; i < loops->count && !ret; i++) {
-		ret = loop_start(loops->loops[i]);
+		ret = loop_start(&loops->items[i]);
 		if (ret == -EAGAIN) {
 			/* its stack is more than this user may lock */
 			munlockall();
-			ret = loop_start(loops->loops[i]);
+			ret = loop_start(&loops->items[i]);
 		}
 		if (ret)
-			explain(ret, loops->loops[i]);
+			explain(ret, &loops->items[i]);
 	}
 	return ret;
 }
@@ -182,7 +174,7 @@ static unsigned int find_worst(const struct loops *loops)
 	unsigned int worst = 0;
 
 	for (unsigned int i = 1; i < loops->count; i++)
-		if (loops->loops[i]->longest > loops->loops[worst]->longest)
+		if (loops->items[i].longest > loops->items[worst].longest)
 			worst = i;
 	return worst;
 }
@@ -193,7 +185,7 @@ static int report_all(struct session *session,
 {
 	struct report report = { .source = "none" };
 	unsigned int worst = find_worst(loops);
-	const struct loop *loop = loops->loops[worst];
+	const struct loop *loop = &loops->items[worst];
 	u64 longest = loop->longest;
 
 	if (session->source) {
@@ -212,32 +204,28 @@ static int report_all(struct session *session,
 static int measure(void)
 {
 	struct session session = { .source = NULL };
-	struct loops loops = { 0 };
-	struct worst_wakeups *reasons;
+	struct loops loops = make_loops();
+	struct worst_wakeups *reasons = zeroed(loops.count, sizeof(*reasons));
 	int ret, status = STATUS_OK;
 
-	choose_cpus(&loops);
-	reasons = zeroed(loops.count, sizeof(*reasons));
 	ret = start(&loops);
 	if (!ret) {
 		leave_cpus(&loops);
 		start_blame(&session, &loops);
 		for (unsigned int i = 0; i < loops.count; i++)
-			loop_go(loops.loops[i], (u64)request.seconds * 1000000000);
+			loop_go(&loops.items[i], (u64)request.seconds * 1000000000);
 		wait_for_end(&session, &loops, reasons);
 	}
 	stop_all(&loops);
 	for (unsigned int i = 0; i < loops.count; i++)
-		loop_join(loops.loops[i]);
+		loop_join(&loops.items[i]);
 	if (!ret)
 		status = report_all(&session, &loops, reasons);
 	if (session.source)
 		session_stop(&session);
-	for (unsigned int i = 0; i < loops.count; i++) {
+	for (unsigned int i = 0; i < loops.count; i++)
 		worst_wakeups_free(&reasons[i]);
-		free(loops.loops[i]);
-	}
-	free(loops.loops);
+	free(loops.items);
 	free(reasons);
 	return ret ? (int)status_of(ret) : status;
 }

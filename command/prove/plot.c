@@ -155,11 +155,6 @@ static void add_key(struct text *svg, bool on)
 	add_label(svg, x + 180, y + 3.5, "start", "shield on");
 }
 
-static double larger(double a, double b)
-{
-	return a > b ? a : b;
-}
-
 void plot_distribution(struct text *svg, const struct figures *off, const struct figures *on)
 {
 	double low = (double)off->responses[0] / 1000, high, tail;
@@ -168,13 +163,13 @@ void plot_distribution(struct text *svg, const struct figures *off, const struct
 
 	if (on->count && (double)on->responses[0] / 1000 < low)
 		low = (double)on->responses[0] / 1000;
-	high = larger((double)off->p999, (double)on->p999) / 1000;
-	tail = larger((double)off->max, (double)on->max) / 1000;
+	high = fmax((double)off->p999, (double)on->p999) / 1000;
+	tail = fmax((double)off->max, (double)on->max) / 1000;
 	low = floor(low / 5) * 5;
-	left.low = low > 1 ? low : 1;
+	left.low = fmax(low, 1);
 	right.low = left.low;
-	left.high = larger(ceil(high / 5) * 5, left.low + 5);
-	right.high = larger(ceil(tail / 5) * 5, left.low + 5);
+	left.high = fmax(ceil(high / 5) * 5, left.low + 5);
+	right.high = fmax(ceil(tail / 5) * 5, left.low + 5);
 	right.log_x = right.high > 2 * right.low;
 	right.least = pow(10, -ceil(log10(most)));
 	text_add(svg, "<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n", 2 * WIDTH, HEIGHT + 22);

@@ -6,6 +6,7 @@
 #include "lib/output.h"
 #include "lib/timers.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,9 +173,8 @@ static void print_drift(const struct prove *prove)
 	for (size_t i = 0; i < prove->count; i++) {
 		const struct judgement *judgement = &prove->judgements[i];
 
-		p50 = judgement->p50_drift > p50 ? judgement->p50_drift : p50;
-		interruptions = judgement->interruptions_drift > interruptions ?
-				judgement->interruptions_drift : interruptions;
+		p50 = fmax(p50, judgement->p50_drift);
+		interruptions = fmax(interruptions, judgement->interruptions_drift);
 	}
 	printf("Between the first and the last turn of a load p50 drifted by %.1f us at most, interruptions by %.2f a job.\n",
 	       p50 / 1000, interruptions);

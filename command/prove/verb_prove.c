@@ -9,6 +9,7 @@
 #include "lib/machine.h"
 #include "lib/message.h"
 #include "lib/output.h"
+#include "lib/task.h"
 #include "lib/timers.h"
 #include "lib/verb.h"
 
@@ -54,22 +55,13 @@ static void catch_signals(void)
 		sigaction(signals[i], &action, NULL);
 }
 
-/* The last CPU on which we may run: the first ones get most interrupts. */
 static int choose_cpu(unsigned int *cpu)
 {
 	struct cpus chosen = { 0 };
 	struct machine machine;
-	cpu_set_t allowed;
 	int ret;
 
-	*cpu = (unsigned int)request.cpu;
-	if (request.cpu < 0) {
-		CPU_ZERO(&allowed);
-		sched_getaffinity(0, sizeof(allowed), &allowed);
-		for (unsigned int i = 0; i < CPU_SETSIZE; i++)
-			if (CPU_ISSET(i, &allowed))
-				*cpu = i;
-	}
+	*cpu = request.cpu < 0 ? task_last_cpu() : (unsigned int)request.cpu;
 	cpus_add(&chosen, *cpu);
 	ret = machine_read(&machine);
 	return ret ? ret : machine_check_online(&machine, &chosen);

@@ -3,6 +3,7 @@
 
 #include "lib/text.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define BLOCKS 8			/* of a turn */
@@ -118,16 +119,6 @@ static struct series series_of(const struct trial *trial, bool on, enum metric m
 	return series;
 }
 
-static double absolute(double value)
-{
-	return value < 0 ? -value : value;
-}
-
-static double larger(double a, double b)
-{
-	return a > b ? a : b;
-}
-
 /* The test of Mann and Whitney: whether chance puts LOW's blocks that low once in 100 times. */
 static bool is_below(const struct series *low, const struct series *high)
 {
@@ -148,7 +139,7 @@ static double drift_of(const struct trial *trial, enum metric metric)
 {
 	const struct turn *first = &trial->turns[TURN_OFF], *last = &trial->turns[TURN_OFF_AGAIN];
 
-	return absolute(measure(first, 0, first->count, metric) -
+	return fabs(measure(first, 0, first->count, metric) -
 			measure(last, 0, last->count, metric));
 }
 
@@ -157,9 +148,9 @@ static enum outcome compare(const struct series *off, const struct series *on, d
 {
 	double gain = off->whole - on->whole;
 
-	if (absolute(gain) < least)
+	if (fabs(gain) < least)
 		return drift < least ? OUTCOME_SAME : OUTCOME_UNKNOWN;
-	if (absolute(gain) <= drift)
+	if (fabs(gain) <= drift)
 		return OUTCOME_UNKNOWN;
 	if (gain > 0 && is_below(on, off))
 		return OUTCOME_BETTER;
@@ -209,8 +200,8 @@ struct judgement judge(const struct trial *trial, const struct trial *nothing)
 	if (!shield && trial == nothing)
 		return judgement;
 	if (!shield) {
-		judgement.p50_drift = larger(judgement.p50_drift, drift_of(nothing, METRIC_P50));
-		judgement.interruptions_drift = larger(judgement.interruptions_drift,
+		judgement.p50_drift = fmax(judgement.p50_drift, drift_of(nothing, METRIC_P50));
+		judgement.interruptions_drift = fmax(judgement.interruptions_drift,
 						       drift_of(nothing, METRIC_INTERRUPTIONS));
 	}
 	p50 = compare(&p50_off, &p50_on, LEAST_SHARE * p50_off.whole, judgement.p50_drift);
