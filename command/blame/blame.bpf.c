@@ -98,28 +98,32 @@ inline_always struct cpu *this_cpu(void)
 	return cpu;
 }
 
-#define VECTOR(name, id)							\
-SEC("tp_btf/" #name "_entry")							\
-int name##_entry(void *context)							\
+/* Two programs, for the beginning of something and for its end, with the event's arguments. */
+#define FRAME(entry, exit, kind, cause, id, arguments...)			\
+SEC("tp_btf/" #entry)								\
+int BPF_PROG(entry, ##arguments)						\
 {										\
 	struct cpu *cpu = this_cpu();						\
 										\
 	if (cpu)								\
-		push(cpu, bpf_ktime_get_ns(), FRAME_VECTOR,			\
-		     (id) == IPI_TIMER ? CAUSE_TIMER_IRQ : CAUSE_IPI, id);	\
+		push(cpu, bpf_ktime_get_ns(), kind, cause, id);			\
 	return 0;								\
 }										\
-SEC("tp_btf/" #name "_exit")							\
-int name##_exit(void *context)							\
+SEC("tp_btf/" #exit)								\
+int BPF_PROG(exit, ##arguments)							\
 {										\
 	struct cpu *cpu = this_cpu();						\
 										\
 	if (cpu) {								\
 		before_pop(cpu);						\
-		pop(cpu, bpf_ktime_get_ns(), FRAME_VECTOR);			\
+		pop(cpu, bpf_ktime_get_ns(), kind);				\
 	}									\
 	return 0;								\
 }
+
+#define VECTOR(name, id)							\
+	FRAME(name##_entry, name##_exit, FRAME_VECTOR,				\
+	      (id) == IPI_TIMER ? CAUSE_TIMER_IRQ : CAUSE_IPI, id)
 
 VECTOR(local_timer, IPI_TIMER)
 VECTOR(reschedule, IPI_RESCHEDULE)
@@ -134,49 +138,8 @@ VECTOR(error_apic, IPI_ERROR)
 VECTOR(spurious_apic, IPI_SPURIOUS)
 VECTOR(ipi, IPI_OTHER)				/* arm64 */
 
-SEC("tp_btf/irq_handler_entry")
-int BPF_PROG(irq_handler_entry, int irq)
-{
-	struct cpu *cpu = this_cpu();
-
-	if (cpu)
-		push(cpu, bpf_ktime_get_ns(), FRAME_IRQ, CAUSE_IRQ, irq);
-	return 0;
-}
-
-SEC("tp_btf/irq_handler_exit")
-int BPF_PROG(irq_handler_exit, int irq)
-{
-	struct cpu *cpu = this_cpu();
-
-	if (cpu) {
-		before_pop(cpu);
-		pop(cpu, bpf_ktime_get_ns(), FRAME_IRQ);
-	}
-	return 0;
-}
-
-SEC("tp_btf/softirq_entry")
-int BPF_PROG(softirq_entry, unsigned int vector)
-{
-	struct cpu *cpu = this_cpu();
-
-	if (cpu)
-		push(cpu, bpf_ktime_get_ns(), FRAME_SOFTIRQ, CAUSE_SOFTIRQ, vector);
-	return 0;
-}
-
-SEC("tp_btf/softirq_exit")
-int BPF_PROG(softirq_exit, unsigned int vector)
-{
-	struct cpu *cpu = this_cpu();
-
-	if (cpu) {
-		before_pop(cpu);
-		pop(cpu, bpf_ktime_get_ns(), FRAME_SOFTIRQ);
-	}
-	return 0;
-}
+FRAME(irq_handler_entry, irq_handler_exit, FRAME_IRQ, CAUSE_IRQ, irq, int irq)
+FRAME(softirq_entry, softirq_exit, FRAME_SOFTIRQ, CAUSE_SOFTIRQ, vector, unsigned int vector)
 
 SEC("tp_btf/napi_poll")
 int BPF_PROG(napi_poll, struct napi_struct *napi)

@@ -133,8 +133,7 @@ static void on_task_switch(const struct trace_event *event, const unsigned char 
 /* Does the task in such an event certainly run on its CPU since the last switch? */
 static bool tells_current(enum trace_kind kind)
 {
-	return kind == TRACE_SWITCH || kind == TRACE_WAKING || kind == TRACE_VECTOR_ENTRY ||
-	       kind == TRACE_IRQ_ENTRY || kind == TRACE_SOFTIRQ_ENTRY;
+	return kind == TRACE_SWITCH || kind == TRACE_WAKING || kind == TRACE_PUSH;
 }
 
 /* The kernel of one virtual machine recorded no switch from one of its idle tasks. */
@@ -161,33 +160,18 @@ static void handle(const struct trace_event *event, const unsigned char *data, u
 	if (!cpu->depth && tid != cpu->frames[0].who.tid && tells_current(event->kind))
 		switch_unseen(cpu, number, now, tid);
 	switch (event->kind) {
-	case TRACE_VECTOR_ENTRY:
-		push(cpu, now, FRAME_VECTOR,
-		     event->argument == IPI_TIMER ? CAUSE_TIMER_IRQ : CAUSE_IPI, event->argument);
+	case TRACE_PUSH:
+		push(cpu, now, event->frame, event->cause, event->fields[0] ?
+		     (u32)trace_number(event, data, 0) : event->ipi);
 		break;
-	case TRACE_VECTOR_EXIT:
-		pop(cpu, now, FRAME_VECTOR);
-		break;
-	case TRACE_IRQ_ENTRY:
-		push(cpu, now, FRAME_IRQ, CAUSE_IRQ, (u32)trace_number(event, data, 0));
-		break;
-	case TRACE_IRQ_EXIT:
-		pop(cpu, now, FRAME_IRQ);
-		break;
-	case TRACE_SOFTIRQ_ENTRY:
-		push(cpu, now, FRAME_SOFTIRQ, CAUSE_SOFTIRQ, (u32)trace_number(event, data, 0));
-		break;
-	case TRACE_SOFTIRQ_EXIT:
-		pop(cpu, now, FRAME_SOFTIRQ);
+	case TRACE_POP:
+		pop(cpu, now, event->frame);
 		break;
 	case TRACE_POLL:
 		on_trace_poll(event, data, cpu, now);
 		break;
 	case TRACE_TIMER:
 		on_timer(cpu, now, trace_number(event, data, 0), trace_number(event, data, 1));
-		break;
-	case TRACE_TIMER_EXIT:
-		pop(cpu, now, FRAME_TIMER);
 		break;
 	case TRACE_ARM:
 		on_arm(event, data, cpu, tid);

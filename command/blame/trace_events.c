@@ -17,28 +17,33 @@
 #define PREFIX "timershield-"
 #define MAX_ID 65536
 
-#define VECTOR(what, ipi)							\
-	{ TRACE_VECTOR_ENTRY, ipi, "irq_vectors", what "_entry", { NULL }, 0, { 0 }, { 0 } },	\
-	{ TRACE_VECTOR_EXIT, ipi, "irq_vectors", what "_exit", { NULL }, 0, { 0 }, { 0 } }
 #define EVENT(kind, system, name, ...)						\
-	{ kind, 0, system, name, { __VA_ARGS__ }, 0, { 0 }, { 0 } }
+	{ kind, system, name, { __VA_ARGS__ }, .id = 0 }
+#define VECTOR(system, what, number)						\
+	{ TRACE_PUSH, system, what "_entry", .frame = FRAME_VECTOR, .ipi = number,	\
+	  .cause = (number) == IPI_TIMER ? CAUSE_TIMER_IRQ : CAUSE_IPI },		\
+	{ TRACE_POP, system, what "_exit", .frame = FRAME_VECTOR }
 
 static struct trace_event events[] = {
-	VECTOR("local_timer", IPI_TIMER), VECTOR("reschedule", IPI_RESCHEDULE),
-	VECTOR("call_function", IPI_CALL), VECTOR("call_function_single", IPI_CALL_SINGLE),
-	VECTOR("irq_work", IPI_IRQ_WORK), VECTOR("x86_platform_ipi", IPI_PLATFORM),
-	VECTOR("thermal_apic", IPI_THERMAL), VECTOR("threshold_apic", IPI_THRESHOLD),
-	VECTOR("deferred_error_apic", IPI_DEFERRED_ERROR), VECTOR("error_apic", IPI_ERROR),
-	VECTOR("spurious_apic", IPI_SPURIOUS),
-	{ TRACE_VECTOR_ENTRY, IPI_OTHER, "ipi", "ipi_entry", { NULL }, 0, { 0 }, { 0 } },
-	{ TRACE_VECTOR_EXIT, IPI_OTHER, "ipi", "ipi_exit", { NULL }, 0, { 0 }, { 0 } },
-	EVENT(TRACE_IRQ_ENTRY, "irq", "irq_handler_entry", "irq"),
-	EVENT(TRACE_IRQ_EXIT, "irq", "irq_handler_exit", "irq"),
-	EVENT(TRACE_SOFTIRQ_ENTRY, "irq", "softirq_entry", "vec"),
-	EVENT(TRACE_SOFTIRQ_EXIT, "irq", "softirq_exit", "vec"),
+	VECTOR("irq_vectors", "local_timer", IPI_TIMER),
+	VECTOR("irq_vectors", "reschedule", IPI_RESCHEDULE),
+	VECTOR("irq_vectors", "call_function", IPI_CALL),
+	VECTOR("irq_vectors", "call_function_single", IPI_CALL_SINGLE),
+	VECTOR("irq_vectors", "irq_work", IPI_IRQ_WORK),
+	VECTOR("irq_vectors", "x86_platform_ipi", IPI_PLATFORM),
+	VECTOR("irq_vectors", "thermal_apic", IPI_THERMAL),
+	VECTOR("irq_vectors", "threshold_apic", IPI_THRESHOLD),
+	VECTOR("irq_vectors", "deferred_error_apic", IPI_DEFERRED_ERROR),
+	VECTOR("irq_vectors", "error_apic", IPI_ERROR),
+	VECTOR("irq_vectors", "spurious_apic", IPI_SPURIOUS),
+	VECTOR("ipi", "ipi", IPI_OTHER),
+	{ TRACE_PUSH, "irq", "irq_handler_entry", { "irq" }, FRAME_IRQ, CAUSE_IRQ, .id = 0 },
+	{ TRACE_POP, "irq", "irq_handler_exit", { "irq" }, FRAME_IRQ, .id = 0 },
+	{ TRACE_PUSH, "irq", "softirq_entry", { "vec" }, FRAME_SOFTIRQ, CAUSE_SOFTIRQ, .id = 0 },
+	{ TRACE_POP, "irq", "softirq_exit", { "vec" }, FRAME_SOFTIRQ, .id = 0 },
 	EVENT(TRACE_POLL, "napi", "napi_poll", "dev_name"),
 	EVENT(TRACE_TIMER, "timer", "hrtimer_expire_entry", "hrtimer", "function"),
-	EVENT(TRACE_TIMER_EXIT, "timer", "hrtimer_expire_exit", "hrtimer"),
+	{ TRACE_POP, "timer", "hrtimer_expire_exit", { "hrtimer" }, FRAME_TIMER, .id = 0 },
 	EVENT(TRACE_ARM, "timer", "hrtimer_start", "hrtimer", "function"),
 	EVENT(TRACE_QUEUE, "csd", "csd_queue_cpu", "csd"),
 	EVENT(TRACE_CALL, "csd", "csd_function_entry", "func", "csd"),

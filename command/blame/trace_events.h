@@ -9,10 +9,9 @@
 #include <stdbool.h>
 
 enum trace_kind {
-	TRACE_VECTOR_ENTRY, TRACE_VECTOR_EXIT, TRACE_IRQ_ENTRY, TRACE_IRQ_EXIT,
-	TRACE_SOFTIRQ_ENTRY, TRACE_SOFTIRQ_EXIT, TRACE_TIMER, TRACE_TIMER_EXIT, TRACE_ARM,
-	TRACE_QUEUE, TRACE_CALL, TRACE_WHEEL, TRACE_WORK, TRACE_WORK_END, TRACE_SWITCH, TRACE_WAKING, TRACE_WAKEUP,
-	TRACE_MIGRATE, TRACE_SIGNAL, TRACE_FORK, TRACE_POLL
+	TRACE_PUSH, TRACE_POP, TRACE_TIMER, TRACE_ARM, TRACE_QUEUE, TRACE_CALL, TRACE_WHEEL,
+	TRACE_WORK, TRACE_WORK_END, TRACE_SWITCH, TRACE_WAKING, TRACE_WAKEUP, TRACE_MIGRATE,
+	TRACE_SIGNAL, TRACE_FORK, TRACE_POLL
 };
 
 #define TRACE_FIELDS 7
@@ -20,9 +19,13 @@ enum trace_kind {
 
 struct trace_event {
 	enum trace_kind kind;
-	u32 argument;			/* enum ipi */
 	const char *system, *name;
 	const char *fields[TRACE_FIELDS];
+	/* of a frame; its id is the first field if there is one, or an enum ipi */
+	enum frame_kind frame;
+	enum cause_kind cause;
+	u32 ipi;
+
 	u32 id;				/* 0: this kernel has no such event */
 	u32 offsets[TRACE_FIELDS], sizes[TRACE_FIELDS];
 };
