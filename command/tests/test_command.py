@@ -168,6 +168,23 @@ class MachineTest(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("/etc/timershield.conf:2:", done.stderr)
 
+    def test_lines_of_the_configuration(self) -> None:
+        m = self.machine
+        many = 64 * "priority = 2 x\n"
+        for text in ("", "# nothing\n\n  cpus = 3 # these\r\nprocs=no\ntimers = keep",
+                     "priority = 80 irq/*-eth0*\npriority=1\tksoftirqd/[01] # low", many):
+            m.write("etc/timershield.conf", text)
+            done = m.run("isolate", "--config", "--dry-run")
+            self.assertEqual(done.returncode, 0, done.stderr)
+        for text in ("cpus", "cpus = 1-\n", "cpu = 1", "irqs = maybe", "irqs = ", "timers = yes",
+                     "= 1", "cpus 1", "priority = 80", "priority = 0 x", "priority = 99 x",
+                     "priority = x 80", "priority = 80x", "priority = ", "priority = -1 x",
+                     f"{many}priority = 2 x", "cpus = 1\0"):
+            m.write("etc/timershield.conf", text)
+            done = m.run("isolate", "--config", "--dry-run")
+            self.assertEqual(done.returncode, 1, text)
+            self.assertIn("/etc/timershield.conf:", done.stderr)
+
     def test_timers(self) -> None:
         m = self.machine
         self.assertEqual(m.run("timers").returncode, 4)

@@ -9,6 +9,7 @@ import signal
 import sys
 import tempfile
 import unittest
+from collections.abc import Iterator
 
 from machine import GROUP, Machine
 
@@ -62,25 +63,31 @@ class KillTest(unittest.TestCase):
         self.assertEqual(state["sys/kernel/debug/sched/fair_server/cpu2/runtime"], "50000000\n")
         self.check_undone("after unisolate")
 
-    def test_killed_isolate(self) -> None:
+    def kills(self, first: str, then: str) -> Iterator[str]:
+        """Kill ``then`` before each of its changes, and once let it end; each is undone."""
         for number in range(1, 1000):
-            if not self.machine.do("isolate", "1", kill_at=number):
+            self.machine.do(*first.split())
+            ended = not self.machine.do(*then.split(), kill_at=number)
+            why = f"{first}, {then} killed before change {number}"
+            yield why
+            if number % 3 == 1:
+                self.machine.do("isolate", "3", "--irqs")
+            self.check_undone(why)
+            if ended:
                 break
-            self.check_undone(f"killed before change {number}")
-        self.assertGreater(number, 15)
+        self.assertGreater(number, 3)
 
-    def test_killed_change_and_unisolate(self) -> None:
-        for words in (("isolate", "2"), ("unisolate", "1"), ("unisolate",),
-                      ("isolate", "--only", "--irqs", "1")):
-            for number in range(1, 1000):
-                self.machine.do("isolate", "1")
-                if not self.machine.do(*words, kill_at=number):
-                    break
-                if number % 3 == 1:
-                    self.machine.do("isolate", "3", "--irqs")
-                self.check_undone(f"{words} killed before change {number}")
-            self.assertGreater(number, 5)
-            self.check_undone("at the end")
+    def test_killed(self) -> None:
+        """
+        Unbound work is never on isolated CPUs: else the kernel moves it itself, for a process that
+        may be killed meanwhile.
+        """
+        for first, then in (("unisolate", "isolate 1"), ("isolate 1", "isolate --only 2"),
+                            ("isolate 1", "isolate 2"), ("isolate 1-2", "unisolate 1"),
+                            ("isolate 1", "unisolate"), ("isolate 1", "isolate --only --irqs 1")):
+            for why in self.kills(first, then):
+                self.check_unbound_work(why)
+                self.check_fair_server(why)
 
     def test_priorities(self) -> None:
         """Killed at any change, all have in the end what they had; but for one changed since."""
@@ -95,17 +102,11 @@ class KillTest(unittest.TestCase):
         m.do("isolate", "--config=/other")
         self.assertEqual([m.policy(tid) for tid in (50, 51, 52)], [(1, 70), (0, 0), (0, 0)])
         self.check_undone("after another configuration")
-        for first, then in (("/one", ("isolate", "--config=/other")), ("/one", ("unisolate",)),
-                            ("/other", ("isolate", "--config=/one"))):
-            for number in range(1, 1000):
-                m.do("isolate", f"--config={first}")
-                if not m.do(*then, kill_at=number):
-                    break
-                if number % 3 == 1:
-                    m.do("isolate", "3", "--irqs")
-                self.check_undone(f"{then} killed before change {number}")
-            self.assertGreater(number, 3)
-            self.check_undone("at the end")
+        for first, then in (("isolate --config=/one", "isolate --config=/other"),
+                            ("isolate --config=/one", "unisolate"),
+                            ("isolate --config=/other", "isolate --config=/one")):
+            for _ in self.kills(first, then):
+                pass
         m.do("isolate", "--config=/one")
         m.add_kernel_thread(51, b"ksoftirqd/0", "0-3")
         stat = m.root / "proc/51/task/51/stat"
@@ -119,38 +120,10 @@ class KillTest(unittest.TestCase):
         m.add_kernel_thread(50, b"rcuc/1", "1")
         m.write("one", "cpus = 1\npriority = 4 rcuc/*")
         self.before = m.state()
-        for first, then in ((("unisolate",), ("isolate", "1")),
-                            (("isolate", "--config=/one"), ("unisolate",))):
-            seen = set()
-            for number in range(1, 1000):
-                m.do(*first)
-                policy, partition = m.policy(50), m.state().get(f"{GROUP}/cpuset.cpus.partition")
-                self.assertNotEqual(policy, (1, 99))
-                ended = not m.do(*then, kill_at=number)
-                if m.state().get(f"{GROUP}/cpuset.cpus.partition") != partition:
-                    seen.add(m.policy(50))
-                if number % 3 == 1:
-                    m.do("isolate", "3", "--irqs")
-                self.check_undone(f"{then} killed before change {number}")
-                if ended:
-                    break
-            self.assertIn((1, 99), seen)
-
-    def test_unbound_work_is_never_on_isolated_cpus(self) -> None:
-        """Else the kernel moves it itself, for a process that may be killed meanwhile."""
-        for first, then in (("unisolate", "isolate 1"), ("isolate 1", "isolate --only 2"),
-                            ("isolate 1", "isolate 2"), ("isolate 1-2", "unisolate 1"),
-                            ("isolate 1", "unisolate")):
-            for number in range(1, 1000):
-                self.machine.do(*first.split())
-                ended = not self.machine.do(*then.split(), kill_at=number)
-                why = f"{first}, {then} killed before change {number}"
-                self.check_unbound_work(why)
-                self.check_fair_server(why)
-                self.machine.do("unisolate")
-                if ended:
-                    break
-            self.assertGreater(number, 5)
+        for first, then, was in (("unisolate", "isolate 1", None),
+                                 ("isolate --config=/one", "unisolate", "isolated\n")):
+            self.assertIn((1, 99), {m.policy(50) for _ in self.kills(first, then)
+                                    if m.state().get(f"{GROUP}/cpuset.cpus.partition") != was})
 
     def check_fair_server(self, why: str) -> None:
         """CPUs of a partition that changes have it: the kernel waits for work on them."""

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What blame advises, on machines that differ in what they can do: directories, as --root takes them. */
+/*
+ * What blame advises, on machines that differ in what they can do, and what it calls the threads of a
+ * virtual machine and devices of the network: on directories, as --root takes them.
+ */
 #include "blame/cause.h"
 #include "blame/remedy.h"
 #include "blame/symbols.h"
@@ -21,7 +24,7 @@ static const struct who ordinary = { .tid = 80, .tgid = 80, .comm = "hog", .prio
 static const struct who higher = { .tid = 81, .tgid = 81, .comm = "other", .priority = 9 };
 static const struct who unknown;
 
-static void put(const char *path, const char *content)
+static void put_bytes(const char *path, const char *content, size_t length)
 {
 	autofree char *file = format("%s/%s", file_root(), path);
 
@@ -29,7 +32,21 @@ static void put(const char *path, const char *content)
 		*at = '\0';
 		mkdir(file, 0755);
 	}
-	check(!file_replace(file + strlen(file_root()), content, strlen(content)), "%s", file);
+	check(!file_replace(file + strlen(file_root()), content, length), "%s", file);
+}
+
+static void put(const char *path, const char *content)
+{
+	put_bytes(path, content, strlen(content));
+}
+
+static void put_task(u32 tid, const char *name, const char *policy)
+{
+	autofree char *path = format("proc/%u/task/%u/stat", tid, tid);
+	autofree char *stat = format("%u (%s) S 1 0 0 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 123"
+				     " 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 %s\n", tid, name, policy);
+
+	put(path, stat);
 }
 
 static void advises(const char *wanted, struct cause cause, const struct who *who,
@@ -126,8 +143,7 @@ static void where_it_is_isolated(void)
 /* What a victim may not use is given to it by a setting, and by no isolation. */
 static void where_it_may_not_run(void)
 {
-	put("proc/70/task/70/stat", "70 (loop) S 1 0 0 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 123"
-	    " 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 50 1\n");
+	put_task(70, "loop", "50 1");
 	put("proc/70/status", "Name:\tloop\nTgid:\t70\n");
 	put("proc/70/cgroup", "0::/web.slice/loop.service\n");
 	put(CGROUP "/web.slice/loop.service/cpu.max", "max 100000\n");
@@ -144,6 +160,57 @@ static void where_throttling_is(void)
 {
 	put("proc/sys/kernel/osrelease", "6.1.1\n");
 	advises_for("sysctl kernel.sched_rt_runtime_us=-1", CAUSE_THROTTLED, THROTTLE_RT);
+}
+
+/* PROGRAM with "-name NAME", process 80 and its thread 81, is called MACHINE. */
+static void is_called(const char *program, const char *name, const char *machine)
+{
+	const struct who thread = { .tid = 81, .tgid = 80, .priority = 120 }, leader = ordinary;
+	const struct cause cause = { .kind = CAUSE_TIMER, .id = 81, .how = HOW_GUEST << HOW_SHIFT };
+	autofree char *wanted = format("%s/CPU 0/KVM[81]: timer of the guest", machine);
+	autofree char *process = format("%s[80]", machine), *timer = NULL, *called = NULL;
+	autotext struct text line = { 0 };
+
+	text_add_bytes(&line, program, strlen(program) + 1);
+	text_add_bytes(&line, "-enable-kvm\0-name", sizeof("-enable-kvm\0-name"));
+	text_add_bytes(&line, name, strlen(name) + 1);
+	text_add_bytes(&line, "-S", sizeof("-S"));
+	put_bytes("proc/80/cmdline", line.s, line.length);
+	put_task(80, "qemu-system-x86", "0 0");
+	put_task(81, "CPU 0/KVM", "0 0");
+	timer = cause_text(&cause, &thread);
+	called = who_text(&leader);
+	check(!strcmp(timer, wanted), "%s", timer);
+	check(!strcmp(called, process), "%s", called);
+}
+
+static void virtual_machines(void)
+{
+	is_called("/usr/bin/qemu-system-x86_64", "guest=web 01,debug-threads=on", "VM web 01");
+	is_called("/usr/bin/kvm", "db,debug-threads=on", "VM db");
+	is_called("qemu-kvm", "debug-threads=on,guest=mail", "VM mail");
+	is_called("/usr/bin/qemu-system-x86_64", "process=other", "qemu-system-x86");
+	is_called("/usr/bin/other", "guest=web", "qemu-system-x86");
+}
+
+static void is_device(const char *device, u32 id, const char *wanted)
+{
+	struct cause cause = { .kind = CAUSE_SOFTIRQ, .id = NET_RX, .how = id };
+	struct who who = { 0 };
+	autofree char *name = NULL;
+
+	memcpy(who.comm, device, strnlen(device, COMM_SIZE));
+	name = cause_name(&cause, &who);
+	check(!strcmp(name, wanted), "%s", name);
+}
+
+static void devices(void)
+{
+	is_device("", 0, "softirq NET_RX");
+	is_device("eth0", 2, "softirq NET_RX: eth0");
+	is_device("fifteen-letters", 3, "softirq NET_RX: fifteen-letters");
+	is_device("\033[m", 4, "softirq NET_RX: ?[m");
+	is_device("(no_device)", NO_DEVICE, "softirq NET_RX: backlog (lo, veth, RPS)");
 }
 
 /* In a process of its own: what is read of a machine is kept. */
@@ -178,5 +245,7 @@ int main(void)
 	on(where_it_is_isolated);
 	on(where_it_may_not_run);
 	on(where_throttling_is);
+	on(virtual_machines);
+	on(devices);
 	return 0;
 }
