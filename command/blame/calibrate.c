@@ -46,10 +46,10 @@ static u64 taken_from(const struct blame_source *source, u32 id)
 
 u64 shortest_read(void)
 {
-	u64 shortest = ~0ull, before = clock_now();
+	u64 shortest = ~0ull, before = monotonic_now();
 
 	for (int i = 0; i < 1000; i++) {
-		u64 now = clock_now();
+		u64 now = monotonic_now();
 
 		if (now - before < shortest)
 			shortest = now - before;
@@ -68,10 +68,10 @@ static void add_gap(struct gaps *gaps, u64 time, u64 read)
 
 static void look_for_gaps(struct gaps *gaps, u64 read, u64 window)
 {
-	u64 before = clock_now(), end = before + window, now;
+	u64 before = monotonic_now(), end = before + window, now;
 
 	for (; before < end; before = now) {
-		now = clock_now();
+		now = monotonic_now();
 		add_gap(gaps, now - before, read);
 	}
 }
@@ -95,17 +95,17 @@ static void look_for_interrupts(struct gaps *gaps, u64 read, int timer)
 static void look_for_switches(struct gaps *gaps, u64 read, struct waker *waker)
 {
 	unsigned int first = atomic_load(&waker->wakes), enough = first + PER_BATCH;
-	u64 before = clock_now(), end = before + 1000000000, now;
+	u64 before = monotonic_now(), end = before + 1000000000, now;
 
 	atomic_store(&waker->parked, false);
 	atomic_store(&waker->park, false);
 	for (; !atomic_load(&waker->parked) && before < end; before = now) {
-		now = clock_now();
+		now = monotonic_now();
 		add_gap(gaps, now - before, read);
 		if ((int)(atomic_load(&waker->wakes) - enough) >= 0)
 			atomic_store(&waker->park, true);
 	}
-	add_gap(gaps, clock_now() - before, read);
+	add_gap(gaps, monotonic_now() - before, read);
 	gaps->count = atomic_load(&waker->wakes) - first;
 }
 
@@ -211,21 +211,23 @@ void calibrate(const struct blame_source *source, struct blame_config *config,
 	       const struct cpus *avoid)
 {
 	int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	struct blame_config own = *config;
 	cpu_set_t before;
 
-	config->victims_are = VICTIMS_TARGETS;
-	config->cpu_limited = 0;
-	config->realtime = 0;
-	config->over = 0;
-	if (timer < 0 || source->add_target((u32)gettid()))
-		goto out;
-	config->started = clock_now();
-	config->on = 1;
-	source->configure(config);
-	stay_on_one(&before, avoid);
-	calibrate_as_realtime(source, config, timer);
-	sched_setaffinity(0, sizeof(before), &before);
-out:
+	own.victims_are = VICTIMS_TARGETS;
+	own.cpu_limited = 0;
+	own.realtime = 0;
+	own.over = 0;
+	if (timer >= 0 && !source->add_target((u32)gettid())) {
+		own.started = monotonic_now();
+		own.on = 1;
+		source->configure(&own);
+		stay_on_one(&before, avoid);
+		calibrate_as_realtime(source, &own, timer);
+		sched_setaffinity(0, sizeof(before), &before);
+	}
 	if (timer >= 0)
 		close(timer);
+	config->interrupt_overhead = own.interrupt_overhead;
+	config->switch_overhead = own.switch_overhead;
 }

@@ -114,7 +114,6 @@ static int check_namespace(void)
 
 int session_start(struct session *session, const char *name, const struct cpus *cpus)
 {
-	struct blame_config wanted;
 	autotext struct text why = { 0 };
 	int ret = check_namespace();
 
@@ -130,11 +129,7 @@ int session_start(struct session *session, const char *name, const struct cpus *
 	ret = start_source(session, name);
 	if (ret)
 		return ret;
-	wanted = session->config;
 	calibrate(session->source, &session->config, cpus);
-	wanted.interrupt_overhead = session->config.interrupt_overhead;
-	wanted.switch_overhead = session->config.switch_overhead;
-	session->config = wanted;
 	ret = session->source->reset(&session->config);
 	if (ret) {
 		session->source->stop();
@@ -148,7 +143,7 @@ void session_go(struct session *session)
 	session->nmis = unseen_nmis();
 	unseen_smis(0, &session->smis);
 	session->steal = unseen_steal(session->cpus);
-	session->started = clock_now();
+	session->started = monotonic_now();
 	session->config.started = session->started;
 	session->config.on = 1;
 	session->source->configure(&session->config);
@@ -177,9 +172,9 @@ int session_update(struct session *session)
 	struct blame_figures figures = { 0 };
 	int ret = session->source->drain();
 
-	if (ret || clock_now() - noted < 1000000000)
+	if (ret || monotonic_now() - noted < 1000000000)
 		return ret;
-	noted = clock_now();
+	noted = monotonic_now();
 	ret = session->source->read(&figures);
 	for (size_t i = 0; i < figures.row_count; i++)
 		if (figures.rows[i].row.who.tid)
@@ -205,7 +200,7 @@ int session_report(struct session *session, struct report *report)
 	int ret;
 
 	*report = (struct report){
-		.source = session->source->name, .elapsed = clock_now() - session->started,
+		.source = session->source->name, .elapsed = monotonic_now() - session->started,
 		.realtime = session->config.realtime,
 		.interrupt_overhead = session->config.interrupt_overhead,
 		.switch_overhead = session->config.switch_overhead,

@@ -4,19 +4,10 @@
 #define TIMERSHIELD_BLAME_SOURCE_H
 
 #include "blame_types.h"
+#include "lib/clock.h"
 #include "lib/text.h"
 
 #include <stddef.h>
-#include <time.h>
-
-/* CLOCK_MONOTONIC, ns */
-static inline u64 clock_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
-}
 
 static inline double microseconds(u64 ns)
 {

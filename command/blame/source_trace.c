@@ -241,7 +241,7 @@ static void take(unsigned int number)
 /* In the order of time over all CPUs, up to now: what is later waits. */
 static int drain(void)
 {
-	u64 end = clock_now();
+	u64 end = monotonic_now();
 
 	for (;;) {
 		int first = -1;

@@ -23,7 +23,7 @@ static struct known cache[4096];	/* by the thread's number */
 static struct known *look_up(u32 tid)
 {
 	struct known *known = &cache[tid % ARRAY_SIZE(cache)];
-	u64 now = clock_now();
+	u64 now = monotonic_now();
 	struct task task;
 
 	if (known->who.tid == tid && now - known->read < STALE_NS)

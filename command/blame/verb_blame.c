@@ -218,7 +218,7 @@ static int watch(struct session *session, struct child *child)
 	u64 drawn = session->started, looked = drawn, now;
 	int ret = 0;
 
-	while (!ret && !session_interrupted && (now = clock_now()) < end && !child_ended(child) &&
+	while (!ret && !session_interrupted && (now = monotonic_now()) < end && !child_ended(child) &&
 	       !(request.pid && process_ended(request.pid))) {
 		struct timespec pause = { .tv_nsec = 20000000 };
 
@@ -226,7 +226,7 @@ static int watch(struct session *session, struct child *child)
 			pause.tv_nsec = (long)(end - now);
 		nanosleep(&pause, NULL);
 		ret = session_update(session);
-		now = clock_now();
+		now = monotonic_now();
 		if (!ret && live && now - drawn > 1000000000) {
 			ret = draw(session);
 			drawn = now;

@@ -10,16 +10,6 @@
 
 #define FIRST_NS 1000000
 
-static void sleep_until(u64 time)
-{
-	struct timespec until = {
-		.tv_sec = (time_t)(time / 1000000000), .tv_nsec = (long)(time % 1000000000),
-	};
-
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
-		;
-}
-
 static void note_worst(struct loop *loop, u64 expected, u64 actual)
 {
 	struct wakeup *least = &loop->worst[0], wakeup = { expected, actual };
@@ -59,7 +49,7 @@ static void spin(struct loop *loop, u64 start, u64 end, u64 read)
 	u64 before = start, now;
 
 	for (; before < end; before = now) {
-		now = clock_now();
+		now = monotonic_now();
 		if (now - before <= 4 * read + 200)
 			continue;
 		loop->lost += now - before - read;
@@ -72,16 +62,17 @@ static void spin(struct loop *loop, u64 start, u64 end, u64 read)
 
 static void measure(struct loop *loop)
 {
-	u64 read = shortest_read(), expected = clock_now() + FIRST_NS, actual;
+	u64 read = shortest_read(), expected = monotonic_now() + FIRST_NS, actual;
 
 	while (expected < loop->end && !atomic_load(&loop->stop)) {
-		sleep_until(expected);
-		actual = clock_now();
+		while (monotonic_sleep_until(expected) == EINTR)
+			;
+		actual = monotonic_now();
 		note_wakeup(loop, expected, actual);
 		if (actual < expected + loop->interval / 2)
 			spin(loop, actual, expected + loop->interval / 2, read);
 		expected += loop->interval;
-		while (clock_now() > expected) {
+		while (monotonic_now() > expected) {
 			expected += loop->interval;
 			loop->missed++;
 		}
@@ -102,7 +93,7 @@ static void *run(void *argument)
 	pthread_setname_np(pthread_self(), "measure");
 	atomic_store(&loop->tid, gettid());
 	while (!loop->error && !atomic_load(&loop->stop) && !atomic_load(&loop->going))
-		sleep_until(clock_now() + FIRST_NS);
+		monotonic_sleep_until(monotonic_now() + FIRST_NS);
 	if (!loop->error)
 		measure(loop);
 	atomic_store(&loop->ended, true);
@@ -118,13 +109,13 @@ int loop_start(struct loop *loop)
 	if (ret)
 		return -ret;
 	while (!atomic_load(&loop->tid))
-		sleep_until(clock_now() + FIRST_NS);
+		monotonic_sleep_until(monotonic_now() + FIRST_NS);
 	return loop->error;
 }
 
 void loop_go(struct loop *loop, u64 time)
 {
-	loop->end = clock_now() + time;
+	loop->end = monotonic_now() + time;
 	atomic_store(&loop->going, true);
 }
 

@@ -24,12 +24,7 @@ static volatile uint64_t sink;
 
 void loop_sleep_until(uint64_t time)
 {
-	struct timespec until = {
-		.tv_sec = (time_t)(time / 1000000000), .tv_nsec = (long)(time % 1000000000),
-	};
-
-	while (!prove_interrupted &&
-	       clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+	while (!prove_interrupted && monotonic_sleep_until(time) == EINTR)
 		;
 }
 
@@ -67,13 +62,13 @@ __attribute__((noinline))
 void control_loop_work(const struct control_loop *loop, struct job *job)
 {
 	const uint64_t threshold = loop->threshold, round = loop->round;
-	uint64_t before = loop_now(), x = before;
+	uint64_t before = monotonic_now(), x = before;
 
 	for (uint64_t i = 0; i < loop->rounds; i++) {
 		uint64_t now;
 
 		x = round_of_work(x);
-		now = loop_now();
+		now = monotonic_now();
 		if (now - before > threshold) {
 			job->interruptions++;
 			job->taken += now - before - round;
@@ -93,20 +88,20 @@ static int by_size(const void *a, const void *b)
 /* In batches of a job's length, so that real-time throttling has no reason to step in. */
 static void time_rounds(uint32_t *times, unsigned int count)
 {
-	uint64_t before = loop_now(), x = before, batch = before;
+	uint64_t before = monotonic_now(), x = before, batch = before;
 
 	for (unsigned int i = 0; i < count; i++) {
 		uint64_t now;
 
 		x = round_of_work(x);
-		now = loop_now();
+		now = monotonic_now();
 		times[i] = now - before < UINT32_MAX ? (uint32_t)(now - before) : UINT32_MAX;
 		before = now;
 		if (now - batch < LOOP_WORK)
 			continue;
 		loop_sleep_until(batch + LOOP_PERIOD);
-		batch = loop_now();
-		before = loop_now();
+		batch = monotonic_now();
+		before = monotonic_now();
 	}
 	sink = x;
 }
@@ -118,13 +113,13 @@ static void set_rounds(struct control_loop *loop)
 
 	loop->rounds = WORK_ROUNDS;
 	for (int i = 0; i < WORK_BATCHES; i++) {
-		uint64_t start = loop_now(), took;
+		uint64_t start = monotonic_now(), took;
 
 		control_loop_work(loop, &unused);
-		took = loop_now() - start;
+		took = monotonic_now() - start;
 		if (took < best)
 			best = took;
-		loop_sleep_until(loop_now() + LOOP_PERIOD);
+		loop_sleep_until(monotonic_now() + LOOP_PERIOD);
 	}
 	loop->rounds = LOOP_WORK * WORK_ROUNDS / best;
 }
@@ -150,7 +145,7 @@ void control_loop_calibrate(struct control_loop *loop)
 
 uint64_t control_loop_grid(uint64_t lead)
 {
-	uint64_t time = loop_now() + lead;
+	uint64_t time = monotonic_now() + lead;
 
 	return time - time % ALIGN_NS + ALIGN_NS + OFFSET_NS;
 }
@@ -160,13 +155,13 @@ static void run_one(const struct control_loop *loop, uint64_t due, struct job *j
 	*job = (struct job){ 0 };
 	loop_sleep_until(due);
 	control_loop_work(loop, job);
-	job->response = loop_now() - due;
+	job->response = monotonic_now() - due;
 }
 
 int control_loop_run(const struct control_loop *loop, uint64_t grid, struct job *jobs,
 		     unsigned int count)
 {
-	uint64_t due = grid, now = loop_now();
+	uint64_t due = grid, now = monotonic_now();
 	struct job unused;
 	int missed = 0;
 
@@ -179,7 +174,7 @@ int control_loop_run(const struct control_loop *loop, uint64_t grid, struct job 
 		if (prove_interrupted)
 			return -EINTR;
 		due += LOOP_PERIOD;
-		for (now = loop_now(); now > due; due += LOOP_PERIOD)
+		for (now = monotonic_now(); now > due; due += LOOP_PERIOD)
 			missed++;
 	}
 	return missed;

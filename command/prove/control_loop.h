@@ -7,10 +7,10 @@
 #ifndef TIMERSHIELD_CONTROL_LOOP_H
 #define TIMERSHIELD_CONTROL_LOOP_H
 
+#include "lib/clock.h"
+
 #include <signal.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <time.h>
 
 #define LOOP_PERIOD 1000000ull
 #define LOOP_WORK 300000ull
@@ -32,14 +32,6 @@ struct control_loop {
 
 /* Set by a signal: everything that waits or measures ends soon. */
 extern volatile sig_atomic_t prove_interrupted;
-
-static inline uint64_t loop_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 void loop_sleep_until(uint64_t time);
 
