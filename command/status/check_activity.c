@@ -18,89 +18,40 @@
 #define STEAL_BAD 1000			/* of a million */
 #define INTERRUPTS "/proc/interrupts"
 
-/* Adds up the counters of CPUs in one line of /proc/interrupts; the rest is its name. */
-static unsigned long long sum_line(char *line, const unsigned int *columns, size_t count,
-				   const struct cpus *cpus)
+/* Adds up the counters of these CPUs at LINE; HEADING names the CPUs. */
+static unsigned long long sum_line(const char *heading, const char *line, const struct cpus *cpus)
 {
 	unsigned long long sum = 0;
+	char *end;
 
-	for (size_t i = 0; i < count; i++) {
-		char *end;
+	for (;; line = end) {
 		unsigned long long value = strtoull(line, &end, 10);
+		unsigned int cpu;
 
-		if (end == line)
-			break;
-		if (cpus_has(cpus, columns[i]))
+		heading += strspn(heading, " ");
+		if (end == line || strncmp(heading, "CPU", 3))
+			return sum;
+		cpu = (unsigned int)strtoul(heading + 3, (char **)&heading, 10);
+		if (cpus_has(cpus, cpu))
 			sum += value;
-		line = end;
 	}
-	return sum;
 }
 
-struct source {
-	char *name;			/* "LOC", or a number */
-	unsigned long long count;
-};
-
-struct sources {
-	struct source *items;
-	size_t count;
-};
-
-static void free_sources(struct sources *sources)
+/* The counters of a source, "LOC" or a number; "" if it is not there. */
+static const char *counters_of(const char *text, const char *name)
 {
-	while (sources->count)
-		free(sources->items[--sources->count].name);
-	free(sources->items);
-}
+	size_t length = strlen(name);
 
-static unsigned int *parse_heading(char *line, size_t *count)
-{
-	unsigned int *columns = NULL;
-	char *word;
-
-	*count = 0;
-	while ((word = strsep(&line, " ")))
-		if (!strncmp(word, "CPU", 3))
-			*append(columns, *count) = (unsigned int)strtoul(word + 3, NULL, 10);
-	return columns;
-}
-
-static int read_sources(struct sources *sources, const struct cpus *cpus)
-{
-	autotext struct text text = { 0 };
-	int ret = file_read(INTERRUPTS, &text);
-	unsigned int *columns;
-	char *rest, *line;
-	size_t count;
-
-	*sources = (struct sources){ 0 };
-	rest = text.s;
-	line = strsep(&rest, "\n");
-	columns = parse_heading(line, &count);
-	while ((line = strsep(&rest, "\n"))) {
-		char *name = strsep(&line, ":");
-
-		if (!line)
-			continue;
-		name += strspn(name, " ");
-		*append(sources->items, sources->count) = (struct source){
-			copy(name), sum_line(line, columns, count, cpus),
-		};
+	for (const char *line = strchr(text, '\n'); line; line = strchr(line, '\n')) {
+		line += strspn(line, "\n ");
+		if (!strncmp(line, name, length) && line[length] == ':')
+			return line + length + 1;
 	}
-	free(columns);
-	return ret;
+	return "";
 }
 
-static unsigned long long count_before(const struct sources *before, const char *name)
-{
-	for (size_t i = 0; i < before->count; i++)
-		if (!strcmp(before->items[i].name, name))
-			return before->items[i].count;
-	return 0;
-}
-
-static char *name_sources(const struct sources *before, const struct sources *after,
+/* Which sources interrupted these CPUs between two readings, and how often in all. */
+static char *name_sources(const char *before, const char *after, const struct cpus *cpus,
 			  unsigned long long *total)
 {
 	struct text text = { 0 };
@@ -108,14 +59,17 @@ static char *name_sources(const struct sources *before, const struct sources *af
 
 	text_add(&text, "%s", "");
 	*total = 0;
-	for (size_t i = 0; i < after->count; i++) {
-		const struct source *source = &after->items[i];
-		unsigned long long more = source->count - count_before(before, source->name);
+	for (const char *line = strchr(after, '\n'); line; line = strchr(line, '\n')) {
+		const char *start = line + strspn(line, "\n ");
+		autofree char *name = format("%.*s", (int)strcspn(start, ":\n"), start);
+		unsigned long long more = sum_line(after, counters_of(line, name), cpus) -
+					  sum_line(before, counters_of(before, name), cpus);
 
+		line = start;
 		*total += more;
 		if (more && shown++ < SOURCES_SHOWN) {
-			make_printable(source->name);
-			text_add(&text, "%s%s %llu", text.length ? ", " : "", source->name, more);
+			make_printable(name);
+			text_add(&text, "%s%s %llu", text.length ? ", " : "", name, more);
 		}
 	}
 	if (shown > SOURCES_SHOWN)
@@ -123,12 +77,11 @@ static char *name_sources(const struct sources *before, const struct sources *af
 	return text.s;
 }
 
-static void add_interrupts(struct inspection *inspection, const struct sources *before,
-			   const struct sources *after)
+static void add_interrupts(struct inspection *inspection, const char *before, const char *after)
 {
 	const struct cpus *cpus = &inspection->isolation.irqs;
 	unsigned long long total;
-	autofree char *names = name_sources(before, after, &total), *named = cpus_named(cpus);
+	autofree char *names = name_sources(before, after, cpus, &total), *named = cpus_named(cpus);
 
 	if (total)
 		finding_add(&inspection->findings, FINDING_NOTE, "interrupts",
@@ -211,24 +164,22 @@ void check_activity(struct inspection *inspection)
 	const struct timespec pause = { .tv_nsec = SAMPLE_NS };
 	const struct cpus *cpus = &inspection->isolation.irqs;
 	const bool is_virtual = machine_is_virtual();
+	autotext struct text before = { 0 }, after = { 0 };
 	unsigned long long firmware = 0;
-	struct sources before, after;
 	struct times times;
 	int error = unseen_smis(cpus_next(&inspection->watched, 0), &firmware);
-	int ret = read_sources(&before, cpus);
+	int ret = file_read(INTERRUPTS, &before);
 
 	read_times(&times);
 	nanosleep(&pause, NULL);
-	read_sources(&after, cpus);
+	file_read(INTERRUPTS, &after);
 	if (is_virtual)
 		add_virtual(inspection, &times);
 	if (!cpus_empty(cpus) && !ret)
-		add_interrupts(inspection, &before, &after);
+		add_interrupts(inspection, before.s, after.s);
 	else if (!cpus_empty(cpus))
 		finding_unknown(&inspection->findings, "interrupts",
 				"What interrupts isolated CPUs", INTERRUPTS, ret);
 	if (error != -EOPNOTSUPP)
 		add_firmware(inspection, error, firmware);
-	free_sources(&before);
-	free_sources(&after);
 }
