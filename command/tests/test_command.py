@@ -171,7 +171,7 @@ class MachineTest(unittest.TestCase):
     def test_lines_of_the_configuration(self) -> None:
         m = self.machine
         many = 64 * "priority = 2 x\n"
-        for text in ("", "# nothing\n\n  cpus = 3 # these\r\nprocs=no\ntimers = keep",
+        for text in ("", "# nothing\n\n  cpus = 3 # these\nprocs=no\r\ntimers = keep",
                      "priority = 80 irq/*-eth0*\npriority=1\tksoftirqd/[01] # low", many):
             m.write("etc/timershield.conf", text)
             done = m.run("isolate", "--config", "--dry-run")
