@@ -90,6 +90,6 @@ TEST(random_sequences)
 
 int main(int argc, char **argv)
 {
-	set_test_timeout(60 + SEQUENCES);
+	set_test_timeout(500);		/* of the host, which may be busy */
 	return run_tests(argc, argv, 0);
 }
