@@ -8,7 +8,7 @@
 
 #include <platform.h>
 
-#include "timer.h"
+#include "state.h"
 
 #define STACK_LOCKED 65536
 

@@ -4,7 +4,7 @@
 
 #include <platform.h>
 
-#include "timer.h"
+#include "state.h"
 
 uint64_t timer_pending(struct clockfix *timer)
 {

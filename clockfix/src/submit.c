@@ -5,7 +5,7 @@
 #include <platform.h>
 
 #include "options.h"
-#include "timer.h"
+#include "state.h"
 
 #define CLEAN_PER_SUBMISSION 4	/* slots: more than one, so that garbage becomes less */
 

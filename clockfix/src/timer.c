@@ -8,7 +8,7 @@
 #include <platform.h>
 
 #include "options.h"
-#include "timer.h"
+#include "state.h"
 
 /* the dummy, the last of the queue, jobs that run */
 #define SLOTS_EXTRA 16

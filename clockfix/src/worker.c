@@ -8,7 +8,7 @@
  */
 #include <platform.h>
 
-#include "timer.h"
+#include "state.h"
 
 /* the earliest job */
 struct pick {

@@ -5,7 +5,7 @@
 
 #include <platform.h>
 
-#include "timer.h"
+#include "state.h"
 
 static inline struct clockfix *sim_timer(const struct clockfix_options *options)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* timer.h - what a timer consists of, and what its parts offer to each other */
-#ifndef CLOCKFIX_TIMER_H
-#define CLOCKFIX_TIMER_H
+/* state.h - what a timer consists of, and what its parts offer to each other */
+#ifndef CLOCKFIX_STATE_H
+#define CLOCKFIX_STATE_H
 
 #include <errno.h>
 #include <pthread.h>
