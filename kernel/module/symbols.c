@@ -19,7 +19,7 @@ static bool look_at(unsigned long address, struct symbol *symbols, unsigned int 
 	unsigned int i;
 
 	sprint_symbol(text, address);
-	if (sscanf(text + strcspn(text, "+"), "+0x%lx/0x%lx", &offset, &size) != 2)
+	if (sscanf(text + strcspn(text, "+"), "+0x%lx/0x%lx", &offset, &size) != 2 || !size)
 		return false;
 	*start = address - offset;
 	*end = *start + size;
