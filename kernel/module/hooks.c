@@ -18,13 +18,15 @@
 #include "shield.h"
 #include "timershield_process.h"
 
-/*
- * Callbacks by which the kind of a timer is known. Those of io_uring are optional. The last is that
- * of the scheduler's timer that ends an ordinary task's turn.
- */
-enum { SLEEPER, TIMERFD, POSIX_TIMER, ITIMER, IO_URING, HRTICK = IO_URING + 4 };
+/* The kernel's functions that the module knows, or hooks. Those of io_uring are optional. */
+enum {
+	/* callbacks, by which the kind of a timer is known */
+	SLEEPER, TIMERFD, POSIX_TIMER, ITIMER, IO_URING, HRTICK = IO_URING + 4,
+	/* hooked */
+	ON_PRIORITY, ON_POLICY = ON_PRIORITY + 4, ON_CLOCK, ON_POLL, ON_READ, ON_START, ON_USER_START,
+};
 
-static struct symbol callbacks[] = {
+static struct symbol functions[] = {
 	[SLEEPER] = { "hrtimer_wakeup" },
 	[TIMERFD] = { "timerfd_tmrproc" },
 	[POSIX_TIMER] = { "posix_timer_fn" },
@@ -33,7 +35,20 @@ static struct symbol callbacks[] = {
 	{ "io_link_timeout_fn" },
 	{ "io_cqring_timer_wakeup" },
 	{ "io_cqring_min_timer_wakeup" },
+	/* of the scheduler's timer that ends an ordinary task's turn */
 	[HRTICK] = { "hrtick" },
+	[ON_PRIORITY] = { "switched_to_rt" },
+	{ "switched_to_dl" },
+	{ "switched_to_fair" },
+	{ "prio_changed_rt" },
+	[ON_POLICY] = { "rt_mutex_adjust_pi" },
+	[ON_CLOCK] = { "timerfd_clock_was_set" },
+	[ON_POLL] = { "timerfd_poll" },
+	[ON_READ] = { TS_TIMERFD_READ },
+	[ON_START] = { "hrtimer_start_range_ns" },
+#ifdef TIMERSHIELD_USER_START
+	[ON_USER_START] = { "hrtimer_start_range_ns_user" },
+#endif
 };
 
 static void *callback_of(struct hrtimer *timer)
@@ -102,16 +117,16 @@ static u8 level_of(struct hrtimer *timer)
 	if (!in_task() || current->flags & PF_KTHREAD)
 		return 0;
 	/* Drivers sleep uninterruptibly, system calls do not. */
-	if (callback == callbacks[SLEEPER].address)
+	if (callback == functions[SLEEPER].address)
 		return container_of(timer, struct hrtimer_sleeper, timer)->task == current &&
 		       !(READ_ONCE(current->__state) & TASK_UNINTERRUPTIBLE) ?
 		       shield_level(current) : 0;
-	if (callback == callbacks[TIMERFD].address)
+	if (callback == functions[TIMERFD].address)
 		return raise_timerfd(timer, timershield_threads_level(current));
-	if (callback == callbacks[POSIX_TIMER].address)
+	if (callback == functions[POSIX_TIMER].address)
 		return signalled_level(timer);
 	for (i = ITIMER; i < HRTICK; i++)
-		if (callback == callbacks[i].address)
+		if (callback == functions[i].address)
 			return timershield_threads_level(current);
 	return 0;
 }
@@ -155,10 +170,10 @@ static void notrace on_start(unsigned long ip, unsigned long caller, struct ftra
 
 	if (this_cpu_read(shields.bypass))
 		return;
-	if (TS_HRTICK && callback_of(timer) == callbacks[HRTICK].address)
+	if (TS_HRTICK && callback_of(timer) == functions[HRTICK].address)
 		this_cpu_write(shields.hrtick, timer);
 	for (i = 0; i < HRTICK; i++)
-		if (callbacks[i].address && callback_of(timer) == callbacks[i].address)
+		if (functions[i].address && callback_of(timer) == functions[i].address)
 			ts_redirect(regs, ops->private);
 }
 
@@ -174,7 +189,7 @@ static __no_kasan_or_inline void move_sleeper(struct task_struct *task)
 	for (; word < end; word++) {
 		struct hrtimer_sleeper *sleeper;
 
-		if ((void *)READ_ONCE(*word) != callbacks[SLEEPER].address)
+		if ((void *)READ_ONCE(*word) != functions[SLEEPER].address)
 			continue;
 		sleeper = container_of((void *)word, struct hrtimer_sleeper, timer.function);
 		if ((unsigned long *)(sleeper + 1) > end ||
@@ -228,7 +243,7 @@ static void notrace on_policy(unsigned long ip, unsigned long caller, struct ftr
 		ts_for_each_posix_timer(itimer, task->signal) {
 			struct hrtimer *timer = &itimer->it.real.timer;
 
-			if (callback_of(timer) == callbacks[POSIX_TIMER].address)
+			if (callback_of(timer) == functions[POSIX_TIMER].address)
 				shield_move(timer, signalled_level(timer));
 			if (!--nr)
 				break;
@@ -268,7 +283,7 @@ static bool is_timer(struct hrtimer *timer)
 	int cpu;
 
 	if (callback)
-		return callback == callbacks[TIMERFD].address;
+		return callback == functions[TIMERFD].address;
 	for_each_possible_cpu(cpu) {
 		const struct hrtimer_cpu_base *stock = per_cpu(shields, cpu).stock;
 
@@ -315,20 +330,19 @@ static bool start_user_timer(struct hrtimer *timer, ktime_t time, u64 slack,
 
 /* The hooks that replace a function come last, when all others are in place. */
 static struct hook {
-	const char *functions[4];
+	unsigned int first, last;	/* functions */
 	struct ftrace_ops ops;
 } hooks[] = {
-	{ { "switched_to_rt", "switched_to_dl", "switched_to_fair", "prio_changed_rt" },
-	  { .func = on_priority } },
-	{ { "rt_mutex_adjust_pi" }, { .func = on_policy } },
-	{ { "timerfd_clock_was_set" }, { .func = on_clock } },
-	{ { "timerfd_poll" }, { .func = on_poll } },
-	{ { TS_TIMERFD_READ }, { .func = on_read } },
+	{ ON_PRIORITY, ON_POLICY - 1, { .func = on_priority } },
+	{ ON_POLICY, ON_POLICY, { .func = on_policy } },
+	{ ON_CLOCK, ON_CLOCK, { .func = on_clock } },
+	{ ON_POLL, ON_POLL, { .func = on_poll } },
+	{ ON_READ, ON_READ, { .func = on_read } },
 #ifdef TIMERSHIELD_USER_START
-	{ { "hrtimer_start_range_ns_user" },
+	{ ON_USER_START, ON_USER_START,
 	  { .func = on_start, .flags = FTRACE_OPS_FL_IPMODIFY, .private = start_user_timer } },
 #endif
-	{ { "hrtimer_start_range_ns" },
+	{ ON_START, ON_START,
 	  { .func = on_start, .flags = FTRACE_OPS_FL_IPMODIFY, .private = start_timer } },
 };
 
@@ -340,28 +354,33 @@ static void on_switch(void *data, bool preempt, struct task_struct *previous,
 
 static int set_filter(struct hook *hook)
 {
-	int i, err;
+	unsigned int i;
+	int err;
 
-	for (i = 0; i < ARRAY_SIZE(hook->functions) && hook->functions[i]; i++) {
-		const char *name = hook->functions[i];
-
-		err = ftrace_set_filter(&hook->ops, (unsigned char *)name, strlen(name), i == 0);
+	for (i = hook->first; i <= hook->last; i++) {
+		err = ftrace_set_filter_ip(&hook->ops, (unsigned long)functions[i].address, 0,
+					   i == hook->first);
 		if (err) {
-			pr_err("this kernel has no function %s() that ftrace can follow\n", name);
+			pr_err("ftrace cannot follow this kernel's %s()\n", functions[i].name);
 			return err;
 		}
 	}
 	return 0;
 }
 
+static bool optional(unsigned int function)
+{
+	return (function >= IO_URING && function < HRTICK) || (function == HRTICK && !TS_HRTICK);
+}
+
 int hooks_resolve(void)
 {
 	int i, err;
 
-	symbols_find(callbacks, ARRAY_SIZE(callbacks));
-	for (i = 0; i < ARRAY_SIZE(callbacks); i++) {
-		if (!callbacks[i].address && (i < IO_URING || (TS_HRTICK && i == HRTICK))) {
-			pr_err("this kernel has no function %s()\n", callbacks[i].name);
+	symbols_find(functions, ARRAY_SIZE(functions));
+	for (i = 0; i < ARRAY_SIZE(functions); i++) {
+		if (!functions[i].address && !optional(i)) {
+			pr_err("this kernel has no function %s()\n", functions[i].name);
 			return -ENOENT;
 		}
 	}
@@ -396,10 +415,10 @@ static int add(struct hook *hook)
 	err = register_ftrace_function(&hook->ops);
 	if (err == -EBUSY && hook->ops.flags & FTRACE_OPS_FL_IPMODIFY)
 		pr_err("%s() is replaced already, by a livepatch or another module; unload that first\n",
-		       hook->functions[0]);
+		       functions[hook->first].name);
 	else if (err)
 		pr_err("ftrace does not follow %s(): %d; see sysctl kernel.ftrace_enabled\n",
-		       hook->functions[0], err);
+		       functions[hook->first].name, err);
 	return err;
 }
 
