@@ -6,7 +6,7 @@
  * CPU masks the timers below the level of that task: it takes no interrupt for
  * them. They expire when the CPU switches to a task that does not outrank them,
  * or in the tick once they have been held for a tick. Timers of the kernel have
- * level 0 and are never masked.
+ * no level (0) and are never masked.
  *
  * See Documentation/timers/timershield.rst.
  */
