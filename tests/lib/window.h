@@ -18,7 +18,7 @@
 
 #include "tap.h"
 
-#define GAP 400ull		/* ns; polling takes 10 to 50, an interrupt 1500 and more */
+#define GAP 400ull		/* ns; polling takes less than 100, an interrupt 1500 and more */
 
 struct window {
 	u64 begin, end;			/* CLOCK_MONOTONIC */
