@@ -173,6 +173,7 @@ def _run_system(
             "target": "guest",
             "kernel": run.transcript.uname,
             "image": _digest(system.kernel.image),
+            "program": _digest(guests.output(system.kernel.arch) / program, *modules),
             "time": "instruction-counted: 1 instruction = 1 ns, "
                     + ("1 virtual CPU" if machine.cpus == 1
                        else f"{machine.cpus} virtual CPUs that take turns"),
@@ -183,9 +184,9 @@ def _run_system(
         })
 
 
-def _digest(image: Path) -> str:
+def _digest(*files: Path) -> str:
     """What tells a kernel from others: builds are reproducible, so ``uname`` is always the same."""
-    return hashlib.sha256(image.read_bytes()).hexdigest()[:16]
+    return hashlib.sha256(b"".join(f.read_bytes() for f in files)).hexdigest()[:16]
 
 
 def _keep(directory: Path, system: System, scenario: Scenario, outcome: Outcome) -> None:

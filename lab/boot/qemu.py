@@ -184,9 +184,13 @@ class _Watch:
         self._on_outcome = on_outcome
         self._reported = 0
         self._on_output = on_output
+        self._sends = False
 
     def look(self) -> bool:
-        """Take in what is new; return whether there was something."""
+        """Take in what is new; return whether the guest goes on.
+
+        Once init sends results the console does not count: a stalled kernel reports that for ever.
+        """
         text = self._console.read()
         self._run.console += text.decode(errors="replace").replace("\r", "")
         data = self._results.read()
@@ -199,7 +203,8 @@ class _Watch:
             for outcome in done[self._reported :]:
                 self._on_outcome(outcome)
         self._reported = len(done)
-        return bool(text or data)
+        self._sends = self._sends or bool(data)
+        return bool(data or (text and not self._sends))
 
 
 def run_commands(

@@ -46,14 +46,17 @@ def output(arch: str) -> Path:
     return GUEST_BUILDS / arch
 
 
-def build(arch: str, targets: Iterable[str], kernel_tree: Path | None = None) -> Path:
-    """Build ``targets`` (names below the output directory); return that directory."""
+def build(arch: str, targets: Iterable[str], linux: tuple[str, Path] | None = None) -> Path:
+    """Build ``targets`` (names below the output directory); return that directory.
+
+    ``linux``: the version and the source tree of the kernel's own tests among them.
+    """
     require("make", f"{ARCHES[arch].cross}gcc")
     out = output(arch)
     wanted = sorted(set(targets))
     variables = [f"ARCH={arch}", f"OUT={out}"]
-    if kernel_tree is not None:
-        variables.append(f"KERNEL={kernel_tree}")
+    if linux is not None:
+        variables += [f"LINUX={linux[0]}", f"KERNEL={linux[1]}"]
     done = subprocess.run(
         ["make", "-s", "--no-print-directory", "-C", str(REPO / "lab"), *variables,
          *(str(out / target) for target in wanted)],

@@ -264,7 +264,8 @@ def stock_tree(progress: Progress, linux: str = DEFAULT_LINUX) -> Path:
     """The unmodified source tree, unpacked on first use and when its origin changed."""
     origin = source_origin(linux, progress)
     state = origin.stat()
-    stamp = f"{origin} {state.st_size} {int(state.st_mtime)}\n"
+    changed = max((f.lstat().st_mtime for f in origin.rglob("*")), default=state.st_mtime)
+    stamp = f"{origin} {state.st_size} {int(changed)}\n"
     place = directory(linux)
     place.mkdir(parents=True, exist_ok=True)
     tree = place / "src-stock"

@@ -23,7 +23,8 @@ from lab.measure.systems import System, host_description
 Value = TypeVar("Value")
 Table = dict[str, npt.NDArray[Any]]
 
-SAME = {"target": "target", "kernel": "kernel", "image": "kernel", "time": "clock", "qemu": "QEMU"}
+SAME = {"target": "target", "kernel": "kernel", "image": "kernel", "time": "clock", "qemu": "QEMU",
+        "program": "guest program or module"}
 """Keys of meta.json in which scenarios that are kept together must agree, and what they say."""
 
 

@@ -262,8 +262,8 @@ def _on_kernel(
     kernel = Kernel.parse(f"{name}-{kernels.WITH_DEFECTS}")
     kernels.build(kernel, progress)
     tests = without_defect(defects)
-    programs = [target for suite in _suites(0, tests) for target in suite.targets]
-    guests.build(kernel.arch, ["init", *programs], kernels.source_tree(kernel, progress))
+    programs = [target for suite in _suites(0, tests) for target in suite.targets(kernel.linux)]
+    guests.build(kernel.arch, ["init", *programs])
     with progress.bar(f"defects in {name}", len(tests) + len(defects)) as bar, ThreadPoolExecutor(
         qemu.default_jobs()
     ) as pool:

@@ -43,15 +43,10 @@ class Suite:
         return replace(self, args=(*self.args, f"{self.soak}{seconds}"),
                        timeout=2 * seconds + 120, kernels=("*",), alone=True)
 
-    @property
-    def target(self) -> str:
-        """What to build, below the guest programs' output directory."""
-        return f"selftests/{self.selftest}" if self.selftest else f"tests/{self.program}"
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """All of what to build for it."""
-        return (self.target, *self.tools)
+    def targets(self, linux: str) -> tuple[str, ...]:
+        """What to build for it, below the guest programs' output directory."""
+        return (f"selftests/{linux}/{self.selftest}" if self.selftest else f"tests/{self.program}",
+                *self.tools)
 
     def hangs_on(self, kernel: Kernel) -> bool:
         """Whether this machine's QEMU does not get ``kernel`` beyond its second CPU's start."""

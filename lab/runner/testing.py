@@ -117,7 +117,7 @@ def start(boot: Boot, patience: float | None = None,
     """
     commands, owners = boot.commands()
     out = guests.output(boot.kernel.arch)
-    programs = [target for s in boot.suites for target in s.targets]
+    programs = [target for s in boot.suites for target in s.targets(boot.kernel.linux)]
     initrd = guests.image(out, programs, commands, [*boot.modules, *boot.spare])
     timeout = max(c.timeout for c in commands)
     return qemu.run_commands(boot.kernel, initrd, boot.machine(), timeout,
@@ -208,7 +208,9 @@ def _guest_verdicts(
             modules = kernels.modules(kernel, progress)
             spare = [*kernels.modules(kernel, progress, TEST_MODULES), *kernels.drivers(kernel)]
             tree = kernels.source_tree(kernel, progress)
-            guests.build(kernel.arch, ["init", *(t for s in wanted for t in s.targets)], tree)
+            guests.build(kernel.arch,
+                         ["init", *(t for s in wanted for t in s.targets(kernel.linux))],
+                         (kernel.linux, tree))
         except (LabError, OSError) as error:
             count(failure(f"{kernel.name} build", error))
             continue
