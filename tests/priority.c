@@ -740,3 +740,29 @@ TEST(timers_that_follow_delay_nobody)
 	check(on <= off + (shield_is_module() ? 2 : 1) * TOLERANCE,
 	      "FIFO 99 is %llu ns late, %llu with the shield off", on, off);
 }
+
+static void *change_own_priority(void *end)
+{
+	pin(!test_cpu);
+	for (unsigned int i = 0; now() < *(u64 *)end; i++)
+		become(FIFO(1 + i % 2));
+	return NULL;
+}
+
+/* The timers of a process follow while another thread arms one of them, again and again. */
+TEST(timer_that_is_being_armed_follows)
+{
+	struct itimerspec hour = { .it_value.tv_sec = 3600 };
+	u64 end = now() + SEC;
+	pthread_t thread;
+	timer_t timer;
+
+	if (online_cpus() < 2)
+		skip("needs two CPUs");
+	pin(test_cpu);
+	require(!timer_create(CLOCK_MONOTONIC, NULL, &timer), "timer_create: %m");
+	require(!pthread_create(&thread, NULL, change_own_priority, &end), "no thread");
+	while (now() < end)
+		require(!timer_settime(timer, 0, &hour, NULL), "timer_settime: %m");
+	pthread_join(thread, NULL);
+}
