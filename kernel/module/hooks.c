@@ -266,8 +266,11 @@ static void notrace on_clock(unsigned long ip, unsigned long caller, struct ftra
 
 	preempt_disable();
 	for_each_online_cpu(cpu) {
-		queues_clock_set(per_cpu_ptr(&shields, cpu), now);
-		shield_kick(cpu);
+		struct shield *shield = per_cpu_ptr(&shields, cpu);
+
+		queues_clock_set(shield, now);
+		if (!shield_empty(shield))
+			shield_kick(cpu);
 	}
 	preempt_enable();
 }

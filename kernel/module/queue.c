@@ -82,7 +82,8 @@ void queues_clock_set(struct shield *shield, ktime_t now)
 	raw_spin_lock_irqsave(&shield->bases->base.lock, flags);
 	shield->core.clock_set = now;
 	shield->held = now;
-	update_all_minima(&shield->core);
+	if (!shield_empty(shield))
+		update_all_minima(&shield->core);
 	raw_spin_unlock_irqrestore(&shield->bases->base.lock, flags);
 }
 
