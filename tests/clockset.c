@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/timerfd.h>
+#include <sys/timex.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,15 +42,18 @@ static void sleep_on_realtime(void *argument)
 	sleeper->woke = now();
 }
 
-static struct sleeper *start_sleeper(struct policy policy, u64 delay)
+static struct sleeper *sleep_to(struct policy policy, u64 expiry)
 {
 	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
-	pid_t pid;
 
-	sleeper->expiry = clock_now(CLOCK_REALTIME) + delay;
-	pid = spawn(policy, test_cpu, sleep_on_realtime, sleeper);
-	await_sleep(pid);
+	sleeper->expiry = expiry;
+	await_sleep(spawn(policy, test_cpu, sleep_on_realtime, sleeper));
 	return sleeper;
+}
+
+static struct sleeper *start_sleeper(struct policy policy, u64 delay)
+{
+	return sleep_to(policy, clock_now(CLOCK_REALTIME) + delay);
 }
 
 /* How long after the clock reached its expiry, and we gave way, it runs. */
@@ -220,4 +224,36 @@ TEST(cancel_on_set_reaches_a_masked_timerfd)
 	check(read(fd, &count, sizeof(count)) < 0 && errno == ECANCELED,
 	      "read: %s, expected ECANCELED", strerror(errno));
 	move_clock(-(s64)SEC);
+}
+
+static void set_leap_second(int status)
+{
+	struct timex change = { .modes = ADJ_STATUS, .status = status };
+
+	require(adjtimex(&change) >= 0, "adjtimex: %s", strerror(errno));
+}
+
+/*
+ * A second is inserted at midnight. The kernel knows that from midnight on, but sets the clock back
+ * with its next tick. A timer of midnight expires when the second has passed.
+ */
+TEST(a_leap_second_delays_a_timer)
+{
+	u64 day = 24 * HOUR, second = clock_now(CLOCK_REALTIME), midnight, due;
+	struct sleeper *sleeper;
+
+	pin(test_cpu);
+	set_leap_second(STA_INS);
+	/* Three seconds before, and not at a tick */
+	move_clock((s64)(day - second % day - 3 * SEC + 1700 * USEC));
+	midnight = (clock_now(CLOCK_REALTIME) / day + 1) * day;
+	sleeper = sleep_to(FIFO(10), midnight);
+	due = now() + midnight - clock_now(CLOCK_REALTIME) + SEC;
+	sleep_until(due - SEC - 20 * MSEC);
+	spin_until(due - SEC + 20 * MSEC);
+	sleep_until(due + 20 * MSEC);
+	set_leap_second(0);
+	move_clock(-(s64)(day - second % day));
+	check(sleeper->woke, "the sleeper was lost");
+	check(sleeper->woke + USEC >= due, "woken %llu us early", (due - sleeper->woke) / USEC);
 }

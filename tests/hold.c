@@ -324,6 +324,30 @@ TEST(armed_without_a_tick)
 	check_late(sleeper, 2 * TICK + PROMPT);
 }
 
+static void sleep_for_ever(void *unused)
+{
+	struct timespec time = to_timespec(INT64_MAX - now() - TICK / 2);
+
+	nanosleep(&time, NULL);
+}
+
+/* It expires, but the end of its hold is beyond what the kernel can count to. */
+TEST(the_longest_sleep_without_a_tick)
+{
+	u64 interrupts;
+
+	not_in_a_thread();
+	cpu_without_a_tick();
+	await_sleep(spawn(OTHER, hogged, sleep_for_ever, NULL));
+	spawn(FIFO(50), hogged, spin, NULL);
+	sleep_for(SLEEP);
+	interrupts = timer_interrupts(hogged);
+	sleep_for(SLEEP);
+	interrupts = timer_interrupts(hogged) - interrupts;
+	check(interrupts <= SLEEP / TICK, "%llu timer interrupts in %llu ms", interrupts,
+	      SLEEP / MSEC);
+}
+
 /* At every tick, until the end. */
 static void wake_at_ticks(void *argument)
 {

@@ -80,7 +80,7 @@ def _existing(tree: Path, targets: list[str]) -> list[str]:
 
 
 def each_builds(stock: Path, progress: Progress, platform: Platform) -> list[Verdict]:
-    """Every patch on top of those before it, with CONFIG_TIMERSHIELD off and on."""
+    """Every patch on top of those before it, with CONFIG_TIMERSHIELD off and on; all link."""
     verdicts = []
     patches = patchset.texts(platform.linux)
     tree = kernels.directory(platform.linux) / "src-each"
@@ -91,7 +91,10 @@ def each_builds(stock: Path, progress: Progress, platform: Platform) -> list[Ver
             for mode in (Mode.STOCK, Mode.SHIELDED):
                 kernel = platform.kernel(mode)
                 with progress.bar(f"building after {patch}, {mode}", None):
-                    status, text = _compile(kernel, tree, _existing(tree, list(DIRECTORIES)))
+                    status, text = _compile(kernel, tree, [
+                        *_existing(tree, list(DIRECTORIES)),
+                        *(["vmlinux"] if count == len(patches) else []),
+                    ])
                 verdict = Verdict(f"{platform.name} {mode} builds after {patch}",
                                   passed=int(not status))
                 if status:

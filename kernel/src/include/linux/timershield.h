@@ -122,20 +122,25 @@ static inline void hrtimer_raise_level(struct hrtimer *timer)
 		hrtimer_raise_to(timer, timershield_prio_level(READ_ONCE(current->normal_prio)));
 }
 
+void __hrtimer_raise_to_process(struct hrtimer *timer);
+
 /**
  * hrtimer_raise_to_process - the process of the current task arms a timer
  * @timer: the timer; its level rises to that of the highest-ranking thread
  *
  * Context: any. The caller keeps others from arming the timer.
  */
-void hrtimer_raise_to_process(struct hrtimer *timer);
+static inline void hrtimer_raise_to_process(struct hrtimer *timer)
+{
+	if (timershield_enabled())
+		__hrtimer_raise_to_process(timer);
+}
 
 /* hrtimer_start() for what may serve any thread of the current process */
 static inline void hrtimer_start_for_process(struct hrtimer *timer, ktime_t time,
 					     const enum hrtimer_mode mode)
 {
-	if (IS_ENABLED(CONFIG_TIMERSHIELD))
-		hrtimer_raise_to_process(timer);
+	hrtimer_raise_to_process(timer);
 	hrtimer_start(timer, time, mode);
 }
 

@@ -80,6 +80,7 @@ struct timershield_counters {
  *			for a tick are due. Local to the CPU.
  * @clock_seq:		hrtimer_cpu_base::clock_was_set_seq that @minima is up to
  *			date with
+ * @realtime:		Offset of CLOCK_REALTIME that @minima is up to date with
  * @fell:		When the device was set for timers that had expired, because
  *			@threshold fell: until all that is due has expired, those
  *			that expired before have been masked
@@ -99,6 +100,7 @@ struct timershield_cpu {
 	u8				next_level;
 	bool				tick;
 	u32				clock_seq;
+	ktime_t				realtime;
 	ktime_t				fell;
 	ktime_t				hold;
 	ktime_t				clock_set;

@@ -81,9 +81,9 @@ void __timershield_first(struct hrtimer_cpu_base *cpu_base, bool soft, ktime_t *
 	/* The end of idle starts the tick before another task runs. */
 	if (is_idle_task(current) && !tick_nohz_full_cpu(cpu_base->cpu))
 		return;
-	first = max(ktime_add_ns(first, TICK_NSEC), sc->hold);
+	first = timershield_hold_ends(sc, first);
 	if (first < *expires_next) {
-		*expires_next = max(first, 0);
+		*expires_next = first;
 		*next_timer = timershield_first_of(sc, minima_earliest(minima, TIMERSHIELD_FAIR),
 						   soft);
 	}
@@ -125,6 +125,7 @@ void __timershield_clock_set(struct hrtimer_cpu_base *cpu_base)
 	unsigned int level;
 
 	sc->clock_seq = cpu_base->clock_was_set_seq;
+	sc->realtime = cpu_base->clock_base[HRTIMER_BASE_REALTIME].offset;
 	sc->clock_set = ktime_get();
 	for (level = TIMERSHIELD_FAIR; level <= TIMERSHIELD_DEADLINE; level++) {
 		if (!(sc->clocks[level] & ~monotonic))
@@ -289,8 +290,7 @@ u8 timershield_pid_level(struct pid *pid, enum pid_type type)
 	return type == PIDTYPE_PID ? timershield_own_level(p) : timershield_process_level(p);
 }
 
-void hrtimer_raise_to_process(struct hrtimer *timer)
+void __hrtimer_raise_to_process(struct hrtimer *timer)
 {
-	if (timershield_enabled())
-		hrtimer_raise_to(timer, timershield_process_level(current));
+	hrtimer_raise_to(timer, timershield_process_level(current));
 }

@@ -40,6 +40,13 @@ static __always_inline bool timershield_active(const struct hrtimer_cpu_base *cp
 	       minima_all(&cpu_base->shield.minima[soft]) != KTIME_MAX;
 }
 
+/* Where the tick is stopped: when a masked timer that expires at @expires has been held enough */
+static __always_inline ktime_t timershield_hold_ends(const struct timershield_cpu *sc,
+						     ktime_t expires)
+{
+	return max(ktime_add_safe(max(expires, 0), TICK_NSEC), sc->hold);
+}
+
 void __timershield_first(struct hrtimer_cpu_base *cpu_base, bool soft, ktime_t *expires_next,
 			 struct hrtimer **next_timer);
 
@@ -73,7 +80,7 @@ static __always_inline ktime_t timershield_fires(const struct hrtimer_cpu_base *
 {
 	if (!timershield_queued(timer) || timer->queued_level >= cpu_base->shield.threshold)
 		return expires;
-	return max(ktime_add_ns(expires, TICK_NSEC), cpu_base->shield.hold);
+	return timershield_hold_ends(&cpu_base->shield, expires);
 }
 
 /* Must the device be set for a timer of a task, even if that has expired? */
@@ -86,10 +93,14 @@ static __always_inline bool timershield_force(const struct hrtimer_cpu_base *cpu
 
 void __timershield_clock_set(struct hrtimer_cpu_base *cpu_base);
 
-/* The offsets of the clocks may have changed. */
+/* The offsets of the clocks may have changed; that of CLOCK_REALTIME also by a leap second. */
 static __always_inline void timershield_clock_set(struct hrtimer_cpu_base *cpu_base)
 {
-	if (timershield_enabled() && cpu_base->shield.clock_seq != cpu_base->clock_was_set_seq)
+	const struct timershield_cpu *sc = &cpu_base->shield;
+
+	if (timershield_enabled() &&
+	    (sc->clock_seq != cpu_base->clock_was_set_seq ||
+	     sc->realtime != cpu_base->clock_base[HRTIMER_BASE_REALTIME].offset))
 		__timershield_clock_set(cpu_base);
 }
 
