@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DIGITS "0123456789"
+
 bool irqs_have(const struct irqs *irqs, unsigned int number)
 {
 	for (unsigned int i = 0; irqs && i < irqs->count; i++)
@@ -31,6 +33,7 @@ int irqs_find(const char *name, struct irqs *irqs)
 {
 	autotext struct text text = { 0 };
 	int ret = file_read("/proc/interrupts", &text);
+	const bool by_number = !name[strspn(name, DIGITS)];
 	unsigned int before = irqs->count;
 	char *rest = text.s, *line;
 
@@ -39,14 +42,14 @@ int irqs_find(const char *name, struct irqs *irqs)
 	while ((line = strsep(&rest, "\n"))) {
 		char *end;
 		unsigned long number = strtoul(line, &end, 10);
-		bool is_number;
 
 		if (end == line || *end != ':')
 			continue;
-		*end = '\0';
+		*end++ = '\0';
 		line += strspn(line, " ");
-		is_number = !strcmp(line, name);
-		if ((is_number || names(end + 1, name)) && irqs->count < IRQS_MAX)
+		end += strspn(end, " " DIGITS);	/* the counters */
+		if ((by_number ? !strcmp(line, name) : names(end, name)) &&
+		    irqs->count < IRQS_MAX)
 			irqs->numbers[irqs->count++] = (unsigned int)number;
 	}
 	if (irqs->count == before)

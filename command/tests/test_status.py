@@ -368,7 +368,8 @@ class IsolationTest(StatusTest):
         m = self.machine
         m.write("proc/interrupts", "     CPU0  CPU1\n  1:  5  6  IO-APIC  edge  eth0-rx\n"
                                    "  2:  5  6  IO-APIC  edge  eth01\n  3:  0  0  MSI  disk")
-        self.assertEqual(m.run("isolate", "3", "--irq", "nothing").returncode, 1)
+        for none in ("nothing", "", "5", "6"):
+            self.assertEqual(m.run("isolate", "3", "--irq", none).returncode, 1, none)
         self.assertEqual(m.run("isolate", "3", "--irq", "eth0", "--irq=3").returncode, 0)
         for irq, cpus in ((1, "3"), (2, "1"), (3, "3"), (4, "1-2")):
             self.assertEqual(m.read(f"proc/irq/{irq}/smp_affinity_list"), f"{cpus}\n")
