@@ -113,11 +113,17 @@ static int measure(struct prove *prove)
 	return ret ? ret : other;
 }
 
+/* If nothing was measured there is no page: the file stays as it was. */
 static int print(const struct prove *prove, FILE *report, const char *command)
 {
-	if (prove->count && output == OUTPUT_JSON)
+	if (!prove->count) {
+		if (report)
+			fclose(report);
+		return 0;
+	}
+	if (output == OUTPUT_JSON)
 		prove_print_json(prove);
-	else if (prove->count)
+	else
 		prove_print(prove);
 	return report ? page_write(report, prove, command) : 0;
 }

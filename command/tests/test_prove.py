@@ -53,9 +53,10 @@ class ProveTest(unittest.TestCase):
         STATE.parent.mkdir(exist_ok=True)
         STATE.write_text("nonsense\n")
         self.addCleanup(STATE.unlink, missing_ok=True)
-        done = run()
-        self.assertEqual(done.returncode, 5)
-        self.assertIn(str(STATE), done.stderr)
+        for words in ((), ("--report=/dev/full",)):
+            done = run(*words)
+            self.assertEqual(done.returncode, 5, words)
+            self.assertIn(str(STATE), done.stderr)
 
     def test_report_that_cannot_be_written(self) -> None:
         done = run("--report=/nonexistent/page.html")
