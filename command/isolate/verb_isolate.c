@@ -169,8 +169,11 @@ typedef int change_fn(struct isolation *isolation);
 static int change_locked(change_fn *change)
 {
 	struct isolation isolation;
-	int ret = isolation_open(&isolation, true);
+	const enum config_switch timers = request.config.timers;
+	int ret = isolation_open(&isolation, true), other;
 
+	if (!ret && timers == CONFIG_ON)
+		ret = timers_check();
 	if (!ret && (isolation.damaged || isolation.lost)) {
 		if (request.salvage)
 			salvage(&isolation);
@@ -179,8 +182,11 @@ static int change_locked(change_fn *change)
 	}
 	if (!ret)
 		ret = change(&isolation);
-	if (!ret)
-		ret = isolate_print(&isolation);
+	if (!ret) {
+		ret = timers == CONFIG_KEEP ? 0 : timers_set(timers == CONFIG_ON);
+		other = isolate_print(&isolation);
+		ret = ret ? ret : other;
+	}
 	isolation_close(&isolation);
 	return ret;
 }
@@ -192,8 +198,6 @@ static int run_change(change_fn *change)
 	if (lock < 0)
 		return status_of(lock);
 	ret = change_locked(change);
-	if (!ret && request.config.timers != CONFIG_KEEP)
-		ret = timers_set(request.config.timers == CONFIG_ON);
 	close(lock);
 	return status_of(ret);
 }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "change.h"
 #include "file.h"
+#include "message.h"
 #include "task.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static bool only_list;
@@ -84,4 +87,25 @@ int change_priority(pid_t tid, int policy, int priority)
 	if (only_list)
 		return list("priority", where, value);
 	return sched_setscheduler(tid, policy, &parameter) ? -errno : 0;
+}
+
+int change_modprobe(const char *module)
+{
+	char *argv[] = { "modprobe", (char *)module, NULL };
+	int status = -1;
+	pid_t pid;
+
+	if (only_list)
+		return list("modprobe", module, "");
+	if (*file_root())		/* it has no kernel of its own */
+		return 0;
+	pid = fork();
+	if (!pid) {
+		execvp(argv[0], argv);
+		failed(0, "modprobe: %s", strerror(errno));
+		_exit(STATUS_FAILED);
+	}
+	if (pid > 0 && waitpid(pid, &status, 0) == pid && !status)
+		return 0;
+	return geteuid() ? -EPERM : -ENODEV;
 }

@@ -13,9 +13,9 @@
 #include <sys/types.h>
 
 struct change {
-	const char *what;		/* write, mkdir, rmdir, affinity, priority */
-	char *where;			/* a path, or a task */
-	char *value;			/* "" for mkdir and rmdir */
+	const char *what;		/* write, mkdir, rmdir, affinity, priority, modprobe */
+	char *where;			/* a path, a task or a module */
+	char *value;			/* "" for mkdir, rmdir and modprobe */
 };
 
 /* From now on only list what would be changed; every change succeeds. */
@@ -30,5 +30,6 @@ int change_mkdir(const char *path);
 int change_rmdir(const char *path);
 int change_affinity(pid_t tid, const struct cpus *cpus);
 int change_priority(pid_t tid, int policy, int priority);
+int change_modprobe(const char *module);
 
 #endif

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* Levels as Documentation/timers/timershield.rst of the kernel numbers them. */
@@ -56,38 +55,27 @@ const char *timers_kind(void)
 	return file_exists("/sys/module/" TIMERS_MODULE "/initstate") ? "module" : "built in";
 }
 
-static int load_module(void)
+int timers_check(void)
 {
-	char *argv[] = { "modprobe", TIMERS_MODULE, NULL };
-	int status = -1;
-	pid_t pid = fork();
-
-	if (!pid) {
-		execvp(argv[0], argv);
-		failed(0, "modprobe: %s", strerror(errno));
-		_exit(STATUS_FAILED);
-	}
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
-		return failed(geteuid() ? -EPERM : -ENODEV, "cannot load the module " TIMERS_MODULE "%s",
-			      geteuid() ? " (run as root)" : "; dmesg may tell why");
-	return 0;
+	if (timers_get() != -ENOENT || timers_module_there())
+		return 0;
+	return failed(-EOPNOTSUPP,
+		      "this kernel has no timer shield (CONFIG_TIMERSHIELD), and no module " TIMERS_MODULE " is installed for it");
 }
 
 int timers_set(bool on)
 {
-	int ret = 0;
+	const int is = timers_get();
+	int ret = timers_check();
 
-	/* Another root has no kernel of its own. */
-	if (on && !*file_root() && timers_get() == -ENOENT && timers_module_there())
-		ret = load_module();
-	if (ret)
+	if (ret || is == on || (is == -ENOENT && !on))
 		return ret;
+	if (is == -ENOENT)
+		ret = change_modprobe(TIMERS_MODULE);
+	if (ret)
+		return failed(ret, "cannot load the module " TIMERS_MODULE "%s",
+			      geteuid() ? " (run as root)" : "; dmesg may tell why");
 	ret = change_write(TIMERS_SWITCH, on ? "1" : "0");
-	if (ret == -ENOENT && !on && timers_module_there())
-		return 0;
-	if (ret == -ENOENT)
-		return failed(-EOPNOTSUPP,
-			      "this kernel has no timer shield (CONFIG_TIMERSHIELD), and no module " TIMERS_MODULE " is installed for it");
 	return ret ? failed(ret, TIMERS_SWITCH ": %s%s", strerror(-ret),
 			    ret == -EACCES || ret == -EPERM ? " (run as root)" : "") : 0;
 }

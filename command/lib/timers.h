@@ -30,6 +30,9 @@ bool timers_module_possible(void);
 /* "built in", "module", "module, not loaded" or "absent". */
 const char *timers_kind(void);
 
+/* Whether there is one, or a module of it. 0, or -errno after a message. */
+int timers_check(void);
+
 /* Loads the module if it takes that. 0, or -errno after a message. */
 int timers_set(bool on);
 

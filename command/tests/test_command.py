@@ -163,10 +163,26 @@ class MachineTest(unittest.TestCase):
         m.write("etc/timershield.conf", "cpus = none")
         self.assertEqual(m.run("isolate", "--config").returncode, 0)
         self.assertEqual(m.read("proc/irq/default_smp_affinity"), "f\n")
+        m.write("proc/sys/kernel/timershield", "0")
+        m.write("etc/timershield.conf", "cpus = none\ntimers = on")
+        plan = json.loads(m.run("isolate", "--config", "--dry-run", "--json").stdout)
+        self.assertEqual(plan, [{"what": "write", "where": "/proc/sys/kernel/timershield",
+                                 "value": "1"}])
+        self.assertEqual(m.read("proc/sys/kernel/timershield"), "0\n")
         m.write("etc/timershield.conf", "# one\ncpu = 3")
         done = m.run("isolate", "--config")
         self.assertEqual(done.returncode, 1)
         self.assertIn("/etc/timershield.conf:2:", done.stderr)
+
+    def test_config_without_shield(self) -> None:
+        """Nothing is isolated; a module would be loaded, but by no dry run."""
+        m = self.machine
+        m.write("etc/timershield.conf", "cpus = 3\nprocs = no\ntimers = on")
+        self.assertEqual(m.run("isolate", "--config").returncode, 4)
+        self.assertEqual(m.read("proc/irq/default_smp_affinity"), "f\n")
+        m.write("lib/modules/6.12.0/modules.dep", "extra/timershield.ko:")
+        done = m.run("isolate", "--config", "--dry-run")
+        self.assertIn("modprobe  timershield", done.stdout, done.stderr)
 
     def test_lines_of_the_configuration(self) -> None:
         m = self.machine
