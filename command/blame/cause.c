@@ -91,6 +91,7 @@ bool cause_is_fair_server(void)
 static char *throttle_name(u32 why, const struct who *victim)
 {
 	const struct task_info *task = task_info_of(victim);
+	char *name;
 
 	switch (why) {
 	case THROTTLE_SERVER:
@@ -98,8 +99,10 @@ static char *throttle_name(u32 why, const struct who *victim)
 	case THROTTLE_RT:
 		return copy(cause_is_fair_server() ? "fair server" : "real-time throttling");
 	case THROTTLE_QUOTA:
-		return format("CPU quota of %s (cpu.max)",
+		name = format("CPU quota of %s (cpu.max)",
 			      task->quota ? strrchr(task->quota, '/') + 1 : "its cgroup");
+		make_printable(name);
+		return name;
 	default:
 		return copy("its SCHED_DEADLINE budget is used up");
 	}

@@ -153,6 +153,24 @@ static char *for_backlog(unsigned int cpu)
 	return remedy ? remedy : isolate(cpu);
 }
 
+/* Users name cgroups: NULL if a name is no text for a terminal, or for the shell in quotes. */
+static char *echo(const char *value, const char *path)
+{
+	autofree char *shown = copy(path);
+
+	make_printable(shown);
+	return strcmp(shown, path) || strchr(path, '\'') ? NULL :
+	       format("echo %s >'%s'", value, path);
+}
+
+static char *raise_quota(const char *group)
+{
+	autofree char *file = format("%s/cpu.max", group ? group : "");
+	char *remedy = group ? echo("max", file) : NULL;
+
+	return remedy ? remedy : copy("raise cpu.max of its cgroup");
+}
+
 /*
  * A card is polled where its interrupt comes, or in a thread of its own; a virtual device where
  * somebody sends to it.
@@ -164,7 +182,7 @@ static char *for_device(const struct who *who, unsigned int cpu)
 	char *remedy = file_exists(card) ? isolate_from_irqs(cpu) : isolate(cpu);
 
 	return remedy || !file_exists(card) || !file_has(thread, "0") ? remedy :
-	       format("echo 1 >%s", thread);
+	       echo("1", thread);
 }
 
 static char *for_softirq(const struct blame_row *row, unsigned int cpu)
@@ -200,8 +218,7 @@ static char *for_throttle(const struct blame_row *row, unsigned int cpu)
 			return copy("let it sleep for longer (before Linux 7.0 the kernel warns when the fair server is stopped)");
 		return format("echo 0 >" FAIR_SERVER "/cpu%u/runtime", cpu);
 	case THROTTLE_QUOTA:
-		return victim->quota ? format("echo max >%s/cpu.max", victim->quota) :
-		       copy("raise cpu.max of its cgroup");
+		return raise_quota(victim->quota);
 	default:
 		return copy("give it more time (chrt --sched-runtime)");
 	}

@@ -148,12 +148,37 @@ static void where_it_may_not_run(void)
 	put("proc/70/cgroup", "0::/web.slice/loop.service\n");
 	put(CGROUP "/web.slice/loop.service/cpu.max", "max 100000\n");
 	put(CGROUP "/web.slice/cpu.max", "20000 100000\n");
-	advises_for("echo max >/sys/fs/cgroup/web.slice/cpu.max", CAUSE_THROTTLED, THROTTLE_QUOTA);
+	advises_for("echo max >'/sys/fs/cgroup/web.slice/cpu.max'", CAUSE_THROTTLED, THROTTLE_QUOTA);
 	advises_for("let it sleep for longer (before Linux 7.0 the kernel warns when the fair server is stopped)",
 		    CAUSE_THROTTLED, THROTTLE_SERVER);
 	put("proc/sys/kernel/osrelease", "7.3.1\n");
 	advises_for("echo 0 >/sys/kernel/debug/sched/fair_server/cpu1/runtime", CAUSE_THROTTLED,
 		    THROTTLE_SERVER);
+}
+
+/* A user's own group: what blame prints does nothing to a terminal, nor to a shell. */
+static void is_in_group(const char *group, const char *name, const char *remedy)
+{
+	const struct cause cause = { .kind = CAUSE_THROTTLED, .id = THROTTLE_QUOTA };
+	autofree char *line = format("0::/%s\n", group), *called = NULL;
+	autofree char *max = format(CGROUP "/%s/cpu.max", group);
+
+	put("proc/70/cgroup", line);
+	put(max, "20000 100000\n");
+	called = cause_name(&cause, &victim_who);
+	check(!strcmp(called, name), "%s", called);
+	advises_for(remedy, CAUSE_THROTTLED, THROTTLE_QUOTA);
+}
+
+static void where_users_name_groups(void)
+{
+	put_task(70, "loop", "50 1");
+	put("proc/70/status", "Name:\tloop\nTgid:\t70\n");
+	is_in_group("x;reboot;", "CPU quota of x;reboot; (cpu.max)",
+		    "echo max >'/sys/fs/cgroup/x;reboot;/cpu.max'");
+	is_in_group("x';reboot;'", "CPU quota of x';reboot;' (cpu.max)",
+		    "raise cpu.max of its cgroup");
+	is_in_group("\033[m", "CPU quota of ?[m (cpu.max)", "raise cpu.max of its cgroup");
 }
 
 static void where_throttling_is(void)
@@ -244,6 +269,7 @@ int main(void)
 	on(on_a_single_cpu);
 	on(where_it_is_isolated);
 	on(where_it_may_not_run);
+	on(where_users_name_groups);
 	on(where_throttling_is);
 	on(virtual_machines);
 	on(devices);
