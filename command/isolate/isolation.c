@@ -189,7 +189,8 @@ static int set(struct isolation *isolation, const struct cpus *procs, const stru
 	fair_server_start(journal, changes ? &none : procs);
 	ret = set_partition(isolation, procs);
 	priorities_lower_rcu(journal);
-	if (ret && !cpus_empty(procs))
+	isolation->refused = ret && !cpus_empty(procs);
+	if (isolation->refused)
 		return ret;
 	first = settings_apply_irqs(journal);
 	second = settings_apply_workqueue(journal);
@@ -201,18 +202,20 @@ static int set(struct isolation *isolation, const struct cpus *procs, const stru
 	return ret ? ret : first ? first : second ? second : third;
 }
 
-/* What was so already is no state to go back to: the kernel has just refused it. */
+/* There is no way back to a partition that the kernel has just refused. */
 static int roll_back(struct isolation *isolation, int error, const struct cpus *new_procs)
 {
 	const struct cpus procs = isolation->procs, irqs = isolation->irqs;
 
 	priorities_revert(&isolation->journal);
-	if (cpus_equal(&procs, new_procs))
+	if (isolation->refused && cpus_equal(&procs, new_procs)) {
+		isolation->journal.irqs.wanted = irqs;
 		save(&isolation->journal, false);
-	else if (set(isolation, &procs, &irqs))
+	} else if (set(isolation, &procs, &irqs)) {
 		failed(error, "restoring the previous state failed as well: 'timershield unisolate' removes everything");
-	else
+	} else {
 		notice("nothing was changed");
+	}
 	return error;
 }
 

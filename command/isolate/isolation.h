@@ -17,6 +17,7 @@ struct isolation {
 	struct cpus isolated;		/* in fact isolated from tasks, by whatever means */
 	struct cpus booted;		/* those of them that the kernel's command line names */
 	bool touched;			/* something was changed */
+	bool refused;			/* by the kernel: the partition */
 	bool damaged;			/* the journal is; it has what could be read */
 	bool lost;			/* there is a partition of ours, but no journal */
 };

@@ -3,7 +3,8 @@
  * Preloaded: makes plain directories behave as cgroups do as far as the command needs
  * it, and kills the process before its change number KILL_AT, from 1. A file below
  * --root is changed when it is opened for writing: the kernel's do not go empty there.
- * A directory with a file "busy" is a cgroup that cannot be removed. A task's policy and
+ * A directory with a file "busy" is a cgroup that cannot be removed; a file is read-only
+ * if there is another one with ".ro" behind its name. A task's policy and
  * priority are the last two words of its stat file below ROOT.
  */
 #include <dlfcn.h>
@@ -37,6 +38,7 @@ static void count_change(void)
 int open(const char *path, int flags, ...)
 {
 	int (*real)(const char *path, int flags, ...) = dlsym(RTLD_NEXT, "open");
+	char read_only[4096];
 	mode_t mode = 0;
 	va_list args;
 
@@ -46,6 +48,11 @@ int open(const char *path, int flags, ...)
 	va_end(args);
 	if (flags & (O_CREAT | O_TRUNC))
 		count_change();
+	snprintf(read_only, sizeof(read_only), "%s.ro", path);
+	if (flags & O_WRONLY && !access(read_only, F_OK)) {
+		errno = EROFS;
+		return -1;
+	}
 	return real(path, flags, mode);
 }
 

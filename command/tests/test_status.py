@@ -379,6 +379,33 @@ class IsolationTest(StatusTest):
         self.assertEqual(m.read("proc/irq/1/smp_affinity_list"), "0-3\n")
         self.assertEqual(m.read("proc/irq/3/smp_affinity_list"), "0,2\n")
 
+    def isolation(self) -> "dict[str, str]":
+        """What status says of it."""
+        found: dict[str, str] = json.loads(self.machine.run("status", "--json").stdout)["isolation"]
+        return found
+
+    def test_interrupts_that_cannot_be_moved(self) -> None:
+        """As in a container, where /proc/irq is read-only."""
+        m = self.machine
+        m.write("proc/irq/default_smp_affinity.ro", "")
+        for words in (("--irqs", "3"), ("3",)):
+            done = m.run("isolate", *words)
+            self.assertEqual(done.returncode, 1, words)
+            self.assertIn("nothing was changed", done.stderr)
+            self.assertEqual(self.isolation()["irqs"], "")
+            self.assertFalse((m.root / "run/timershield/journal").exists())
+
+    def test_partition_that_the_kernel_refuses(self) -> None:
+        """Then interrupts are where they were, and status says so."""
+        m = self.machine
+        self.assertEqual(m.run("isolate", "--procs", "3").returncode, 0)
+        m.write(f"{GROUP}/cpuset.cpus.partition", "isolated invalid")
+        m.write(f"{GROUP}/cpuset.cpus.partition.ro", "")
+        self.assertEqual(m.run("isolate", "3").returncode, 1)
+        self.assertEqual(m.read("proc/irq/default_smp_affinity"), "f\n")
+        self.assertEqual(self.isolation()["requested"], "3")
+        self.assertEqual(self.isolation()["irqs"], "")
+
     def test_verify(self) -> None:
         m = self.machine
         m.write("profile", "cpus = 3")
