@@ -219,6 +219,14 @@ static int parse_setting(struct parser *parser, char **fields)
 	return 0;
 }
 
+/* "/a/../b" does, "/..a" does not. */
+static bool leads_up(const char *path)
+{
+	const char *at = strstr(path, "/..");
+
+	return at && (!at[3] || at[3] == '/' || leads_up(at + 1));
+}
+
 static int parse_run(struct parser *parser, char **fields)
 {
 	const char *digits = fields[1] + strlen("run-");
@@ -226,7 +234,7 @@ static int parse_run(struct parser *parser, char **fields)
 	if (strncmp(fields[1], "run-", strlen("run-")) || !*digits ||
 	    digits[strspn(digits, "0123456789")] || journal_run(parser->journal, fields[1]))
 		return -EBADMSG;
-	if (unescape(fields[2]) || fields[2][0] != '/' || strstr(fields[2], "/.."))
+	if (unescape(fields[2]) || fields[2][0] != '/' || leads_up(fields[2]))
 		return -EBADMSG;
 	journal_add_run(parser->journal, fields[1], fields[2], 0);
 	return 0;

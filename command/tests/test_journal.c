@@ -11,7 +11,8 @@
 
 static void fill(struct journal *journal)
 {
-	static const char * const origins[] = { "/", "/user.slice/a b", "/odd\ttab%name" };
+	static const char * const origins[] = { "/", "/user.slice/a b", "/odd\ttab%name", "/..x/...",
+					 "/a../.b" };
 	struct setting *setting;
 
 	*journal = (struct journal){ .exists = true, .controller_enabled = true };
@@ -27,7 +28,7 @@ static void fill(struct journal *journal)
 		cpus_add(&setting->wanted, i);
 		free(path);
 	}
-	for (unsigned int i = 0; i < 3; i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(origins); i++) {
 		char *name = format("run-%u", 100 + i);
 
 		journal_add_run(journal, name, origins[i], 0);
@@ -52,7 +53,7 @@ static void comes_back(const char *text)
 	char *again;
 
 	check(!journal_parse(&journal, text, strlen(text), BOOT), "a whole journal");
-	check(journal.nr_settings == 21 && journal.nr_runs == 3 && journal.nr_tasks == 10 &&
+	check(journal.nr_settings == 21 && journal.nr_runs == 5 && journal.nr_tasks == 10 &&
 	      journal.nr_servers == 1 && journal.nr_threads == 1 && journal.nr_raised == 1,
 	      "%zu settings, %zu runs, %zu tasks", journal.nr_settings, journal.nr_runs,
 	      journal.nr_tasks);
@@ -123,6 +124,25 @@ static void foreign_paths(void)
 	}
 }
 
+/* One whose process came from no cgroup, too. */
+static void foreign_origins(void)
+{
+	static const char * const origins[] = { "", "x", "/..", "/../x", "/a/..", "/..a/../b" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(origins); i++) {
+		struct journal journal = { .exists = true }, back;
+		char *text;
+
+		journal_add_run(&journal, "run-1", origins[i], 0);
+		text = journal_text(&journal, BOOT);
+		check(journal_parse(&back, text, strlen(text), BOOT) == -EBADMSG, "'%s'",
+		      origins[i]);
+		free(text);
+		journal_free(&journal);
+		journal_free(&back);
+	}
+}
+
 int main(void)
 {
 	struct journal journal;
@@ -134,6 +154,7 @@ int main(void)
 	cut_anywhere(text, &journal);
 	other_boot(text);
 	foreign_paths();
+	foreign_origins();
 	free(text);
 	journal_free(&journal);
 	return 0;
