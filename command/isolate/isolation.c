@@ -89,8 +89,13 @@ void isolation_close(struct isolation *isolation)
 static int plan(struct isolation *isolation, const struct cpus *procs, const struct cpus *irqs)
 {
 	struct journal *journal = &isolation->journal;
+	struct cpus partition = cpus_or(&journal->procs.wanted, &journal->procs.before);
 	int ret;
 
+	if (!cpus_empty(&partition) && !isolation->mount)
+		return failed(-EOPNOTSUPP,
+			      "the partition of isolated CPUs cannot be reached: %s (%s)",
+			      isolation->why, cgroup_mend());
 	if (!cpus_empty(procs) && !isolation->mount)
 		return failed(-EOPNOTSUPP,
 			      "CPUs cannot be isolated from tasks here: %s (%s); --irqs would do",

@@ -406,6 +406,19 @@ class IsolationTest(StatusTest):
         self.assertEqual(self.isolation()["requested"], "3")
         self.assertEqual(self.isolation()["irqs"], "")
 
+    def test_cgroups_unmounted_meanwhile(self) -> None:
+        """The partition lives on, so its journal does, too."""
+        m = self.machine
+        self.isolate()
+        mounts = m.read("proc/self/mountinfo")
+        m.write("proc/self/mountinfo", "")
+        done = m.run("unisolate")
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("cgroup v2 is not mounted", done.stderr)
+        m.write("proc/self/mountinfo", mounts)
+        self.assertEqual(m.run("unisolate").returncode, 0)
+        self.assertFalse((m.root / GROUP / "cpuset.cpus").exists())
+
     def test_verify(self) -> None:
         m = self.machine
         m.write("profile", "cpus = 3")
