@@ -2,6 +2,7 @@
 #include "loop.h"
 
 #include "blame/calibrate.h"
+#include "blame/session.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -87,8 +88,9 @@ static void *run(void *argument)
 
 	CPU_ZERO(&cpu);
 	CPU_SET(loop->cpu, &cpu);
-	if (sched_setaffinity(0, sizeof(cpu), &cpu) ||
-	    sched_setscheduler(0, loop->priority ? SCHED_FIFO : SCHED_OTHER, &parameter))
+	/* In this order: next to one that never sleeps an ordinary task gets no time there. */
+	if (sched_setscheduler(0, loop->priority ? SCHED_FIFO : SCHED_OTHER, &parameter) ||
+	    sched_setaffinity(0, sizeof(cpu), &cpu))
 		loop->error = -errno;
 	pthread_setname_np(pthread_self(), "measure");
 	atomic_store(&loop->tid, gettid());
@@ -108,9 +110,10 @@ int loop_start(struct loop *loop)
 	ret = pthread_create(&loop->thread, NULL, run, loop);
 	if (ret)
 		return -ret;
-	while (!atomic_load(&loop->tid))
+	loop->created = true;
+	while (!atomic_load(&loop->tid) && !session_interrupted)
 		monotonic_sleep_until(monotonic_now() + FIRST_NS);
-	return loop->error;
+	return atomic_load(&loop->tid) ? loop->error : -EINTR;
 }
 
 void loop_go(struct loop *loop, u64 time)
@@ -121,9 +124,16 @@ void loop_go(struct loop *loop, u64 time)
 
 void loop_join(struct loop *loop)
 {
+	cpu_set_t own;
+
 	atomic_store(&loop->stop, true);
-	if (atomic_load(&loop->tid))
-		pthread_join(loop->thread, NULL);
+	if (!loop->created)
+		return;
+	/* one that gets no time on its CPU ends elsewhere */
+	CPU_ZERO(&own);
+	sched_getaffinity(0, sizeof(own), &own);
+	pthread_setaffinity_np(loop->thread, sizeof(own), &own);
+	pthread_join(loop->thread, NULL);
 }
 
 u64 loop_percentile(const struct loop *loop, unsigned int of_a_million)

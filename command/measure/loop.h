@@ -38,6 +38,7 @@ struct loop {
 	atomic_int tid;
 	int error;			/* -errno */
 	pthread_t thread;
+	bool created;			/* the thread */
 };
 
 /* Starts the thread, which waits for loop_go(). 0 or -errno. */

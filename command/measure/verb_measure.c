@@ -132,6 +132,8 @@ static void explain(int error, const struct loop *loop)
 	else if (error == -EPERM)
 		failed(error, "FIFO %d needs root, or CAP_SYS_NICE; --priority=0 needs nothing",
 		       loop->priority);
+	else if (error == -EINTR)
+		failed(error, "interrupted before the first wake-up: nothing was measured");
 	else
 		failed(error, "the loop: %s", strerror(-error));
 }
