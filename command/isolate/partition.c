@@ -147,17 +147,33 @@ static int remove_group(const char *mount, const char *group, const struct journ
 	return ret;
 }
 
+/* Without the controller other groups lose what was set in them. */
+static bool others_use_cpusets(const char *mount)
+{
+	static const char * const files[] = { "cpuset.cpus", "cpuset.mems" };
+	autonames struct names names = { 0 };
+
+	file_names(mount, &names);
+	for (size_t i = 0; i < names.count * ARRAY_SIZE(files); i++) {
+		const char *name = names.items[i / ARRAY_SIZE(files)];
+		autofree char *group = format("%s/%s", mount, name);
+		autofree char *set = read_in(group, files[i % ARRAY_SIZE(files)]);
+
+		if (strcmp(name, &PARTITION[1]) && set && *set)
+			return true;
+	}
+	return false;
+}
+
 static int remove_partition(const char *mount, struct journal *journal)
 {
 	autofree char *group = format("%s" PARTITION, mount);
 	int ret = file_exists(group) ? remove_group(mount, group, journal) : 0;
 
-	if (!ret && journal->controller_enabled && cgroup_controller_enabled(mount)) {
-		int busy = cgroup_write(mount, "cgroup.subtree_control", "-cpuset");
-
-		if (busy)
-			notice("%s: the cpuset controller stays enabled: others use it", mount);
-	}
+	if (!ret && journal->controller_enabled && cgroup_controller_enabled(mount) &&
+	    (others_use_cpusets(mount) ||
+	     cgroup_write(mount, "cgroup.subtree_control", "-cpuset")))
+		notice("%s: the cpuset controller stays enabled: others use it", mount);
 	return ret;
 }
 

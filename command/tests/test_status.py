@@ -8,7 +8,7 @@ import sys
 import tempfile
 import unittest
 
-from machine import CPU, GROUP, Machine
+from machine import CGROUP, CPU, GROUP, Machine
 
 COMMAND = ""
 KILLER = ""
@@ -405,6 +405,19 @@ class IsolationTest(StatusTest):
         self.assertEqual(m.read("proc/irq/default_smp_affinity"), "f\n")
         self.assertEqual(self.isolation()["requested"], "3")
         self.assertEqual(self.isolation()["irqs"], "")
+
+    def test_cpusets_of_others(self) -> None:
+        """Those that were set while a CPU was isolated are not lost with the controller."""
+        m = self.machine
+        for cpus, mems, left in (("0-1", "", "cpuset"), ("", "0", "cpuset"), ("", "", "")):
+            m.write(f"{CGROUP}/cgroup.subtree_control", "")
+            self.isolate()
+            m.write(f"{CGROUP}/user.slice/cpuset.cpus", cpus)
+            m.write(f"{CGROUP}/user.slice/cpuset.mems", mems)
+            done = m.run("unisolate")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(m.read(f"{CGROUP}/cgroup.subtree_control"), f"{left}\n")
+            self.assertEqual("stays enabled" in done.stderr, bool(left))
 
     def test_cgroups_unmounted_meanwhile(self) -> None:
         """The partition lives on, so its journal does, too."""
