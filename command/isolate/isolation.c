@@ -224,17 +224,24 @@ static int roll_back(struct isolation *isolation, int error, const struct cpus *
 	return error;
 }
 
-int isolation_set(struct isolation *isolation, const struct cpus *procs, const struct cpus *irqs)
+void isolation_hold_signals(sigset_t *before)
 {
-	sigset_t deadly, before;
-	int ret;
+	sigset_t deadly;
 
 	sigemptyset(&deadly);
 	sigaddset(&deadly, SIGINT);
 	sigaddset(&deadly, SIGTERM);
 	sigaddset(&deadly, SIGHUP);
 	sigaddset(&deadly, SIGPIPE);
-	sigprocmask(SIG_BLOCK, &deadly, &before);
+	sigprocmask(SIG_BLOCK, &deadly, before);
+}
+
+int isolation_set(struct isolation *isolation, const struct cpus *procs, const struct cpus *irqs)
+{
+	sigset_t before;
+	int ret;
+
+	isolation_hold_signals(&before);
 	ret = set(isolation, procs, irqs);
 	if (ret && isolation->touched && !(cpus_empty(procs) && cpus_empty(irqs)))
 		ret = roll_back(isolation, ret, procs);

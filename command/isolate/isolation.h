@@ -7,6 +7,8 @@
 #include "lib/machine.h"
 #include "partition.h"
 
+#include <signal.h>
+
 struct isolation {
 	struct machine machine;
 	struct journal journal;
@@ -28,6 +30,9 @@ void isolation_close(struct isolation *isolation);
 
 /* Prints what to do about a damaged or lost journal; returns -EBADMSG. */
 int isolation_refuse_damaged(const struct isolation *isolation);
+
+/* Signals that would end the process wait until BEFORE is the mask again. */
+void isolation_hold_signals(sigset_t *before);
 
 /*
  * Isolates these CPUs and no others. Needs the lock. If it cannot be done, what was

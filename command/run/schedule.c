@@ -247,6 +247,29 @@ static int open_and_choose(struct placement *placement, struct isolation *isolat
 	return listed ? check_chosen(placement, isolation) : choose_isolated(placement, isolation);
 }
 
+/* The kernel waits for RCU's threads when a process changes its cpuset. */
+static int place_in_partition(struct placement *placement, struct isolation *isolation)
+{
+	struct journal *journal = &isolation->journal;
+	int ret = priorities_plan_rcu(journal), other = 0;
+	sigset_t before;
+
+	if (!ret && journal->nr_raised)
+		ret = save(journal);
+	if (ret)
+		return ret;
+	isolation_hold_signals(&before);
+	priorities_raise_rcu(journal);
+	ret = place_process(placement, isolation);
+	priorities_lower_rcu(journal);
+	if (journal->nr_raised) {
+		journal->nr_raised = 0;
+		other = save(journal);
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return ret ? ret : other;
+}
+
 /* What the unlocked look found may have changed. */
 static int place_locked(struct placement *placement)
 {
@@ -259,14 +282,7 @@ static int place_locked(struct placement *placement)
 	if (!ret && (isolation.damaged || isolation.lost))
 		ret = isolation_refuse_damaged(&isolation);
 	if (!ret)
-		ret = priorities_plan_rcu(&isolation.journal);
-	if (!ret && isolation.journal.nr_raised)
-		ret = save(&isolation.journal);
-	if (!ret) {
-		priorities_raise_rcu(&isolation.journal);
-		ret = place_process(placement, &isolation);
-		priorities_lower_rcu(&isolation.journal);
-	}
+		ret = place_in_partition(placement, &isolation);
 	isolation_close(&isolation);
 	close(lock);
 	return ret;

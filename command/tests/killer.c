@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Preloaded: makes plain directories behave as cgroups do as far as the command needs
- * it, and kills the process before its change number KILL_AT, from 1. A file below
+ * it, and kills the process before its change number KILL_AT, from 1, by SIGINT if
+ * KILL_GENTLY is set. A file below
  * --root is changed when it is opened for writing: the kernel's do not go empty there.
  * A directory with a file "busy" is a cgroup that cannot be removed; a file is read-only
  * if there is another one with ".ro" behind its name. A task's policy and
@@ -32,7 +33,7 @@ static void count_change(void)
 	const char *at = getenv("KILL_AT");
 
 	if (at && ++changes == strtoul(at, NULL, 10))
-		raise(SIGKILL);
+		raise(getenv("KILL_GENTLY") ? SIGINT : SIGKILL);
 }
 
 int open(const char *path, int flags, ...)

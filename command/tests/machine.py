@@ -75,7 +75,8 @@ class Machine:
         for cpu in range(4):
             self.write(f"sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime", "50000000")
 
-    def start(self, verb: str, *words: str, kill_at: int = 0) -> "subprocess.Popen[str]":
+    def start(self, verb: str, *words: str, kill_at: int = 0,
+              gently: bool = False) -> "subprocess.Popen[str]":
         """Start a verb; it is killed before its change number ``kill_at``, from 1."""
         environment = dict(os.environ)
         if self.killer:
@@ -84,6 +85,8 @@ class Machine:
             environment["ASAN_OPTIONS"] = "verify_asan_link_order=0"
         if kill_at:
             environment["KILL_AT"] = str(kill_at)
+        if gently:
+            environment["KILL_GENTLY"] = "1"
         return subprocess.Popen([self.command, verb, "--root", str(self.root), *words],
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                 env=environment)
