@@ -19,8 +19,8 @@
 
 char *undo_text(const struct undo *undo, const char *boot)
 {
-	return format("boot %s\nswitch %d %d\nload %d\ngroup %s\n", boot, undo->before,
-		      undo->now, undo->load, undo->group ? undo->group : "");
+	return format("boot %s\nswitch %d %d %d\nload %d\ngroup %s\n", boot, undo->before,
+		      undo->last, undo->now, undo->load, undo->group ? undo->group : "");
 }
 
 int undo_parse(struct undo *undo, const char *text, const char *boot)
@@ -28,14 +28,14 @@ int undo_parse(struct undo *undo, const char *text, const char *boot)
 	autofree char *first = format("boot %s\n", boot);
 	int load, end = 0;
 
-	*undo = (struct undo){ .before = -1, .now = -1 };
+	*undo = (struct undo){ .before = -1, .now = -1, .last = -1 };
 	if (strncmp(text, "boot ", 5))
 		return -EBADMSG;
 	if (strncmp(text, first, strlen(first)))
 		return 0;		/* of another boot: what it describes is gone */
 	text += strlen(first);
-	if (sscanf(text, "switch %d %d\nload %d\ngroup%n", &undo->before, &undo->now, &load,
-		   &end) != 3 || text[end] != ' ' || !strchr(text + end, '\n'))
+	if (sscanf(text, "switch %d %d %d\nload %d\ngroup%n", &undo->before, &undo->last,
+		   &undo->now, &load, &end) != 4 || text[end] != ' ' || !strchr(text + end, '\n'))
 		return -EBADMSG;
 	undo->load = load;
 	if (text[end + 1] != '\n')
@@ -69,9 +69,14 @@ int undo_switch(struct undo *undo, bool on)
 	if (is != undo->now)
 		return failed(-EBUSY, TIMERS_SWITCH " is no longer %d: somebody else has changed it",
 			      undo->now);
+	undo->last = is;
 	undo->now = on;
 	ret = save(undo);
-	return ret ? ret : timers_set(on);
+	if (!ret)
+		ret = timers_set(on);
+	if (!ret)
+		undo->last = on;
+	return ret;
 }
 
 static int remove_group(const char *group)
@@ -95,7 +100,9 @@ static int put_switch_back(const struct undo *undo)
 {
 	int is = timers_get();
 
-	return is >= 0 && is == undo->now && is != undo->before ? timers_set(undo->before) : 0;
+	if (is < 0 || is == undo->before || (is != undo->now && is != undo->last))
+		return 0;
+	return timers_set(undo->before);
 }
 
 int undo_all(const struct undo *undo)

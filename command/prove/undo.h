@@ -12,6 +12,7 @@
 
 struct undo {
 	int before, now;	/* the switch as it was and as we set it; -1: none */
+	int last;		/* as it is until we have set it so */
 	bool load;		/* the module is ours to unload */
 	char *group;		/* the loads' cgroup, or NULL */
 };

@@ -79,7 +79,7 @@ static int prepare(struct prove *prove)
 		return failed(undo->before, TIMERS_SWITCH ": %s", strerror(-undo->before));
 	if (undo->before < 0)
 		undo->before = -1;
-	undo->now = undo->before;
+	undo->now = undo->last = undo->before;
 	if (request.load && undo->before < 0 && !timers_module_there())
 		return failed(-EOPNOTSUPP, "there is no module " TIMERS_MODULE " for this kernel; without --load prove measures what timers take from it");
 	undo->load = request.load && undo->before < 0;
@@ -88,7 +88,7 @@ static int prepare(struct prove *prove)
 	if (!ret && undo->load)
 		ret = timers_set(true);
 	if (!ret && undo->load)
-		undo->now = timers_get();
+		undo->now = undo->last = timers_get();
 	prove->shield = timers_get() >= 0;
 	prove->kind = timers_kind();
 	return ret;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* prove's verdicts on samples that are made up, and its file of what to put back. */
 #include "check.h"
+#include "lib/file.h"
 #include "lib/text.h"
 #include "prove/undo.h"
 #include "prove/verdict.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define JOBS 400
@@ -147,11 +149,11 @@ static void whole(void)
 static void round_trip(int before, int now, bool load, const char *group)
 {
 	autofree char *name = group ? copy(group) : NULL;
-	struct undo undo = { .before = before, .now = now, .load = load, .group = name }, back;
+	struct undo undo = { before, now, .last = 1, .load = load, .group = name }, back;
 	autofree char *text = undo_text(&undo, "boot-1");
 
 	check(!undo_parse(&back, text, "boot-1"), "'%s' is refused", text);
-	check(back.before == before && back.now == now && back.load == load, "'%s'", text);
+	check(back.before == before && back.now == now && back.last == 1 && back.load == load, "'%s'", text);
 	check(group ? back.group && !strcmp(back.group, group) : !back.group, "group of '%s'", text);
 	free(back.group);
 	check(!undo_parse(&back, text, "boot-2"), "another boot");
@@ -161,9 +163,9 @@ static void round_trip(int before, int now, bool load, const char *group)
 static void what_to_put_back(void)
 {
 	static const char * const damaged[] = {
-		"", "boot", "boot b", "boot b\n", "boot b\nswitch 1\n",
-		"boot b\nswitch 1 0\nload 0\ngroup", "boot b\nswitch 1 0\nload 0\ngroup /x",
-		"boot b\nswitch x 0\nload 0\ngroup \n",
+		"", "boot", "boot b", "boot b\n", "boot b\nswitch 1 0\n",
+		"boot b\nswitch 1 0 0\nload 0\ngroup", "boot b\nswitch 1 0 0\nload 0\ngroup /x",
+		"boot b\nswitch x 0 0\nload 0\ngroup \n",
 	};
 	struct undo undo;
 
@@ -176,6 +178,43 @@ static void what_to_put_back(void)
 		      "'%s' is not refused", damaged[i]);
 }
 
+static void put(const char *path, const char *content)
+{
+	check(!file_replace(path, content, strlen(content)), "%s%s", file_root(), path);
+}
+
+/* Killed before it switched from LAST to NOW, or afterwards, it leaves nothing: the switch was 1. */
+static void killed(const char *is, const char *noted, const char *put_back)
+{
+	autotext struct text after = { 0 };
+	autofree char *state = format("boot b\nswitch 1 %s\nload 0\ngroup \n", noted);
+
+	put("/proc/sys/kernel/random/boot_id", "b\n");
+	put("/proc/sys/kernel/timershield", is);
+	put(UNDO_FILE, state);
+	check(!undo_leftovers(), "undo");
+	check(!file_exists(UNDO_FILE), "its file is still there");
+	file_read_line("/proc/sys/kernel/timershield", &after);
+	check(!strcmp(after.s, put_back), "%s, %s: it is %s", is, noted, after.s);
+}
+
+static void killed_between_two_turns(void)
+{
+	char root[] = "/tmp/prove-XXXXXX";
+	autofree char *make = NULL, *remove = format("rm -r %s", mkdtemp(root));
+
+	make = format("mkdir -p %s/run/timershield %s/proc/sys/kernel/random", root, root);
+	check(!system(make), "%s", make);
+	file_set_root(root);
+	killed("1", "1 0", "1");
+	killed("0", "1 0", "1");
+	killed("0", "0 1", "1");
+	killed("1", "0 1", "1");
+	killed("0", "1 1", "0");	/* by somebody else */
+	file_set_root("");
+	check(!system(remove), "%s", remove);
+}
+
 int main(void)
 {
 	with_a_shield();
@@ -183,5 +222,6 @@ int main(void)
 	figures();
 	whole();
 	what_to_put_back();
+	killed_between_two_turns();
 	return 0;
 }
