@@ -133,7 +133,7 @@ static void explain(int error, const struct loop *loop)
 		failed(error, "FIFO %d needs root, or CAP_SYS_NICE; --priority=0 needs nothing",
 		       loop->priority);
 	else if (error == -EINTR)
-		failed(error, "interrupted before the first wake-up: nothing was measured");
+		failed(error, "it ended before the first wake-up: nothing was measured");
 	else
 		failed(error, "the loop: %s", strerror(-error));
 }
@@ -196,10 +196,12 @@ static int report_all(struct session *session,
 	}
 	if (loop->wakeups)
 		show(loops, worst, &report);
+	else
+		explain(-EINTR, loop);
 	if (session->source && request.stop && output == OUTPUT_PRETTY && !request.csv)
 		worst_wakeups_timeline(&reasons[worst], loop);
 	report_free(&report);
-	return (request.max && longest > (u64)request.max * 1000) ||
+	return !loop->wakeups || (request.max && longest > (u64)request.max * 1000) ||
 	       (request.stop && longest > (u64)request.stop * 1000) ? STATUS_FAILED : STATUS_OK;
 }
 

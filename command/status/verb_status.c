@@ -161,7 +161,7 @@ static int verify(void)
 	}
 	ret = priorities_verify(&config.priorities);
 	if (ret)
-		status = STATUS_FAILED;
+		status = ret < 0 ? status_of(ret) : STATUS_FAILED;
 	if (!status)
 		printf("The machine is as %s says.\n", profile);
 	isolation_close(&isolation);
@@ -183,6 +183,8 @@ static int run(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
+	if (profile && output == OUTPUT_JSON)
+		return usage_error(&verb_status, "--verify prints text: leave out --json");
 	if (profile)
 		return verify();
 	ret = inspect(&inspection);

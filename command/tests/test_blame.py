@@ -356,6 +356,20 @@ class MeasureTest(unittest.TestCase):
         self.assertGreater(sum(int(r["wakeups"]) for r in rows), 100)
 
 
+    def test_interrupted_at_once(self) -> None:
+        """Before the first wake-up, and as soon as it takes signals."""
+        for more in (("--json",), ("--max", "900000000")):
+            process = start("measure", *more)
+            mask = 0
+            while not mask & 1 << signal.SIGINT - 1 and process.poll() is None:
+                status = Path(f"/proc/{process.pid}/status").read_text()
+                mask = int(status.partition("SigCgt:")[2].split()[0], 16)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=30)
+            self.assertEqual((process.returncode, out), (1, ""), err)
+            self.assertIn("nothing was measured", err)
+
+
 if __name__ == "__main__":
     COMMAND = str(Path(sys.argv.pop(1)).resolve())
     unittest.main()
