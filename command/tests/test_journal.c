@@ -11,8 +11,9 @@
 
 static void fill(struct journal *journal)
 {
-	static const char * const origins[] = { "/", "/user.slice/a b", "/odd\ttab%name", "/..x/...",
-					 "/a../.b" };
+	static const char * const origins[] = {
+		"/", "/user.slice/a b", "/odd\ttab%name", "/..x/...", "/a../.b",
+	};
 	struct setting *setting;
 
 	*journal = (struct journal){ .exists = true, .controller_enabled = true };

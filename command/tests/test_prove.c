@@ -153,7 +153,8 @@ static void round_trip(int before, int now, bool load, const char *group)
 	autofree char *text = undo_text(&undo, "boot-1");
 
 	check(!undo_parse(&back, text, "boot-1"), "'%s' is refused", text);
-	check(back.before == before && back.now == now && back.last == 1 && back.load == load, "'%s'", text);
+	check(back.before == before && back.now == now && back.last == 1 && back.load == load,
+	      "'%s'", text);
 	check(group ? back.group && !strcmp(back.group, group) : !back.group, "group of '%s'", text);
 	free(back.group);
 	check(!undo_parse(&back, text, "boot-2"), "another boot");
@@ -183,7 +184,7 @@ static void put(const char *path, const char *content)
 	check(!file_replace(path, content, strlen(content)), "%s%s", file_root(), path);
 }
 
-/* Killed before it switched from LAST to NOW, or afterwards, it leaves nothing: the switch was 1. */
+/* Killed while it switched from one value to another; the switch was 1 when it began. */
 static void killed(const char *is, const char *noted, const char *put_back)
 {
 	autotext struct text after = { 0 };

@@ -148,7 +148,8 @@ static void where_it_may_not_run(void)
 	put("proc/70/cgroup", "0::/web.slice/loop.service\n");
 	put(CGROUP "/web.slice/loop.service/cpu.max", "max 100000\n");
 	put(CGROUP "/web.slice/cpu.max", "20000 100000\n");
-	advises_for("echo max >'/sys/fs/cgroup/web.slice/cpu.max'", CAUSE_THROTTLED, THROTTLE_QUOTA);
+	advises_for("echo max >'/sys/fs/cgroup/web.slice/cpu.max'", CAUSE_THROTTLED,
+		    THROTTLE_QUOTA);
 	advises_for("let it sleep for longer (before Linux 7.0 the kernel warns when the fair server is stopped)",
 		    CAUSE_THROTTLED, THROTTLE_SERVER);
 	put("proc/sys/kernel/osrelease", "7.3.1\n");
