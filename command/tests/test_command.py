@@ -58,7 +58,8 @@ class CommandTest(unittest.TestCase):
                       ("prove", "x"), ("prove", "-s", "0"), ("prove", "-c", "x"),
                       ("prove", "--root=/tmp"),
                       ("isolate", "--config=/x", "1"), ("isolate", "-p", "1"),
-                      ("status", "--json=x"), ("status", "--verify=/x", "--json"), ("unisolate", "-i")):
+                      ("status", "--json=x"), ("status", "--verify=/x", "--json"),
+                      ("unisolate", "-i")):
             done = run(*words)
             self.assertEqual(done.returncode, 2, words)
             self.assertIn("timershield", done.stderr, words)
