@@ -13,10 +13,12 @@
 #include <sched.h>
 #include <unistd.h>
 
+#define INSTEAD __attribute__((visibility("default")))	/* of the C library's */
+
 static __thread bool realtime, pinned;
 static atomic_bool outranked, rescued;
 
-int sched_setscheduler(pid_t tid, int policy, const struct sched_param *parameter)
+INSTEAD int sched_setscheduler(pid_t tid, int policy, const struct sched_param *parameter)
 {
 	(void)tid;
 	(void)parameter;
@@ -25,7 +27,7 @@ int sched_setscheduler(pid_t tid, int policy, const struct sched_param *paramete
 	return 0;
 }
 
-int sched_getaffinity(pid_t tid, size_t size, cpu_set_t *set)
+INSTEAD int sched_getaffinity(pid_t tid, size_t size, cpu_set_t *set)
 {
 	(void)tid;
 	CPU_ZERO_S(size, set);
@@ -34,7 +36,7 @@ int sched_getaffinity(pid_t tid, size_t size, cpu_set_t *set)
 	return 0;
 }
 
-int sched_setaffinity(pid_t tid, size_t size, const cpu_set_t *set)
+INSTEAD int sched_setaffinity(pid_t tid, size_t size, const cpu_set_t *set)
 {
 	(void)tid;
 	pinned = CPU_COUNT_S(size, set) == 1;
@@ -48,7 +50,7 @@ int sched_setaffinity(pid_t tid, size_t size, const cpu_set_t *set)
 	return -1;
 }
 
-int pthread_setaffinity_np(pthread_t thread, size_t size, const cpu_set_t *set)
+INSTEAD int pthread_setaffinity_np(pthread_t thread, size_t size, const cpu_set_t *set)
 {
 	(void)thread;
 	rescued = CPU_COUNT_S(size, set) > 1;
