@@ -272,7 +272,8 @@ int clockfix_reschedule(struct clockfix *timer, clockfix_job *job, int64_t insta
  * For jobs that follow an external clock (EtherCAT, an audio word clock, a PTP servo): the job
  * measures its phase error and corrects its own next instant. The handle stays valid.
  *
- * -EPERM: @job is not the running job; -EINVAL: it is not periodic, or a time is out of range.
+ * -EPERM: @job is not the running job, or this is its rehearsal; -EINVAL: it is not periodic, or a
+ * time is out of range.
  */
 int clockfix_adjust(struct clockfix *timer, clockfix_job job, int64_t shift, int64_t period);
 

@@ -397,12 +397,13 @@ static void run(struct clockfix *timer, const struct pick *pick, uint32_t count)
 		info.missed = slot->missed;
 		info.index = slot->index;
 	}
-	timer->running = info.job;
 	prefetch_job(fn, arg);
 	if (timer->waiter.rehearse && pf_mono() < pick->instant - REHEARSAL)
 		fn(arg, &info);
 	if (!arrive(timer, pick, slot, count))
 		return;
+	/* not before: a job that is given back must be what the tree knows, so not adjusted */
+	timer->running = info.job;
 
 	info.started = timer->waiter.started;
 	if (__builtin_expect(info.started - pick->instant >= late_limit, 0))
