@@ -67,8 +67,11 @@ public:
 	void stop() const { stopped_ = true; }
 
 	// Move the next instant of a periodic job and all after it; period 0: leave the period.
+	// A rehearsal changes nothing.
 	void adjust(duration shift, duration period = duration::zero()) const
 	{
+		if (!raw_.started)
+			return;
 		checked(clockfix_adjust(raw_.timer, raw_.job, shift.count(), period.count()),
 			"clockfix_adjust");
 	}
@@ -91,8 +94,11 @@ struct schedule {
 	int missed = CLOCKFIX_MISSED_SKIP;
 };
 
+class timer;
+
 // What the library points to until the job is over. Meanwhile the timer owns it.
 struct job_state {
+	const timer *owner;
 	callable call;
 	bool periodic;
 	std::uint64_t runs;
@@ -149,7 +155,7 @@ public:
 	job add(const schedule &when, callable call)
 	{
 		std::shared_ptr<job_state> state(new job_state{
-			std::move(call), when.period != duration::zero(), when.runs});
+			this, std::move(call), when.period != duration::zero(), when.runs});
 		::clockfix_spec spec;
 		job result;
 
@@ -170,7 +176,7 @@ public:
 		return result;
 	}
 
-	// A job that was running runs for the last time.
+	// A job that was running runs for the last time. A job of another timer is an error.
 	cancelled cancel(const job &job) { return cancel_by(clockfix_cancel, job); }
 
 	// The same, and wait for the end of a run in progress. Not in a job.
@@ -179,6 +185,8 @@ public:
 	// Move a pending job, in one step. False: it is over, or running.
 	bool reschedule(job &job, time_point instant)
 	{
+		if (!own(job, "clockfix_reschedule"))
+			return false;
 		int ret = clockfix_reschedule(timer_, &job.handle_,
 					      instant.time_since_epoch().count());
 
@@ -219,18 +227,27 @@ private:
 			state->over = true;
 	}
 
+	// A job's state, unless it is over. Two timers may have handles that are equal.
+	std::shared_ptr<job_state> own(const job &job, const char *what) const
+	{
+		auto state = job.state_.lock();
+
+		if (state && state->owner != this)
+			checked(-EINVAL, what);
+		return state;
+	}
+
 	cancelled cancel_by(int (*by)(::clockfix *, ::clockfix_job), const job &job)
 	{
-		int ret = by(timer_, job.handle_);
-		auto state = job.state_.lock();
+		auto state = own(job, "clockfix_cancel");
+		int ret = state ? by(timer_, job.handle_) : -ENOENT;
 
 		if (ret == -ENOENT)
 			return cancelled::over;
 		if (ret == -EINPROGRESS)
 			return cancelled::running;
 		checked(ret, "clockfix_cancel");
-		if (state)
-			state->over = true;
+		state->over = true;
 		return ret ? cancelled::running : cancelled::pending;
 	}
 

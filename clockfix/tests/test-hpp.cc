@@ -106,6 +106,41 @@ static void callables_are_destroyed()
 	CHECK_EQ(alive.load(), 0);
 }
 
+static void jobs_belong_to_their_timer()
+{
+	cf::timer one, two;
+	cf::job first = one.at(cf::now() + 1h, [](const cf::run &) {});
+	cf::job second = two.at(cf::now() + 1h, [](const cf::run &) {});
+
+	CHECK_EQ(error_of([&] { two.cancel(first); }), EINVAL);
+	CHECK_EQ(error_of([&] { two.cancel_wait(first); }), EINVAL);
+	CHECK_EQ(error_of([&] { two.reschedule(first, cf::now()); }), EINVAL);
+	CHECK(one.cancel(first) == cf::cancelled::pending);
+	CHECK(two.cancel(second) == cf::cancelled::pending);
+	CHECK(two.cancel(cf::job()) == cf::cancelled::over);
+}
+
+static void rehearsals_adjust_nothing()
+{
+	std::vector<std::int64_t> seen;
+	cf::timer timer;
+	cf::time_point start = cf::now() + 5ms;
+	int rehearsals = 0;
+
+	timer.add({start, 1ms, 30, CLOCKFIX_MISSED_CATCH_UP | CLOCKFIX_REHEARSE},
+		  [&](const cf::run &run) {
+		run.adjust(1ms);
+		if (run.started() == cf::time_point())
+			rehearsals++;
+		else
+			seen.push_back((run.instant() - start) / 1ms);
+	});
+	timer.drain();
+	CHECK_EQ(seen.size(), 30);
+	CHECK_EQ(seen.back(), 2 * 29);
+	printf("# %d rehearsals\n", rehearsals);
+}
+
 static void running_jobs_are_waited_for()
 {
 	std::atomic<bool> started(false), ended(false);
@@ -153,5 +188,6 @@ static void sleepers_sleep()
 }
 
 CHECK_MAIN(TEST(jobs_are_told_what_the_library_says), TEST(errors_are_exceptions),
-	   TEST(callables_are_destroyed), TEST(running_jobs_are_waited_for),
+	   TEST(callables_are_destroyed), TEST(jobs_belong_to_their_timer),
+	   TEST(rehearsals_adjust_nothing), TEST(running_jobs_are_waited_for),
 	   TEST(jobs_schedule_jobs), TEST(sleepers_sleep))
