@@ -109,7 +109,8 @@ static int wait_by(struct clockfix_sleeper *sleeper, clockid_t clock, int64_t in
 		left = instant - pf_clock(clock);
 		if (left > STRETCH + 2 * took)
 			continue;
-		clock_offset(clock, &offset);
+		if (clock_offset(clock, &offset))
+			return -EINVAL;
 		ret = wait_for(sleeper, instant - offset, caller);
 		if (ret)
 			return ret;
@@ -182,8 +183,8 @@ int clockfix_sleeper_arm(struct clockfix_sleeper *sleeper, clockid_t clock, int6
 
 int clockfix_sleeper_finish(struct clockfix_sleeper *sleeper)
 {
+	int64_t offset = 0, mono;
 	uint64_t expirations;
-	int64_t offset = 0;
 
 	if (!sleeper || sleeper->fd < 0)
 		return -EINVAL;
@@ -193,12 +194,16 @@ int clockfix_sleeper_finish(struct clockfix_sleeper *sleeper)
 		/* what is left was to be polled: another sleep would be another risk */
 		waiter_near(&sleeper->waiter, sleeper->mono,
 			    waiter_woke(&sleeper->waiter, sleeper->mono), NULL, 0);
-		if (sleeper->clock != CLOCK_MONOTONIC)
-			clock_offset(sleeper->clock, &offset);
-		waiter_arrive(&sleeper->waiter, sleeper->instant - offset, NULL, 0);
-		if (!offset || pf_clock(sleeper->clock) >= sleeper->instant) {
-			sleeper->ended = sleeper->instant - offset;
-			return 0;
+		if (sleeper->clock != CLOCK_MONOTONIC && clock_offset(sleeper->clock, &offset))
+			return -EINVAL;
+		mono = sleeper->instant - offset;
+		/* more is left if the clock was set back */
+		if (mono <= pf_mono() + STRETCH) {
+			waiter_arrive(&sleeper->waiter, mono, NULL, 0);
+			if (!offset || pf_clock(sleeper->clock) >= sleeper->instant) {
+				sleeper->ended = mono;
+				return 0;
+			}
 		}
 	}
 	return clockfix_sleep_until(sleeper, sleeper->clock, sleeper->instant);

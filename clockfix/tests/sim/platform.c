@@ -60,7 +60,7 @@ int64_t pf_clock(clockid_t clock)
 		return pf_mono() + sim.tai_offset;
 	case SIM_DEVICE:
 		sim.now += sim.device_cost;
-		return pf_mono() * sim.device_rate;
+		return sim.device_rate ? pf_mono() * sim.device_rate : -EINVAL;
 	default:
 		return -EINVAL;
 	}

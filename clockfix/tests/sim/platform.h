@@ -26,7 +26,7 @@ struct sim {
 	int64_t counter_cost;		/* and of the counter */
 	double counter_rate;		/* ticks per ns */
 	int64_t device_cost;		/* ns per read of SIM_DEVICE */
-	double device_rate;		/* by CLOCK_MONOTONIC */
+	double device_rate;		/* by CLOCK_MONOTONIC; 0: it is gone */
 	int64_t counter_base;
 	bool has_counter;
 	int64_t sleep_cost;		/* ns of CPU time per sleep */
