@@ -20,6 +20,7 @@
 #define ELAPSED_MOST	NSEC_PER_SEC	/* ns between jobs that count */
 #define MEASURE_EACH	64	/* of so many sleeps one is measured for CPU time */
 #define SLEEP_COST	10000	/* ns of CPU time, until one was */
+#define AHEAD		1000000	/* ns: no sleep ends that late, if it can be helped */
 
 int waiter_init(struct waiter *w, const struct clockfix_options *options,
 		struct clockfix_stats *stats)
@@ -341,10 +342,12 @@ void waiter_ran(struct waiter *w, int64_t instant)
 void wake_wait(struct wake *wake, uint32_t count)
 {
 	int64_t last = atomic_load_explicit(&wake->instant, memory_order_relaxed);
+	int64_t until = last - AHEAD;
 
-	if (last <= pf_mono())
-		last = INT64_MAX;
-	wake_sleep(wake, count, last, last);
+	/* what is submitted for then wakes nobody: be back in time */
+	if (last == INT64_MAX || until <= pf_mono())
+		last = until = INT64_MAX;
+	wake_sleep(wake, count, until, last);
 }
 
 void wake_notify(struct wake *wake, int64_t instant)

@@ -151,7 +151,7 @@ static void notify(int64_t until)
 /* The worker sleeps for an instant: what comes later can wait until then. */
 static void only_what_is_earlier_wakes(void)
 {
-	int64_t instant;
+	int64_t instant, begin;
 
 	setup();
 	sim.sleeping = notify;
@@ -171,12 +171,17 @@ static void only_what_is_earlier_wakes(void)
 	CHECK_EQ(stats.oversleep.count, 1);
 
 	/* the job was cancelled, nothing is left: what comes after it need not wake, before it must */
-	news = instant + 1;
+	begin = sim.now;
+	news = instant = begin + 10000000;
+	sim.sleeping = NULL;
+	CHECK_EQ(waiter_approach(&waiter, instant, &wake, wake.count), 0);
+	sim.now = begin;
+	sim.sleeping = notify;
 	wake_wait(&wake, wake.count);
 	CHECK(!sim.woken);
-	CHECK_EQ(sim.last_until, instant);
-	/* and when that instant has passed whatever comes is earlier */
-	sim.now = instant;
+	/* it is back in time for what is to be done then */
+	CHECK(sim.now < instant - 900000);
+	/* and from then on whatever comes is earlier */
 	news = INT64_MAX - 1;
 	wake_wait(&wake, wake.count);
 	CHECK(sim.woken);
