@@ -38,11 +38,21 @@ static int lock_memory(struct clockfix *timer)
 
 	if (!(timer->options.flags & CLOCKFIX_LOCK_MEMORY))
 		return CLOCKFIX_NOT_ASKED;
-	/* pages below this frame: jobs run on them. Slots are locked as they are allocated. */
-	if (mlock(stack, sizeof(stack)) || mlock(timer, sizeof(*timer)))
+	/* pages below this frame: jobs run on them. */
+	if (mlock(stack, sizeof(stack)))
 		return -errno;
 	timer->stack = (uintptr_t)stack;
-	return timer->slots.lock_error;
+	if (mlock(timer, sizeof(*timer)))
+		return -errno;
+	return hygiene_lock_error(timer);
+}
+
+/* Slots and nodes are locked as they are allocated. */
+int hygiene_lock_error(const struct clockfix *timer)
+{
+	int slots = timer->slots.lock_error;
+
+	return slots ? slots : timer->own_nodes.lock_error;
 }
 
 /* The C library keeps stacks of ended threads for others. */

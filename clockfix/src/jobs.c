@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* jobs.c - what the worker and submitters both do with jobs: prepare, fill and count them */
-#include <sys/mman.h>
-
 #include <platform.h>
 
 #include "state.h"
@@ -65,11 +63,10 @@ int timer_jobs_init(struct clockfix *timer)
 	if (ret)
 		return ret;
 	tree_init(&timer->own, &timer->own_nodes);
+	timer->own_nodes.lock_memory = timer->slots.lock_memory;
 	ret = tree_nodes_reserve(&timer->own_nodes, timer->options.job_reserve);
 	if (ret)
 		return ret;
-	if (timer->slots.lock_memory && mlock(timer->own_nodes.chunk[0], TREE_CHUNK))
-		timer->slots.lock_error = -errno;
 	i = slot_get(&timer->slots);
 	if (i == SLOT_NONE)
 		return -ENOMEM;

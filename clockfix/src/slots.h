@@ -79,7 +79,7 @@ struct slots {
 	uint32_t limit;		/* slots at most */
 	uint32_t free_first, free_last;	/* FIFO, so that a slot rests as long as possible */
 	bool lock_memory;
-	int lock_error;		/* of the last mlock() */
+	_Atomic int lock_error;	/* of the last mlock() */
 };
 
 static inline struct slot *slot_at(struct slots *slots, uint32_t i)

@@ -67,6 +67,9 @@ void timer_free(struct clockfix *timer);
 int hygiene_apply(struct clockfix *timer);
 void hygiene_leave(struct clockfix *timer);
 
+/* In any thread: why memory could not be locked that was allocated so far, or 0. */
+int hygiene_lock_error(const struct clockfix *timer);
+
 /* In any thread, once the worker has ended. */
 void hygiene_undo(struct clockfix *timer);
 

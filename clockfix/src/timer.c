@@ -256,6 +256,8 @@ int clockfix_capabilities_read(struct clockfix *timer, struct clockfix_capabilit
 	ret = timer_check(timer);
 	if (ret)
 		return ret;
-	return sized_return(caps, &timer->caps, sizeof(timer->caps),
-			    CLOCKFIX_CAPABILITIES_SIZE_V1);
+	own = timer->caps;
+	if (!own.memory)
+		own.memory = hygiene_lock_error(timer);
+	return sized_return(caps, &own, sizeof(own), CLOCKFIX_CAPABILITIES_SIZE_V1);
 }

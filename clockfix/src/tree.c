@@ -11,6 +11,7 @@
  * neighbours have eight entries at least.
  */
 #include <string.h>
+#include <sys/mman.h>
 
 #include <platform.h>
 
@@ -184,6 +185,8 @@ static int grow(struct tree_nodes *nodes)
 	mem = pf_alloc(TREE_CHUNK, nodes->chunks > 0);
 	if (!mem)
 		return -ENOMEM;
+	if (nodes->lock_memory && mlock(mem, TREE_CHUNK))
+		nodes->lock_error = -errno;
 	nodes->chunk[nodes->chunks++] = mem;
 	return 0;
 }

@@ -32,6 +32,8 @@ struct tree_nodes {
 	struct tree_node *chunk[TREE_CHUNKS];
 	uint32_t chunks, used;
 	uint32_t free_first, free;
+	bool lock_memory;
+	_Atomic int lock_error;	/* of the last mlock() */
 };
 
 struct tree {

@@ -294,16 +294,36 @@ static void cancel_wait_waits_and_is_no_cancellation_point(void)
 	destroy(waiting.timer);
 }
 
+/* Memory that is locked as it is allocated: a refusal after the creation is told as well. */
+static void memory_is_refused_later(const struct rlimit *limit)
+{
+	struct clockfix_capabilities caps = { .size = sizeof(caps) };
+	struct clockfix_options options;
+	struct clockfix *timer;
+
+	setrlimit(RLIMIT_MEMLOCK, limit);
+	clockfix_options_init(&options);
+	options.flags = CLOCKFIX_LOCK_MEMORY;
+	CHECK_EQ(clockfix_create(&timer, &options), 0);
+	CHECK_EQ(clockfix_capabilities_read(timer, &caps), 0);
+	CHECK_EQ(caps.memory, 0);
+	for (int i = 0; i < 20000; i++)
+		submit(timer, now() + 3600 * SEC, job, NULL);
+	CHECK_EQ(clockfix_capabilities_read(timer, &caps), 0);
+	CHECK_EQ(caps.memory, -ENOMEM);
+	CHECK_EQ(clockfix_destroy(timer, CLOCKFIX_DROP_PENDING), 0);
+}
+
 /* An ordinary user gets a timer that works, and is told what it lacks. */
 static void unprivileged_child(void)
 {
-	struct rlimit none = { 0, 0 };
+	struct rlimit none = { 0, 0 }, some = { 0, 6 << 20 };
 	struct clockfix_capabilities caps = { .size = sizeof(caps) };
 	struct clockfix_options options;
 	struct clockfix *timer;
 
 	setrlimit(RLIMIT_RTPRIO, &none);
-	setrlimit(RLIMIT_MEMLOCK, &none);
+	setrlimit(RLIMIT_MEMLOCK, &some);
 	if (setgid(65534) || setuid(65534))
 		_exit(77);
 	clockfix_options_init(&options);
@@ -326,6 +346,9 @@ static void unprivileged_child(void)
 	CHECK_EQ(atomic_load(&runs), 1);
 	options.flags |= CLOCKFIX_STRICT;
 	CHECK_EQ(clockfix_create(&timer, &options), -EPERM);
+	some.rlim_cur = some.rlim_max;
+	if (!MLOCK_IS_FAKE)
+		memory_is_refused_later(&some);
 	_exit(check_failed > 0);
 }
 
@@ -367,6 +390,7 @@ static void options_take_effect(void)
 	options.policy = SCHED_FIFO;
 	options.priority = 50;
 	options.flags = CLOCKFIX_LOCK_MEMORY | CLOCKFIX_STRICT;
+	options.job_reserve = 65536;
 	if (clockfix_create(&timer, &options))
 		SKIP("no privilege for SCHED_FIFO or locked memory");
 	CHECK_EQ(clockfix_capabilities_read(timer, &caps), 0);
@@ -374,7 +398,8 @@ static void options_take_effect(void)
 	CHECK_EQ(caps.scheduling, 0);
 	CHECK_EQ(caps.memory, 0);
 	CHECK_EQ(caps.cpu_latency, CLOCKFIX_NOT_ASKED);
-	CHECK(MLOCK_IS_FAKE || locked_kb() > locked);
+	/* 65536 slots of 128 bytes, and half as many nodes of 512 */
+	CHECK(MLOCK_IS_FAKE || locked_kb() - locked > 65536 / 8 + 32768 / 2);
 	destroy(timer);
 	CHECK_EQ(locked_kb(), locked);
 	options.cpu = 1023;
