@@ -42,8 +42,11 @@ fn declaration(c: &str) -> String {
         return String::new();
     }
     if let Some((name, fields)) = c.strip_suffix("; }").and_then(|c| c.split_once(" { ")) {
-        let fields: String =
-            fields.split("; ").map(|field| format!("    pub {},\n", variable(field))).collect();
+        // what the library points to is not for programs to set
+        let visible = |field: &str| if field.contains('*') { "pub(crate)" } else { "pub" };
+        let fields: String = fields.split("; ")
+            .map(|field| format!("    {} {},\n", visible(field), variable(field)))
+            .collect();
         return format!("#[repr(C)]\n#[derive(Debug, Clone, Copy)]\npub struct {} {{\n{fields}}}\n",
                        rust_type(name));
     }

@@ -28,8 +28,9 @@ impl Sleeper {
     /// own affair.
     pub fn new(options: &Options) -> io::Result<Self> {
         let mut sleeper = ptr::null_mut();
+        let options = options.sized();
         // SAFETY: valid pointers; it is set on success
-        checked(unsafe { sys::clockfix_sleeper_create(&mut sleeper, options) })?;
+        checked(unsafe { sys::clockfix_sleeper_create(&mut sleeper, &options) })?;
         Ok(Sleeper(NonNull::new(sleeper).expect("set on success")))
     }
 

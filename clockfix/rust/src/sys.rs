@@ -24,6 +24,13 @@ impl Default for clockfix_options {
     }
 }
 
+impl clockfix_options {
+    /// As the library may read them: it believes the size.
+    pub(crate) fn sized(&self) -> Self {
+        clockfix_options { size: std::mem::size_of::<Self>(), ..*self }
+    }
+}
+
 impl clockfix_histogram {
     /// The value that a share of `q` (0 to 1) does not exceed; 0 without values.
     pub fn quantile(&self, q: f64) -> i64 {

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 const EINPROGRESS: i32 = 115;
+const EINVAL: i32 = 22;
 const ENOENT: i32 = 2;
 
 /// What happens to instants of a periodic job that were missed: the next one came before its run
@@ -62,6 +63,8 @@ type Call = Box<dyn FnMut(&Run) + Send>;
 
 /// What the library points to until the job is over. Meanwhile the timer owns it.
 struct State {
+    /// The timer's address.
+    owner: usize,
     periodic: bool,
     runs: u64,
     /// The last that the timer's thread does with it.
@@ -103,7 +106,7 @@ unsafe extern "C" fn trampoline(arg: *mut c_void, run: *const Run) {
 /// A thread that calls closures at exact times.
 ///
 /// Dropping it waits for a run in progress; pending jobs do not run. A timer must not be dropped
-/// by one of its own jobs: that aborts the program.
+/// or closed by one of its own jobs: that aborts the program.
 pub struct Timer {
     timer: NonNull<sys::clockfix>,
     /// Of the jobs that are not over, and some that are.
@@ -118,8 +121,9 @@ impl Timer {
     /// Start one.
     pub fn new(options: &Options) -> io::Result<Self> {
         let mut timer = ptr::null_mut();
+        let options = options.sized();
         // SAFETY: valid pointers; it is set on success
-        checked(unsafe { sys::clockfix_create(&mut timer, options) })?;
+        checked(unsafe { sys::clockfix_create(&mut timer, &options) })?;
         Ok(Timer {
             timer: NonNull::new(timer).expect("set on success"),
             states: Mutex::default(),
@@ -157,6 +161,7 @@ impl Timer {
     fn add(&self, start: i64, period: i64, runs: u64, missed: Missed, call: Call)
         -> io::Result<Job> {
         let state = Arc::new(State {
+            owner: self.timer.as_ptr() as usize,
             periodic: period != 0,
             runs,
             over: AtomicBool::new(false),
@@ -198,7 +203,18 @@ impl Timer {
         }
     }
 
+    /// A job's state, unless it is over. Two timers may have handles that are equal.
+    fn own(&self, job: &Job) -> io::Result<Option<Arc<State>>> {
+        let state = job.state.upgrade();
+        match &state {
+            Some(state) if state.owner != self.timer.as_ptr() as usize => checked(-EINVAL)?,
+            _ => 0,
+        };
+        Ok(state)
+    }
+
     /// See to it that a job does not start again. One that was running runs for the last time.
+    /// `EINVAL`: it is another timer's.
     pub fn cancel(&self, job: &Job) -> io::Result<Cancelled> {
         self.cancel_by(sys::clockfix_cancel, job)
     }
@@ -211,6 +227,10 @@ impl Timer {
     fn cancel_by(
         &self, by: unsafe extern "C" fn(*mut sys::clockfix, sys::clockfix_job) -> i32, job: &Job,
     ) -> io::Result<Cancelled> {
+        let state = match self.own(job)? {
+            Some(state) => state,
+            None => return Ok(Cancelled::Over),
+        };
         // SAFETY: a handle is safe to use for ever
         let ret = unsafe { by(self.timer.as_ptr(), job.handle) };
         if ret == -ENOENT {
@@ -221,15 +241,16 @@ impl Timer {
             return Ok(Cancelled::Running);
         }
         checked(ret)?;
-        if let Some(state) = job.state.upgrade() {
-            state.over.store(true, Ordering::Release);
-        }
+        state.over.store(true, Ordering::Release);
         Ok(if ret == 1 { Cancelled::Running } else { Cancelled::Pending })
     }
 
     /// Move a pending job to another instant, in one step. A periodic job keeps its period and
     /// counts its runs anew. False: it is over, or running.
     pub fn reschedule(&self, job: &mut Job, instant: i64) -> io::Result<bool> {
+        if self.own(job)?.is_none() {
+            return Ok(false);
+        }
         // SAFETY: a handle is safe to use for ever
         let ret = unsafe { sys::clockfix_reschedule(self.timer.as_ptr(), &mut job.handle, instant) };
         if ret == -ENOENT || ret == -EINPROGRESS {
@@ -250,10 +271,12 @@ impl Timer {
     pub fn close(self) -> io::Result<()> {
         // SAFETY: this owns it; its states live until it returns
         let ret = unsafe { sys::clockfix_destroy(self.timer.as_ptr(), 0) };
+        if ret < 0 {
+            std::process::abort();
+        }
         let mut ended = std::mem::ManuallyDrop::new(self);
         // SAFETY: nobody uses them any more
         unsafe { ptr::drop_in_place(&mut ended.states) };
-        checked(ret)?;
         Ok(())
     }
 

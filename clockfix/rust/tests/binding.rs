@@ -3,8 +3,10 @@
 
 use clockfix::{now, sys, Cancelled, Missed, Options, Schedule, Sleeper, Timer};
 use std::mem::size_of;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use std::sync::{mpsc, Arc, Barrier};
+use std::sync::{mpsc, Arc, Barrier, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -138,6 +140,42 @@ fn closures_schedule_from_other_threads() {
     assert_eq!(timer.stats().unwrap().jobs, 800);
 }
 
+/// Handles of two timers may be equal.
+#[test]
+fn jobs_belong_to_their_timer() {
+    let (one, two) = (timer(), timer());
+    let mut first = one.at(now() + HOUR, |_| ()).unwrap();
+    let second = two.at(now() + HOUR, |_| ()).unwrap();
+    assert_eq!(two.cancel(&first).unwrap_err().raw_os_error(), Some(22));
+    assert_eq!(two.cancel_wait(&first).unwrap_err().raw_os_error(), Some(22));
+    assert_eq!(two.reschedule(&mut first, now()).unwrap_err().raw_os_error(), Some(22));
+    assert_eq!(one.cancel(&first).unwrap(), Cancelled::Pending);
+    assert_eq!(two.cancel(&second).unwrap(), Cancelled::Pending);
+}
+
+/// It would end the thread that runs it. The program is this one once more.
+#[test]
+fn a_job_that_closes_its_timer_aborts() {
+    const CHILD: &str = "CLOCKFIX_CLOSES_ITS_TIMER";
+    if std::env::var_os(CHILD).is_none() {
+        let status = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "a_job_that_closes_its_timer_aborts"])
+            .env(CHILD, "1")
+            .stdout(Stdio::null())
+            .status()
+            .unwrap();
+        assert_eq!(status.signal(), Some(6));
+        return;
+    }
+    let (held, closed) = (Arc::new(Mutex::new(Some(timer()))), Arc::new(Barrier::new(2)));
+    let theirs = (Arc::clone(&held), Arc::clone(&closed));
+    held.lock().unwrap().as_ref().unwrap().at(now(), move |_| {
+        let _ = theirs.0.lock().unwrap().take().unwrap().close();
+        theirs.1.wait();
+    }).unwrap();
+    closed.wait();
+}
+
 #[test]
 fn errors_have_the_librarys_errno() {
     let errno = |error: std::io::Error| error.raw_os_error();
@@ -146,6 +184,9 @@ fn errors_have_the_librarys_errno() {
     assert_eq!(errno(timer.at(-1, |_| ()).unwrap_err()), Some(22));
     assert!(Timer::new(&Options { late_ppm: 1_000_001, ..Options::default() }).is_err());
     assert!(Sleeper::new(&Options { cpu: 0, ..Options::default() }).is_err());
+    // how large they are is none of the program's business
+    Timer::new(&Options { size: 65536, ..Options::default() }).unwrap();
+    Sleeper::new(&Options { size: 1, ..Options::default() }).unwrap();
     let small = Timer::new(&Options { max_jobs: 16, ..Options::default() }).unwrap();
     let refused = (0..1000).find_map(|_| small.at(now() + HOUR, |_| ()).err());
     assert_eq!(refused.and_then(errno), Some(12));
