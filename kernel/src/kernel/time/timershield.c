@@ -40,8 +40,11 @@ bool timershield_enqueue(struct hrtimer *timer, struct hrtimer_clock_base *base,
 	u8 level = READ_ONCE(timer->level);
 
 	timershield_queue_add(sc, timer, level);
-	/* A task knows the first timer that it arms, see timershield_follow(). */
-	if (sleeper == current && !current->sleep_base) {
+	/*
+	 * A task knows the first timer that it arms, see timershield_follow(). Not one that futex
+	 * starts again while its callback runs: that makes it forget whose it is.
+	 */
+	if (sleeper == current && !current->sleep_base && base->running != timer) {
 		WRITE_ONCE(current->sleep_timer, timer);
 		WRITE_ONCE(current->sleep_base, cpu_base);
 	}
