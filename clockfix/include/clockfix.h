@@ -45,8 +45,9 @@
  * the program does not have as 0.
  *
  * fork(): a child has no worker. There every function that takes a timer returns -ECHILD, except
- * clockfix_destroy(), which frees the child's copy. Sleepers keep working. If a job forks, its
- * child must call execve() or _exit() before the job returns; a child that returns from the job
+ * clockfix_destroy(), which frees the child's copy. Sleepers keep working, but a sleeper's
+ * descriptor is one that parent and child share: make another sleeper. If a job forks, its child
+ * must call execve() or _exit() before the job returns; a child that returns from the job
  * ends with exit status 0 and runs no further job.
  *
  * A process that is stopped (SIGSTOP) runs its overdue jobs when it continues. CLOCK_MONOTONIC
@@ -75,8 +76,9 @@ unsigned int clockfix_version(void);
 struct clockfix;
 
 /*
- * A job's handle. It stays safe to use for ever: once the job is over, or the timer has used its
- * memory for another job, functions return -ENOENT for the handle. 0 is never a job.
+ * A job's handle. Once the job is over, or the timer has used its memory for another job,
+ * functions return -ENOENT for the handle; after 2^32 uses of that memory it may be another job's.
+ * 0 is never a job.
  */
 typedef uint64_t clockfix_job;
 
@@ -129,10 +131,10 @@ struct clockfix_options {
 	int32_t cpu_latency_us;	/* PM QoS: keep CPUs out of idle states that are slower to leave */
 				/* than this; -1: off */
 	int32_t source;		/* enum clockfix_source */
-	uint32_t late_ppm;	/* of a million jobs so many may start more than 1 us late: 1000 */
-				/* is 1 in 1,000. Default: 15000, for sleeps of 2 ms and more 5000, */
-				/* of 8 ms and more 1700, as far as each job that is punctual for */
-				/* it costs no more polling than the sleep's length, 1 to 5 ms */
+	uint32_t late_ppm;	/* How many jobs in a million may start more than 1 us late. Default: */
+				/* 15000, for sleeps of 2 ms and more 5000, of 8 ms and more 1700. */
+				/* The default gives up where one more punctual job would cost more */
+				/* polling than the sleep's length (at least 1 ms, at most 5 ms) */
 	uint32_t cpu_ppm;	/* waiting may take that many millionths of a CPU: 50000 is 5 %; */
 				/* default: no limit. Without late_ppm it is used up, to have as */
 				/* few late jobs as possible; with it it is a limit */
@@ -171,7 +173,7 @@ int clockfix_create(struct clockfix **timer, const struct clockfix_options *opti
  *
  * Waits until all that is pending has run (periodic jobs are not run again) or, with
  * CLOCKFIX_DROP_PENDING, for the running job only; then gives everything back. Nobody may use
- * the timer from this call on. -EDEADLK: called from one of its jobs.
+ * the timer from this call on. -EDEADLK: called from one of its jobs; -EINVAL: other flags.
  */
 int clockfix_destroy(struct clockfix *timer, unsigned int flags);
 
@@ -244,7 +246,9 @@ void clockfix_spec_init(struct clockfix_spec *spec);
  * clockfix_schedule - run a job once or periodically
  *
  * A periodic job does not drift: its instants depend on @start and @period alone. Errors are
- * those of clockfix_submit(); -EINVAL also for a clock, a period or a policy that does not exist.
+ * those of clockfix_submit(); -EINVAL also for a clock, a period or a missed value that does not
+ * exist, and for @runs without a @period; -E2BIG: @spec has fields this library does not know that
+ * are not 0.
  */
 int clockfix_schedule(struct clockfix *timer, const struct clockfix_spec *spec,
 		      clockfix_job *job);
@@ -258,8 +262,8 @@ int clockfix_schedule(struct clockfix *timer, const struct clockfix_spec *spec,
  * pending. A periodic job keeps its period and begins to count its runs again. A job may call
  * it, also for another job.
  *
- * -EINPROGRESS: the job is running, or will within 5 us; -ENOENT: it is over; -ENOMEM and
- * -EINVAL: as for clockfix_submit(). The job then stays as it was.
+ * -EINPROGRESS: the job is running, or will be within 5 us (10 us if rehearsed); -ENOENT: it is
+ * over; -ENOMEM and -EINVAL: as for clockfix_submit(). The job then stays as it was.
  */
 int clockfix_reschedule(struct clockfix *timer, clockfix_job *job, int64_t instant);
 
@@ -282,8 +286,8 @@ int clockfix_adjust(struct clockfix *timer, clockfix_job job, int64_t shift, int
  *
  * A job may call it, also for itself.
  *
- * 0: it will not run. -EINPROGRESS: it is running, or will within 5 us (if rehearsed 10); a periodic
- * job runs for the last time. -ENOENT: it is over, or was cancelled before.
+ * 0: it will not run. -EINPROGRESS: it is running, or will be within 5 us (10 us if rehearsed); a
+ * periodic job ends with this run. -ENOENT: it is over, or was cancelled before.
  */
 int clockfix_cancel(struct clockfix *timer, clockfix_job job);
 
@@ -292,7 +296,8 @@ int clockfix_cancel(struct clockfix *timer, clockfix_job job);
  *
  * Not a cancellation point.
  *
- * 0: the job was cancelled before it ran (again); 1: it was running, and that run has ended;
+ * 0: the job was cancelled before it ran (again); 1: it was running, or about to, and that run has
+ * ended;
  * -ENOENT: it is over, or was cancelled before. In each case the program may free what the job
  * uses, unless another thread cancelled it without waiting. -EDEADLK: called from one of the
  * timer's jobs.
@@ -308,7 +313,8 @@ struct clockfix_sleeper;
  * clockfix_sleeper_create - make a sleeper
  *
  * Of @options those about estimation, clock source and polling are used; the thread's CPU,
- * policy and memory are the caller's own affair: -EINVAL if @options ask for them.
+ * policy and memory are the caller's own affair: -EINVAL if @options ask for them. -E2BIG, -ENOMEM
+ * and -ENOTSUP: as for clockfix_create().
  */
 int clockfix_sleeper_create(struct clockfix_sleeper **sleeper,
 			    const struct clockfix_options *options);
@@ -324,11 +330,11 @@ void clockfix_sleeper_destroy(struct clockfix_sleeper *sleeper);
  * @instant: returns at once if it has passed
  *
  * Sets the calling thread's timer slack to 1 ns. Bookkeeping waits until the next call. If a
- * clock other than CLOCK_MONOTONIC is set during the sleep, the call is never early by the new
- * time, but it may be late. A cancellation point, as clock_nanosleep() is.
+ * clock other than CLOCK_MONOTONIC is set during the sleep, or the system is suspended, the call is
+ * never early by the new time, but it may be late. A cancellation point, as clock_nanosleep() is.
  *
- * -EINVAL: no such clock, or @instant is negative; -EINTR: a signal handler ran during the sleep
- * and the instant has not come.
+ * -EINVAL: no such clock, or @instant is negative; -EINTR: a signal handler ran during the sleep,
+ * also if the instant passed meanwhile.
  */
 int clockfix_sleep_until(struct clockfix_sleeper *sleeper, clockid_t clock, int64_t instant);
 
@@ -352,7 +358,7 @@ int clockfix_sleeper_arm(struct clockfix_sleeper *sleeper, clockid_t clock, int6
  * clockfix_sleeper_finish - wait out the rest, and return at the instant
  *
  * To be called when the descriptor is readable. -EAGAIN: it is not; -EINTR: as
- * clockfix_sleep_until().
+ * clockfix_sleep_until(); -EINVAL: there is no descriptor, or the clock is gone.
  */
 int clockfix_sleeper_finish(struct clockfix_sleeper *sleeper);
 

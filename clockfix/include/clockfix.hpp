@@ -12,8 +12,8 @@
 // type std::system_error. (The namespace can't have the name of struct clockfix.)
 //
 // A callable must not throw: that ends the program. It is destroyed by a thread that schedules
-// others, or with its timer, never by the timer's thread; if it was cancelled during a run, with
-// its timer.
+// others, or with its timer; never by the timer's thread, unless a job schedules or cancels
+// others; if it was cancelled during a run, with its timer.
 //
 #ifndef CLOCKFIX_HPP
 #define CLOCKFIX_HPP
