@@ -57,6 +57,52 @@ def test_cancelled() -> None:
     asyncio.run(main())
 
 
+def test_cancelled_when_it_is_due() -> None:
+    async def main() -> None:
+        async with AsyncTimer() as timer:
+            task = asyncio.ensure_future(timer.sleep(0.01))
+            while not timer._due:
+                await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            # an error in the loop's reader would go to its handler
+            await asyncio.sleep(0.01)
+            await timer.sleep(0.01)
+        assert not errors
+
+    errors: list[object] = []
+
+    async def watched() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, error: errors.append(error))
+        await main()
+
+    asyncio.run(watched())
+
+
+def test_closed_when_it_is_due() -> None:
+    async def main() -> None:
+        async with AsyncTimer() as timer:
+            task = asyncio.ensure_future(timer.sleep(0.01))
+            while not timer._due:
+                await asyncio.sleep(0)
+        with pytest.raises(ValueError, match="async with"):
+            await task
+
+    asyncio.run(main())
+
+
+def test_too_long_a_sleep_leaves_nothing() -> None:
+    async def main() -> None:
+        async with AsyncTimer() as timer:
+            with pytest.raises((ValueError, OverflowError)):
+                await timer.sleep(1e10)
+            await timer.sleep(0.01)
+            await asyncio.gather(timer.sleep(0.01), timer.sleep(0.02))
+
+    asyncio.run(main())
+
+
 def test_bad_arguments() -> None:
     async def main() -> None:
         timer = AsyncTimer()

@@ -66,14 +66,18 @@ class AsyncTimer:
             return
         future: asyncio.Future[None] = self._loop.create_future()
         heapq.heappush(self._waiting, (instant, next(self._order), future))
-        self._arm()
         try:
+            self._arm()
             await future
+            if self._loop is None:
+                raise ValueError("left 'async with' while it was due")
             ret = lib.clockfix_sleeper_finish(self._native)
             while ret == -errno.EINTR:
                 ret = lib.clockfix_sleep_until(self._native, time.CLOCK_MONOTONIC, instant)
             checked(ret)
+            self._armed = NEVER
         finally:
+            future.cancel()
             if self._due is future:
                 self._due = None
                 self._arm()
@@ -106,8 +110,8 @@ class AsyncTimer:
     def _arm(self) -> None:
         earliest = self._prune()
         if self._due is None and self._loop and earliest != self._armed:
-            self._armed = earliest
             checked(lib.clockfix_sleeper_arm(self._native, time.CLOCK_MONOTONIC, earliest))
+            self._armed = earliest
 
     def _wake(self) -> None:
         # The loop may have seen it readable before the sleep that it was for ended.
@@ -118,4 +122,5 @@ class AsyncTimer:
             return
         self._due = heapq.heappop(self._waiting)[2]
         self._due.set_result(None)
-        self._armed = NEVER
+        # it stays readable until its coroutine has waited, which may be cancelled before
+        self._armed = -1
