@@ -69,6 +69,16 @@ def test_the_gil_is_free_meanwhile() -> None:
     thread.join()
 
 
+def test_closed() -> None:
+    sleeper = Sleeper()
+    sleeper.close()
+    with pytest.raises(ValueError, match="range"):
+        sleeper.sleep(0)
+    with pytest.raises(ValueError, match="range"):
+        sleeper.stats()
+    sleeper.close()
+
+
 def test_bad_arguments() -> None:
     with pytest.raises(ValueError, match="range"):
         Sleeper(Options(cpu=0))

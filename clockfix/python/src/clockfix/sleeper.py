@@ -49,7 +49,9 @@ class Sleeper:
 
     def close(self) -> None:
         """Give the memory back. Sleepers may also be left to the garbage collector."""
-        ffi.release(self._native)
+        native, self._native = self._native, ffi.NULL
+        if native:
+            ffi.release(native)
 
     def __enter__(self) -> Self:
         return self
