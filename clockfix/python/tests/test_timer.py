@@ -11,6 +11,7 @@ import threading
 import time
 import weakref
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -320,3 +321,20 @@ def test_interrupt() -> None:
         child.send_signal(signal.SIGINT)
         _, errors = child.communicate(timeout=30)
         assert "KeyboardInterrupt" in errors
+
+
+def test_cancelled_between_finding_and_calling(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Racy(dict[int, Job]):
+        def get(self, key: int, default: Any = None) -> Any:
+            job = super().get(key, default)
+            if job:
+                said.append(job.cancel())
+            return job
+
+    said: list[bool] = []
+    called: list[int] = []
+    monkeypatch.setattr("clockfix.timer._jobs", Racy())
+    with Timer() as timer:
+        timer.after(0.001, called.append, 1)
+    assert said == [True]
+    assert not called

@@ -117,11 +117,13 @@ class Job:
             return
         self.instant, self.started, self.index, self.missed = instant, started, index, missed
         timer._current = self
-        try:
-            self._call()
-        except BaseException as error:
-            timer._failed(error)
-            self.cancel()
+        # who cancels it from now on is told that it is being called
+        if self.pending:
+            try:
+                self._call()
+            except BaseException as error:
+                timer._failed(error)
+                self.cancel()
         timer._current = None
         if not self._periodic:
             timer._forget(self)
