@@ -22,6 +22,8 @@
 
 #include <clockfix.h>
 
+#include "stats.h"
+
 #define NSEC_PER_SEC	1000000000LL
 /* The kernel's own sleep follows steps of CLOCK_REALTIME. It ends that long before the instant. */
 #define STRETCH		10000000
@@ -80,13 +82,20 @@ static void histogram_join(struct clockfix_histogram *to, const struct clockfix_
 		to->max = from->max;
 }
 
-/* Add a thread's figures to those of threads that have ended. Under the mutex. */
-static void collect(const struct thread *thread)
+/*
+ * Add a thread's figures to those of threads that have ended. Under the mutex. @own: by that
+ * thread itself; another one's last wait is left alone, as it may be using its sleeper.
+ */
+static void collect(const struct thread *thread, bool own)
 {
 	static struct clockfix_stats stats;	/* too much for the stack of a thread that ends */
 
 	stats.size = sizeof(stats);
-	if (!stats_wanted || clockfix_sleeper_stats_read(thread->sleeper, &stats))
+	if (!stats_wanted)
+		return;
+	if (!own)
+		sleeper_stats_copy(thread->sleeper, &stats);
+	else if (clockfix_sleeper_stats_read(thread->sleeper, &stats))
 		return;
 	histogram_join(&lateness, &stats.lateness);
 	sleeps += stats.sleeps;
@@ -98,7 +107,7 @@ static void report(void)
 
 	pthread_mutex_lock(&mutex);
 	for (thread = threads; thread; thread = thread->next)
-		collect(thread);
+		collect(thread, thread == self);
 	if (lateness.count || passed_on)
 		dprintf(STDERR_FILENO,
 			"clockfix-run: %s[%d]: %llu waits, %llu slept, %llu passed on; "
@@ -126,7 +135,7 @@ static void thread_ended(void *arg)
 
 	self = NULL;
 	pthread_mutex_lock(&mutex);
-	collect(thread);
+	collect(thread, true);
 	*thread->prev = thread->next;
 	if (thread->next)
 		thread->next->prev = thread->prev;
@@ -163,13 +172,17 @@ static struct thread *thread_create(void)
 static struct thread *thread_get(void)
 {
 	static __thread volatile bool creating;
+	int cancel_state;
 
 	if (self)
 		return self->busy ? NULL : self;
 	if (creating || !ready)
 		return NULL;
 	creating = true;
+	/* it opens a file, half-way */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	thread_create();
+	pthread_setcancelstate(cancel_state, NULL);
 	creating = false;
 	return self;
 }
@@ -241,7 +254,7 @@ static bool real_time(void)
 {
 	int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
 
-	return policy != SCHED_OTHER && policy != SCHED_BATCH && policy != SCHED_IDLE;
+	return policy == SCHED_FIFO || policy == SCHED_RR || policy == SCHED_DEADLINE;
 }
 
 __attribute__((visibility("default")))

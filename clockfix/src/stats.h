@@ -17,4 +17,7 @@ void histogram_add(struct clockfix_histogram *histogram, int64_t val);
 /* all but pending */
 void stats_copy(const struct clockfix_stats *stats, struct clockfix_stats *to);
 
+/* A sleeper's, by any thread; its last wait does not count yet. */
+void sleeper_stats_copy(const struct clockfix_sleeper *sleeper, struct clockfix_stats *to);
+
 #endif
