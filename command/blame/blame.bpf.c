@@ -374,7 +374,18 @@ int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct 
 {
 	u32 key = parent->pid, group = parent->tgid, new = child->pid, one = 1;
 
-	if (config.on && (LOOKUP(targets, &key) || LOOKUP(targets, &group)))
-		INSERT(targets, &new, &one);
+	if (config.on && (LOOKUP(targets, &key) || LOOKUP(targets, &group)) &&
+	    PUT(targets, &new, &one))
+		ADD(lost.targets, 1);
+	return 0;
+}
+
+/* From now on its number may be another task's. */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(sched_process_free, struct task_struct *task)
+{
+	u32 key = task->pid;
+
+	REMOVE(targets, &key);
 	return 0;
 }

@@ -141,6 +141,9 @@ static void print_lost(const struct report *report)
 		       (unsigned long long)report->lost.rows);
 	if (report->lost.victims)
 		printf("More than %u victims: the others are not shown.\n", MAX_VICTIMS);
+	if (report->lost.targets)
+		printf("More than %u threads to watch: %llu were not watched.\n", MAX_TARGETS,
+		       (unsigned long long)report->lost.targets);
 }
 
 void report_print(const struct report *report, unsigned int lines)
@@ -265,6 +268,7 @@ void report_print_json(const struct report *report)
 	json_number("lost_events", report->lost_events);
 	json_number("lost_rows", report->lost.rows);
 	json_number("lost_victims", report->lost.victims);
+	json_number("lost_targets", report->lost.targets);
 	json_open("victims", '[');
 	for (size_t i = 0; i < report->count; i++)
 		json_victim(&report->victims[i]);

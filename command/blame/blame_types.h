@@ -180,7 +180,7 @@ struct blame_config {
 };
 
 struct blame_lost {
-	u64 rows, victims;
+	u64 rows, victims, targets;
 };
 
 #endif

@@ -115,8 +115,14 @@ static void on_fork(const struct trace_event *event, const unsigned char *data)
 	u32 parent = (u32)trace_number(event, data, 0), child, one = 1;
 
 	child = (u32)trace_number(event, data, 1);
-	if (LOOKUP(targets, &parent))
-		INSERT(targets, &child, &one);
+	if (LOOKUP(targets, &parent) && PUT(targets, &child, &one))
+		ADD(lost.targets, 1);
+}
+
+/* From now on its number may be another task's. */
+static void on_free(u32 tid)
+{
+	REMOVE(targets, &tid);
 }
 
 static void on_task_switch(const struct trace_event *event, const unsigned char *data,
@@ -208,6 +214,9 @@ static void handle(const struct trace_event *event, const unsigned char *data, u
 		break;
 	case TRACE_FORK:
 		on_fork(event, data);
+		break;
+	case TRACE_FREE:
+		on_free((u32)trace_number(event, data, 0));
 		break;
 	}
 }

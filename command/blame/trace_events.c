@@ -57,6 +57,7 @@ static struct trace_event events[] = {
 	EVENT(TRACE_MIGRATE, "sched", "sched_migrate_task", "pid", "dest_cpu"),
 	EVENT(TRACE_SIGNAL, "signal", "signal_generate", "pid"),
 	EVENT(TRACE_FORK, "sched", "sched_process_fork", "parent_pid", "child_pid"),
+	EVENT(TRACE_FREE, "sched", "sched_process_free", "pid"),
 };
 
 static unsigned char by_id[MAX_ID];	/* index + 1 */

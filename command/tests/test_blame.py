@@ -30,6 +30,12 @@ LOOP = ("sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done")
 NOT_SUPPORTED = (3, 4)
 HOG = """import threading
 for _ in range(2): threading.Thread(target=exec, args=("while 1: 0",)).start()"""
+MANY = """import subprocess, sys, threading
+for _ in range(4200):
+    thread = threading.Thread()
+    thread.start()
+    thread.join()
+subprocess.run(["chrt", "-f", "5", "sh", "-c", "sleep .1; " + sys.argv[1]])"""
 
 
 def run(*words: str, seconds: float = 60) -> "subprocess.CompletedProcess[str]":
@@ -179,6 +185,12 @@ class BlameTest(unittest.TestCase):
         self.assertIn("OTHER", {v["level"] for v in self.json("--", *command)["victims"]})
         found = self.json("--realtime", "--", *command)["victims"]
         self.assertEqual({v["level"] for v in found}, {"FIFO 5"})
+
+    def test_more_threads_than_can_be_watched(self) -> None:
+        """But not at a time: those that have ended leave room for others."""
+        found = self.json("--realtime", "--", sys.executable, "-c", MANY, LOOP[2])
+        self.assertEqual({v["level"] for v in found["victims"]}, {"FIFO 5"})
+        self.assertEqual(found["lost_targets"], 0)
 
     def test_csv(self) -> None:
         done = self.blame("--csv", "--", *LOOP)
