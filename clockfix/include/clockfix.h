@@ -297,9 +297,8 @@ int clockfix_cancel(struct clockfix *timer, clockfix_job job);
  * Not a cancellation point.
  *
  * 0: the job was cancelled before it ran (again); 1: it was running, or about to, and that run has
- * ended;
- * -ENOENT: it is over, or was cancelled before. In each case the program may free what the job
- * uses, unless another thread cancelled it without waiting. -EDEADLK: called from one of the
+ * ended; -ENOENT: it is over, or was cancelled before. In each case the program may free what the
+ * job uses, unless another thread cancelled it without waiting. -EDEADLK: called from one of the
  * timer's jobs.
  */
 int clockfix_cancel_wait(struct clockfix *timer, clockfix_job job);

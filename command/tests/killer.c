@@ -2,11 +2,10 @@
 /*
  * Preloaded: makes plain directories behave as cgroups do as far as the command needs
  * it, and kills the process before its change number KILL_AT, from 1, by SIGINT if
- * KILL_GENTLY is set. A file below
- * --root is changed when it is opened for writing: the kernel's do not go empty there.
- * A directory with a file "busy" is a cgroup that cannot be removed; a file is read-only
- * if there is another one with ".ro" behind its name. A task's policy and
- * priority are the last two words of its stat file below ROOT.
+ * KILL_GENTLY is set. A file below --root is changed when it is opened for writing: the
+ * kernel's do not go empty there. A directory with a file "busy" is a cgroup that cannot
+ * be removed; a file F is read-only if there is a file F.ro. A task's policy and priority
+ * are the last two words of its stat file below ROOT.
  */
 #include <dlfcn.h>
 #include <errno.h>

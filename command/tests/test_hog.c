@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The loops of prove and measure next to a real-time task that never sleeps: an ordinary task that
- * may run on its CPU alone gets no time. Here the calls say so that would never return.
+ * is pinned to its CPU gets no time. The C library's calls are replaced: one that would never
+ * return fails the test, or waits.
  */
 #include "blame/session.h"
 #include "check.h"

@@ -57,12 +57,18 @@ def test_cancelled() -> None:
     asyncio.run(main())
 
 
+async def due(timer: AsyncTimer) -> "asyncio.Task[None]":
+    """A sleep that has ended, but whose task has not run since."""
+    task = asyncio.ensure_future(timer.sleep(0.01))
+    while not timer._due:
+        await asyncio.sleep(0)
+    return task
+
+
 def test_cancelled_when_it_is_due() -> None:
     async def main() -> None:
         async with AsyncTimer() as timer:
-            task = asyncio.ensure_future(timer.sleep(0.01))
-            while not timer._due:
-                await asyncio.sleep(0)
+            task = await due(timer)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
@@ -83,9 +89,7 @@ def test_cancelled_when_it_is_due() -> None:
 def test_closed_when_it_is_due() -> None:
     async def main() -> None:
         async with AsyncTimer() as timer:
-            task = asyncio.ensure_future(timer.sleep(0.01))
-            while not timer._due:
-                await asyncio.sleep(0)
+            task = await due(timer)
         with pytest.raises(ValueError, match="async with"):
             await task
 

@@ -117,7 +117,7 @@ class Job:
             return
         self.instant, self.started, self.index, self.missed = instant, started, index, missed
         timer._current = self
-        # who cancels it from now on is told that it is being called
+        # from now on cancel() says that it is being called
         if self.pending:
             try:
                 self._call()
