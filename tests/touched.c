@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A timer is held on CPU 1 while its process, on CPU 0, looks at it, sets it anew, disarms or
+ * deletes it: the signal arrives if it does on stock, and the kernel warns of nothing. (Linux
+ * 7.3 drops the signals of a setting that is gone.)
+ *
+ * On stock nothing is held, and so it passes there.
+ */
+#define _GNU_SOURCE
+#include "file.h"
+#include "lib/shield.h"
+#include "lib/situation.h"
+#include "lib/timers.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TAINT_WARN 0x200
+
+static bool kernel_has_warned(void)
+{
+	char text[32];
+
+	require(file_read("/proc/sys/kernel/tainted", text, sizeof(text)) > 0, "no taint");
+	return atoi(text) & TAINT_WARN;
+}
+
+static void set_anew(timer_t timer, u64 again, struct itimerspec *old)
+{
+	struct itimerspec new = to_itimerspec(again, again);
+
+	require(!timer_settime(timer, 0, &new, old), "timer_settime: %s", strerror(errno));
+}
+
+static void set_and_ask(timer_t timer)
+{
+	struct itimerspec old;
+
+	set_anew(timer, 3600 * SEC, &old);
+}
+
+static void set_only(timer_t timer)
+{
+	set_anew(timer, 3600 * SEC, NULL);
+}
+
+static void disarm_and_ask(timer_t timer)
+{
+	struct itimerspec old;
+
+	set_anew(timer, 0, &old);
+}
+
+static void disarm_only(timer_t timer)
+{
+	set_anew(timer, 0, NULL);
+}
+
+static void delete(timer_t timer)
+{
+	timer_delete(timer);
+}
+
+static void arm_itimer(u64 expiry)
+{
+	u64 left = (expiry - now()) / USEC;
+	struct itimerval setting = { .it_value.tv_usec = left % 1000000,
+				     .it_value.tv_sec = left / 1000000 };
+
+	require(!setitimer(ITIMER_REAL, &setting, NULL), "setitimer: %s", strerror(errno));
+}
+
+static void get_itimer(timer_t timer)
+{
+	struct itimerval setting;
+
+	getitimer(ITIMER_REAL, &setting);
+}
+
+static void set_itimer(timer_t timer)
+{
+	arm_itimer(now() + 3600 * SEC);
+}
+
+static void disarm_itimer(timer_t timer)
+{
+	alarm(0);
+}
+
+static const struct touch {
+	const char *name;
+	void (*call)(timer_t timer);
+	bool itimer;
+} touches[] = {
+	{ "timer_settime(old)", set_and_ask, false },
+	{ "timer_settime()", set_only, false },
+	{ "timer_settime(0, old)", disarm_and_ask, false },
+	{ "timer_settime(0)", disarm_only, false },
+	{ "timer_delete()", delete, false },
+	{ "getitimer()", get_itimer, true },
+	{ "setitimer()", set_itimer, true },
+	{ "alarm(0)", disarm_itimer, true },
+};
+
+struct touching {
+	struct situation *s;
+	const struct touch *touch;
+	bool signalled;
+};
+
+static void touch(void *argument)
+{
+	struct touching *touching = argument;
+	u64 expiry = touching->s->expiry;
+	bool itimer = touching->touch->itimer;
+	sigset_t set = block_signal(itimer ? SIGALRM : SIGRTMIN);
+	timer_t timer = NULL;
+
+	if (itimer)
+		arm_itimer(expiry);
+	else
+		timer = posix_timer_arm(SIGEV_SIGNAL, 0, expiry, 0);
+	pin(0);
+	sleep_until(expiry + MSEC * slowness());
+	touching->touch->call(timer);
+	touching->signalled = sigtimedwait(&set, NULL, &(struct timespec){ 0 }) > 0;
+	touching->s->woke = now();
+}
+
+static bool play_touch(const struct touch *what)
+{
+	struct touching *touching = shared_memory(sizeof(*touching));
+
+	test_cpu = 1;
+	touching->s = situation_new();
+	touching->touch = what;
+	pin(0);
+	await_sleep(spawn(OTHER, 1, touch, touching));
+	situation_lateness(touching->s);
+	return touching->signalled;
+}
+
+TEST(touching_what_is_held)
+{
+	if (online_cpus() < 2)
+		skip("needs two CPUs");
+	require(!kernel_has_warned(), "the kernel has warned of something before");
+	set_softirq_threads(1, FIFO(98));
+	for (unsigned int i = 0; i < ARRAY_SIZE(touches); i++) {
+		bool off, on;
+
+		shield_set(false);
+		off = play_touch(&touches[i]);
+		shield_set(true);
+		on = play_touch(&touches[i]);
+		check(on == off, "%s: %s signal; with the shield off: %s", touches[i].name,
+		      on ? "a" : "no", off ? "a" : "none");
+		note("%s: signal %d, with the shield off %d", touches[i].name, on, off);
+	}
+	set_softirq_threads(1, OTHER);
+	check(!kernel_has_warned(), "the kernel warned");
+}
