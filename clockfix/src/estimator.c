@@ -87,15 +87,30 @@ static double spread_seen(const struct regime *reg)
 	return ((double)win->sorted[n - k] - win->sorted[n - 8 * k]) / LOG_8;
 }
 
+/* Each is twice the one before. */
+static unsigned int width_of(double spread)
+{
+	unsigned int width = 0;
+
+	while (width < WIDTHS - 1 && spread >= 2 * SPREAD_LEAST) {
+		spread /= 2;
+		width++;
+	}
+	return width;
+}
+
 /*
  * Of values that thin out exponentially the wanted share is late if the price is their spread
  * divided by that share. The spread that does it is found by raising it after each late sleep and
  * lowering it after the others: slowly, as a price that varies makes the margin vary, which costs.
- * So that it does not outlast what made it high it is limited by the spread in the window.
+ * So that it does not outlast what made it high it is limited by the spread in the window, and when
+ * the window's width changes it returns to what it was at that width: so it does after an event.
+ * What differs by less than a factor of two is chance: windows vary without an event.
  */
 static void adapt_spread(struct regime *reg, bool trial, bool late)
 {
-	double most = SPREAD_MOST;
+	double seen, last, most;
+	unsigned int width;
 
 	if (trial)
 		/* until what it saw has left the window, and some time to take effect */
@@ -106,10 +121,19 @@ static void adapt_spread(struct regime *reg, bool trial, bool late)
 		return;
 	if (!trial)
 		reg->spread *= late ? reg->raise : 1 - STEP;
-	if (reg->window.count >= WINDOW / 4)
-		most = within((reg->after_trial ? 2 : SPREADS_MOST) * spread_seen(reg),
-			      SPREAD_LEAST, SPREAD_MOST);
+	if (reg->window.count < WINDOW / 4) {
+		reg->spread = within(reg->spread, SPREAD_LEAST, SPREAD_MOST);
+		return;
+	}
+	seen = spread_seen(reg);
+	width = width_of(seen);
+	last = reg->spread_at[width];
+	if (width != reg->width && last && (reg->spread > 2 * last || last > 2 * reg->spread))
+		reg->spread = last;
+	most = within((reg->after_trial ? 2 : SPREADS_MOST) * seen, SPREAD_LEAST, SPREAD_MOST);
 	reg->spread = within(reg->spread, SPREAD_LEAST, most);
+	reg->width = width;
+	reg->spread_at[width] = reg->spread;
 }
 
 /* One late sleep raises it by as much as the punctual ones for each late one lower it. */

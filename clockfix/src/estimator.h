@@ -3,9 +3,9 @@
  * estimator.h - predict the next oversleep from those seen [IV.a]
  *
  * Pure computation: no clock, no memory beyond the structure. Oversleeps are forgotten after 512
- * sleeps of about that length; what they made of the price fades by 0.05 % a sleep. Learning takes
- * the same time whatever the values, within some tens of nanoseconds, as it happens just before a
- * job runs.
+ * sleeps of about that length. If they had widened the window the price is then what it was before,
+ * within a factor of two; else it fades by 0.05 % a sleep. Learning takes the same time whatever the
+ * values, within some tens of nanoseconds, as it happens just before a job runs.
  */
 #ifndef CLOCKFIX_ESTIMATOR_H
 #define CLOCKFIX_ESTIMATOR_H
@@ -17,6 +17,7 @@
 
 #define WINDOW	512
 #define CLASSES	6	/* of lengths of sleep */
+#define WIDTHS	12	/* of windows */
 
 /* The last values, in order of arrival and in order of size. */
 struct window {
@@ -31,6 +32,8 @@ struct regime {
 	struct window window;
 	uint32_t late_ppm;		/* the share of late sleeps that it aims at */
 	double spread;			/* the price of a late sleep, times that share, in ns */
+	double spread_at[WIDTHS];	/* the last one while the window was that wide; 0: never */
+	unsigned int width;
 	double raise;			/* what a late sleep multiplies it by */
 	uint32_t after_trial;		/* sleeps until the last trial is forgotten */
 	double credit;			/* late sleeps that trials may cause */
