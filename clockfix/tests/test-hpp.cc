@@ -143,17 +143,20 @@ static void rehearsals_adjust_nothing()
 
 static void running_jobs_are_waited_for()
 {
-	std::atomic<bool> started(false), ended(false);
+	std::atomic<bool> started(false), waited_for(false), ended(false);
 	cf::timer timer;
 	cf::job job = timer.at(cf::now(), [&](const cf::run &) {
 		started = true;
-		std::this_thread::sleep_for(20ms);
+		while (!waited_for)
+			;
+		std::this_thread::sleep_for(100ms);
 		ended = true;
 	});
 
 	while (!started)
 		;
 	CHECK(!timer.reschedule(job, cf::now() + 1h));
+	waited_for = true;
 	CHECK(timer.cancel_wait(job) == cf::cancelled::running);
 	CHECK(ended);
 	job = timer.at(cf::now() + 1h, [&](const cf::run &) { ended = false; });
