@@ -66,15 +66,6 @@ static void delete(timer_t timer)
 	timer_delete(timer);
 }
 
-static void arm_itimer(u64 expiry)
-{
-	u64 left = (expiry - now()) / USEC;
-	struct itimerval setting = { .it_value.tv_usec = left % 1000000,
-				     .it_value.tv_sec = left / 1000000 };
-
-	require(!setitimer(ITIMER_REAL, &setting, NULL), "setitimer: %s", strerror(errno));
-}
-
 static void get_itimer(timer_t timer)
 {
 	struct itimerval setting;
@@ -84,7 +75,7 @@ static void get_itimer(timer_t timer)
 
 static void set_itimer(timer_t timer)
 {
-	arm_itimer(now() + 3600 * SEC);
+	itimer_arm(now() + 3600 * SEC);
 }
 
 static void disarm_itimer(timer_t timer)
@@ -122,7 +113,7 @@ static void touch(void *argument)
 	timer_t timer = NULL;
 
 	if (itimer)
-		arm_itimer(expiry);
+		itimer_arm(expiry);
 	else
 		timer = posix_timer_arm(SIGEV_SIGNAL, 0, expiry, 0);
 	pin(0);
