@@ -21,30 +21,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-static int epoll_new(void)
-{
-	int set = epoll_create1(EPOLL_CLOEXEC);
-
-	require(set >= 0, "epoll_create1: %s", strerror(errno));
-	return set;
-}
-
-static void epoll_add(int set, int fd)
-{
-	struct epoll_event event = { .events = EPOLLIN };
-
-	require(!epoll_ctl(set, EPOLL_CTL_ADD, fd, &event), "epoll_ctl: %s", strerror(errno));
-}
-
-static int epoll_await(int set)
-{
-	struct epoll_event event;
-
-	return epoll_wait(set, &event, 1, -1);
-}
 
 static int by_read(int fd)
 {
@@ -54,18 +31,13 @@ static int by_read(int fd)
 /* The inner set has the timerfd before it is put into the outer one, or after. */
 static int by_nested_epoll(int fd)
 {
-	int inner = epoll_new(), outer = epoll_new();
-
-	epoll_add(inner, fd);
-	epoll_add(outer, inner);
-	return epoll_await(outer);
+	return epoll_await(epoll_with(epoll_with(fd)));
 }
 
 static int by_nested_epoll_last(int fd)
 {
-	int inner = epoll_new(), outer = epoll_new();
+	int inner = epoll_with(-1), outer = epoll_with(inner);
 
-	epoll_add(outer, inner);
 	epoll_add(inner, fd);
 	return epoll_await(outer);
 }
@@ -73,92 +45,30 @@ static int by_nested_epoll_last(int fd)
 /* poll() of an epoll set: what event loops do that contain each other. */
 static int by_poll_of_epoll(int fd)
 {
-	int set = epoll_new();
-
-	epoll_add(set, fd);
-	return by_poll(set);
+	return by_poll(epoll_with(fd));
 }
 
-static const struct way {
-	const char *name;
-	int (*wait)(int fd);
-} ways[] = {
-	{ "read", by_read },
-	{ "poll", by_poll },
-	{ "select", by_select },
-	{ "epoll", by_epoll },
-	{ "nested epoll", by_nested_epoll },
-	{ "nested epoll, filled last", by_nested_epoll_last },
-	{ "poll of epoll", by_poll_of_epoll },
+/* What the tests' arguments say; 0 of a test that has none. */
+static int (*const ways[])(int fd) = {
+	by_read, by_poll, by_select, by_epoll, by_nested_epoll, by_nested_epoll_last,
+	by_poll_of_epoll,
 };
 
-struct timerfd_wait {
-	struct situation *s;
-	int fd;
-	const struct way *way;
-	u64 begin;		/* when the waiter begins to wait; 0: before it is armed */
-};
-
-static void wait_for_timerfd(void *argument)
+static void wait_and_read(struct situation *s, int fd)
 {
-	struct timerfd_wait *wait = argument;
-	u64 count;
-
-	if (wait->begin)
-		sleep_until(wait->begin);
-	wait->way->wait(wait->fd);
-	if (read(wait->fd, &count, sizeof(count)) == sizeof(count))
-		wait->s->woke = now();
-}
-
-static void arm_timerfd(void *argument)
-{
-	struct timerfd_wait *wait = argument;
-
-	timerfd_arm(wait->fd, wait->s->expiry, 0);
-}
-
-static struct timerfd_wait *new_wait(const struct way *way)
-{
-	struct timerfd_wait *wait = shared_memory(sizeof(*wait));
-
-	wait->s = situation_new();
-	wait->way = way;
-	wait->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-	require(wait->fd >= 0, "timerfd_create: %s", strerror(errno));
-	return wait;
-}
-
-/* Armed by an ordinary task. */
-static void arm(struct timerfd_wait *wait)
-{
-	waitpid(spawn(OTHER, test_cpu, arm_timerfd, wait), NULL, 0);
-}
-
-/* The waiter comes first. */
-static u64 waiter_first(void *argument)
-{
-	struct timerfd_wait *wait = new_wait(argument);
-
-	await_sleep(spawn(ABOVE, test_cpu, wait_for_timerfd, wait));
-	arm(wait);
-	return situation_lateness(wait->s);
-}
-
-/* It begins to wait 1 ms before the expiry, while the hog runs. */
-static u64 waiter_last(void *argument)
-{
-	struct timerfd_wait *wait = new_wait(argument);
-
-	wait->begin = wait->s->expiry - 1 * MSEC * slowness();
-	await_sleep(spawn(ABOVE, test_cpu, wait_for_timerfd, wait));
-	arm(wait);
-	return situation_lateness(wait->s);
+	ways[test_argument()](fd);
+	if (timerfd_await(fd))
+		woken(s);
 }
 
 static void ranks_with_its_waiter(void)
 {
-	compare(waiter_first, (void *)&ways[test_argument()], TOLERANCE);
+	COMPARE(s, TOLERANCE) {
+		int fd = timerfd_new(CLOCK_MONOTONIC, 0);
+
+		ASLEEP(ABOVE) wait_and_read(s, fd);
+		ENDED(OTHER) timerfd_arm(fd, s->expiry, 0);
+	}
 }
 
 TEST_OF(read, ranks_with_its_waiter, 0)
@@ -169,9 +79,18 @@ TEST_OF(nested_epoll, ranks_with_its_waiter, 4)
 TEST_OF(nested_epoll_filled_last, ranks_with_its_waiter, 5)
 TEST_OF(poll_of_epoll, ranks_with_its_waiter, 6)
 
+/* It begins to wait 1 ms before the expiry, while the hog runs. */
 static void ranks_with_a_late_waiter(void)
 {
-	compare(waiter_last, (void *)&ways[test_argument()], TOLERANCE);
+	COMPARE(s, TOLERANCE) {
+		int fd = timerfd_new(CLOCK_MONOTONIC, 0);
+
+		ASLEEP(ABOVE) {
+			sleep_until(s->expiry - 1 * MSEC * slowness());
+			wait_and_read(s, fd);
+		}
+		ENDED(OTHER) timerfd_arm(fd, s->expiry, 0);
+	}
 }
 
 TEST_OF(late_read, ranks_with_a_late_waiter, 0)
@@ -183,20 +102,17 @@ TEST_OF(late_nested_epoll_filled_last, ranks_with_a_late_waiter, 5)
 TEST_OF(late_poll_of_epoll, ranks_with_a_late_waiter, 6)
 
 /* An ordinary task waits already when it becomes FIFO 80. */
-static u64 waiter_raised(void *argument)
-{
-	struct timerfd_wait *wait = new_wait(argument);
-	pid_t pid = spawn(OTHER, test_cpu, wait_for_timerfd, wait);
-
-	await_sleep(pid);
-	arm(wait);
-	require(!set_policy(pid, ABOVE), "the waiter cannot be raised");
-	return situation_lateness(wait->s);
-}
-
 static void follows_a_waiter_that_is_raised(void)
 {
-	compare(waiter_raised, (void *)&ways[test_argument()], TOLERANCE_HELD);
+	COMPARE(s, TOLERANCE_HELD) {
+		int fd = timerfd_new(CLOCK_MONOTONIC, 0);
+		pid_t waiter;
+
+		ASLEEP(OTHER) wait_and_read(s, fd);
+		waiter = newest;
+		ENDED(OTHER) timerfd_arm(fd, s->expiry, 0);
+		require(!set_policy(waiter, ABOVE), "the waiter cannot be raised");
+	}
 }
 
 TEST_OF(raised_in_read, follows_a_waiter_that_is_raised, 0)
@@ -206,121 +122,80 @@ TEST_OF(raised_in_epoll, follows_a_waiter_that_is_raised, 3)
 TEST_OF(raised_in_nested_epoll, follows_a_waiter_that_is_raised, 4)
 TEST_OF(raised_in_poll_of_epoll, follows_a_waiter_that_is_raised, 6)
 
-/*
- * FIFO 80 waits for an epoll set already when an ordinary task puts a pending
- * timerfd into it.
- */
-struct shared_set {
-	struct situation *s;
-	int set, fd;
-};
-
-static void wait_for_set(void *argument)
-{
-	struct shared_set *shared = argument;
-
-	epoll_await(shared->set);
-	shared->s->woke = now();
-}
-
-static void arm_and_add(void *argument)
-{
-	struct shared_set *shared = argument;
-
-	timerfd_arm(shared->fd, shared->s->expiry, 0);
-	epoll_add(shared->set, shared->fd);
-}
-
-static struct shared_set *new_shared_set(void)
-{
-	struct shared_set *shared = shared_memory(sizeof(*shared));
-
-	shared->s = situation_new();
-	shared->set = epoll_new();
-	shared->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-	return shared;
-}
-
-static u64 join_while_waiting(void *argument)
-{
-	struct shared_set *shared = new_shared_set();
-
-	await_sleep(spawn(ABOVE, test_cpu, wait_for_set, shared));
-	waitpid(spawn(OTHER, test_cpu, arm_and_add, shared), NULL, 0);
-	return situation_lateness(shared->s);
-}
-
+/* An ordinary task puts a pending timerfd into an epoll set for which FIFO 80 waits already. */
 TEST(joins_a_set_that_is_waited_for)
 {
-	compare(join_while_waiting, NULL, TOLERANCE_HELD);
+	COMPARE(s, TOLERANCE_HELD) {
+		int fd = timerfd_new(CLOCK_MONOTONIC, 0), set = epoll_with(-1);
+
+		ASLEEP(ABOVE) {
+			epoll_await(set);
+			woken(s);
+		}
+		ENDED(OTHER) {
+			timerfd_arm(fd, s->expiry, 0);
+			epoll_add(set, fd);
+		}
+	}
 }
 
 /* The same one level further out: FIFO 80 waits for the set of the set. */
-static u64 join_nested_while_waiting(void *argument)
-{
-	struct shared_set *shared = new_shared_set();
-	struct shared_set *outer = shared_memory(sizeof(*outer));
-
-	*outer = *shared;
-	outer->set = epoll_new();
-	epoll_add(outer->set, shared->set);
-	await_sleep(spawn(ABOVE, test_cpu, wait_for_set, outer));
-	waitpid(spawn(OTHER, test_cpu, arm_and_add, shared), NULL, 0);
-	return situation_lateness(shared->s);
-}
-
 TEST(joins_a_nested_set_that_is_waited_for)
 {
-	compare(join_nested_while_waiting, NULL, TOLERANCE_HELD);
+	COMPARE(s, TOLERANCE_HELD) {
+		int fd = timerfd_new(CLOCK_MONOTONIC, 0), set = epoll_with(-1);
+		int outer = epoll_with(set);
+
+		ASLEEP(ABOVE) {
+			epoll_await(outer);
+			woken(s);
+		}
+		ENDED(OTHER) {
+			timerfd_arm(fd, s->expiry, 0);
+			epoll_add(set, fd);
+		}
+	}
 }
 
 /* FIFO 20 waits already, then FIFO 80 does. */
-static u64 second_waiter(void *argument)
-{
-	struct shared_set *shared = new_shared_set();
-	struct shared_set *low = shared_memory(sizeof(*low));
-	struct situation *ignored = shared_memory(sizeof(*ignored));
-
-	*low = *shared;
-	low->s = ignored;
-	low->set = epoll_new();
-	epoll_add(low->set, shared->fd);
-	epoll_add(shared->set, shared->fd);
-	await_sleep(spawn(FIFO(20), test_cpu, wait_for_set, low));
-	timerfd_arm(shared->fd, shared->s->expiry, 0);
-	await_sleep(spawn(ABOVE, test_cpu, wait_for_set, shared));
-	return situation_lateness(shared->s);
-}
-
 TEST(a_second_waiter_raises_it)
 {
-	compare(second_waiter, NULL, TOLERANCE);
+	COMPARE(s, TOLERANCE) {
+		int fd = timerfd_new(CLOCK_MONOTONIC, 0);
+		int low = epoll_with(fd), high = epoll_with(fd);
+
+		ASLEEP(FIFO(20)) epoll_await(low);
+		timerfd_arm(fd, s->expiry, 0);
+		ASLEEP(ABOVE) {
+			epoll_await(high);
+			woken(s);
+		}
+	}
 }
 
 /* Levels, with expiries far away. */
 #define FAR (3600 * SEC)
 
-static u64 arm_far(struct timerfd_wait *wait)
+/* An ordinary task arms FD for an expiry that no other timer has. */
+static u64 arm_far(int fd)
 {
 	static u64 number;
+	u64 expiry = now() + FAR + number++;
 
-	wait->s->expiry = now() + FAR + number++;
-	arm(wait);
-	return wait->s->expiry;
+	ENDED(OTHER) timerfd_arm(fd, expiry, 0);
+	return expiry;
 }
 
 static void stays_when_armed_again(void)
 {
-	struct timerfd_wait *wait = new_wait(&ways[test_argument()]);
-	pid_t pid;
+	struct situation *s = situation_new();
+	int fd = timerfd_new(CLOCK_MONOTONIC, 0);
+	u64 expiry = arm_far(fd);
 
-	expect_level("timerfd_tmrproc", arm_far(wait), LEVEL_FAIR, "without a waiter");
-	pid = spawn(ABOVE, test_cpu, wait_for_timerfd, wait);
-	await_sleep(pid);
-	expect_level("timerfd_tmrproc", wait->s->expiry, policy_level(ABOVE),
-		     "with a FIFO-80 waiter");
-	expect_level("timerfd_tmrproc", arm_far(wait), policy_level(ABOVE), "armed again");
-	end_process(pid);
+	expect_level("timerfd_tmrproc", expiry, LEVEL_FAIR, "without a waiter");
+	ASLEEP(ABOVE) wait_and_read(s, fd);
+	expect_level("timerfd_tmrproc", expiry, policy_level(ABOVE), "with a FIFO-80 waiter");
+	expect_level("timerfd_tmrproc", arm_far(fd), policy_level(ABOVE), "armed again");
 }
 
 TEST_OF(stays_after_read, stays_when_armed_again, 0)
@@ -333,38 +208,18 @@ TEST_OF(stays_after_poll_of_epoll, stays_when_armed_again, 6)
 /* A waiter that ranks lower than the task that armed it changes nothing. */
 TEST(lower_waiter_does_not_lower_it)
 {
-	struct timerfd_wait *wait = new_wait(&ways[0]);
+	struct situation *s = situation_new();
+	int fd = timerfd_new(CLOCK_MONOTONIC, 0);
+	u64 expiry = now() + FAR;
 
-	wait->s->expiry = now() + FAR;
-	waitpid(spawn(FIFO(33), test_cpu, arm_timerfd, wait), NULL, 0);
-	await_sleep(spawn(OTHER, test_cpu, wait_for_timerfd, wait));
-	expect_level("timerfd_tmrproc", wait->s->expiry, policy_level(FIFO(33)),
-		     "with an ordinary waiter");
+	ENDED(FIFO(33)) timerfd_arm(fd, expiry, 0);
+	ASLEEP(OTHER) wait_and_read(s, fd);
+	expect_level("timerfd_tmrproc", expiry, policy_level(FIFO(33)), "with an ordinary waiter");
 }
-
-/* CLOCK_BOOTTIME_ALARM: the same file, another kind of timer behind it. */
-static u64 alarm_timerfd(void *argument)
-{
-	struct timerfd_wait *wait = new_wait(&ways[0]);
-
-	wait->fd = timerfd_create(CLOCK_BOOTTIME_ALARM, TFD_CLOEXEC);
-	if (wait->fd < 0)
-		skip("timerfd_create(CLOCK_BOOTTIME_ALARM): %s", strerror(errno));
-	await_sleep(spawn(ABOVE, test_cpu, wait_for_timerfd, wait));
-	arm(wait);
-	return situation_lateness(wait->s);
-}
-
-struct timerfd_peek {
-	struct situation *s;
-	bool (*expired)(int fd);
-};
 
 static bool peek_read(int fd)
 {
-	u64 ticks;
-
-	return read(fd, &ticks, sizeof(ticks)) == sizeof(ticks);
+	return timerfd_await(fd);
 }
 
 static bool peek_poll(int fd)
@@ -379,93 +234,72 @@ static bool peek_epoll(int fd)
 	static int set = -1;
 	struct epoll_event event;
 
-	if (set < 0) {
-		set = epoll_new();
-		epoll_add(set, fd);
-	}
+	if (set < 0)
+		set = epoll_with(fd);
 	return epoll_wait(set, &event, 1, 0) == 1;
 }
 
 static bool (*const peeks[])(int fd) = { peek_read, peek_poll, peek_epoll };
 
-/* Arms as an ordinary task, then looks as a real-time one. */
-static void arm_and_peek(void *argument)
-{
-	struct timerfd_peek *peek = argument;
-	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
-
-	timerfd_arm(fd, peek->s->expiry, 0);
-	become(BELOW);
-	while (!peek->s->woke && now() < peek->s->hog_ends)
-		if (peek->expired(fd))
-			peek->s->woke = now();
-}
-
-static u64 peeked(void *argument)
-{
-	struct timerfd_peek *peek = shared_memory(sizeof(*peek));
-	pid_t pid;
-
-	peek->s = situation_new();
-	peek->expired = *(bool (*const *)(int fd))argument;
-	pid = spawn(OTHER, test_cpu, arm_and_peek, peek);
-	waitpid(pid, NULL, 0);
-	return (peek->s->woke ?: peek->s->hog_ends) - peek->s->expiry;
-}
-
+/* Armed by an ordinary task, which then looks as a real-time one. */
 static void ranks_with_who_peeks(void)
 {
-	compare(peeked, (void *)&peeks[test_argument()], TOLERANCE);
+	COMPARE(s, TOLERANCE) {
+		ENDED(OTHER) {
+			int fd = timerfd_new(CLOCK_MONOTONIC, TFD_NONBLOCK);
+
+			timerfd_arm(fd, s->expiry, 0);
+			become(BELOW);
+			while (!s->woke && now() < s->hog_ends)
+				if (peeks[test_argument()](fd))
+					woken(s);
+		}
+		s->late = (s->woke ?: s->hog_ends) - s->expiry;
+	}
 }
 
 TEST_OF(peek_read, ranks_with_who_peeks, 0)
 TEST_OF(peek_poll, ranks_with_who_peeks, 1)
 TEST_OF(peek_epoll, ranks_with_who_peeks, 2)
 
+/* CLOCK_BOOTTIME_ALARM: the same file, another kind of timer behind it. */
 TEST(alarm_ranks_with_its_waiter)
 {
-	compare(alarm_timerfd, NULL, TOLERANCE);
+	COMPARE(s, TOLERANCE) {
+		int fd = timerfd_create(CLOCK_BOOTTIME_ALARM, 0);
+
+		if (fd < 0)
+			skip("timerfd_create(CLOCK_BOOTTIME_ALARM): %s", strerror(errno));
+		ASLEEP(ABOVE) wait_and_read(s, fd);
+		ENDED(OTHER) timerfd_arm(fd, s->expiry, 0);
+	}
 }
 
 /*
  * The task that armed it is gone when it expires, whatever runs then. Where the task is read after
  * its last reference was dropped, KASAN (debug kernel) reports it.
  */
-struct orphans {
-	int fd[64];
-	u64 expiry;
-};
-
-static void arm_and_exit(void *argument)
-{
-	struct orphans *orphans = argument;
-
-	for (unsigned int i = 0; i < ARRAY_SIZE(orphans->fd); i++)
-		timerfd_arm(orphans->fd[i], orphans->expiry + i * 20 * USEC, 0);
-}
-
 TEST(outlives_the_task_that_armed_it)
 {
-	struct orphans *orphans = shared_memory(sizeof(*orphans));
-	unsigned int fired = 0;
+	u64 fired = 0;
+	int fds[64];
 
 	pin(test_cpu);
-	for (unsigned int i = 0; i < ARRAY_SIZE(orphans->fd); i++)
-		orphans->fd[i] = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	for (unsigned int i = 0; i < ARRAY_SIZE(fds); i++)
+		fds[i] = timerfd_new(CLOCK_MONOTONIC, TFD_NONBLOCK);
 	for (int round = 0; round < 10; round++) {
-		orphans->expiry = now() + 20 * MSEC;
-		waitpid(spawn(FIFO(10 + round), test_cpu, arm_and_exit, orphans), NULL, 0);
+		u64 expiry = now() + 20 * MSEC;
+
+		ENDED(FIFO(10 + round))
+			for (unsigned int i = 0; i < ARRAY_SIZE(fds); i++)
+				timerfd_arm(fds[i], expiry + i * 20 * USEC, 0);
 		become(FIFO(round % 2 ? 5 : 90));
-		spin_until(orphans->expiry + 5 * MSEC);
+		spin_until(expiry + 5 * MSEC);
 		become(OTHER);
 		sleep_for(2 * MSEC);
-		for (unsigned int i = 0; i < ARRAY_SIZE(orphans->fd); i++) {
-			u64 count = 0;
-
-			if (read(orphans->fd[i], &count, sizeof(count)) > 0)
-				fired += count;
-		}
+		for (unsigned int i = 0; i < ARRAY_SIZE(fds); i++)
+			fired += timerfd_await(fds[i]);
 	}
-	check(fired == 10 * ARRAY_SIZE(orphans->fd), "%u timers fired, %zu were armed", fired,
-	      10 * ARRAY_SIZE(orphans->fd));
+	check(fired == 10 * ARRAY_SIZE(fds), "%llu timers fired, %zu were armed", fired,
+	      10 * ARRAY_SIZE(fds));
 }

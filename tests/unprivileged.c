@@ -22,7 +22,6 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define FAR (3600 * SEC)
@@ -34,8 +33,9 @@ static const char * const functions[KINDS] = {
 	"timerfd_tmrproc", "posix_timer_fn", "posix_timer_fn", "it_real_fn", "hrtimer_wakeup",
 };
 
+/* Shared by test and attacker. */
 struct attack {
-	unsigned int step, done;	/* told by the test, reached by the attacker */
+	pthread_barrier_t barrier;
 	u64 base;			/* expiry of kind k: base + k */
 	bool armed[KINDS];
 	pthread_mutex_t mutex;
@@ -48,27 +48,10 @@ static void drop_privileges(void)
 	require(set_policy(0, FIFO(1)) == -EPERM, "nobody may use real-time priorities");
 }
 
-/* The attacker has reached STEP, and waits to be told to go on. */
-static void reached(struct attack *attack, unsigned int step)
+/* The test and the attacker wait here for each other. */
+static void meet(struct attack *attack)
 {
-	__atomic_store_n(&attack->done, step, __ATOMIC_RELEASE);
-	while (__atomic_load_n(&attack->step, __ATOMIC_ACQUIRE) < step)
-		sleep_for(1 * MSEC);
-}
-
-static void await(struct attack *attack, unsigned int step)
-{
-	u64 limit = now() + 2 * SEC * slowness();
-
-	while (__atomic_load_n(&attack->done, __ATOMIC_ACQUIRE) < step) {
-		require(now() < limit, "the attacker does not reach step %u", step);
-		sleep_for(1 * MSEC);
-	}
-}
-
-static void go_on(struct attack *attack, unsigned int step)
-{
-	__atomic_store_n(&attack->step, step, __ATOMIC_RELEASE);
+	pthread_barrier_wait(&attack->barrier);
 }
 
 static void set_timerfd(struct attack *attack, u64 first, u64 period)
@@ -98,12 +81,16 @@ static void arm_all(struct attack *attack)
 static struct attack *attack_new(void)
 {
 	struct attack *attack = shared_memory(sizeof(*attack));
+	pthread_barrierattr_t shared;
 
 	pin(test_cpu);
 	become(FIFO(99));
 	attack->base = now() + FAR;
-	attack->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	attack->fd = timerfd_new(CLOCK_MONOTONIC, TFD_NONBLOCK);
 	pi_mutex_init(&attack->mutex);
+	pthread_barrierattr_init(&shared);
+	pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+	pthread_barrier_init(&attack->barrier, &shared, 2);
 	return attack;
 }
 
@@ -135,174 +122,143 @@ static void start_aio_poll(int fd)
 		strerror(errno));
 }
 
-static void *read_it(void *argument)
+static void *poll_it(void *argument)
 {
-	int *fd = argument;
-	struct pollfd event = { .fd = *fd, .events = POLLIN };
-
-	poll(&event, 1, -1);
+	by_poll(*(int *)argument);
 	return NULL;
 }
 
 static void gather_waiters(struct attack *attack)
 {
-	struct epoll_event event = { .events = EPOLLIN };
-	int inner = epoll_create1(0), outer = epoll_create1(0);
+	int outer = epoll_with(epoll_with(attack->fd));
+	struct epoll_event event;
 	pthread_t thread;
 
-	require(!epoll_ctl(inner, EPOLL_CTL_ADD, attack->fd, &event) &&
-		!epoll_ctl(outer, EPOLL_CTL_ADD, inner, &event) &&
-		!epoll_ctl(outer, EPOLL_CTL_ADD, attack->fd, &event), "epoll_ctl: %s",
-		strerror(errno));
+	epoll_add(outer, attack->fd);
 	epoll_wait(outer, &event, 1, 0);
 	start_aio_poll(attack->fd);
-	require(!pthread_create(&thread, NULL, read_it, &attack->fd), "no thread");
-}
-
-static void wait_with_its_own_tasks(void *argument)
-{
-	struct attack *attack = argument;
-
-	drop_privileges();
-	arm_all(attack);
-	gather_waiters(attack);
-	reached(attack, 1);
-	arm_all(attack);
-	reached(attack, 2);
+	require(!pthread_create(&thread, NULL, poll_it, &attack->fd), "no thread");
 }
 
 TEST(its_own_waiters_do_not_help)
 {
 	struct attack *attack = attack_new();
 
-	spawn(OTHER, test_cpu, wait_with_its_own_tasks, attack);
-	await(attack, 1);
+	STARTED(OTHER) {
+		drop_privileges();
+		arm_all(attack);
+		gather_waiters(attack);
+		meet(attack);
+		meet(attack);
+		arm_all(attack);
+		meet(attack);
+		pause();
+	}
+	meet(attack);
 	expect_ordinary(attack, "with waiters of its own");
-	go_on(attack, 1);
-	await(attack, 2);
+	meet(attack);
+	meet(attack);
 	expect_ordinary(attack, "armed again");
 }
 
 /* Timers that wake the machine are for the privileged. */
-static void try_alarms(void *argument)
-{
-	struct sigevent event = { .sigev_notify = SIGEV_NONE };
-	struct timespec time = { .tv_nsec = 1 };
-	timer_t timer;
-
-	drop_privileges();
-	check(timerfd_create(CLOCK_BOOTTIME_ALARM, 0) < 0, "timerfd of CLOCK_BOOTTIME_ALARM");
-	check(timer_create(CLOCK_BOOTTIME_ALARM, &event, &timer) < 0,
-	      "timer of CLOCK_BOOTTIME_ALARM");
-	check(clock_nanosleep(CLOCK_BOOTTIME_ALARM, 0, &time, NULL) != 0,
-	      "sleep by CLOCK_BOOTTIME_ALARM");
-}
-
 TEST(alarm_clocks_are_not_for_it)
 {
-	struct attack *attack = attack_new();
-
 	if (!shield_present())
 		fail("no " SHIELD_SWITCH);
-	waitpid(spawn(OTHER, test_cpu, try_alarms, attack), NULL, 0);
+	ENDED(OTHER) {
+		struct sigevent event = { .sigev_notify = SIGEV_NONE };
+		struct timespec time = { .tv_nsec = 1 };
+		timer_t timer;
+
+		drop_privileges();
+		check(timerfd_create(CLOCK_BOOTTIME_ALARM, 0) < 0,
+		      "timerfd of CLOCK_BOOTTIME_ALARM");
+		check(timer_create(CLOCK_BOOTTIME_ALARM, &event, &timer) < 0,
+		      "timer of CLOCK_BOOTTIME_ALARM");
+		check(clock_nanosleep(CLOCK_BOOTTIME_ALARM, 0, &time, NULL) != 0,
+		      "sleep by CLOCK_BOOTTIME_ALARM");
+	}
 }
 
 /* It holds a lock for which a real-time task waits, and sleeps while it is boosted. */
-static void lock_it(void *argument)
-{
-	struct attack *attack = argument;
-
-	pthread_mutex_lock(&attack->mutex);
-	pause();
-}
-
-static void arm_while_boosted(void *argument)
-{
-	struct attack *attack = argument;
-
-	drop_privileges();
-	pthread_mutex_lock(&attack->mutex);
-	reached(attack, 1);
-	arm_all(attack);
-	gather_waiters(attack);
-	arm_all(attack);
-	reached(attack, 2);
-	attack->armed[SLEEP] = true;
-	__atomic_store_n(&attack->done, 3, __ATOMIC_RELEASE);
-	sleep_until(attack->base + SLEEP);
-}
-
 TEST(boosting_ends_with_the_boost)
 {
 	struct attack *attack = attack_new();
-	pid_t attacker = spawn(OTHER, test_cpu, arm_while_boosted, attack);
-	pid_t waiter;
+	pid_t attacker, waiter;
 
-	await(attack, 1);
-	waiter = spawn(FIFO(60), test_cpu, lock_it, attack);
-	await_sleep(waiter);
-	go_on(attack, 1);
-	await(attack, 2);
-	expect_ordinary(attack, "while it is boosted");
-	go_on(attack, 2);
-	await(attack, 3);
+	STARTED(OTHER) {
+		drop_privileges();
+		pthread_mutex_lock(&attack->mutex);
+		meet(attack);
+		meet(attack);
+		arm_all(attack);
+		gather_waiters(attack);
+		arm_all(attack);
+		meet(attack);
+		sleep_until(attack->base + SLEEP);
+	}
+	attacker = newest;
+	meet(attack);
+	ASLEEP(FIFO(60)) {
+		pthread_mutex_lock(&attack->mutex);
+		pause();
+	}
+	waiter = newest;
+	meet(attack);
+	meet(attack);
 	await_sleep(attacker);
 	expect_level("hrtimer_wakeup", attack->base + SLEEP, LEVEL_FIFO + 60,
 		     "its sleep, while a FIFO-60 task waits for its lock");
-	end_process(waiter);
 	/* What it armed, and looked at, while it was boosted never had that level. */
+	expect_ordinary(attack, "while it is boosted");
+	end_process(waiter);
+	attack->armed[SLEEP] = true;
 	expect_ordinary(attack, "after the boost");
 }
 
 /* It waits in io_uring_enter(), whose timer does not follow. */
-static void wait_at_a_ring(void *argument)
-{
-	struct attack *attack = argument;
-	struct uring ring;
-	int ret;
-
-	drop_privileges();
-	ret = uring_open(&ring);
-	require(!ret, "io_uring: %s", strerror(-ret));
-	pthread_mutex_lock(&attack->mutex);
-	reached(attack, 1);
-	__atomic_store_n(&attack->done, 2, __ATOMIC_RELEASE);
-	uring_wait(&ring, FAR);
-}
-
 TEST(a_wait_at_a_ring_has_its_own_level)
 {
 	struct attack *attack = attack_new();
-	pid_t attacker = spawn(OTHER, test_cpu, wait_at_a_ring, attack);
+	pid_t attacker;
 	int level;
 
-	await(attack, 1);
-	await_sleep(spawn(FIFO(60), test_cpu, lock_it, attack));
-	go_on(attack, 1);
-	await(attack, 2);
+	STARTED(OTHER) {
+		struct uring ring;
+		int ret;
+
+		drop_privileges();
+		ret = uring_open(&ring);
+		require(!ret, "io_uring: %s", strerror(-ret));
+		pthread_mutex_lock(&attack->mutex);
+		meet(attack);
+		meet(attack);
+		uring_wait(&ring, FAR);
+	}
+	attacker = newest;
+	meet(attack);
+	ASLEEP(FIFO(60)) pthread_mutex_lock(&attack->mutex);
+	meet(attack);
 	await_sleep(attacker);
 	level = timer_level("io_cqring_timer_wakeup", 0);
 	check(level == LEVEL_FAIR, "while it is boosted, its wait has level %d", level);
 }
 
 /* A real-time task becomes nobody's, and ordinary, and arms its timers again. */
-static void fall(void *argument)
-{
-	struct attack *attack = argument;
-
-	arm_all(attack);
-	become(OTHER);
-	drop_privileges();
-	arm_all(attack);
-	reached(attack, 1);
-}
-
 TEST(timers_fall_with_their_task)
 {
 	struct attack *attack = attack_new();
 
-	spawn(FIFO(30), test_cpu, fall, attack);
-	await(attack, 1);
+	STARTED(FIFO(30)) {
+		arm_all(attack);
+		become(OTHER);
+		drop_privileges();
+		arm_all(attack);
+		meet(attack);
+		pause();
+	}
+	meet(attack);
 	/* The timerfd has the level of a task that armed it. */
 	attack->armed[TIMERFD] = false;
 	/* Those of POSIX are others now, the first ones stay where they are. */
@@ -312,70 +268,60 @@ TEST(timers_fall_with_their_task)
 }
 
 /* A child of a real-time task, with what it inherits. */
-static void arm_as_child(void *argument)
-{
-	struct attack *attack = argument;
-	pid_t pid;
-
-	set_timerfd(attack, attack->base + TIMERFD, 0);
-	pid = fork();
-	if (!pid) {
-		become(OTHER);
-		drop_privileges();
-		arm_all(attack);
-		gather_waiters(attack);
-		reached(attack, 1);
-		_exit(0);
-	}
-	waitpid(pid, NULL, 0);
-}
-
 TEST(what_a_child_inherits_does_not_help)
 {
 	struct attack *attack = attack_new();
 
-	spawn(FIFO(30), test_cpu, arm_as_child, attack);
-	await(attack, 1);
+	STARTED(FIFO(30)) {
+		set_timerfd(attack, attack->base + TIMERFD, 0);
+		STARTED(FIFO(30)) {
+			become(OTHER);
+			drop_privileges();
+			arm_all(attack);
+			gather_waiters(attack);
+			meet(attack);
+			pause();
+		}
+		pause();
+	}
+	meet(attack);
 	/* The level of what it inherits is its parent's. */
 	attack->armed[TIMERFD] = false;
 	expect_ordinary(attack, "of a child of a FIFO-30 task");
 }
 
 /* A privileged thread leaves the process: its timers' next period is ordinary. */
-static void *be_privileged(void *argument)
+static void *be_privileged(void *barrier)
 {
-	struct attack *attack = argument;
-
 	become(FIFO(40));
-	reached(attack, 1);
+	pthread_barrier_wait(barrier);
+	pthread_barrier_wait(barrier);
 	return NULL;
-}
-
-static void outlive_a_thread(void *argument)
-{
-	struct attack *attack = argument;
-	pthread_t thread;
-	siginfo_t info;
-	sigset_t set = block_signal(SIGRTMIN);
-	u64 first;
-
-	require(!pthread_create(&thread, NULL, be_privileged, attack), "no thread");
-	while (!__atomic_load_n(&attack->done, __ATOMIC_ACQUIRE))
-		sleep_for(1 * MSEC);
-	/* Expires in 5 ms, then at base + PROCESS. */
-	first = now() + 5 * MSEC;
-	set_posix_timer(attack, PROCESS, first, attack->base + PROCESS - first);
-	go_on(attack, 1);
-	pthread_join(thread, NULL);
-	require(sigwaitinfo(&set, &info) == SIGRTMIN, "sigwaitinfo: %s", strerror(errno));
-	reached(attack, 2);
 }
 
 TEST(timers_fall_when_a_thread_leaves)
 {
 	struct attack *attack = attack_new();
 
-	spawn(OTHER, test_cpu, outlive_a_thread, attack);
-	await(attack, 2);
+	STARTED(OTHER) {
+		sigset_t set = block_signal(SIGRTMIN);
+		pthread_barrier_t barrier;
+		pthread_t thread;
+		siginfo_t info;
+		u64 first;
+
+		pthread_barrier_init(&barrier, NULL, 2);
+		require(!pthread_create(&thread, NULL, be_privileged, &barrier), "no thread");
+		pthread_barrier_wait(&barrier);
+		/* Expires in 5 ms, then at base + PROCESS. */
+		first = now() + 5 * MSEC;
+		set_posix_timer(attack, PROCESS, first, attack->base + PROCESS - first);
+		pthread_barrier_wait(&barrier);
+		pthread_join(thread, NULL);
+		require(sigwaitinfo(&set, &info) == SIGRTMIN, "sigwaitinfo: %s", strerror(errno));
+		meet(attack);
+		pause();
+	}
+	meet(attack);
 	expect_ordinary(attack, "a period begun without its FIFO-40 thread");
 }

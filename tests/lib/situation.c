@@ -53,27 +53,54 @@ u64 situation_lateness(struct situation *s)
 	return late;
 }
 
-void compare_smp(u64 (*situation)(void *argument), void *argument, u64 tolerance)
-{
-	u64 off, on;
+static struct {
+	u64 tolerance;
+	u64 off;		/* how late with the shield off, ns */
+	bool on;		/* now */
+	bool again;		/* this play does not count */
+} comparison;
 
+struct situation *comparison_begin(u64 tolerance, struct policy softirq_threads)
+{
+	set_softirq_threads(0, softirq_threads);
 	shield_set(false);
-	situation(argument);
-	off = situation(argument);
-	shield_set(true);
-	/* Lockdep takes its time where it has not been before. */
-	if (slowness() > 1)
-		situation(argument);
-	on = situation(argument);
-	note("%llu ns late, %llu with the shield off", on, off);
-	check(on <= off + tolerance, "%llu ns late, %llu with the shield off", on, off);
+	comparison.tolerance = tolerance;
+	comparison.on = false;
+	comparison.again = true;
+	return situation_new();
+}
+
+struct situation *comparison_next(struct situation *s)
+{
+	u64 late = s->late ?: situation_lateness(s);
+
+	if (comparison.again) {
+		comparison.again = false;
+		return situation_new();
+	}
+	if (!comparison.on) {
+		comparison.off = late;
+		comparison.on = true;
+		/* Lockdep takes its time where it has not been before. */
+		comparison.again = slowness() > 1;
+		shield_set(true);
+		return situation_new();
+	}
+	note("%llu ns late, %llu with the shield off", late, comparison.off);
+	check(late <= comparison.off + comparison.tolerance,
+	      "%llu ns late, %llu with the shield off", late, comparison.off);
+	set_softirq_threads(0, OTHER);
+	return NULL;
 }
 
 void compare(u64 (*situation)(void *argument), void *argument, u64 tolerance)
 {
-	set_softirq_threads(0, FIFO(98));
-	compare_smp(situation, argument, tolerance);
-	set_softirq_threads(0, OTHER);
+	COMPARE(s, tolerance) s->late = situation(argument);
+}
+
+void compare_smp(u64 (*situation)(void *argument), void *argument, u64 tolerance)
+{
+	COMPARE_SMP(s, tolerance) s->late = situation(argument);
 }
 
 void expect_level(const char *function, u64 expiry, unsigned int level, const char *when)

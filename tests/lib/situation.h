@@ -2,7 +2,22 @@
 /*
  * Rules R4 to R6 in one picture: on test_cpu a hog (FIFO 50) spins over the
  * expiry of a timer that ranks above it, or should. How late is the task that
- * matters, with the shield off and on?
+ * matters, with the shield off and on? The block says who waits for what:
+ *
+ *	TEST(a_reader_is_on_time)
+ *	{
+ *		COMPARE(s, TOLERANCE) {
+ *			int fd = timerfd_new(CLOCK_MONOTONIC, 0);
+ *
+ *			ASLEEP(ABOVE) {
+ *				timerfd_await(fd);
+ *				woken(s);
+ *			}
+ *			ENDED(OTHER) timerfd_arm(fd, s->expiry, 0);
+ *		}
+ *	}
+ *
+ * It is played more than once. The hog spins at the end of the block, unless that sets s->late.
  */
 #ifndef TESTS_SITUATION_H
 #define TESTS_SITUATION_H
@@ -29,6 +44,7 @@ struct situation {
 	u64 expiry;		/* CLOCK_MONOTONIC */
 	u64 woke;		/* when the task that matters ran; 0: not yet */
 	u64 hog_ends;
+	u64 late;		/* of the task that matters, ns; 0: from expiry to woke */
 	pid_t waiter;
 	void *data;		/* the test's own; shared_memory() */
 };
@@ -45,17 +61,32 @@ void sleep_to_expiry(void *situation);
 /* Spins until hog_ends, which may change meanwhile. For spawn(). */
 void spin_to_the_end(void *situation);
 
+/* The task that matters runs. */
+static inline void woken(struct situation *s)
+{
+	s->woke = now();
+}
+
 /* Lets the hog spin over the expiry; how late the task that matters was, ns. */
 u64 situation_lateness(struct situation *s);
 
 /*
- * Plays SITUATION, which returns a lateness, with the shield off and on, and compares.
+ * Plays the block with the shield off and on, and compares.
  * On PREEMPT_RT the thread that expires soft timers does not wait for the hog meanwhile: it would,
  * on stock kernels too.
  */
-void compare(u64 (*situation)(void *argument), void *argument, u64 tolerance);
-
+#define COMPARE(s, tolerance) COMPARISON(s, tolerance, FIFO(98))
 /* The same without that: CPU 0 is to be busy for all but what outranks its task. */
+#define COMPARE_SMP(s, tolerance) COMPARISON(s, tolerance, OTHER)
+#define COMPARISON(s, tolerance, softirq_threads)			\
+	for (struct situation *s = comparison_begin(tolerance, softirq_threads); s;	\
+	     s = comparison_next(s))
+
+struct situation *comparison_begin(u64 tolerance, struct policy softirq_threads);
+struct situation *comparison_next(struct situation *s);
+
+/* The same with a function, which returns a lateness. */
+void compare(u64 (*situation)(void *argument), void *argument, u64 tolerance);
 void compare_smp(u64 (*situation)(void *argument), void *argument, u64 tolerance);
 
 /*

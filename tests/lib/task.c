@@ -161,21 +161,24 @@ void *shared_memory(size_t size)
 	return memory;
 }
 
-pid_t spawn(struct policy policy, int cpu, void (*function)(void *), void *argument)
+pid_t newest;
+
+bool new_process(struct policy policy, int cpu, void (*await)(pid_t pid))
 {
 	static unsigned int *started;
 	unsigned int before;
-	pid_t pid;
 
 	if (!started)
 		started = shared_memory(sizeof(*started));
 	before = *started;
-	pid = fork();
-	require(pid >= 0, "fork: %s", strerror(errno));
-	if (pid) {
+	newest = fork();
+	require(newest >= 0, "fork: %s", strerror(errno));
+	if (newest) {
 		require(wait_while(started, before, now() + 10 * SEC),
-			"process %d does not start", pid);
-		return pid;
+			"process %d does not start", newest);
+		if (await)
+			await(newest);
+		return false;
 	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_TIMERSLACK, 1);
@@ -186,13 +189,28 @@ pid_t spawn(struct policy policy, int cpu, void (*function)(void *), void *argum
 	sleep_for(1);
 	__atomic_store_n(started, before + 1, __ATOMIC_RELEASE);
 	wake_all(started);
-	function(argument);
+	return true;
+}
+
+void end_of_block(void)
+{
 	_exit(0);
+}
+
+pid_t spawn(struct policy policy, int cpu, void (*function)(void *), void *argument)
+{
+	STARTED(policy, cpu) function(argument);
+	return newest;
 }
 
 void end_process(pid_t pid)
 {
 	kill(pid, SIGKILL);
+	await_exit(pid);
+}
+
+void await_exit(pid_t pid)
+{
 	waitpid(pid, NULL, 0);
 }
 

@@ -1,5 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Processes with a scheduling policy, a CPU, and memory that they share. */
+/*
+ * Processes with a scheduling policy, a CPU, and memory that they share.
+ *
+ * A process is a block in its test, and sees the variables of the test as they are when it starts:
+ *
+ *	u64 *woke = shared_memory(sizeof(*woke));
+ *	int fd = timerfd_new(CLOCK_MONOTONIC, 0);
+ *
+ *	ASLEEP(FIFO(80)) {
+ *		timerfd_await(fd);
+ *		*woke = now();
+ *	}
+ *	ENDED(OTHER) timerfd_arm(fd, now() + 5 * MSEC, 0);
+ *
+ * What it writes to them is its own copy: what others are to see is in shared_memory(). It exits
+ * at the end of its block or by "continue" (no "break", no "return"), and dies with the test.
+ */
 #ifndef TESTS_TASK_H
 #define TESTS_TASK_H
 
@@ -74,9 +90,23 @@ bool kernel_is_rt(void);
 void *shared_memory(size_t size);
 
 /*
- * Starts a process and waits until it is about to call FUNCTION; it exits when
- * that returns, and dies with the test.
+ * A process of this policy, on test_cpu or the CPU given after it; the block follows. The test goes
+ * on when the process is about to run the block (STARTED), sleeps (ASLEEP) or has exited (ENDED).
  */
+#define STARTED(...) PROCESS(NULL, __VA_ARGS__, test_cpu)
+#define ASLEEP(...) PROCESS(await_sleep, __VA_ARGS__, test_cpu)
+#define ENDED(...) PROCESS(await_exit, __VA_ARGS__, test_cpu)
+#define PROCESS(await, policy, cpu, ...)				\
+	for (; new_process(policy, cpu, await); end_of_block())
+
+/* The process that was started last. */
+extern pid_t newest;
+
+/* What the blocks are made of. True in the new process, false in its parent, which has awaited it. */
+bool new_process(struct policy policy, int cpu, void (*await)(pid_t pid));
+void end_of_block(void) __attribute__((noreturn));
+
+/* The same with a function. */
 pid_t spawn(struct policy policy, int cpu, void (*function)(void *), void *argument);
 
 /* Kills it, and waits until it has ended. */
@@ -85,8 +115,9 @@ void end_process(pid_t pid);
 /* A letter, see proc_pid_stat(5); 0: there is no such process. */
 char process_state(pid_t pid);
 
-/* Waits until the process sleeps in the kernel. */
+/* Waits until the process sleeps in the kernel, or has ended. */
 void await_sleep(pid_t pid);
+void await_exit(pid_t pid);
 
 /* CLOCK_MONOTONIC, ns. */
 u64 now(void);

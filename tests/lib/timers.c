@@ -20,12 +20,27 @@ struct itimerspec to_itimerspec(u64 first, u64 period)
 	};
 }
 
+int timerfd_new(clockid_t clock, int flags)
+{
+	int fd = timerfd_create(clock, flags);
+
+	require(fd >= 0, "timerfd_create: %s", strerror(errno));
+	return fd;
+}
+
 void timerfd_arm(int fd, u64 first, u64 period)
 {
 	struct itimerspec setting = to_itimerspec(first, period);
 
 	require(!timerfd_settime(fd, TFD_TIMER_ABSTIME, &setting, NULL), "timerfd_settime: %s",
 		strerror(errno));
+}
+
+u64 timerfd_await(int fd)
+{
+	u64 count = 0;
+
+	return read(fd, &count, sizeof(count)) == sizeof(count) ? count : 0;
 }
 
 timer_t posix_timer_new(clockid_t clock, int notify, pid_t thread, u64 first, u64 period)
@@ -99,6 +114,30 @@ void pi_mutex_init(pthread_mutex_t *mutex)
 	require(!pthread_mutex_init(mutex, &attributes), "no mutex with priority inheritance");
 }
 
+int epoll_with(int fd)
+{
+	int set = epoll_create1(0);
+
+	require(set >= 0, "epoll_create1: %s", strerror(errno));
+	if (fd >= 0)
+		epoll_add(set, fd);
+	return set;
+}
+
+void epoll_add(int set, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	require(!epoll_ctl(set, EPOLL_CTL_ADD, fd, &event), "epoll_ctl: %s", strerror(errno));
+}
+
+int epoll_await(int set)
+{
+	struct epoll_event event;
+
+	return epoll_wait(set, &event, 1, -1);
+}
+
 int by_poll(int fd)
 {
 	return poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, -1);
@@ -115,14 +154,8 @@ int by_select(int fd)
 
 int by_epoll(int fd)
 {
-	struct epoll_event event = { .events = EPOLLIN };
-	int ret, set = epoll_create1(EPOLL_CLOEXEC);
+	int set = epoll_with(fd), ret = epoll_await(set);
 
-	if (set < 0)
-		return -1;
-	ret = epoll_ctl(set, EPOLL_CTL_ADD, fd, &event);
-	if (!ret)
-		ret = epoll_wait(set, &event, 1, -1);
 	close(set);
 	return ret;
 }

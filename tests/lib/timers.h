@@ -17,8 +17,13 @@
 
 struct itimerspec to_itimerspec(u64 first, u64 period);
 
+int timerfd_new(clockid_t clock, int flags);
+
 /* Arms a timerfd for FIRST (0: disarms it) and then every PERIOD; the test fails if that does. */
 void timerfd_arm(int fd, u64 first, u64 period);
+
+/* Reads it, which waits for an expiry unless it is TFD_NONBLOCK: how often it has expired. */
+u64 timerfd_await(int fd);
 
 /*
  * Creates a POSIX timer on CLOCK that sends SIGRTMIN, to THREAD with SIGEV_THREAD_ID, and arms
@@ -47,6 +52,12 @@ pthread_t signal_waiter_start(struct signal_waiter *waiter);
 
 /* A mutex that processes share and whose holder inherits priorities. */
 void pi_mutex_init(pthread_mutex_t *mutex);
+
+/* An epoll set, with FD in it (-1: empty); the test fails if anything does. */
+int epoll_with(int fd);
+void epoll_add(int set, int fd);
+/* What epoll_wait() returns, which waits for one event for ever. */
+int epoll_await(int set);
 
 /* Waits for a file in one way or another; 1 if there is something to read, else 0 or -1. */
 int by_poll(int fd);
