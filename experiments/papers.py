@@ -10,8 +10,8 @@ import tomllib
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from experiments.report.claims import Claim, rows
 from lab.paths import REPO
-from lab.report.claims import Claim, rows
 
 DIRECTORY = REPO / "experiments"
 MEASURED = DIRECTORY / "measured.json"

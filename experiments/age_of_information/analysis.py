@@ -10,8 +10,8 @@ import numpy as np
 from experiments.age_of_information import packets
 from experiments.age_of_information.clocks import Correction
 from experiments.age_of_information.packets import Ages
+from experiments.report.stats import percentile
 from lab.measure.results import Measured, Table
-from lab.report.stats import percentile
 
 BASELINE = "nanosleep"
 OURS = "clockfix"

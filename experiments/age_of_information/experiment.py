@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from experiments.age_of_information import section
 from experiments.common import running
 from experiments.common.experiment import Context, Experiment, Scenario, run_all
+from experiments.report.claims import Claim
+from experiments.report.page import Part
 from lab.errors import LabError
 from lab.kernels import guests
 from lab.kernels.arch import own
 from lab.kernels.kernels import Kernel
 from lab.measure.results import Store
 from lab.measure.systems import Mode, Platform, System
-from lab.report.claims import Claim
-from lab.report.page import Part
 
 PROGRAM = "age_of_information"
 ITERATIONS = 10

@@ -6,8 +6,8 @@ import numpy as np
 
 from experiments.age_of_information.clocks import Correction, fit_drift
 from experiments.age_of_information.packets import Ages, seeming
+from experiments.report.plots import COLOURS, MARKERS, to_svg
 from lab.measure.results import Table
-from lab.report.plots import COLOURS, MARKERS, to_svg
 
 FACES = {"nanosleep": "#bbbbbb", "clockfix": "#0072b2", "poll": "#ffffff"}
 NAMES = {"nanosleep": "clock_nanosleep", "clockfix": "ClockFix", "poll": "polling"}

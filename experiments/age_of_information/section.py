@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 from experiments.age_of_information import figures
 from experiments.age_of_information.analysis import BASELINE, LIMIT, OURS, Analysis, analyse
+from experiments.report.claims import Claim
+from experiments.report.page import Figure, Part, Table, Text
+from experiments.report.stats import percentile
 from lab.errors import LabError
 from lab.measure.results import DamagedError, Measured, Store
-from lab.report.claims import Claim
-from lab.report.page import Figure, Part, Table, Text
-from lab.report.stats import percentile
 
 LESS = 0.16
 """How much lower the median age is to be with ClockFix."""

@@ -10,9 +10,9 @@ from experiments.age_of_information import clocks, packets, section
 from experiments.age_of_information import experiment as age_of_information
 from experiments.age_of_information.clocks import Correction, Numbers
 from experiments.common.fabricated import Files, summary, write_scenarios
+from experiments.report.page import page
 from lab.errors import LabError
 from lab.measure.results import Store, Table
-from lab.report.page import page
 
 SECOND = 1e9
 

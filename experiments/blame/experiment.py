@@ -14,12 +14,12 @@ import numpy as np
 from experiments.blame import host
 from experiments.common import running
 from experiments.common.experiment import Context, Experiment, Scenario
+from experiments.report.page import Part, Table, Text
+from experiments.report.stats import middle_mean, percentile
 from experiments.response_loop import runs as response_runs
 from experiments.response_time import experiment as response_time
 from lab.measure.results import Measured, Store
 from lab.measure.systems import Mode, System
-from lab.report.page import Part, Table, Text
-from lab.report.stats import middle_mean, percentile
 
 SOURCES = {"": "without blame", "bpf": "BPF", "trace": "trace events"}
 LOADS = {load.name: load for load in response_time.LOADS

@@ -3,14 +3,14 @@
 
 from experiments.common import compare
 from experiments.common.experiment import Context, Experiment
+from experiments.report.claims import Claim
+from experiments.report.page import Part, Table, Text
+from experiments.report.stats import summarize
 from experiments.response_loop import bound, runs
 from experiments.response_loop.runs import Load
 from lab.measure import spans
 from lab.measure.results import Measured, Store
 from lab.measure.spans import Span
-from lab.report.claims import Claim
-from lab.report.page import Part, Table, Text
-from lab.report.stats import summarize
 
 LONG = ("--period=40000000", "--jobs=100", "--warmup=2", "--arm")
 WORK_FACTOR = 67

@@ -7,13 +7,13 @@ import numpy as np
 
 from experiments.common import compare
 from experiments.common.experiment import Context, Experiment
+from experiments.report.page import Part, Table, Text
+from experiments.report.stats import percentile
 from experiments.response_loop import runs
 from experiments.response_loop.runs import Load
 from lab.measure import spans
 from lab.measure.results import Measured, Store
 from lab.measure.spans import Span
-from lab.report.page import Part, Table, Text
-from lab.report.stats import percentile
 
 SPANS = (
     Span("switch", "__schedule", until="finish_task_switch", misses=True),

@@ -10,10 +10,10 @@ from experiments.common.clock_costs import SAMPLES, ClockCosts
 from experiments.common.clockfix_curves import Curve, quantile
 from experiments.common.experiment import Context
 from experiments.oversleep import experiment as oversleep
+from experiments.report.claims import Claim
+from experiments.report.page import Part
 from lab.measure import clockfix_bench
 from lab.measure.results import Measured, Store
-from lab.report.claims import Claim
-from lab.report.page import Part
 
 SCENARIO = "100us"
 INTERVAL = 100_000

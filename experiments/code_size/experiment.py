@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 
 from experiments.common import compare
 from experiments.common.experiment import Context, Experiment, run_all
+from experiments.report.claims import Claim
+from experiments.report.page import Part, Table, Text
 from lab.kernels import kernels, object_sizes
 from lab.kernels.object_sizes import KINDS
 from lab.measure.results import Measured, Store, write_meta
 from lab.measure.systems import Mode, System
-from lab.report.claims import Claim
-from lab.report.page import Part, Table, Text
 
 SCENARIO = "sizes"
 TITLE = "sizes of all objects"

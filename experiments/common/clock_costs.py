@@ -9,13 +9,13 @@ from pathlib import Path
 
 from experiments.common.clockfix_curves import Curve, cdfs, from_counts, quantile
 from experiments.common.experiment import Context, Experiment
+from experiments.report.page import Figure, Part, Table, Text
 from lab import processes
 from lab.errors import LabError
 from lab.kernels import guests
 from lab.kernels.arch import own
 from lab.measure import clockfix_bench, results
 from lab.measure.results import Measured, Store
-from lab.report.page import Figure, Part, Table, Text
 
 PROGRAM = "learning_cost"
 SAMPLES = 1_000_000

@@ -3,12 +3,12 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from experiments.report import plots
+from experiments.report.claims import Claim
+from experiments.report.page import Figure, Part, Text
+from experiments.report.stats import Samples
 from lab.measure.results import Measured, Store
 from lab.measure.systems import Mode
-from lab.report import plots
-from lab.report.claims import Claim
-from lab.report.page import Figure, Part, Text
-from lab.report.stats import Samples
 
 WHY_GUEST = (
     "Why ours differ from the paper's: the paper measured a 3.2 GHz Intel Core i5 and a Raspberry "

@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from experiments.report.claims import Claim
+from experiments.report.page import Part, Section
 from lab.boot import qemu
 from lab.errors import LabError
 from lab.measure import results
 from lab.measure.systems import MODES, Mode, Platform, System
 from lab.progress import Progress
-from lab.report.claims import Claim
-from lab.report.page import Part, Section
 
 
 @dataclass(frozen=True)

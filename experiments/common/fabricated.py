@@ -12,8 +12,8 @@ from typing import Any
 
 from experiments import registry
 from experiments.common.experiment import Experiment
+from experiments.unit_tests.described import described
 from lab.measure.results import Store, write_meta
-from lab.unit_tests.described import described
 
 JOBS = 20
 STOCK, SHIELDED = "x86_64-rt-stock", "x86_64-rt-shielded"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from experiments.common import compare, running
 from experiments.common.fabricated import write_scenarios
+from experiments.report.claims import rows
 from lab.measure.systems import Mode, Platform, System
-from lab.report.claims import rows
 
 
 def test_a_module_that_is_off_was_loaded_and_is_unloaded() -> None:

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from experiments import registry
 from experiments.common import fabricated
 from experiments.common.experiment import Experiment
+from experiments.report.page import page
 from lab.measure.results import Store, write_meta
-from lab.report.page import page
 
 DRAWN = 25
 Subset = dict[str, list[str]]

@@ -14,11 +14,11 @@ from experiments.context_switch.section import (
     slow_calls,
     throughput,
 )
+from experiments.report.claims import Claim
+from experiments.report.page import Part
 from experiments.response_loop import runs
 from lab.measure.results import Measured, Store
 from lab.measure.spans import Span
-from lab.report.claims import Claim
-from lab.report.page import Part
 
 SPANS = (
     Span("switch", "__schedule", until="finish_task_switch"),

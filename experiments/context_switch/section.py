@@ -5,10 +5,10 @@
 import numpy as np
 
 from experiments.common import compare
+from experiments.report.page import Figure, Part, Table, Text
+from experiments.report.stats import Samples, middle_mean, percentile
 from lab.measure import results, spans
 from lab.measure.results import Measured, Store
-from lab.report.page import Figure, Part, Table, Text
-from lab.report.stats import Samples, middle_mean, percentile
 
 SAME_LEVEL = 10
 """Instructions that comparing levels may take."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from experiments.report.stats import Samples
 from lab.measure.results import Measured
-from lab.report.stats import Samples
 
 TICK_NS = 4_000_000
 """The lab's kernels have HZ=250; ticks come at multiples of that."""

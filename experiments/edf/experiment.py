@@ -10,14 +10,14 @@ import numpy as np
 from experiments.common import running
 from experiments.common.experiment import Context, Experiment, Scenario, run_all
 from experiments.edf import analysis
+from experiments.report.claims import Claim
+from experiments.report.page import Part, Table, Text
+from experiments.report.stats import summarize
 from lab.errors import LabError
 from lab.kernels.kernels import WITH_DEADLINES, Kernel, deadline_patches
 from lab.measure.results import Measured, Store
 from lab.measure.spans import Span
 from lab.measure.systems import Mode, Platform, System
-from lab.report.claims import Claim
-from lab.report.page import Part, Table, Text
-from lab.report.stats import summarize
 
 TASKS = (1, 10, 100)
 LENGTH_NS = 2_000_000_000

@@ -9,13 +9,13 @@ import numpy as np
 
 from experiments.common import compare
 from experiments.common.experiment import Context, Experiment
+from experiments.report import plots
+from experiments.report.claims import Claim
+from experiments.report.page import Part, Table, Text
+from experiments.report.stats import summarize
 from experiments.response_loop import bound, runs, tables
 from experiments.response_loop.runs import Load
 from lab.measure.results import Measured, Store
-from lab.report import plots
-from lab.report.claims import Claim
-from lab.report.page import Part, Table, Text
-from lab.report.stats import summarize
 
 THROUGHPUT_LOSS = 0.0005
 UNAFFECTED = 0.005

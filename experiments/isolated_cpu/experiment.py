@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from experiments.common import running
 from experiments.common.experiment import Context, Experiment, Scenario, run_all
 from experiments.isolated_cpu.section import FIGURE_1, Found, find, parts, worst_response
+from experiments.report.claims import Claim
+from experiments.report.page import Part
 from lab.measure.results import Measured, Store
 from lab.measure.systems import Mode, System
-from lab.report.claims import Claim
-from lab.report.page import Part
 
 FIGURES_2_3 = "Figs 2, 3: 107 and 323 ms"
 PROGRAM = "isolated_cpu"

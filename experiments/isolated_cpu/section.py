@@ -7,10 +7,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib import ticker
 
+from experiments.report import plots
+from experiments.report.page import Figure, Part, Table, Text
+from experiments.report.stats import Summary, summarize
 from lab.measure.results import Measured, Store
-from lab.report import plots
-from lab.report.page import Figure, Part, Table, Text
-from lab.report.stats import Summary, summarize
 
 FIGURE_1 = "Fig 1: 10 ms against 220 µs, 45 times"
 STYLES = {

@@ -6,9 +6,9 @@ S. Reif, W. Schröder-Preikschat, "Precisely Timed Task Execution", section V-C 
 
 from experiments.common.clock_costs import ClockCosts
 from experiments.common.clockfix_curves import Curve, quantile
+from experiments.report.claims import Claim
+from experiments.report.page import Part
 from lab.measure.results import Measured, Store
-from lab.report.claims import Claim
-from lab.report.page import Part
 
 SCENARIO = "learning"
 MOST_NS = 200

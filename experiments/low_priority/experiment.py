@@ -3,13 +3,13 @@
 
 from experiments.common import compare
 from experiments.common.experiment import Context, Experiment
+from experiments.report import plots
+from experiments.report.claims import Claim
+from experiments.report.page import Figure, Part, Table, Text
+from experiments.report.stats import Samples, summarize
 from experiments.response_loop import runs
 from experiments.response_loop.runs import Load
 from lab.measure.results import Measured, Store
-from lab.report import plots
-from lab.report.claims import Claim
-from lab.report.page import Figure, Part, Table, Text
-from lab.report.stats import Samples, summarize
 
 STEPS = (1, 10, 20, 30, 40, 50)
 SHOWN = (1, 30, 50)

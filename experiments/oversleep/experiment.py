@@ -6,10 +6,10 @@ S. Reif, W. Schröder-Preikschat, "Precisely Timed Task Execution", section V-A 
 
 from experiments.common.clockfix_curves import Curve, cdfs
 from experiments.common.experiment import Context, Experiment
+from experiments.report.claims import Claim
+from experiments.report.page import Figure, Part, Table, Text
 from lab.measure import clockfix_bench, results
 from lab.measure.results import Measured, Store
-from lab.report.claims import Claim
-from lab.report.page import Figure, Part, Table, Text
 
 INTERVALS = {"1us": (1_000, "1 µs"), "10us": (10_000, "10 µs"), "100us": (100_000, "100 µs")}
 RIVALS = {

@@ -4,9 +4,9 @@
 import math
 
 from experiments.common import compare
+from experiments.report.claims import Claim
 from experiments.response_loop import tables
 from lab.measure.results import Measured, Store
-from lab.report.claims import Claim
 
 TICK_NS = 4_000_000
 """CONFIG_HZ is 250 in the lab's kernels."""

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from experiments.common import compare
+from experiments.report.claims import Claim
+from experiments.report.stats import Summary, percentile, summarize
 from experiments.response_loop import bound, tables
 from experiments.response_time import steps
 from lab.measure.results import Measured, Store
-from lab.report.claims import Claim
-from lab.report.stats import Summary, percentile, summarize
 
 MEDIAN_SHARE = 0.005
 MAXIMUM_NS = 2000

@@ -6,12 +6,12 @@ and unprivileged timers (Figs 9, 10; Table II).
 """
 
 from experiments.common.experiment import Context, Experiment
+from experiments.report.claims import Claim
+from experiments.report.page import Part
 from experiments.response_loop import runs
 from experiments.response_loop.runs import Load
 from experiments.response_time import claims, section
 from lab.measure.results import Store
-from lab.report.claims import Claim
-from lab.report.page import Part
 
 STEPS = (*range(1, 11), 15, 20, 30, 40, 50, 70, 80, 100)
 """Numbers of low-priority tasks, for the figure of where the shield begins to pay."""

@@ -4,12 +4,12 @@
 from collections.abc import Collection, Sequence
 
 from experiments.common import compare
+from experiments.report import plots
+from experiments.report.page import Figure, Part, Table, Text
+from experiments.report.stats import summarize
 from experiments.response_loop import tables
 from experiments.response_time.steps import step_scenarios, steps_figure
 from lab.measure.results import Store
-from lab.report import plots
-from lab.report.page import Figure, Part, Table, Text
-from lab.report.stats import summarize
 
 
 def overview(

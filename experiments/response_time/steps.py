@@ -4,9 +4,9 @@
 from collections.abc import Sequence
 
 from experiments.common import compare
+from experiments.report import plots
+from experiments.report.page import Figure, Table
 from lab.measure.results import Measured
-from lab.report import plots
-from lab.report.page import Figure, Table
 
 PAPER: dict[bool, plots.Marks] = {True: {"the paper: pays from here on": 3},
                                   False: {"the paper, Intel: pays from here on": 5}}

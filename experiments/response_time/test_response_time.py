@@ -10,8 +10,8 @@ from experiments.common.fabricated import SHIELDED, STOCK, column, csv, write_sc
 from experiments.response_loop.fabricated import response
 from experiments.response_time import claims, steps
 from experiments.response_time.experiment import STEPS
+from experiments.unit_tests.described import described
 from lab.measure.results import Store, write_meta
-from lab.unit_tests.described import described
 
 SYSTEMS = (*made_up.SYSTEMS, "host-stock")
 fabricated = response

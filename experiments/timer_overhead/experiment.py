@@ -8,14 +8,14 @@ import functools
 
 from experiments.common import compare, running
 from experiments.common.experiment import Context, Experiment, Scenario, run_all
+from experiments.report.claims import Claim
+from experiments.report.page import Part
+from experiments.report.stats import percentile
 from experiments.response_loop import runs
 from experiments.timer_overhead import queue_bench
 from experiments.timer_overhead.section import OPERATIONS, operation, parts
 from lab.measure.results import Measured, Store
 from lab.measure.spans import Span
-from lab.report.claims import Claim
-from lab.report.page import Part
-from lab.report.stats import percentile
 
 SPANS = (
     Span("start", "hrtimer_start_range_ns"),

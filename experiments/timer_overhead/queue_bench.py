@@ -5,12 +5,12 @@ import os
 import subprocess
 
 from experiments.common.experiment import Context
+from experiments.report.page import Part, Table, Text
 from lab.errors import LabError
 from lab.kernels.kernels import locked, patched_tree
 from lab.measure.results import Store, write_host_meta
 from lab.measure.systems import Mode, System
 from lab.paths import BUILD, REPO
-from lab.report.page import Part, Table, Text
 
 PLATFORM = "host"
 SYSTEM = f"{PLATFORM}-queue"

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 from experiments.common import running
 from experiments.common.experiment import Context, Experiment, Scenario, run_all
+from experiments.report.claims import Claim
+from experiments.report.page import Part
 from experiments.response_loop import runs
 from experiments.response_loop.runs import ROUNDS, Load
 from experiments.together import section
@@ -14,8 +16,6 @@ from lab.measure import spans
 from lab.measure.results import Store
 from lab.measure.spans import Span
 from lab.measure.systems import System, host_modes
-from lab.report.claims import Claim
-from lab.report.page import Part
 
 PROGRAM = "together"
 CLOCKFIX = ("--clockfix",)

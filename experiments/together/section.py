@@ -9,12 +9,12 @@ import numpy as np
 from matplotlib import ticker
 
 from experiments.common import compare
+from experiments.report import plots
+from experiments.report.claims import Claim
+from experiments.report.page import Figure, Part, Table, Text
+from experiments.report.stats import Samples, percentile
 from lab.errors import LabError
 from lab.measure.results import Measured, Store
-from lab.report import plots
-from lab.report.claims import Claim
-from lab.report.page import Figure, Part, Table, Text
-from lab.report.stats import Samples, percentile
 
 US = 1000.0
 START_SHARE = 0.1

@@ -7,14 +7,14 @@ import pytest
 
 from experiments.common import fabricated as made_up
 from experiments.common.fabricated import Files, spans
+from experiments.report.page import Table
 from experiments.response_loop.fabricated import response
 from experiments.together import section as together_section
 from experiments.together.experiment import CPUS, EXPERIMENT
+from experiments.unit_tests.described import described
 from lab.errors import LabError
 from lab.measure.results import Store, write_meta
 from lab.measure.systems import Mode, Platform, System
-from lab.report.page import Table
-from lab.unit_tests.described import described
 
 PLATFORM = Platform("x86_64", "preempt")
 MARKS = 170

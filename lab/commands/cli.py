@@ -17,21 +17,26 @@ from lab.kernels import toolchain
 COMMANDS = {
     "kernel": "build kernels",
     "boot": "boot an initramfs, with its console on standard output",
-    "run": "run experiments and keep their raw samples",
-    "check": "judge results by the goals; exit with status 1 if one is missed",
-    "report": "draw one self-contained page from the samples",
-    "list": "list experiments and kernels, or the scenarios of an experiment",
-    "demo": "run the response-time experiment in short, shield off and on",
-    "figures": "measure and write what README and docs/ quote",
     "test": "run the test suite",
     "soak": "churn timers on the debug kernels",
     "patches": "check the kernel patches: style, warnings, and that each builds by itself",
     "defects": "check that the tests catch bugs injected into the kernel",
     "deb": "build Debian packages of a shielded kernel",
+}
+OF_EXPERIMENTS = {
+    "demo": "run the response-time experiment in short, shield off and on",
+    "list": "list experiments and kernels, or the scenarios of an experiment",
+    "run": "run experiments and keep their raw samples",
+    "check": "judge results by the goals; exit with status 1 if one is missed",
+    "report": "draw one self-contained page from the samples",
     "evaluate": "run all experiments and draw one report",
     "papers": "write the papers' figures next to ours into experiments/README.md",
+    "figures": "measure and write what README and docs/ quote",
 }
-"""Each is a module here: ``add(parser)`` adds its arguments, ``run(arguments)`` is the verb."""
+"""Each is a module of lab/commands or experiments/commands: ``add(parser)`` adds its arguments,
+``run(arguments)`` is the verb.
+"""
+VERBS = COMMANDS | OF_EXPERIMENTS
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -39,12 +44,13 @@ def _command(argv: Sequence[str] | None) -> int:
     """Understand the words, and run the verb that they begin with."""
     top = argparse.ArgumentParser(
         prog="lab", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="verbs:\n" + "\n".join(f"  {n:10} {what}" for n, what in COMMANDS.items()))
-    top.add_argument("verb", choices=COMMANDS, metavar="VERB")
+        epilog="verbs:\n" + "\n".join(f"  {n:10} {what}" for n, what in VERBS.items()))
+    top.add_argument("verb", choices=VERBS, metavar="VERB")
     top.add_argument("words", nargs=argparse.REMAINDER, metavar="...")
     chosen = top.parse_args(argv)
-    command = importlib.import_module(f"lab.commands.{chosen.verb}")
-    parser = argparse.ArgumentParser(prog=f"lab {chosen.verb}", description=COMMANDS[chosen.verb])
+    home = "experiments" if chosen.verb in OF_EXPERIMENTS else "lab"
+    command = importlib.import_module(f"{home}.commands.{chosen.verb}")
+    parser = argparse.ArgumentParser(prog=f"lab {chosen.verb}", description=VERBS[chosen.verb])
     command.add(parser)
     status: int = command.run(parser.parse_args(chosen.words))
     return status

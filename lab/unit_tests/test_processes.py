@@ -24,7 +24,7 @@ import sys
 from pathlib import Path
 from lab import processes
 from lab.commands import cli
-from lab.commands import list as verb
+from lab.commands import kernel as verb
 
 def hang(_):
     try:
@@ -35,7 +35,7 @@ def hang(_):
 signal.signal(signal.SIGINT, signal.default_int_handler)    # a shell's & has it ignored
 signal.signal(signal.SIGHUP, signal.SIG_DFL)                # and nohup that
 verb.run = hang
-sys.exit(cli.main(["list"]))
+sys.exit(cli.main(["kernel", "x"]))
 """
 
 

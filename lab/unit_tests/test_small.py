@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from experiments.common.experiment import Context
+from experiments.report import stats
 from lab.boot import console
 from lab.errors import LabError
 from lab.kernels import debian, distribution, kconfig
@@ -19,7 +20,6 @@ from lab.kernels.toolchain import meson_ready
 from lab.measure import systems
 from lab.measure.systems import MODES, Mode, host_modes, platforms
 from lab.progress import Progress
-from lab.report import stats
 
 
 def test_fragments_override_in_order(tmp_path: Path) -> None:

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from experiments import registry
+from experiments.commands import options
 from experiments.common.experiment import Experiment
-from lab.commands import options
+from experiments.report import terminal
+from experiments.report.page import Section, page
 from lab.errors import LabError
 from lab.measure.results import Store
 from lab.paths import BUILD
-from lab.report import terminal
-from lab.report.page import Section, page
 
 INTRODUCTION = [
     "TimerShield keeps timers of lower-ranking tasks from interrupting the task that matters: "

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from experiments import registry
+from experiments.commands import evaluate, report
 from experiments.common import fabricated
 from experiments.response_time.test_response_time import (
     BASE,
@@ -16,10 +17,10 @@ from experiments.response_time.test_response_time import (
     write_scenario,
     write_system,
 )
-from lab.commands import cli, evaluate, report
+from experiments.unit_tests.described import described
+from lab.commands import cli
 from lab.errors import LabError
 from lab.measure.results import Store
-from lab.unit_tests.described import described
 
 
 def test_interrupted_results_leave_the_old_ones(tmp_path: Path) -> None:

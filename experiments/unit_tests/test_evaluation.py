@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 from experiments import registry
+from experiments.commands import evaluate
 from experiments.common import running
 from experiments.common.experiment import Context, Experiment, Scenario
-from lab.commands import evaluate
+from experiments.report.claims import Claim
+from experiments.report.page import Part, Text
+from experiments.unit_tests.described import described
 from lab.errors import LabError
 from lab.kernels import guests, kernels
 from lab.measure.results import Store, write_meta
 from lab.measure.systems import Mode, Platform, System
 from lab.progress import Progress
-from lab.report.claims import Claim
-from lab.report.page import Part, Text
-from lab.unit_tests.described import described
 
 
 class Good(Experiment):

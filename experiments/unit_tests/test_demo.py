@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from experiments.commands import demo
 from experiments.common.fabricated import csv, write_scenarios
 from experiments.response_loop.fabricated import response
 from experiments.response_time.experiment import DEMO, EXPERIMENT
-from lab.commands import demo
 from lab.commands.cli import main
 
 

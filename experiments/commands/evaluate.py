@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from experiments import registry
+from experiments.commands import options, report
 from experiments.common.experiment import Context, Experiment
-from lab.commands import options, report
 from lab.measure import systems
 from lab.measure.results import Store
 from lab.paths import BUILD

@@ -4,11 +4,11 @@
 import argparse
 
 from experiments import registry
+from experiments.commands import options
 from experiments.common.experiment import Experiment
-from lab.commands import options
+from experiments.report.claims import Claim
 from lab.errors import LabError
 from lab.measure.results import Store
-from lab.report.claims import Claim
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -8,8 +8,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table as RichTable
 
-from lab.report.claims import rows
-from lab.report.page import Figure, Part, Section, Table, Text
+from experiments.report.claims import rows
+from experiments.report.page import Figure, Part, Section, Table, Text
 
 WIDTH = 124
 """Where the output is not a terminal."""

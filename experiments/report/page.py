@@ -4,7 +4,7 @@
 import html
 from dataclasses import dataclass, field
 
-from lab.report.claims import Claim, Row, rows
+from experiments.report.claims import Claim, Row, rows
 
 _STYLE = """
 :root { color-scheme: light; }

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from lab.commands import figures
+from experiments.commands import figures
+from experiments.report import peers
 from lab.paths import REPO
-from lab.report import peers
 
 
 @pytest.mark.parametrize("path", figures.TEXTS, ids=lambda p: str(p.relative_to(REPO)))

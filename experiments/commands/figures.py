@@ -14,20 +14,20 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from experiments import papers
+from experiments.commands import demo
 from experiments.common import compare
+from experiments.report import peers
+from experiments.report.peers import markdown
+from experiments.report.stats import summarize
 from experiments.response_loop import bound
 from experiments.response_time import experiment as response_time
 from experiments.response_time import section
 from kernel.tools import patchset
-from lab.commands import demo
 from lab.errors import LabError
 from lab.kernels.kernels import Kernel
 from lab.measure.results import Measured
 from lab.paths import REPO
 from lab.progress import Progress
-from lab.report import peers
-from lab.report.peers import markdown
-from lab.report.stats import summarize
 from lab.runner import testing
 
 KEPT = REPO / "docs" / "figures.json"

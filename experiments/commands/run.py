@@ -5,12 +5,13 @@ import argparse
 import sys
 
 from experiments import registry
+from experiments.commands import options
 from experiments.common.experiment import Context, check_scenarios, check_target
-from lab.commands import options
+from experiments.report import terminal
+from lab.commands.options import positive, words
 from lab.errors import LabError
 from lab.measure import systems
 from lab.progress import Progress
-from lab.report import terminal
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -18,12 +19,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("experiment", nargs="+")
     parser.add_argument("--target", choices=("guest", "host"), default="guest",
                         help="kernels in QEMU, or this machine and its kernel (guest)")
-    parser.add_argument("--modes", type=options.words, default=[], metavar="LIST",
+    parser.add_argument("--modes", type=words, default=[], metavar="LIST",
                         help="stock, off (kernel.timershield=0, or the module unloaded again), "
                              "shielded, module (default: all that a kernel has)")
-    parser.add_argument("--scenarios", type=options.words, default=[], metavar="LIST",
+    parser.add_argument("--scenarios", type=words, default=[], metavar="LIST",
                         help="only these scenarios; 'lab/lab list EXPERIMENT' names them")
-    parser.add_argument("--jobs", type=options.positive, metavar="N",
+    parser.add_argument("--jobs", type=positive, metavar="N",
                         help="jobs, and so samples, of each scenario (1000)")
     parser.add_argument("--cpu", type=int, default=0, metavar="N",
                         help="the CPU to measure on (0)")

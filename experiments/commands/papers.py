@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from experiments import papers
-from lab.commands import figures
+from experiments.commands import figures
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -3,8 +3,8 @@
 
 import pytest
 
-from lab.report import terminal
-from lab.report.page import Table, Text
+from experiments.report import terminal
+from experiments.report.page import Table, Text
 
 
 def test_no_number_is_cut_off(

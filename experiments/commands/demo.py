@@ -6,19 +6,20 @@ import platform as machine
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiments.commands import report
 from experiments.common import compare
 from experiments.common.experiment import Context
+from experiments.report import terminal
+from experiments.report.page import Text
+from experiments.report.stats import summarize
 from experiments.response_loop import tables
 from experiments.response_time import experiment as response_time
-from lab.commands import options, report
+from lab.commands.options import linux
 from lab.kernels import debian
 from lab.measure.results import Measured, Store
 from lab.measure.systems import Mode, Platform, System
 from lab.paths import BUILD
 from lab.progress import Progress
-from lab.report import terminal
-from lab.report.page import Text
-from lab.report.stats import summarize
 
 RELEASES = {"6.1": "12", "7.3": "13"}
 """The only release of Debian that has a kernel of this version."""
@@ -30,7 +31,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Its arguments."""
     parser.add_argument("--module", action="store_true",
                         help="run Debian's own kernel without and with the module; build none")
-    options.linux(parser)
+    linux(parser)
 
 
 def _own_release() -> str:

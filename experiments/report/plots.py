@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import matplotlib as mpl
 import numpy as np
 
-from lab.report.stats import Samples, cdf, percentile
+from experiments.report.stats import Samples, cdf, percentile
 
 mpl.use("svg")
 

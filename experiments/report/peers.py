@@ -10,8 +10,8 @@ from statistics import mean, median
 import matplotlib.pyplot as plt
 from matplotlib import ticker
 
+from experiments.report.plots import COLOURS, MARKERS, to_svg
 from lab.paths import REPO
-from lab.report.plots import COLOURS, MARKERS, to_svg
 
 BENCH = REPO / "clockfix" / "bench"
 PICTURE = BENCH / "curves.svg"

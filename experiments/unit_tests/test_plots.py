@@ -9,8 +9,8 @@ import sys
 import numpy as np
 import pytest
 
+from experiments.report import plots
 from lab.paths import REPO
-from lab.report import plots
 
 SAMPLES = np.random.default_rng(1).lognormal(3, 1, 5000)
 
@@ -34,7 +34,7 @@ def digests() -> dict[str, str]:
 
 
 def test_the_same_in_other_processes_with_other_hash_seeds() -> None:
-    script = "from lab.unit_tests.test_plots import digests; print(sorted(digests().items()))"
+    script = f"from {__name__} import digests; print(sorted(digests().items()))"
     seen = {
         subprocess.run(
             [sys.executable, "-c", script], cwd=REPO, check=True, capture_output=True, text=True,
