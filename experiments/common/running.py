@@ -86,7 +86,8 @@ def _ready(
 
 
 def _programs(program: str, scenarios: Sequence[Scenario]) -> list[str]:
-    return sorted({s.program or program for s in scenarios}
+    """Also the experiment's own, by whose content samples are told apart, if no scenario runs it."""
+    return sorted({program} | {s.program or program for s in scenarios}
                   | {tool for s in scenarios for tool in s.tools})
 
 
