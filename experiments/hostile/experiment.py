@@ -21,10 +21,12 @@ THROUGHPUT_LOSS = 0.0005
 UNAFFECTED = 0.005
 AFFECTED = 0.01
 """Where stock's median grows by less, there is nothing to protect from."""
-WINDOWS_MS = {"matrix": 0.3, "endless": 1.0}
-"""Of each period of 1 ms, the job multiplies matrices for so long; without end, as the paper's."""
+WINDOWS_MS = {"matrix": 0.3, "most": 0.95, "endless": 1.0}
+"""Of each period of 1 ms, the job multiplies matrices for so long: ``most`` leaves the hostile
+process 5 %, what throttling left it in the paper; ``endless`` leaves it nothing, so that it arms
+nothing again."""
 
-ENDLESS = ("none", "timerfds-100", "timerfds-1000")
+LONG = ("none", "timerfds-100", "timerfds-1000")
 KINDS = (
     ("timerfds-100", "timerfds of 1, 2, … 100 µs", "timerfds:n=100"),
     ("timerfds-1000", "timerfds of 1, 2, … 1,000 µs", "timerfds:n=1000"),
@@ -40,9 +42,10 @@ LOADS = (
     *(Load(name, title, load, off=False) for name, title, load in KINDS),
     *(Load(f"{work}-{name}", f"{title}, {words}", load, (f"--matrix={ms * 1e6:.0f}",), off=False)
       for (work, ms), words in zip(WINDOWS_MS.items(), (
-          "matrix multiplications", "multiplications without end"), strict=True)
+          "matrix multiplications", "multiplications for 95 % of the time",
+          "multiplications without end"), strict=True)
       for name, title, load in (("none", "no load", ""), *KINDS)
-      if work == "matrix" or name in ENDLESS),
+      if work == "matrix" or name in LONG),
 )
 FIGURES = {
     "timerfds (the paper's Figs 9 and 10)": ("none", "timerfds-100", "timerfds-1000"),
@@ -81,10 +84,10 @@ class Hostile(Experiment):
             both = [name for name in b if name in a]
             if not both:
                 return None
-            name = max(both, key=lambda n: b[n])
-            worst = max(a[n] for n in both)
-            return (f"worst {b[name]:.3%}, by {name}; stock up to {worst:.2%}",
-                    b[name] <= THROUGHPUT_LOSS if worst > THROUGHPUT_LOSS else None)
+            shown = dict.fromkeys(max(both, key=lambda n, of=of: of[n]) for of in (b, a))
+            affected = max(a[n] for n in both) > THROUGHPUT_LOSS
+            return ("; ".join(f"{n}: {b[n]:.3%}, stock {a[n]:.3%}" for n in shown),
+                    max(b[n] for n in both) <= THROUGHPUT_LOSS if affected else None)
 
         def response(stock: Measured, shielded: Measured) -> compare.Found:
             if not all(compare.both(s, stock, shielded) for s in ("none", "timerfds-1000")):

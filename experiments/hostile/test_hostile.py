@@ -42,3 +42,14 @@ def test_a_job_that_stock_keeps_whole_proves_nothing(
             for name, ns, n in (("none", 300, 0), ("timerfds-1000", response_ns, interruptions))})
     claim, *_ = hostile.EXPERIMENT.claims(store)
     assert claim.met is met
+
+
+def test_a_loss_is_shown_next_to_that_of_the_same_scenario(tmp_path: Path) -> None:
+    for system, matrix, endless in ((STOCK, 200, 300), (SHIELDED, 300, 270)):
+        store = write_scenarios(tmp_path, "hostile", system, {
+            "matrix-none": products(300), "matrix-timerfds-1000": products(matrix),
+            "endless-none": products(300), "endless-timerfds-1000": products(endless)})
+    claim, *_ = hostile.EXPERIMENT.claims(store)
+    assert claim.found == ("endless-timerfds-1000: 10.000%, stock 0.000%; "
+                           "matrix-timerfds-1000: 0.000%, stock 33.333%")
+    assert claim.met is False
