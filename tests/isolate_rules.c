@@ -10,11 +10,13 @@
 #include "lib/task.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -110,6 +112,74 @@ TEST(interrupts_leave)
 		check(strncmp(line, "  ", 2) || strstr(line, "  moves ") ||
 		      strstr(line, "  cascade "), "still there: %s", line);
 	unisolate("");
+}
+
+#define STEERING "/sys/class/net/lo/queues/rx-0/rps_cpus"
+
+static u64 network_softirqs(unsigned int cpu)
+{
+	static char text[16384];
+	char *at;
+
+	require(file_read("/proc/softirqs", text, sizeof(text)) > 0, "no /proc/softirqs");
+	at = strstr(text, "NET_RX:");
+	require(at, "no NET_RX");
+	at += strlen("NET_RX:");
+	for (unsigned int i = 0; i < cpu; i++)
+		strtoull(at, &at, 10);
+	return strtoull(at, NULL, 10);
+}
+
+/* Of 64 flows from CPU 0, so that steering uses all CPUs. The softirqs of CPU 1 meanwhile. */
+static u64 receive_packets(void)
+{
+	struct sockaddr_in own = { .sin_family = AF_INET };
+	socklen_t length = sizeof(own);
+	int receiver = socket(AF_INET, SOCK_DGRAM, 0);
+	u64 before;
+
+	own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	require(!bind(receiver, (struct sockaddr *)&own, length) &&
+		!getsockname(receiver, (struct sockaddr *)&own, &length), "bind: %m");
+	set_affinity(0, CPU(0));
+	before = network_softirqs(1);
+	for (unsigned int flow = 0; flow < 64; flow++) {
+		int sender = socket(AF_INET, SOCK_DGRAM, 0);
+
+		for (unsigned int i = 0; i < 20; i++) {
+			sendto(sender, "", 1, 0, (struct sockaddr *)&own, length);
+			sleep_for(200 * USEC);
+		}
+		close(sender);
+	}
+	close(receiver);
+	set_affinity(0, ALL_CPUS);
+	return network_softirqs(1) - before;
+}
+
+TEST(packets_are_not_steered_there)
+{
+	char mask[64];
+	u64 count;
+
+	prepare_cpus();
+	if (access(STEERING, F_OK))
+		skip("this kernel does not steer packets");
+	require(!file_write(STEERING, "7"), STEERING ": %m");
+	count = receive_packets();
+	check(count > 100, "only %llu NET_RX softirqs on CPU 1 before", count);
+	isolate("1");
+	count = receive_packets();
+	check(!count, "%llu NET_RX softirqs on the isolated CPU", count);
+	file_write(STEERING, "2");
+	check(strstr(timershield("isolate 1")->out, "rps_cpus names only isolated CPUs"),
+	      "steering to the isolated CPU alone is not listed");
+	file_write(STEERING, "7");
+	isolate("1");
+	unisolate("");
+	file_read(STEERING, mask, sizeof(mask));
+	check(strtoull(mask, NULL, 16) == ALL_CPUS, "afterwards packets go to %s", mask);
+	file_write(STEERING, "0");
 }
 
 /* The number of the interrupt whose thread this is, or -1. */

@@ -190,6 +190,24 @@ static int parse_target(struct parser *parser, char **fields)
 	return ret ? ret : parse_cpus(fields[2], &target->before);
 }
 
+/* "/a/../b" does, "/..a" does not. */
+static bool leads_up(const char *path)
+{
+	const char *at = strstr(path, "/..");
+
+	return at && (!at[3] || at[3] == '/' || leads_up(at + 1));
+}
+
+/* "/sys/class/net/DEVICE/queues/rx-N/rps_cpus" */
+static bool is_steering(const char *path)
+{
+	unsigned int queue;
+	int used = 0;
+
+	sscanf(path, "/sys/class/net/%*15[^/]/queues/rx-%9u/rps_cpus%n", &queue, &used);
+	return used && !path[used] && !leads_up(path);
+}
+
 /* Nothing that a damaged journal names may be written but what we ourselves write. */
 static bool is_our_path(const char *path)
 {
@@ -197,7 +215,7 @@ static bool is_our_path(const char *path)
 	int used = 0;
 
 	if (!strcmp(path, "/proc/irq/default_smp_affinity") ||
-	    !strcmp(path, "/sys/devices/virtual/workqueue/cpumask"))
+	    !strcmp(path, "/sys/devices/virtual/workqueue/cpumask") || is_steering(path))
 		return true;
 	return sscanf(path, "/proc/irq/%9u/smp_affinity_list%n", &irq, &used) == 1 &&
 	       used && !path[used] && path[10] >= '0' && path[10] <= '9';
@@ -217,14 +235,6 @@ static int parse_setting(struct parser *parser, char **fields)
 	setting->before = before;
 	setting->wanted = wanted;
 	return 0;
-}
-
-/* "/a/../b" does, "/..a" does not. */
-static bool leads_up(const char *path)
-{
-	const char *at = strstr(path, "/..");
-
-	return at && (!at[3] || at[3] == '/' || leads_up(at + 1));
 }
 
 static int parse_run(struct parser *parser, char **fields)

@@ -6,7 +6,7 @@
 #include "isolation.h"
 
 struct leftover {
-	const char *kind;		/* "task" or "irq" */
+	const char *kind;		/* "task", "irq" or "queue", of a network device */
 	char *id, *cpus, *name, *reason;
 };
 
@@ -16,7 +16,7 @@ struct leftovers {
 };
 
 /*
- * Looks at every task and interrupt; with the kernel's own isolation, reads its report.
+ * Looks at every task, interrupt and receive queue; with the kernel's own isolation, reads its report.
  * Returns 0, or -errno after a message.
  */
 int leftovers_find(struct leftovers *list, const struct isolation *isolation);

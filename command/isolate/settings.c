@@ -15,6 +15,7 @@
 #define IRQ_LIST "/smp_affinity_list"
 #define WORKQUEUE "/sys/devices/virtual/workqueue/cpumask"
 #define WORKQUEUE_REQUESTED WORKQUEUE "_requested"
+#define NET_DIRECTORY "/sys/class/net"
 
 struct plan {
 	struct journal *journal;
@@ -185,20 +186,50 @@ static int report_plan(int ret, const char *path)
 	return ret ? failed(ret, "%s: %s", path, strerror(-ret)) : 0;
 }
 
-int settings_plan_irqs(struct journal *journal, const struct machine *machine,
-		       const struct cpus *isolated)
+static int plan_irqs(const struct plan *plan)
 {
-	struct plan plan = { journal, machine, isolated };
 	autonames struct names irqs = { 0 };
-	int ret = plan_setting(&plan, IRQ_DEFAULT, NULL);
+	int ret = plan_setting(plan, IRQ_DEFAULT, NULL);
 
 	if (ret == -ENOENT)		/* a machine without interrupt affinity */
 		return 0;
 	if (!ret)
 		ret = file_names(IRQ_DIRECTORY, &irqs);
 	for (size_t i = 0; i < irqs.count && !ret; i++)
-		ret = plan_irq(&plan, irqs.items[i]);
+		ret = plan_irq(plan, irqs.items[i]);
 	return report_plan(ret, IRQ_DIRECTORY);
+}
+
+/* The CPUs to which the packets of a device are steered: these process them in NET_RX. */
+static int plan_steering(const struct plan *plan, const char *device)
+{
+	autofree char *directory = format(NET_DIRECTORY "/%s/queues", device);
+	autonames struct names queues = { 0 };
+	int ret = 0;
+
+	file_names(directory, &queues);
+	for (size_t i = 0; i < queues.count && !ret; i++) {
+		autofree char *path = format("%s/%s/rps_cpus", directory, queues.items[i]);
+
+		ret = plan_setting(plan, path, NULL);
+		if (ret == -ENOENT)	/* it sends, or the device has just gone */
+			ret = 0;
+		ret = report_plan(ret, path);
+	}
+	return ret;
+}
+
+int settings_plan_irqs(struct journal *journal, const struct machine *machine,
+		       const struct cpus *isolated)
+{
+	struct plan plan = { journal, machine, isolated };
+	autonames struct names devices = { 0 };
+	int ret = plan_irqs(&plan);
+
+	file_names(NET_DIRECTORY, &devices);
+	for (size_t i = 0; i < devices.count && !ret; i++)
+		ret = plan_steering(&plan, devices.items[i]);
+	return ret;
 }
 
 int settings_plan_workqueue(struct journal *journal, const struct machine *machine,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files that hold CPUs: the affinity of interrupts, and of unbound kernel work.
+ * Files that hold CPUs: the affinity of interrupts, the steering of packets (rps_cpus),
+ * and the affinity of unbound kernel work.
  *
  * Planning notes in the journal what each is now and what it is to be; applying
  * writes that. In between the journal is saved. A value that somebody else wrote since
@@ -12,7 +13,11 @@
 #include "journal.h"
 #include "lib/machine.h"
 
-/* With the empty set everything gets its original value. 0, or -errno after a message. */
+/*
+ * With the empty set everything gets its original value. Steering counts as interrupts.
+ * xps_cpus stays: it says which queue a CPU sends by, and no CPU works for another because of
+ * it. 0, or -errno after a message.
+ */
 int settings_plan_irqs(struct journal *journal, const struct machine *machine,
 		       const struct cpus *isolated);
 int settings_plan_workqueue(struct journal *journal, const struct machine *machine,

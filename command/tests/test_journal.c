@@ -21,6 +21,7 @@ static void fill(struct journal *journal)
 	cpus_add(&journal->irqs.before, 70);
 	setting = journal_add_setting(journal, "/proc/irq/default_smp_affinity", "ff,ffffffff");
 	cpus_add(&setting->wanted, 3);
+	journal_add_setting(journal, "/sys/class/net/eth0.7/queues/rx-0/rps_cpus", "00,0000000f");
 	for (unsigned int i = 0; i < 20; i++) {
 		char *path = format("/proc/irq/%u/smp_affinity_list", i);
 
@@ -54,7 +55,7 @@ static void comes_back(const char *text)
 	char *again;
 
 	check(!journal_parse(&journal, text, strlen(text), BOOT), "a whole journal");
-	check(journal.nr_settings == 21 && journal.nr_runs == 5 && journal.nr_tasks == 10 &&
+	check(journal.nr_settings == 22 && journal.nr_runs == 5 && journal.nr_tasks == 10 &&
 	      journal.nr_servers == 1 && journal.nr_threads == 1 && journal.nr_raised == 1,
 	      "%zu settings, %zu runs, %zu tasks", journal.nr_settings, journal.nr_runs,
 	      journal.nr_tasks);
@@ -109,6 +110,8 @@ static void foreign_paths(void)
 		"/etc/passwd", "/proc/irq/../sys/smp_affinity_list", "/proc/irq/1/smp_affinity",
 		"/proc/irq/ 1/smp_affinity_list", "/proc/irq/-1/smp_affinity_list",
 		"/proc/irq/1/smp_affinity_list/x", "",
+		"/sys/class/net/../queues/rx-0/rps_cpus", "/sys/class/net/a/queues/rx-0/rps_flow_cnt",
+		"/sys/class/net/a/b/queues/rx-0/rps_cpus", "/sys/class/net/a/queues/tx-0/xps_cpus",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {

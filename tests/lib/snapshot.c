@@ -149,6 +149,7 @@ void snapshot_take(struct snapshot *snapshot)
 	memset(snapshot, 0, sizeof(*snapshot));
 	add_file(snapshot, "/proc/irq/default_smp_affinity");
 	for_each("/proc/irq", snapshot, add_irq);
+	add_file(snapshot, "/sys/class/net/lo/queues/rx-0/rps_cpus");
 	add_file(snapshot, "/sys/devices/virtual/workqueue/cpumask");
 	add_file(snapshot, "/sys/devices/virtual/workqueue/cpumask_requested");
 	add_file(snapshot, "/sys/devices/virtual/workqueue/cpumask_isolated");
