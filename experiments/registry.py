@@ -22,7 +22,6 @@ NAMES = (
     "age-of-information",
     "isolated-cpu",
     "blame",
-    "edf",
 )
 
 

@@ -33,8 +33,7 @@ from lab.runner import testing
 KEPT = REPO / "docs" / "figures.json"
 PICTURE = REPO / "docs" / "demo.svg"
 TEXTS = tuple(REPO / t for t in ("README.md", "docs/module.md", "docs/bound.md",
-                                 "experiments/README.md", "experiments/edf/README.md",
-                                 "clockfix/bench/README.md"))
+                                 "experiments/README.md", "clockfix/bench/README.md"))
 MODULES = ("debian12/6.1-module", "debian12/6.12-module", "debian12/6.12-rt-module",
            "debian13/7.3-module", "debian13/7.3-rt-module")
 # REUSE-IgnoreStart
@@ -173,23 +172,12 @@ def _words(found: Figures, experiment: str, claim: str, where: str = "x86_64-pre
     return text
 
 
-def _edf(found: Figures) -> str:
-    claims = [re.findall(r"tasks-(\d+) ([\d,]+) \(shield alone ([\d,]+)\)",
-                         _words(found, "edf", claim))
-              for claim in ("No job is interrupted", "No more jobs miss", "executes a job")]
-    return markdown(
-        ["tasks", "interruptions: shield alone", "by deadline", "misses: shield alone",
-         "by deadline", "instructions a job: shield alone", "by deadline"],
-        [[row[0][0], *(cell for _, edf, alone in row for cell in (alone, edf))]
-         for row in zip(*claims, strict=True)])
-
-
 def _recorded(quote: Callable[[Mapping[str, str]], str], found: Figures) -> str:
     return quote(found["recorded"])
 
 
 QUOTES: Mapping[str, Callable[[Figures], str]] = {
-    "table": _table, "note": _note, "slower": _slower, "cost": _cost, "costs": _costs, "edf": _edf,
+    "table": _table, "note": _note, "slower": _slower, "cost": _cost, "costs": _costs,
     "text": _claimed("code-size", "more code", r"\((.+)\)"),
     "held-tick": lambda _: f"{bound.HELD_TICK_NS['x86_64']:,}",
     "held-switch": lambda _: f"{bound.SWITCH_NS['x86_64']:,}",

@@ -76,7 +76,7 @@ def paths(series: Mapping[str, str]) -> list[str]:
 
 def versions() -> list[str]:
     """The versions of Linux that there are patches for."""
-    return sorted(p.name for p in PATCHES.iterdir() if p.is_dir() and "-" not in p.name)
+    return sorted(p.name for p in PATCHES.iterdir() if p.is_dir())
 
 
 def series_of(version: str) -> str:

@@ -42,8 +42,6 @@ MONITORS = TESTS / "monitors.patch"
 """Of runtime verification; on top of the debug kernels of 7.3."""
 MANIFEST = ".timershield"
 """In a tree kept up to date by :func:`sync`: the files that differ from the pristine tree."""
-WITH_DEADLINES = "edf"
-"""So has that one: with the patches that mask by deadline."""
 
 
 def flavours(linux: str) -> tuple[str, ...]:
@@ -277,8 +275,7 @@ def stock_tree(progress: Progress, linux: str = DEFAULT_LINUX) -> Path:
         temporary = place / "src-stock.new"
         _unpack_linux(origin, temporary, linux)
         (temporary / ".origin").write_text(stamp)
-        for stale in ("src-stock", "src-timershield", "src-defects", "src-monitors", "src-edf",
-                      "src-each"):
+        for stale in ("src-stock", "src-timershield", "src-defects", "src-monitors", "src-each"):
             shutil.rmtree(place / stale, ignore_errors=True)
         temporary.rename(tree)
     return tree
@@ -340,11 +337,6 @@ def patched_tree(progress: Progress, linux: str = DEFAULT_LINUX) -> Path:
     return _synced_tree("src-timershield", linux, progress)
 
 
-def deadline_patches(linux: str) -> tuple[Path, ...]:
-    """What is applied after the patches of a version to mask by deadline; few versions have it."""
-    return tuple(patchset.patches(f"{linux}-{WITH_DEADLINES}"))
-
-
 def source_tree(kernel: Kernel, progress: Progress) -> Path:
     """The tree that ``kernel`` is built from; for Debian's, one with the same self-tests."""
     if kernel.debian:
@@ -352,11 +344,6 @@ def source_tree(kernel: Kernel, progress: Progress) -> Path:
     monitors = (MONITORS,) if kernel.monitored else ()
     if kernel.feature == WITH_DEFECTS:
         return _synced_tree("src-defects", kernel.linux, progress, (DEFECTS, *monitors))
-    if kernel.feature == WITH_DEADLINES:
-        patches = deadline_patches(kernel.linux)
-        if not patches:
-            raise LabError(f"there are no patches in kernel/patches/{kernel.linux}-edf")
-        return _synced_tree("src-edf", kernel.linux, progress, patches)
     if kernel.monitored:
         return _synced_tree("src-monitors", kernel.linux, progress, monitors)
     tree = patched_tree if kernel.patched else stock_tree

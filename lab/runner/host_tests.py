@@ -14,7 +14,6 @@ from lab import processes
 from lab.errors import LabError
 from lab.kernels.kernels import (
     MONITORS,
-    deadline_patches,
     locked,
     patched_tree,
     stock_tree,
@@ -143,14 +142,6 @@ def _defects() -> Verdict:
     return Verdict("planted defects and monitors fit the kernel", passed=1)
 
 
-def _by_deadline() -> Verdict:
-    """Kernels that mask by deadline are built on request only; their patches must not go stale."""
-    found = {v: p for v in patchset.versions() if (p := deadline_patches(v))}
-    for linux, patches in found.items():
-        patchset.compute(stock_tree(Progress(), linux), patchset.texts(linux, *patches))
-    return Verdict("patches that mask by deadline fit the kernel", passed=len(found))
-
-
 _MESON_COUNT = re.compile(r"^(Ok|Fail|Timeout|Unexpected Pass|Expected Fail): +(\d+)",
                           re.MULTILINE)
 
@@ -211,7 +202,6 @@ TESTS = [
     HostTest("timer queue in user space", _queue),
     HostTest("defects of the timer queue", _queue_defects),
     HostTest("planted defects fit the kernel", _defects),
-    HostTest("patches that mask by deadline fit the kernel", _by_deadline),
     HostTest("libclockfix", _clockfix),
     HostTest("libclockfix: ASan, UBSan, TSan", _clockfix_sanitizers),
     HostTest("clockfix: python", lambda: _binding("python", "lint", "check", "check-sanitized")),

@@ -43,8 +43,7 @@ def style(stock: Path, linux: str) -> list[Verdict]:
     """checkpatch.pl --strict on every mail of the series."""
     verdicts = []
     with tempfile.TemporaryDirectory(prefix="timershield-") as name:
-        more = {p.name: p.read_text() for p in kernels.deadline_patches(linux)}
-        for file, text in {**patchset.mails(linux), **more}.items():
+        for file, text in patchset.mails(linux).items():
             if not file.endswith(".patch"):
                 continue
             mail = Path(name) / file
