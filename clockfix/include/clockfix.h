@@ -35,6 +35,9 @@
  * To get the best out of it pin the worker to a CPU that runs nothing else, give it SCHED_FIFO and
  * lock its memory (struct clockfix_options). None of that is needed for it to work.
  *
+ * Compile with the compiler's own dialect, or define _POSIX_C_SOURCE as 199309L or more: with
+ * -std=c11 alone the C library hides CLOCK_MONOTONIC.
+ *
  * Conventions: times are int64_t nanoseconds. Functions return 0 or a negative errno value, and a
  * function that fails changes nothing. Any thread may call any function; the comments say which
  * functions a job may call. None is async-signal-safe.
@@ -60,6 +63,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -96,8 +100,9 @@ struct clockfix_run {
 /*
  * A job. Runs on the worker thread, so it should be short and must not block; signals are
  * blocked there. It may submit and cancel jobs (see clockfix_submit() about the limit); it must
- * not end its thread nor call clockfix_destroy(), clockfix_drain() or clockfix_cancel_wait() on
- * its own timer (they return -EDEADLK). @run is valid during the call only.
+ * not end its thread nor wait for its own timer (clockfix_drain(), clockfix_cancel_wait() and
+ * clockfix_destroy() without CLOCKFIX_DROP_PENDING return -EDEADLK). @run is valid during the call
+ * only.
  */
 typedef void (*clockfix_fn)(void *arg, const struct clockfix_run *run);
 
@@ -171,9 +176,11 @@ int clockfix_create(struct clockfix **timer, const struct clockfix_options *opti
  * @timer: NULL is allowed
  * @flags: 0 or CLOCKFIX_DROP_PENDING
  *
- * Waits until all that is pending has run (periodic jobs are not run again) or, with
- * CLOCKFIX_DROP_PENDING, for the running job only; then gives everything back. Nobody may use
- * the timer from this call on. -EDEADLK: called from one of its jobs; -EINVAL: other flags.
+ * Waits until all that is pending has run or, with CLOCKFIX_DROP_PENDING, for the running job only;
+ * then gives everything back. Periodic jobs are not run again, and jobs can submit no more
+ * (-ECANCELED). Nobody may use the timer from this call on. Called from one of its jobs with
+ * CLOCKFIX_DROP_PENDING, it returns at once, and the timer ends when that job has returned.
+ * -EDEADLK: called from one of its jobs without; -EINVAL: other flags.
  */
 int clockfix_destroy(struct clockfix *timer, unsigned int flags);
 
@@ -202,7 +209,8 @@ int64_t clockfix_now(clockid_t clock);
  *
  * -EINVAL: @fn is NULL, or @instant is negative or INT64_MAX; -ENOMEM: max_jobs are pending, or
  * no memory. Called from one of the timer's jobs, -ENOMEM: job_reserve jobs submitted that way
- * are pending (the worker does not wait for the memory that other threads share).
+ * are pending (the worker does not wait for the memory that other threads share); -ECANCELED:
+ * clockfix_destroy() was called.
  */
 int clockfix_submit(struct clockfix *timer, int64_t instant, clockfix_fn fn, void *arg,
 		    clockfix_job *job);

@@ -27,6 +27,7 @@ struct clockfix {
 	uint32_t handed_last;		/* end of the queue of slots given back to submitters */
 	uint32_t litter_left;		/* of what it took from @litter */
 	clockfix_job running;
+	bool detached;			/* a job has destroyed the timer: the worker frees it */
 	struct waiter waiter;
 
 	/* submitters', under @mutex; not in a cache line that the worker polls */

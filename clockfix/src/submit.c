@@ -125,8 +125,11 @@ int clockfix_schedule(struct clockfix *timer, const struct clockfix_spec *given,
 		ret = spec_get(&spec, given);
 	if (ret)
 		return ret;
-	if (worker_is_self(timer))
-		return worker_submit(timer, &spec, job);
+	if (worker_is_self(timer)) {
+		/* or a job that arms itself would keep a timer that ends alive */
+		return atomic_load_explicit(&timer->dead, memory_order_relaxed) ? -ECANCELED :
+		       worker_submit(timer, &spec, job);
+	}
 
 	pthread_mutex_lock(&timer->mutex);
 	ret = submit_locked(timer, &spec, job, &earliest);

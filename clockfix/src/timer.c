@@ -50,6 +50,12 @@ static int mutex_create(pthread_mutex_t *mutex)
 	return ret;
 }
 
+static void end(struct clockfix *timer)
+{
+	pthread_mutex_destroy(&timer->mutex);
+	timer_free(timer);
+}
+
 static void *worker(void *arg)
 {
 	struct clockfix *timer = arg;
@@ -63,6 +69,8 @@ static void *worker(void *arg)
 			;
 	}
 	hygiene_leave(timer);
+	if (timer->detached)
+		end(timer);
 	return NULL;
 }
 
@@ -169,8 +177,7 @@ int clockfix_create(struct clockfix **result, const struct clockfix_options *opt
 		return ret;
 	ret = worker_start(timer);
 	if (ret) {
-		pthread_mutex_destroy(&timer->mutex);
-		timer_free(timer);
+		end(timer);
 		return ret;
 	}
 	*result = timer;
@@ -185,20 +192,25 @@ int clockfix_destroy(struct clockfix *timer, unsigned int flags)
 		return -EINVAL;
 	if (!timer)
 		return 0;
-	if (worker_is_self(timer))
+	if (worker_is_self(timer) && !(flags & CLOCKFIX_DROP_PENDING))
 		return -EDEADLK;
-	if (!timer_check(timer)) {
-		/* half-ended timers are of no use to anyone: no cancellation here */
-		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-		if (flags & CLOCKFIX_DROP_PENDING)
-			atomic_store(&timer->drop, true);
-		atomic_store(&timer->dead, true);
-		wake_notify(&timer->wake, INT64_MIN);
-		pthread_join(timer->thread, NULL);
-		pthread_mutex_destroy(&timer->mutex);
-		pthread_setcancelstate(cancel_state, NULL);
+	if (timer_check(timer)) {
+		timer_free(timer);
+		return 0;
 	}
-	timer_free(timer);
+	if (flags & CLOCKFIX_DROP_PENDING)
+		atomic_store(&timer->drop, true);
+	atomic_store(&timer->dead, true);
+	if (worker_is_self(timer)) {
+		timer->detached = true;
+		return -pthread_detach(pthread_self());
+	}
+	/* half-ended timers are of no use to anyone: no cancellation here */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+	wake_notify(&timer->wake, INT64_MIN);
+	pthread_join(timer->thread, NULL);
+	pthread_setcancelstate(cancel_state, NULL);
+	end(timer);
 	return 0;
 }
 

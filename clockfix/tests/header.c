@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* header.c - the header alone, first, in strict C11 without any feature macro */
+/* header.c - the header alone, first, in strict C11 */
 #include <clockfix.h>
+
+#if defined(_POSIX_C_SOURCE) && !defined(CLOCK_MONOTONIC)
+#error "clockfix_now(CLOCK_MONOTONIC) does not compile"
+#endif
 
 int main(void)
 {

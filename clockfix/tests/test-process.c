@@ -220,6 +220,77 @@ static void signals_do_not_reach_the_worker(void)
 	sigaction(SIGUSR1, &old, NULL);
 }
 
+/* ---- jobs that do not end by themselves --------------------------------------------------- */
+
+static _Atomic int refused;
+
+static void arms_itself(void *arg, const struct clockfix_run *run)
+{
+	int ret = clockfix_submit(run->timer, run->instant + 100000, arms_itself, arg, NULL);
+
+	atomic_fetch_add(&runs, 1);
+	atomic_store(&refused, ret);
+}
+
+/* In a process of its own, which the alarm ends if the timer does not end. */
+static void a_timer_ends_though_its_job_arms_itself(void)
+{
+	for (unsigned int flags = 0; flags <= CLOCKFIX_DROP_PENDING; flags++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			struct clockfix *timer = create(NULL);
+
+			alarm(10);
+			submit(timer, now(), arms_itself, NULL);
+			while (atomic_load(&runs) < 5)
+				nap(MS);
+			CHECK_EQ(atomic_load(&refused), 0);
+			CHECK_EQ(clockfix_destroy(timer, flags), 0);
+			if (!flags)
+				CHECK_EQ(refused, -ECANCELED);
+			_exit(check_failed > 0);
+		}
+		CHECK(child_succeeded(pid));
+	}
+}
+
+static void ends_its_timer(void *arg, const struct clockfix_run *run)
+{
+	CHECK_EQ(clockfix_destroy(run->timer, 0), -EDEADLK);
+	CHECK_EQ(clockfix_destroy(run->timer, CLOCKFIX_DROP_PENDING), 0);
+	atomic_store((_Atomic bool *)arg, true);
+}
+
+static int threads(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	int count = 0;
+
+	while (dir && readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
+}
+
+static void a_job_ends_its_timer(void)
+{
+	struct clockfix *timer = create(NULL);
+	static _Atomic bool ended;
+	int before = threads();
+
+	submit(timer, now() + 100 * MS, job, NULL);
+	submit(timer, now(), ends_its_timer, (void *)&ended);
+	while (!atomic_load(&ended))
+		nap(MS);
+	for (int i = 0; i < 1000 && threads() == before; i++)
+		nap(MS);
+	CHECK_EQ(threads(), before - 1);
+	CHECK_EQ(atomic_load(&runs), 0);
+}
+
+/* ---- cancelled threads -------------------------------------------------------------------- */
+
 static void *submit_until_cancelled(void *arg)
 {
 	for (;;) {
@@ -611,7 +682,8 @@ static void threads_submit_and_cancel(void)
 }
 
 CHECK_MAIN(TEST(the_process_is_stopped), TEST(a_child_has_no_worker),
-	   TEST(signals_do_not_reach_the_worker), TEST(a_submitter_is_cancelled),
+	   TEST(signals_do_not_reach_the_worker), TEST(a_timer_ends_though_its_job_arms_itself),
+	   TEST(a_job_ends_its_timer), TEST(a_submitter_is_cancelled),
 	   TEST(cancel_wait_waits_and_is_no_cancellation_point), TEST(without_privileges),
 	   TEST(options_take_effect), TEST(a_job_forks),
 	   TEST(the_worker_has_a_name_and_descriptors_are_closed),
