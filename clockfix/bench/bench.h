@@ -89,7 +89,6 @@ struct rival {
 	int64_t margin;		/* of wait_margin() */
 	enum filter_kind filter;	/* of wait_filter() */
 	int missed;
-	bool plt;		/* the job's first call is by the PLT */
 	uint32_t late_ppm;	/* 0: that of the options */
 };
 

@@ -3,7 +3,8 @@
  * rivals.c - ways to be there at an instant
  *
  * Each rival does the same: from the end of one job, the next instant is one interval away; when
- * it has come the job reads CLOCK_MONOTONIC, first of all, and the difference is the sample. CPU
+ * it has come the job reads CLOCK_MONOTONIC, first of all, and the difference is the sample. It
+ * does so as any program does, by the PLT: after a sleep that costs misses of cache and TLB. CPU
  * time is that of the thread that waits and runs the job, the timer's submissions included.
  *
  * Intervals are spread by 64 ns to either side: a polling loop reads the clock each 20 ns or so,
@@ -70,24 +71,6 @@ static uint64_t warm_up(struct cell *cell)
 	return jobs;
 }
 
-/*
- * What a job does first is to read the clock, by a pointer that lies where it has just been: on the
- * stack, or behind the job's argument. What it costs to call by the PLT after a sleep, which is two
- * misses of the TLB, is the job's affair and not the wait's; "clockfix-plt" shows it.
- */
-static int clock_by_plt(clockid_t clock, struct timespec *ts)
-{
-	return clock_gettime(clock, ts);
-}
-
-static int64_t clock_by(clock_fn *clock)
-{
-	struct timespec ts;
-
-	clock(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
-}
-
 /* ---- those that wait in a thread of the caller's ----------------------------------------- */
 
 /* Of a round of @cell, which began at @begin with @cpu of CPU time used. */
@@ -115,7 +98,6 @@ struct own {
 
 static void *own_thread(void *arg)
 {
-	clock_fn *volatile clock = clock_direct();
 	struct own *own = arg;
 	uint64_t warm = warm_up(own->cell);
 	int64_t cpu = 0, begin = 0;
@@ -134,7 +116,7 @@ static void *own_thread(void *arg)
 		if (instant > own->until && i > warm)
 			break;
 		own->rival->wait(instant, &own->cell->wait);
-		now = clock_by(clock);
+		now = now_ns();
 		if (i >= warm)
 			note(own->cell, now - instant);
 	}
@@ -169,7 +151,6 @@ static int run_own(const struct rival *rival, const struct bench_options *opt,
 /* ---- clockfix --------------------------------------------------------------------------- */
 
 struct chain {
-	clock_fn *clock;
 	struct cell *cell;
 	uint64_t warm, left, done;
 	int64_t until, cpu, begin;
@@ -180,7 +161,7 @@ static void chain_submit(struct chain *chain, struct clockfix *timer, int64_t no
 static void chain_job(void *arg, const struct clockfix_run *run)
 {
 	struct chain *chain = arg;
-	int64_t now = clock_by(chain->clock);
+	int64_t now = now_ns();
 
 	if (!run->started) {
 		__builtin_prefetch(&chain->cell->late[chain->cell->count], 1);
@@ -231,7 +212,6 @@ static int run_clockfix(const struct rival *rival, const struct bench_options *o
 			struct cell *cell, uint64_t jobs, int64_t until)
 {
 	struct chain chain = {
-		.clock = rival->plt ? clock_by_plt : clock_direct(),
 		.cell = cell, .warm = warm_up(cell), .until = until,
 	};
 	int ret;
@@ -277,7 +257,6 @@ const struct rival rivals[] = {
 	{ "clockfix-sleep", "clockfix_sleep_until()", .wait = wait_sleep_until },
 	{ "clockfix-rehearse", "clockfix, a job with CLOCKFIX_REHEARSE",
 	  .missed = CLOCKFIX_REHEARSE },
-	{ "clockfix-plt", "clockfix, a job that reads the clock by the PLT", .plt = true },
 	{ "clockfix-1in10", "clockfix, a job, late_ppm 100000", .late_ppm = 100000 },
 	{ "clockfix-1in30", "clockfix, a job, late_ppm 33333", .late_ppm = 33333 },
 	{ "clockfix-1in100", "clockfix, a job, late_ppm 10000", .late_ppm = 10000 },

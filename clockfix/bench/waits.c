@@ -106,11 +106,6 @@ void wait_sleep_until(int64_t instant, struct wait_state *state)
 	clockfix_sleep_until(state->sleeper, CLOCK_MONOTONIC, instant);
 }
 
-clock_fn *clock_direct(void)
-{
-	return clock_gettime;
-}
-
 /* ---- of other projects: it is told what is left -------------------------------------------- */
 
 static void (*peer_spin_sleep)(int64_t left);

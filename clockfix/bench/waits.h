@@ -28,10 +28,6 @@ void wait_filter(int64_t instant, struct wait_state *state);
 void wait_mean(int64_t instant, struct wait_state *state);
 void wait_sleep_until(int64_t instant, struct wait_state *state);
 
-/* clock_gettime() itself, not the entry of a PLT */
-typedef int clock_fn(clockid_t clock, struct timespec *ts);
-clock_fn *clock_direct(void);
-
 /* This after peers_load(), which returns NULL or what went wrong. */
 const char *peers_load(const char *library);
 void wait_spin_sleep(int64_t instant, struct wait_state *state);

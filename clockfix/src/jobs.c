@@ -20,6 +20,22 @@ void timer_note_ended(struct clockfix *timer)
 	pf_futex_wake(&timer->drained);
 }
 
+/* A number from 1 on, or 0. The worker takes no lock: jobs that jobs submit find what is known. */
+static uint8_t module_number(struct clockfix *timer, uintptr_t fn)
+{
+	uint32_t count = atomic_load_explicit(&timer->modules, memory_order_acquire);
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (module_has(&timer->module[i], fn))
+			return i + 1;
+	}
+	if (count == MODULES || worker_is_self(timer))
+		return 0;
+	timer->module[count] = module_of(fn);
+	atomic_store_explicit(&timer->modules, count + 1, memory_order_release);
+	return count + 1;
+}
+
 void slot_fill(struct clockfix *timer, struct slot *slot, const struct clockfix_spec *spec)
 {
 	uint8_t kind = spec->missed | (spec->period ? KIND_PERIODIC : 0);
@@ -27,6 +43,8 @@ void slot_fill(struct clockfix *timer, struct slot *slot, const struct clockfix_
 	atomic_store_explicit(&slot->instant, spec->start, memory_order_release);
 	atomic_store_explicit(&slot->fn, spec->fn, memory_order_release);
 	atomic_store_explicit(&slot->arg, spec->arg, memory_order_release);
+	atomic_store_explicit(&slot->module, module_number(timer, (uintptr_t)spec->fn),
+			      memory_order_release);
 	/* in another cache line */
 	if (spec->period) {
 		atomic_store_explicit(&slot->period, spec->period, memory_order_release);

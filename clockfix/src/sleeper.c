@@ -7,6 +7,7 @@
 
 #include <platform.h>
 
+#include "module.h"
 #include "options.h"
 #include "wait.h"
 
@@ -18,6 +19,7 @@ struct clockfix_sleeper {
 	struct waiter waiter;
 	struct clockfix_stats stats;
 	int64_t ended;		/* instant of the last wait, of which the bookkeeping is left; or -1 */
+	struct module module;	/* of the caller */
 	int fd;			/* timerfd for event loops, or -1 */
 	clockid_t clock;	/* what that is armed for */
 	int64_t instant;
@@ -60,10 +62,14 @@ static void settle(struct clockfix_sleeper *sleeper)
 
 static int wait_for(struct clockfix_sleeper *sleeper, int64_t mono, const char *caller)
 {
-	int ret = waiter_approach(&sleeper->waiter, mono, NULL, 0);
+	int ret;
 
+	if (!module_has(&sleeper->module, (uintptr_t)caller))
+		sleeper->module = module_of((uintptr_t)caller);
+	ret = waiter_approach(&sleeper->waiter, mono, NULL, 0);
 	if (ret)
 		return ret;
+	module_fetch(&sleeper->module);
 	/* the caller's code, which the sleep may have pushed out of the caches */
 	__builtin_prefetch(caller);
 	__builtin_prefetch(caller + 64);

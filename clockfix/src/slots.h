@@ -47,6 +47,7 @@ struct slot {
 	_Atomic uint32_t next;		/* successor in the list */
 	bool linked;			/* submitters': it is in the list */
 	_Atomic uint8_t kind;		/* spec->missed | KIND_... */
+	_Atomic uint8_t module;		/* of @fn; 0: not known */
 	_Atomic bool passed;		/* the worker is through with it in the list */
 	_Atomic(clockfix_fn) fn;
 	_Atomic(void *) arg;

@@ -7,7 +7,10 @@
 #include <pthread.h>
 
 #include "list.h"
+#include "module.h"
 #include "wait.h"
+
+#define MODULES	16	/* that are known; the jobs of others begin as they are */
 
 struct clockfix {
 	/* the worker and submitters */
@@ -35,6 +38,8 @@ struct clockfix {
 	_Atomic uint64_t seq;		/* order of submission; jobs that submit count, too */
 	_Atomic uint64_t added, cancelled;
 	uint32_t handed_first;
+	struct module module[MODULES];
+	_Atomic uint32_t modules;
 	uint32_t periodic;		/* slots of periodic jobs */
 	_Atomic uint32_t litter;	/* cancelled jobs that the worker keeps */
 

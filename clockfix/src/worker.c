@@ -358,15 +358,19 @@ static bool arrive(struct clockfix *timer, const struct pick *pick, struct slot 
 	return true;
 }
 
-/* A CPU that comes out of sleep has its caches cold: fetch the beginning of the job's code. */
-static inline void prefetch_job(clockfix_fn fn, const void *arg)
+/* A CPU that comes out of sleep has its caches cold: fetch what the job begins with. */
+static inline void prefetch_job(const struct clockfix *timer, const struct slot *slot,
+				clockfix_fn fn, const void *arg)
 {
+	uint8_t module = atomic_load_explicit(&slot->module, memory_order_acquire);
 	const char *code = (const char *)(uintptr_t)fn;
 
 	__builtin_prefetch(code);
 	__builtin_prefetch(code + 64);
 	__builtin_prefetch(code + 128);
 	__builtin_prefetch(arg);
+	if (module)
+		module_fetch(&timer->module[module - 1]);
 }
 
 static bool rehearsed(struct clockfix *timer, const struct pick *pick)
@@ -397,7 +401,7 @@ static void run(struct clockfix *timer, const struct pick *pick, uint32_t count)
 		info.missed = slot->missed;
 		info.index = slot->index;
 	}
-	prefetch_job(fn, arg);
+	prefetch_job(timer, slot, fn, arg);
 	if (timer->waiter.rehearse && pf_mono() < pick->instant - REHEARSAL)
 		fn(arg, &info);
 	if (!arrive(timer, pick, slot, count))

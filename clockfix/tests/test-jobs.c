@@ -107,6 +107,40 @@ static void a_job_can_not_wait_for_its_own_timer(void)
 	teardown();
 }
 
+/* ---- what a job's first call goes through ------------------------------------------------- */
+
+static void job_of(uintptr_t fn, uint8_t module)
+{
+	clockfix_job handle;
+
+	CHECK_EQ(clockfix_submit(timer, sim.now + 1000000, (clockfix_fn)fn, NULL, &handle), 0);
+	CHECK_EQ(slot_of_job(&timer->slots, handle)->module, module);
+	CHECK_EQ(clockfix_cancel(timer, handle), 0);
+}
+
+static void the_modules_of_jobs_are_known(void)
+{
+	char *heap = malloc(2 * MODULES);
+
+	setup();
+	job_of((uintptr_t)job, 1);
+	job_of((uintptr_t)setup, 1);
+	job_of((uintptr_t)getenv, 2);
+	CHECK(module_has(&timer->module[0], (uintptr_t)job));
+	CHECK(!module_has(&timer->module[0], (uintptr_t)getenv));
+	/* the addresses that this program calls others by */
+	CHECK(timer->module[0].table > timer->module[0].code);
+	/* code that belongs to no module; a job finds what is known, and no more */
+	worker_set_self(timer);
+	job_of((uintptr_t)getenv, 2);
+	job_of((uintptr_t)heap, 0);
+	worker_set_self(NULL);
+	for (int i = 0; i < 2 * MODULES; i++)
+		job_of((uintptr_t)&heap[i], i + 3 <= MODULES ? i + 3 : 0);
+	free(heap);
+	teardown();
+}
+
 /* ---- limits ----------------------------------------------------------------------------- */
 
 /* Memory runs out at each point in turn. */
@@ -241,5 +275,5 @@ static void structures_of_other_versions(void)
 
 CHECK_MAIN(TEST(an_earlier_job_wakes_the_worker),
 	   TEST(an_earlier_job_comes_at_the_last_moment), TEST(foreign_handles_are_safe),
-	   TEST(a_job_can_not_wait_for_its_own_timer), TEST(no_memory_changes_nothing),
+	   TEST(a_job_can_not_wait_for_its_own_timer), TEST(the_modules_of_jobs_are_known), TEST(no_memory_changes_nothing),
 	   TEST(bad_arguments_are_refused), TEST(structures_of_other_versions))
