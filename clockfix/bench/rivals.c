@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "paper.h"
 
 #define WARM_UP		100	/* jobs whose result is ignored, as in the paper */
 #define WARM_UP_AGAIN	5	/* in a later round, when the rival has learned before */
@@ -133,7 +134,6 @@ static int run_own(const struct rival *rival, const struct bench_options *opt,
 	int ret = 0;
 
 	cell->wait.margin = rival->margin;
-	cell->wait.filter.kind = rival->filter;
 	if (rival->wait == wait_sleep_until && !cell->wait.sleeper) {
 		struct clockfix_options options;
 
@@ -246,12 +246,9 @@ const struct rival rivals[] = {
 	{ "margin-125us", "clock_nanosleep() until 125 us before, then polling",
 	  .wait = wait_margin, .margin = 125000 },
 	{ "mean-deviation", "mean and two deviations of oversleeps, then polling", .wait = wait_mean },
-	{ "filter-none", "the paper's loop without learning", .wait = wait_filter,
-	  .filter = FILTER_NONE },
-	{ "filter-average", "the paper's loop, average filter", .wait = wait_filter,
-	  .filter = FILTER_AVERAGE },
-	{ "filter-max", "the paper's loop, maximum filter", .wait = wait_filter,
-	  .filter = FILTER_MAX },
+	{ "filter-none", "the paper's worker without learning", .late_ppm = PAPER_NONE },
+	{ "filter-average", "the paper's worker, average filter", .late_ppm = PAPER_AVERAGE },
+	{ "filter-max", "the paper's worker, maximum filter", .late_ppm = PAPER_MAXIMUM },
 	{ "spin_sleep", "Rust's spin_sleep::sleep()", .wait = wait_spin_sleep, .peer = true },
 	{ "clockfix", "clockfix, a job", .wait = NULL },
 	{ "clockfix-sleep", "clockfix_sleep_until()", .wait = wait_sleep_until },

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "estimator.h"
-#include "filters.h"
+#include "paper.h"
 
 #define SLEEP_MIN 1000
 

@@ -66,23 +66,6 @@ void wait_margin(int64_t instant, struct wait_state *state)
 	wait_poll(instant, state);
 }
 
-/* What the paper describes, with one of its filters [IV]. */
-void wait_filter(int64_t instant, struct wait_state *state)
-{
-	int64_t until = instant - state->filter.prediction;
-
-	if (now_ns() < until) {
-		wait_clock_nanosleep(until, state);
-		filter_learn(&state->filter, now_ns() - until);
-		state->slept = true;
-	} else {
-		if (!state->slept)
-			filter_decay(&state->filter);
-		state->slept = false;
-	}
-	wait_poll(instant, state);
-}
-
 /* The mean of the last oversleeps and two mean deviations. */
 void wait_mean(int64_t instant, struct wait_state *state)
 {

@@ -3,19 +3,14 @@
 #ifndef CLOCKFIX_WAITS_H
 #define CLOCKFIX_WAITS_H
 
-#include <stdbool.h>
 #include <time.h>
 
 #include <clockfix.h>
-
-#include "filters.h"
 
 /* what one of them has at one interval */
 struct wait_state {
 	int64_t mean, deviation;	/* in 1/64 ns */
 	int64_t margin;
-	struct filter filter;
-	bool slept;			/* since the last job */
 	struct clockfix_sleeper *sleeper;
 };
 
@@ -24,7 +19,6 @@ void wait_clock_nanosleep(int64_t instant, struct wait_state *state);
 void wait_nanosleep(int64_t instant, struct wait_state *state);
 void wait_futex(int64_t instant, struct wait_state *state);
 void wait_margin(int64_t instant, struct wait_state *state);
-void wait_filter(int64_t instant, struct wait_state *state);
 void wait_mean(int64_t instant, struct wait_state *state);
 void wait_sleep_until(int64_t instant, struct wait_state *state);
 

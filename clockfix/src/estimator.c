@@ -272,13 +272,20 @@ static int64_t declined(struct estimator *est, int64_t length, int64_t most)
 
 void estimator_init(struct estimator *est, const struct clockfix_options *options)
 {
+	uint32_t late_ppm = options->late_ppm;
+
 	memset(est, 0, sizeof(*est));
-	est->asked = options->late_ppm > 0;
+	est->use_paper = late_ppm >= PAPER_NONE;
+	if (est->use_paper) {
+		est->paper.kind = FILTER_NONE + late_ppm - PAPER_NONE;
+		late_ppm = 0;
+	}
+	est->asked = late_ppm > 0;
 	est->budget = (double)options->cpu_ppm / PPM;
 	for (unsigned int i = 0; i < CLASSES; i++) {
 		struct regime *reg = &est->regime[i];
 
-		reg->late_ppm = options->late_ppm ? options->late_ppm :
+		reg->late_ppm = late_ppm ? late_ppm :
 				i == CLASSES - 1 ? LATE_PPM_8MS :
 				i == CLASSES - 2 ? LATE_PPM_2MS : LATE_PPM;
 		reg->raise = raise_for(reg->late_ppm);
@@ -298,6 +305,12 @@ int64_t estimator_predict(struct estimator *est, int64_t length, int64_t most)
 	struct choice choice;
 	bool bound;
 
+	if (est->use_paper) {
+		est->prediction = est->paper.prediction;
+		if (est->prediction > most)
+			filter_decay(&est->paper);
+		return est->prediction;
+	}
 	est->trial = false;
 	if (reg->stale) {
 		choice = cheapest(est, reg, length, INT32_MAX);
@@ -328,6 +341,10 @@ void estimator_learn(struct estimator *est, int64_t oversleep, int64_t length)
 	int32_t value = oversleep > INT32_MAX ? INT32_MAX : oversleep < 0 ? 0 : oversleep;
 	bool late = value > est->prediction;
 
+	if (est->use_paper) {
+		filter_learn(&est->paper, value);
+		return;
+	}
 	adapt_spread(reg, est->trial, late);
 	if (est->trial && late)
 		reg->credit = 0;

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "clockfix.h"
+#include "paper.h"
 
 #define WINDOW	512
 #define CLASSES	6	/* of lengths of sleep */
@@ -52,6 +53,8 @@ struct estimator {
 	int64_t sleep_cost;		/* ns of CPU time that a sleep takes; its user sets it */
 	enum clockfix_limit limit;
 	struct regime regime[CLASSES];
+	bool use_paper;			/* predict by this instead */
+	struct filter paper;
 };
 
 void estimator_init(struct estimator *est, const struct clockfix_options *options);

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "options.h"
+#include "paper.h"
 
 #define MAX_JOBS_DEFAULT	1000000
 #define MAX_JOBS_MOST		16000000
@@ -108,7 +109,7 @@ int options_get(struct clockfix_options *o, const struct clockfix_options *from)
 		strcpy(o->name, "clockfix");
 	if (o->flags & ~flags || !in_range(o->cpu, -1, CPU_SETSIZE - 1) || !scheduling_ok(o) ||
 	    !in_range(o->cpu_latency_us, -1, INT32_MAX) ||
-	    !in_range(o->late_ppm, 0, 1000000) || !in_range(o->cpu_ppm, 0, 1000000) ||
+	    (!in_range(o->late_ppm, 0, 1000000) && o->late_ppm < PAPER_NONE) || !in_range(o->cpu_ppm, 0, 1000000) ||
 	    o->name[sizeof(o->name) - 1] ||
 	    !in_range(o->source, CLOCKFIX_SOURCE_AUTO, CLOCKFIX_SOURCE_CLOCK) ||
 	    !in_range(o->max_jobs, 16, MAX_JOBS_MOST) ||

@@ -248,6 +248,28 @@ static void absurd_values_do_no_harm(void)
 	}
 }
 
+/* [IV.a] Of the last 64 values; a job without a sleep reduces all of them by a quarter. */
+static void the_papers_filters_can_be_chosen(void)
+{
+	static const int64_t wanted[] = { 0, 11000, 74000 };
+
+	for (int kind = 0; kind < 3; kind++) {
+		setup_with(PAPER_NONE + kind, 0);
+		learn(90000);
+		learn(74000);
+		for (int i = 0; i < 63; i++)
+			learn(10000);
+		CHECK_EQ(predict(), wanted[kind]);
+		CHECK_EQ(predict(), wanted[kind]);
+		for (int64_t value = wanted[kind]; value > 100; value = predict()) {
+			/* it does not fit: no sleep */
+			CHECK_EQ(estimator_predict(&est, LENGTH, value - 1), value);
+			CHECK(llabs(predict() - value * 3 / 4) <= 3);
+		}
+		CHECK(estimator_aim(&est, LENGTH) <= 1000000);
+	}
+}
+
 /* recorded series: little more late jobs than with the paper's maximum filter, less polling */
 static void it_polls_less_than_the_maximum_filter(void)
 {
@@ -283,4 +305,4 @@ CHECK_MAIN(TEST(an_outlier_does_not_move_it), TEST(as_many_are_late_as_it_is_tol
 	   TEST(what_costs_too_much_is_not_tried), TEST(a_change_is_followed),
 	   TEST(lengths_of_sleep_are_told_apart),
 	   TEST(trials_cause_as_many_late_jobs_as_may_be_and_are_believed),
-	   TEST(absurd_values_do_no_harm), TEST(it_polls_less_than_the_maximum_filter))
+	   TEST(absurd_values_do_no_harm), TEST(the_papers_filters_can_be_chosen), TEST(it_polls_less_than_the_maximum_filter))

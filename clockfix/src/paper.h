@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * filters.h - the paper's filters of oversleeps: none, average, maximum [IV.a]
+ * paper.h - the paper's filters of oversleeps: none, average, maximum [IV.a]
  *
  * They predict the average or the greatest of the last few oversleeps. If there was no sleep
  * between two jobs all values are reduced by a quarter, so that an outlier does not keep a
- * program from ever sleeping again. The library's own estimator is measured against them.
+ * program from ever sleeping again.
+ *
+ * For experiments: option late_ppm selects one of them in place of the library's estimator, in the
+ * same worker and list. Programs are told of shares up to 1,000,000 only.
  */
-#ifndef FILTERS_H
-#define FILTERS_H
+#ifndef CLOCKFIX_PAPER_H
+#define CLOCKFIX_PAPER_H
 
 #include <stdint.h>
+
+#define PAPER_NONE	(UINT32_MAX - 2)	/* late_ppm: sleep until the instant, */
+#define PAPER_AVERAGE	(UINT32_MAX - 1)	/* less the average of the last 64 oversleeps, */
+#define PAPER_MAXIMUM	UINT32_MAX		/* less the greatest of them */
 
 enum filter_kind { FILTER_NONE, FILTER_AVERAGE, FILTER_MAX };
 
