@@ -2,4 +2,4 @@
 with_clockfix += $(OUT)/learning_cost
 
 # the library's inside
-$(OUT)/learning_cost: CFLAGS += -I $(clockfix)/src -I $(clockfix)/bench
+$(OUT)/learning_cost: CFLAGS += -I $(clockfix)/src

@@ -14,7 +14,7 @@
 
 #include <clockfix.h>
 #include <estimator.h>
-#include <filters.h>
+#include <paper.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
