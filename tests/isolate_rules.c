@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -391,6 +392,60 @@ TEST(refused_without_privilege)
 	waitpid(pid, &status, 0);
 	check(!status, "a task without privilege took the isolated CPU");
 	unisolate("");
+}
+
+/* A thread of this process that selects CPU 1 alone, and says which CPUs it then has. */
+static void *select_cpu(void *chosen)
+{
+	*(cpus_t *)chosen = try_affinity(0, CPU(1)) ? 0 : affinity(0);
+	return NULL;
+}
+
+TEST(affinity_alone_selects_the_cpu)
+{
+	pid_t some, only, child, late;
+	struct spinner spinner;
+	struct snapshot before;
+	cpus_t chosen, seen;
+	pthread_t thread;
+
+	prepare_tasks(&before);
+	spinner = start_spinner();
+	some = start_waiter();
+	only = start_waiter();
+	late = start_waiter();
+	set_affinity(some, CPU(1) | CPU(2));
+	set_affinity(only, CPU(1));
+	isolate("1 --by-affinity");
+	child = start_waiter();
+	expect_affinity(some, CPU(2), "while CPU 1 is isolated");
+	expect_affinity(only, CPU(1), "of one that had CPU 1 alone");
+	expect_affinity(child, CPU(0) | CPU(2), "of a new process");
+	seen = spinner_watch(&spinner, 50 * MSEC);
+	check(!(seen & CPU(1)), "a spinner was seen on CPUs %#llx", seen);
+	pthread_create(&thread, NULL, select_cpu, &chosen);
+	pthread_join(thread, NULL);
+	check(chosen == CPU(1), "a thread that selects CPU 1 has CPUs %#llx", chosen);
+	expect_affinity(0, CPU(0) | CPU(2), "of its process");
+	set_affinity(child, CPU(1));
+	set_affinity(late, CPU(0) | CPU(1));
+	check(strstr(timershield("status")->out, "  task "), "status does not list what came back");
+	isolate("1 --by-affinity");
+	expect_affinity(child, CPU(1), "selected while CPU 1 is isolated");
+	expect_affinity(late, CPU(0), "of one that asked for other CPUs, too");
+	check_status(timershield("run -- /bin/isolate_rules --tell"), 0);
+	check(!strncmp(timershield("run -- /bin/isolate_rules --tell")->out, "cpus 2 ", 7),
+	      "run does not select CPU 1");
+	check_status(timershield("isolate 2"), 1);
+	check_status(timershield_as_nobody("unisolate"), 3);
+	unisolate("");
+	expect_affinity(some, CPU(1) | CPU(2), "afterwards");
+	expect_affinity(only, CPU(1), "afterwards");
+	expect_affinity(child, CPU(1), "afterwards");
+	expect_affinity(late, CPU(0) | CPU(1), "afterwards");
+	check_status(timershield_as_nobody("isolate 1 --by-affinity"), 3);
+	end_process(spinner.pid);
+	snapshot_check(&before, "after unisolate");
 }
 
 TEST(undone_twice_and_in_parts)

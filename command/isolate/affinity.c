@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ROUNDS 10
+
 struct plan {
 	const struct journal *old;
 	struct journal *new;
@@ -153,11 +155,38 @@ static void put_recorded_tasks(const struct journal *journal, const struct machi
 	}
 }
 
+/* A task that is not recorded asked for all CPUs. The number of affinities that changed. */
+static unsigned int strip_tasks(const struct journal *journal, const struct machine *machine)
+{
+	autotasks struct tasks tasks = { 0 };
+	unsigned int changed = 0;
+
+	tasks_read(&tasks);
+	tasks_for_each(task, &tasks) {
+		const struct task_record *known = journal_task(journal, task->tid, task->start);
+		const struct cpus *asked = known ? &known->cpus : &machine->possible;
+		struct cpus open = cpus_and_not(asked, &journal->procs.wanted), place;
+
+		if (task->flags & TASK_BOUND || (!known && place_of_irq_thread(task, &place)))
+			continue;
+		if (!cpus_intersect(&open, &machine->online))
+			open = *asked;
+		if (!cpus_equal(&task->cpus, &open) && !change_affinity(task->tid, &open))
+			changed++;
+	}
+	return changed;
+}
+
 void affinity_apply(struct journal *journal, const struct machine *machine)
 {
 	autotasks struct tasks tasks = { 0 };
 
-	put_recorded_tasks(journal, machine);
+	/* A task that starts meanwhile may inherit what its parent had before. */
+	for (unsigned int i = 0; journal->by_affinity && i < ROUNDS; i++)
+		if (!strip_tasks(journal, machine) || change_is_listed())
+			break;
+	if (!journal->by_affinity)
+		put_recorded_tasks(journal, machine);
 	if (journal->irq_threads)
 		tasks_read(&tasks);
 	tasks_for_each(task, &tasks)

@@ -7,6 +7,9 @@
  * the isolated CPUs while there are any. Later kernels remember what a user asked for,
  * but not what kernel threads had. The threads of interrupts are where these are sent,
  * and go back there.
+ *
+ * Isolation by affinity has no partition: each task is told which CPUs it may use, as in
+ * Brosky's article. What asks for an isolated CPU and others later gets it.
  */
 #ifndef TIMERSHIELD_AFFINITY_H
 #define TIMERSHIELD_AFFINITY_H

@@ -47,6 +47,11 @@ static void read_isolated(struct isolation *isolation)
 	isolation->irqs = isolation->journal.irqs.wanted;
 	isolation->booted = cpus_and_not(booted, &isolation->partition.cpus);
 	isolation->isolated = cpus_or(&isolation->partition.isolated, &isolation->booted);
+	if (isolation->journal.by_affinity) {
+		struct cpus online = cpus_and(&isolation->procs, &isolation->machine.online);
+
+		isolation->isolated = cpus_or(&isolation->isolated, &online);
+	}
 }
 
 int isolation_open(struct isolation *isolation, bool loud)
@@ -90,21 +95,22 @@ static int plan(struct isolation *isolation, const struct cpus *procs, const str
 {
 	struct journal *journal = &isolation->journal;
 	struct cpus partition = cpus_or(&journal->procs.wanted, &journal->procs.before);
+	const bool by_cgroup = !journal->by_affinity;
 	int ret;
 
-	if (!cpus_empty(&partition) && !isolation->mount)
+	if (by_cgroup && !cpus_empty(&partition) && !isolation->mount)
 		return failed(-EOPNOTSUPP,
 			      "the partition of isolated CPUs cannot be reached: %s (%s)",
 			      isolation->why, cgroup_mend());
-	if (!cpus_empty(procs) && !isolation->mount)
+	if (by_cgroup && !cpus_empty(procs) && !isolation->mount)
 		return failed(-EOPNOTSUPP,
-			      "CPUs cannot be isolated from tasks here: %s (%s); --irqs would do",
+			      "CPUs cannot be isolated from tasks here: %s (%s); --irqs or --by-affinity would do",
 			      isolation->why, cgroup_mend());
 	ret = affinity_plan(journal, &isolation->machine);
 	if (ret)
 		return ret;
 	journal->exists = true;
-	if (!cpus_empty(procs) && !cgroup_controller_enabled(isolation->mount))
+	if (by_cgroup && !cpus_empty(procs) && !cgroup_controller_enabled(isolation->mount))
 		journal->controller_enabled = true;
 	if (!journal->changing) {
 		journal->procs.before = journal->procs.wanted;
@@ -112,7 +118,8 @@ static int plan(struct isolation *isolation, const struct cpus *procs, const str
 	}
 	journal->procs.wanted = *procs;
 	journal->irqs.wanted = *irqs;
-	partition_plan_adoption(journal, procs);
+	if (by_cgroup)
+		partition_plan_adoption(journal, procs);
 	fair_server_plan(journal, procs);
 	ret = priorities_plan(journal);
 	if (!ret)
@@ -157,7 +164,7 @@ static int set_partition(struct isolation *isolation, const struct cpus *procs)
 	struct journal *journal = &isolation->journal;
 	int ret;
 
-	if (!mount)
+	if (!mount || journal->by_affinity)
 		return 0;
 	ret = partition_set(mount, journal, procs);
 	if (ret)
@@ -188,7 +195,7 @@ static int set(struct isolation *isolation, const struct cpus *procs, const stru
 		return ret;
 	isolation->touched = true;
 	priorities_raise_rcu(journal);
-	if (settled && isolation->mount)	/* else the journal may not have every task */
+	if (settled && isolation->mount && !journal->by_affinity)	/* else the journal may not have every task */
 		partition_release(isolation->mount, journal, procs);
 	settings_narrow_workqueue(journal, &isolation->machine);
 	fair_server_start(journal, changes ? &none : procs);

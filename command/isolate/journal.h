@@ -62,6 +62,7 @@ struct journal {
 	bool exists;
 	bool changing;			/* a change is, or was, under way */
 	bool controller_enabled;	/* by us */
+	bool by_affinity;		/* tasks are kept off by their affinities, not by a partition */
 	struct target procs, irqs;
 	struct cpus lost;		/* not saved: of a partition that no journal describes */
 

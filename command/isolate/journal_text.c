@@ -4,7 +4,7 @@
  *
  *	timershield-journal	1
  *	boot	IDENTITY
- *	backend	cgroup	enabled		whether we enabled the controller
+ *	backend	cgroup	enabled		whether we enabled the controller; or affinity	found
  *	state	settled			or changing
  *	procs	WANTED	BEFORE		CPU lists, "none" if empty
  *	irqs	WANTED	BEFORE
@@ -84,7 +84,8 @@ char *journal_text(const struct journal *journal, const char *boot)
 {
 	struct text text = { 0 };
 
-	text_add(&text, HEADER "boot\t%s\nbackend\tcgroup\t%s\nstate\t%s\n", boot,
+	text_add(&text, HEADER "boot\t%s\nbackend\t%s\t%s\nstate\t%s\n", boot,
+		 journal->by_affinity ? "affinity" : "cgroup",
 		 journal->controller_enabled ? "enabled" : "found",
 		 journal->changing ? "changing" : "settled");
 	add_target(&text, "procs", &journal->procs);
@@ -168,7 +169,8 @@ static int parse_backend(struct parser *parser, char **fields)
 {
 	struct journal *journal = parser->journal;
 
-	if (strcmp(fields[1], "cgroup"))
+	journal->by_affinity = !strcmp(fields[1], "affinity");
+	if (!journal->by_affinity && strcmp(fields[1], "cgroup"))
 		return -EBADMSG;
 	journal->exists = true;
 	journal->controller_enabled = !strcmp(fields[2], "enabled");

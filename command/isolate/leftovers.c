@@ -40,8 +40,17 @@ static bool is_in_partition(const struct task *task)
 	return group && partition_is(group);
 }
 
-static const char *reason_of_task(const struct task *task)
+/* Put on isolated CPUs on purpose */
+static bool belongs_there(const struct task *task, const struct isolation *isolation)
 {
+	return isolation->journal.by_affinity ? !(task->flags & TASK_KERNEL_THREAD) &&
+		cpus_subset(&task->cpus, &isolation->isolated) : is_in_partition(task);
+}
+
+static const char *reason_of_task(const struct task *task, const struct isolation *isolation)
+{
+	if (!(task->flags & TASK_BOUND) && isolation->journal.by_affinity)
+		return "asked for other CPUs, too, or started since: isolate again";
 	if (!(task->flags & TASK_BOUND))
 		return "the kernel kept it there";
 	if (cpus_count(&task->cpus) == 1)
@@ -57,9 +66,9 @@ static void look_at_task(struct leftovers *list, const struct isolation *isolati
 	/* Whatever may run elsewhere is not put on CPUs isolated at boot. */
 	if (!cpus_subset(&task->cpus, &isolation->isolated))
 		there = cpus_and_not(&there, &isolation->booted);
-	if (!cpus_empty(&there) && !is_in_partition(task))
+	if (!cpus_empty(&there) && !belongs_there(task, isolation))
 		add(list, "task", format("%d", task->tid), cpus_list(&there),
-		    copy(task->name), reason_of_task(task));
+		    copy(task->name), reason_of_task(task, isolation));
 }
 
 /* The directory that an interrupt's handler has in /proc/irq/N; NULL without handler. */

@@ -9,6 +9,7 @@
 #include "lib/timers.h"
 #include "lib/verb.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,7 +18,7 @@ static struct {
 	struct config config;
 	const char *file;
 	struct irqs routed;
-	bool procs, irqs, only, salvage;
+	bool procs, irqs, only, by_affinity, salvage;
 } request;
 
 static int take_irq(const struct verb *verb)
@@ -49,6 +50,9 @@ static const struct verb_option options[] = {
 	{ "irq", 0, "NAME",
 	  "direct this interrupt to the CPUs, by its number or its name in /proc/interrupts; may be repeated",
 	  "<irqs>", .take = take_irq },
+	{ "by-affinity", 0, NULL,
+	  "by the affinities of tasks, without a partition: any task may select such a CPU",
+	  .flag = &request.by_affinity },
 	{ "only", 0, NULL, "isolate these CPUs and no others", .flag = &request.only },
 	{ "dry-run", 'n', NULL, "list the changes and make none; needs root as well",
 	  .take = take_dry_run },
@@ -94,6 +98,8 @@ static int take_arguments(int argc, char **argv)
 	status = take_cpus(&verb_isolate, argv[optind], &request.config.cpus);
 	if (!request.procs && !request.irqs)
 		request.procs = request.irqs = true;
+	if (request.by_affinity && !request.procs)
+		return usage_error(&verb_isolate, "--by-affinity isolates from tasks");
 	if (request.routed.count && !request.irqs)
 		return usage_error(&verb_isolate, "--irq needs isolation from other interrupts");
 	return status;
@@ -111,6 +117,22 @@ static void leave_booted(const struct isolation *isolation, struct cpus *procs)
 	*procs = cpus_and_not(procs, &booted);
 }
 
+/* All CPUs are isolated in one way: a task's affinity is stripped, or its cpuset lacks them. */
+static int choose_way(struct isolation *isolation)
+{
+	autofree char *named = cpus_named(&isolation->procs);
+
+	if (!request.procs)
+		return 0;
+	if (!cpus_empty(&isolation->procs) &&
+	    isolation->journal.by_affinity != request.by_affinity)
+		return failed(-EBUSY, "%s %s isolated %s: 'timershield unisolate' first", named,
+			      cpus_count(&isolation->procs) > 1 ? "are" : "is",
+			      request.by_affinity ? "by a partition" : "by affinity");
+	isolation->journal.by_affinity = request.by_affinity;
+	return 0;
+}
+
 static int apply(struct isolation *isolation)
 {
 	static const struct cpus none;
@@ -119,6 +141,8 @@ static int apply(struct isolation *isolation)
 	struct cpus irqs = request.only ? none : isolation->irqs;
 	int ret = cpus_empty(cpus) ? 0 : machine_check(&isolation->machine, cpus);
 
+	if (!ret)
+		ret = choose_way(isolation);
 	if (request.procs)
 		procs = cpus_or(&procs, cpus);
 	if (request.irqs)

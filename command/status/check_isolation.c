@@ -136,6 +136,18 @@ static void add_isolated(struct inspection *inspection)
 	finding_add(&inspection->findings, FINDING_GOOD, "isolation", "", "%s.%s", sentence, still);
 }
 
+static void add_by_affinity(struct inspection *inspection)
+{
+	const struct isolation *isolation = &inspection->isolation;
+	autofree char *named = cpus_named(&isolation->procs);
+
+	if (isolation->journal.by_affinity && !cpus_empty(&isolation->procs))
+		finding_add(&inspection->findings, FINDING_NOTE, "by_affinity",
+			    "timershield unisolate, then isolate without --by-affinity, to have others kept off",
+			    "%s %s isolated by the affinities of tasks: any task may go there by sched_setaffinity().",
+			    named, cpus_count(&isolation->procs) > 1 ? "are" : "is");
+}
+
 void check_isolation(struct inspection *inspection)
 {
 	const struct isolation *isolation = &inspection->isolation;
@@ -152,6 +164,7 @@ void check_isolation(struct inspection *inspection)
 		add_isolated(inspection);
 	else if (cpus_empty(&wanted))
 		add_none(inspection);
+	add_by_affinity(inspection);
 	add_booted(inspection);
 	add_default_mask(inspection);
 }

@@ -91,6 +91,13 @@ class KillTest(unittest.TestCase):
                 self.check_unbound_work(why)
                 self.check_fair_server(why)
 
+    def test_by_affinity(self) -> None:
+        """Neither is there ever a cgroup."""
+        for first, then in (("unisolate", "isolate 1 --by-affinity"),
+                            ("isolate 1 --by-affinity", "unisolate")):
+            for why in self.kills(first, then):
+                self.assertFalse((self.machine.root / GROUP).exists(), why)
+
     def test_priorities(self) -> None:
         """Killed at any change, all have in the end what they had; but for one changed since."""
         m = self.machine
