@@ -238,6 +238,28 @@ TEST(isolated_at_boot)
 	snapshot_check(&before, "after unisolate");
 }
 
+/* Of two hyperthreads of the machine's only core one is isolated; the other may disturb it. */
+TEST(hyperthread_is_isolated)
+{
+	struct spinner spinner;
+	char siblings[32];
+	cpus_t seen;
+
+	if (file_read("/sys/devices/system/cpu/cpu1/topology/thread_siblings_list", siblings,
+		      sizeof(siblings)) <= 0 || strcmp(siblings, "0-1\n"))
+		skip("CPU 0 and CPU 1 do not share a core");
+	check_status(timershield("unisolate"), 0);
+	spinner = start_spinner();
+	check(strstr(timershield("isolate 1")->out,
+		     "CPU 0, not isolated, shares a core with them"), "CPU 0 is not named");
+	expect("bad", "siblings", "CPU 0 shares a core", "isolated");
+	seen = spinner_watch(&spinner, 50 * MSEC);
+	check(seen == CPU(0), "a spinner was seen on CPUs %#llx", seen);
+	check_status(timershield("run -c 1 -p 50 -- /bin/isolate_truth --exit=3"), 3);
+	end_process(spinner.pid);
+	unisolate("");
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "--tell"))

@@ -50,6 +50,8 @@ class Machine:
     """What to boot a kernel on."""
 
     cpus: int = 1
+    threads: int = 1
+    """Virtual CPUs that share a core."""
     icount: bool = True
     memory: int = 512
     """MiB"""
@@ -72,7 +74,7 @@ class Machine:
         command = [
             ARCHES[kernel.arch].qemu, *ARCHES[kernel.arch].board,
             "-accel", accelerator,
-            "-smp", f"{self.cpus},sockets={self.cpus}",
+            "-smp", f"{self.cpus},sockets={self.cpus // self.threads},threads={self.threads}",
             "-m", str(self.memory),
             "-nodefaults", "-no-user-config", "-display", "none", "-monitor", "none",
             "-no-reboot", "-seed", "1",

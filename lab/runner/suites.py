@@ -15,7 +15,7 @@ from lab.paths import TESTS
 TABLE = TESTS / "suites.toml"
 _KEYS: dict[str, type] = {
     "name": str, "program": str, "args": list, "kernels": list, "on-stock": str, "cpus": int,
-    "append": str, "icount": bool, "timeout": int, "alone": bool, "soak": str, "tools": list,
+    "threads": int, "append": str, "icount": bool, "timeout": int, "alone": bool, "soak": str, "tools": list,
 }
 ON_STOCK = ("fail", "pass")
 
@@ -30,6 +30,7 @@ class Suite:
     kernels: tuple[str, ...] = ("*-shielded",)
     on_stock: str = "fail"
     cpus: int = 1
+    threads: int = 1
     append: str = ""
     icount: bool = True
     timeout: int = 60
@@ -64,7 +65,7 @@ class Suite:
 
     def boot_key(self) -> tuple[Any, ...]:
         """Suites with the same key share a boot."""
-        return (self.cpus, self.append, self.icount, self.name if self.alone else "")
+        return (self.cpus, self.threads, self.append, self.icount, self.name if self.alone else "")
 
 
 def check_keys(entry: dict[str, Any], types: dict[str, type], what: str) -> None:
