@@ -551,6 +551,54 @@ TEST(lowered_by_another_cpu)
 	      "FIFO 50 ran %lld ns after FIFO 90 was lowered", s->woke - lowering->lowered);
 }
 
+/* A lock of the immediate priority ceiling protocol: whoever takes it is FIFO 80 at once. */
+static void take_lock_of_ceiling_80(pthread_mutex_t *lock)
+{
+	pthread_mutexattr_t attributes;
+	struct sched_param owner;
+
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_PROTECT);
+	pthread_mutexattr_setprioceiling(&attributes, 80);
+	require(!pthread_mutex_init(lock, &attributes) && !pthread_mutex_lock(lock),
+		"no lock with a ceiling");
+	sched_getparam(0, &owner);
+	require(owner.sched_priority == 80, "its owner has priority %d", owner.sched_priority);
+}
+
+TEST(owner_at_a_ceiling_sleeps_in_time)
+{
+	COMPARE(s, TOLERANCE) {
+		ASLEEP(BELOW) {
+			pthread_mutex_t lock;
+
+			take_lock_of_ceiling_80(&lock);
+			sleep_to_expiry(s);
+		}
+	}
+}
+
+/* FIFO 50's sleep ends while FIFO 10 computes at its ceiling, and wakes it when that is left. */
+TEST(ceiling_that_is_left_releases)
+{
+	COMPARE(s, TOLERANCE) {
+		u64 *left = shared_memory(sizeof(*left));
+
+		ASLEEP(HOG_POLICY) sleep_to_expiry(s);
+		ENDED(BELOW) {
+			pthread_mutex_t lock;
+
+			sleep_until(s->expiry - MSEC * slowness());
+			take_lock_of_ceiling_80(&lock);
+			spin_until(s->expiry + MSEC * slowness());
+			*left = now();
+			pthread_mutex_unlock(&lock);
+		}
+		require(s->woke > *left, "the ceiling did not keep FIFO 50 from running");
+		s->late = s->woke - *left;
+	}
+}
+
 /*
  * What runs on CPU 1, an ordinary task, rises from there on by a call on CPU 0, or by a lock for
  * which a task on CPU 0 waits: FIFO-30 sleepers no longer interrupt it.
