@@ -89,6 +89,55 @@ TEST(another_cgroup_takes_the_cpu)
 	unisolate("");
 }
 
+static void make_rival(const char *type)
+{
+	require(!mkdir(RIVAL, 0755), RIVAL ": %s", strerror(errno));
+	write_file(RIVAL "/cpuset.cpus", "2\n");
+	write_file(RIVAL "/cpuset.cpus.partition", type);
+}
+
+/* Refused before anything is touched, also in a dry run, and the names of others are told. */
+static void refuse(const char *words)
+{
+	const struct command_result *result = timershield("isolate %s", words);
+
+	check_status(result, 1);
+	check(strstr(result->err, RIVAL "/cpuset.cpus"), "isolate %s said: %s", words,
+	      result->err);
+}
+
+/*
+ * Linux 6.12 ends the partition for good if ours names its CPU but once. Kernel threads have never
+ * asked to stay off that CPU, and get it back with the partition's end.
+ */
+TEST(partition_of_others_stays)
+{
+	static const char * const types[] = { "root\n", "isolated\n" };
+	struct snapshot without, before;
+
+	prepare();
+	write_file(MOUNT "/cgroup.subtree_control", "+cpuset\n");
+	snapshot_take(&without);
+	for (unsigned int i = 0; i < ARRAY_SIZE(types); i++) {
+		make_rival(types[i]);
+		snapshot_take(&before);
+		refuse("2");
+		refuse("1-2");
+		refuse("2 -n");
+		snapshot_check(&before, "after refusals");
+		isolate("1");
+		refuse("2");
+		unisolate("");
+		snapshot_check(&before, "after isolating another CPU");
+		check_status(timershield("isolate 0-1"), 1);
+		snapshot_check(&before, "after a partition that leaves no CPU");
+		snapshot_free(&before);
+		rmdir(RIVAL);
+		snapshot_check(&without, "after the other partition's end");
+	}
+	write_file(MOUNT "/cgroup.subtree_control", "-cpuset\n");
+}
+
 TEST(partition_is_removed)
 {
 	struct snapshot before;

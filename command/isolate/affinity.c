@@ -18,7 +18,7 @@
 struct plan {
 	const struct journal *old;
 	struct journal *new;
-	const struct cpus *possible;
+	const struct cpus *possible, *taken;
 	struct cpus isolated;
 };
 
@@ -76,17 +76,20 @@ static void plan_task(struct plan *plan, const struct task *task)
 	if (known && (cpus_empty(&open) || cpus_equal(&open, &task->cpus)))
 		record.cpus = known->cpus;
 	all = known ? record.cpus : cpus_or(&task->cpus, &plan->isolated);
+	all = cpus_or(&all, plan->taken);
 	if (!cpus_equal(&all, plan->possible))
 		*append(plan->new->tasks, plan->new->nr_tasks) = record;
 }
 
-int affinity_plan(struct journal *journal, const struct machine *machine)
+int affinity_plan(struct journal *journal, const struct machine *machine,
+		  const struct cpus *taken)
 {
 	struct journal found = { 0 };
 	struct plan plan = {
 		.old = journal,
 		.new = &found,
 		.possible = &machine->possible,
+		.taken = taken,
 		.isolated = journal->procs.wanted,
 	};
 	autotasks struct tasks tasks = { 0 };

@@ -17,8 +17,12 @@
 #include "journal.h"
 #include "lib/machine.h"
 
-/* Notes in the journal what each task asked for. 0, or -errno after a message. */
-int affinity_plan(struct journal *journal, const struct machine *machine);
+/*
+ * Notes in the journal what each task asked for. Nobody asked to be kept off the CPUs TAKEN by
+ * partitions of others. 0, or -errno after a message.
+ */
+int affinity_plan(struct journal *journal, const struct machine *machine,
+		  const struct cpus *taken);
 
 /* Gives it to each without the CPUs isolated from tasks. */
 void affinity_apply(struct journal *journal, const struct machine *machine);

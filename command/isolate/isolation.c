@@ -35,6 +35,7 @@ static void find_partition(struct isolation *isolation)
 	if (!isolation->mount)
 		return;
 	partition_read(&isolation->partition, isolation->mount);
+	rivals_find(&isolation->rivals, isolation->mount);
 	isolation->lost = !isolation->journal.exists && !cpus_empty(&isolation->partition.cpus);
 }
 
@@ -87,6 +88,7 @@ void isolation_close(struct isolation *isolation)
 {
 	journal_free(&isolation->journal);
 	partition_free(&isolation->partition);
+	rivals_free(&isolation->rivals);
 	free(isolation->mount);
 	isolation->mount = NULL;
 }
@@ -106,7 +108,7 @@ static int plan(struct isolation *isolation, const struct cpus *procs, const str
 		return failed(-EOPNOTSUPP,
 			      "CPUs cannot be isolated from tasks here: %s (%s); --irqs or --by-affinity would do",
 			      isolation->why, cgroup_mend());
-	ret = affinity_plan(journal, &isolation->machine);
+	ret = affinity_plan(journal, &isolation->machine, &isolation->rivals.taken);
 	if (ret)
 		return ret;
 	journal->exists = true;
@@ -124,7 +126,8 @@ static int plan(struct isolation *isolation, const struct cpus *procs, const str
 	ret = priorities_plan(journal);
 	if (!ret)
 		ret = settings_plan_irqs(journal, &isolation->machine, irqs);
-	return ret ? ret : settings_plan_workqueue(journal, &isolation->machine, procs);
+	return ret ? ret : settings_plan_workqueue(journal, &isolation->machine, procs,
+						    isolation->rivals.isolate);
 }
 
 static int save(struct journal *journal, bool changing)
@@ -169,9 +172,21 @@ static int set_partition(struct isolation *isolation, const struct cpus *procs)
 	ret = partition_set(mount, journal, procs);
 	if (ret)
 		return ret;
-	partition_adopt(mount, journal);
+	if (!cpus_empty(procs))
+		partition_adopt(mount, journal);
 	partition_forget_ended(mount, journal);
 	return 0;
+}
+
+/* Only what is to be isolated anew: what the partition has already is ours. */
+static int refuse_taken(const struct isolation *isolation, const struct cpus *procs)
+{
+	struct cpus new = cpus_and_not(procs, &isolation->partition.isolated);
+	autofree char *rivals = rivals_named(&isolation->rivals, &new);
+	autofree char *named = cpus_named(&new);
+
+	return *rivals ? failed(-EBUSY, "other cgroups have %s; nothing was changed: %s", named,
+				rivals) : 0;
 }
 
 /*
@@ -185,8 +200,10 @@ static int set(struct isolation *isolation, const struct cpus *procs, const stru
 	const bool settled = !journal->changing;
 	const bool changes = !settled || !cpus_equal(&isolation->partition.isolated, procs);
 	const struct cpus none = { 0 };
-	int ret = priorities_plan_rcu(journal), first, second, third;
+	int ret = refuse_taken(isolation, procs), first, second, third;
 
+	if (!ret)
+		ret = priorities_plan_rcu(journal);
 	if (!ret)
 		ret = plan(isolation, procs, irqs);
 	if (!ret)
@@ -197,7 +214,7 @@ static int set(struct isolation *isolation, const struct cpus *procs, const stru
 	priorities_raise_rcu(journal);
 	if (settled && isolation->mount && !journal->by_affinity)	/* else the journal may not have every task */
 		partition_release(isolation->mount, journal, procs);
-	settings_narrow_workqueue(journal, &isolation->machine);
+	settings_narrow_workqueue(journal, &isolation->machine, isolation->rivals.isolate);
 	fair_server_start(journal, changes ? &none : procs);
 	ret = set_partition(isolation, procs);
 	priorities_lower_rcu(journal);
@@ -228,6 +245,7 @@ static int roll_back(struct isolation *isolation, int error, const struct cpus *
 	} else {
 		notice("nothing was changed");
 	}
+	rivals_restore(&isolation->rivals);
 	return error;
 }
 

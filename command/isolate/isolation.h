@@ -6,6 +6,7 @@
 #include "journal.h"
 #include "lib/machine.h"
 #include "partition.h"
+#include "rivals.h"
 
 #include <signal.h>
 
@@ -15,6 +16,7 @@ struct isolation {
 	char *mount;			/* of cgroup v2; NULL: only interrupts can be kept away, */
 	const char *why;		/* for this reason */
 	struct partition partition;
+	struct rivals rivals;
 	struct cpus procs, irqs;	/* asked for: isolated from tasks, from interrupts */
 	struct cpus isolated;		/* in fact isolated from tasks, by whatever means */
 	struct cpus booted;		/* those of them that the kernel's command line names */

@@ -46,39 +46,19 @@ void partition_read(struct partition *partition, const char *mount)
 		read_cpus(group, "cpuset.cpus.effective", &partition->isolated);
 }
 
-char *partition_rivals(const char *mount, const struct cpus *cpus)
-{
-	autonames struct names names = { 0 };
-	struct text rivals = { 0 };
-
-	text_add(&rivals, "%s", "");
-	file_names(mount, &names);
-	for (size_t i = 0; i < names.count; i++) {
-		autofree char *group = format("%s/%s", mount, names.items[i]);
-		struct cpus named;
-
-		read_cpus(group, "cpuset.cpus", &named);
-		if (strcmp(names.items[i], &PARTITION[1]) && cpus_intersect(&named, cpus))
-			text_add(&rivals, "%s%s/cpuset.cpus", rivals.length ? ", " : "", group);
-	}
-	return rivals.s;
-}
-
 static int check_partition(const char *mount, const struct cpus *cpus)
 {
-	autofree char *rivals = NULL, *named = NULL;
 	struct partition partition = { 0 };
+	autofree char *named = NULL;
 	int ret = 0;
 
 	if (change_is_listed())
 		return 0;
 	partition_read(&partition, mount);
 	if (!partition.state || strcmp(partition.state, "isolated")) {
-		rivals = partition_rivals(mount, cpus);
 		named = cpus_named(cpus);
-		ret = failed(-EINVAL, "the kernel does not isolate %s: %s%s%s", named,
-			     partition.state ? partition.state : "the cgroup was removed",
-			     *rivals ? "; named by " : "", rivals);
+		ret = failed(-EINVAL, "the kernel does not isolate %s: %s", named,
+			     partition.state ? partition.state : "the cgroup was removed");
 	}
 	partition_free(&partition);
 	return ret;

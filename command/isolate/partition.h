@@ -27,7 +27,4 @@ struct partition {
 void partition_read(struct partition *partition, const char *mount);
 void partition_free(struct partition *partition);
 
-/* Files of other cgroups that name some of these CPUs, or ""; the caller frees it. */
-char *partition_rivals(const char *mount, const struct cpus *cpus);
-
 #endif

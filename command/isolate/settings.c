@@ -233,11 +233,14 @@ int settings_plan_irqs(struct journal *journal, const struct machine *machine,
 }
 
 int settings_plan_workqueue(struct journal *journal, const struct machine *machine,
-			    const struct cpus *isolated)
+			    const struct cpus *isolated, bool others)
 {
 	struct plan plan = { journal, machine, isolated };
-	int ret = plan_setting(&plan, WORKQUEUE, NULL);
+	int ret;
 
+	if (others && !journal_setting(journal, WORKQUEUE) && file_exists(WORKQUEUE_REQUESTED))
+		return 0;
+	ret = plan_setting(&plan, WORKQUEUE, NULL);
 	return report_plan(ret == -ENOENT ? 0 : ret, WORKQUEUE);
 }
 
@@ -291,7 +294,8 @@ int settings_apply_irqs(const struct journal *journal)
 	return apply(journal, true);
 }
 
-void settings_narrow_workqueue(const struct journal *journal, const struct machine *machine)
+void settings_narrow_workqueue(const struct journal *journal, const struct machine *machine,
+			       bool others)
 {
 	const struct setting *setting = journal_setting(journal, WORKQUEUE);
 	struct cpus narrowed;
@@ -299,7 +303,7 @@ void settings_narrow_workqueue(const struct journal *journal, const struct machi
 
 	if (!setting)
 		return;
-	narrowed = narrowed_of(setting);
+	narrowed = others ? setting->wanted : narrowed_of(setting);
 	if (cpus_equal(&narrowed, &setting->before) ||
 	    !cpus_intersect(&narrowed, &machine->online))
 		return;

@@ -20,8 +20,13 @@
  */
 int settings_plan_irqs(struct journal *journal, const struct machine *machine,
 		       const struct cpus *isolated);
+
+/*
+ * OTHERS: somebody else has an isolated partition. A new mask of unbound work would have that one's
+ * CPUs until the next partition changes, so it stays: the kernel itself takes isolated CPUs out.
+ */
 int settings_plan_workqueue(struct journal *journal, const struct machine *machine,
-			    const struct cpus *isolated);
+			    const struct cpus *isolated, bool others);
 
 /*
  * An interrupt that cannot be moved is no error; one that cannot be given back its
@@ -36,9 +41,11 @@ int settings_apply_workqueue(const struct journal *journal);
  * partition's sake, which it does badly for a process that is killed: Linux 6.12 warns
  * in update_parent_effective_cpumask() that it could not make a kernel thread, and shows
  * a wrong cpumask_isolated until the next partition. An error is for the one who applies
- * the mask afterwards to tell.
+ * the mask afterwards to tell. OTHERS, as above: a mask that is to be restored is, so that
+ * the kernel takes their CPUs out of it.
  */
-void settings_narrow_workqueue(const struct journal *journal, const struct machine *machine);
+void settings_narrow_workqueue(const struct journal *journal, const struct machine *machine,
+			       bool others);
 
 /* Those of these CPUs that the default mask of interrupts names. */
 struct cpus settings_exposed(const struct cpus *isolated);

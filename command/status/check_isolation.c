@@ -54,8 +54,7 @@ static void add_broken(struct inspection *inspection, const struct cpus *broken)
 	const struct isolation *isolation = &inspection->isolation;
 	const struct partition *partition = &isolation->partition;
 	autofree char *named = cpus_named(broken), *list = cpus_list(broken);
-	autofree char *rivals = isolation->mount ? partition_rivals(isolation->mount, broken) :
-				copy("");
+	autofree char *rivals = rivals_named(&isolation->rivals, broken);
 	autofree char *mend = *rivals ?
 		format("take %s out of %s, then timershield isolate %s", named, rivals, list) :
 		format("timershield isolate %s", list);

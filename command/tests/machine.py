@@ -19,6 +19,7 @@ class Machine:
         self.root = Path(directory)
         self.command = command
         self.killer = killer
+        self.ends = ""
         for path, text in {
             f"{CPU}/online": "0-3",
             f"{CPU}/possible": "0-3",
@@ -82,6 +83,8 @@ class Machine:
         if self.killer:
             environment["LD_PRELOAD"] = self.killer
             environment["ROOT"] = str(self.root)
+            if self.ends:
+                environment["ENDS"] = str(self.root / self.ends)
             environment["ASAN_OPTIONS"] = "verify_asan_link_order=0"
         if kill_at:
             environment["KILL_AT"] = str(kill_at)

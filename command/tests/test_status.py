@@ -406,6 +406,27 @@ class IsolationTest(StatusTest):
         self.assertEqual(self.isolation()["requested"], "3")
         self.assertEqual(self.isolation()["irqs"], "")
 
+    def test_partitions_of_others(self) -> None:
+        """They are asked before the first write; one that ends all the same begins again."""
+        m = self.machine
+        m.write("proc/sys/kernel/osrelease", "6.12.0")
+        m.write(f"{CGROUP}/foo/cpuset.cpus", "")
+        m.write(f"{CGROUP}/foo/cpuset.cpus.partition", "member")
+        m.write(f"{CGROUP}/foo/deep/cpuset.cpus", "")
+        m.write(f"{CGROUP}/foo/deep/cpuset.cpus.exclusive", "3")
+        m.write(f"{CGROUP}/foo/deep/cpuset.cpus.partition", "root")
+        for words in (["3"], ["2-3"], ["3", "-n"]):
+            done = m.run("isolate", *words)
+            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertIn("/foo/deep/cpuset.cpus", done.stderr)
+            self.assertFalse((m.root / GROUP).exists())
+        m.ends = f"{CGROUP}/foo/deep/cpuset.cpus.partition"
+        m.write(f"{GROUP}/cpuset.cpus.partition.ro", "")
+        for name in ("cpuset.cpus", "cpuset.cpus.partition", "cgroup.subtree_control"):
+            m.write(f"{GROUP}/{name}", "")
+        self.assertEqual(m.run("isolate", "2").returncode, 1)
+        self.assertEqual(m.read(m.ends), "root\n")
+
     def test_cpusets_of_others(self) -> None:
         """Those that were set while a CPU was isolated are not lost with the controller."""
         m = self.machine
