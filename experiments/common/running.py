@@ -86,7 +86,7 @@ def _ready(
 
 
 def _programs(program: str, scenarios: Sequence[Scenario]) -> list[str]:
-    """Also the experiment's own, by whose content samples are told apart, if no scenario runs it."""
+    """Also the experiment's own if no scenario runs it: its content tells samples apart."""
     return sorted({program} | {s.program or program for s in scenarios}
                   | {tool for s in scenarios for tool in s.tools})
 

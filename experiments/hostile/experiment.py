@@ -84,7 +84,7 @@ class Hostile(Experiment):
             both = [name for name in b if name in a]
             if not both:
                 return None
-            shown = dict.fromkeys(max(both, key=lambda n, of=of: of[n]) for of in (b, a))
+            shown = dict.fromkeys((max(both, key=b.__getitem__), max(both, key=a.__getitem__)))
             affected = max(a[n] for n in both) > THROUGHPUT_LOSS
             return ("; ".join(f"{n}: {b[n]:.3%}, stock {a[n]:.3%}" for n in shown),
                     max(b[n] for n in both) <= THROUGHPUT_LOSS if affected else None)

@@ -16,7 +16,7 @@
 #define PRIORITY	90
 
 /* What the load consists of. */
-enum load { LOAD_NONE, LOAD_SPIN, LOAD_KERNEL };
+enum load { LOAD_NONE, LOAD_SPIN, LOAD_KERNEL, LOAD_SOFTIRQS };
 
 struct sample {
 	int64_t woke_ns;		/* CLOCK_MONOTONIC */

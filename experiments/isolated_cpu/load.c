@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The article's load: TTCP, FIFOS_MMAP, P3_FPU, FS and CRASHME of stress-kernel, as
- * processes of our own. All are SCHED_OTHER and may run on every CPU.
+ * processes of our own; and one that fills soft interrupts, where today's kernels are slow.
+ * All are SCHED_OTHER and may run on every CPU.
  */
 #define _GNU_SOURCE
 #include "isolated.h"
 #include "clock.h"
+#include "file.h"
 #include "pause.h"
 #include "tasks.h"
 
@@ -27,6 +29,7 @@
 #define FILE_SIZE (8 << 20)
 #define PACE_NS (20 * NSEC_PER_USEC)
 #define GIVE_WAY_NICE (-12)
+#define STEERING "/sys/class/net/lo/queues/rx-0/rps_cpus"
 
 static pid_t group, giver;
 
@@ -128,6 +131,44 @@ static void tcp(void)
 		send_all(ends[1]);
 	}
 	send_all(ends[0]);
+}
+
+/* Datagrams of one byte: a packet each for the kernel. */
+static void datagrams(void)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	socklen_t length = sizeof(address);
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (bind(fd, (void *)&address, sizeof(address)) ||
+	    getsockname(fd, (void *)&address, &length) ||
+	    connect(fd, (void *)&address, sizeof(address)))
+		return;
+	for (;;) {
+		char byte = 0;
+
+		for (int i = 0; i < 64; i++)
+			send(fd, &byte, 1, MSG_DONTWAIT);
+		while (recv(fd, &byte, 1, MSG_DONTWAIT) > 0)
+			;
+	}
+}
+
+/* RCU frees what files leave behind. */
+static void inodes(void)
+{
+	char name[32];
+
+	for (unsigned int i = 0;; i++) {
+		int fd;
+
+		snprintf(name, sizeof(name), "/tmp/inode-%d-%u", getpid(), i % 64);
+		fd = open(name, O_WRONLY | O_CREAT, 0600);
+		if (fd >= 0)
+			close(fd);
+		unlink(name);
+	}
 }
 
 static void touch_mapped_file(const char *name)
@@ -309,8 +350,18 @@ int load_start(enum load load)
 		{ LOAD_KERNEL, fifos_mmap, "fifos_mmap" }, { LOAD_KERNEL, fpu, "p3_fpu" },
 		{ LOAD_KERNEL, fs, "fs" }, { LOAD_KERNEL, fs, "fs" },
 		{ LOAD_KERNEL, crashme, "crashme" },
+		{ LOAD_SOFTIRQS, datagrams, "datagrams" }, { LOAD_SOFTIRQS, datagrams, "datagrams" },
+		{ LOAD_SOFTIRQS, datagrams, "datagrams" },
+		{ LOAD_SOFTIRQS, inodes, "inodes" }, { LOAD_SOFTIRQS, inodes, "inodes" },
 	};
-	pid_t ret = start(pace, "pace");
+	pid_t ret;
+
+	/* To both CPUs; there is no such file if the kernel cannot steer. */
+	if (load == LOAD_SOFTIRQS && file_write(STEERING, "3")) {
+		fputs("isolated_cpu: this kernel has no " STEERING "\n", stderr);
+		return -ENOENT;
+	}
+	ret = start(pace, "pace");
 
 	/* An idle CPU has no use for turns, and they are slow to give */
 	if (ret >= 0 && load != LOAD_NONE) {

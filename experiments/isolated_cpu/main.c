@@ -21,15 +21,15 @@
 #define SETTLE_NS (100 * NSEC_PER_MSEC)
 
 static const char help[] =
-	"Usage: isolated_cpu [--samples=N] [--load=none|spin|kernel] [--isolate]\n"
+	"Usage: isolated_cpu [--samples=N] [--load=none|spin|kernel|softirqs] [--isolate]\n"
 	"                    [--preempt=HOW] [--device]\n"
 	"\n"
 	"Reads a periodic interrupt with a SCHED_FIFO task on CPU 0 and writes\n"
 	"samples.csv, visitors.csv and summary.csv to the working directory.\n"
 	"\n"
 	"  --samples=N   number of interrupts (default 10240)\n"
-	"  --load=KIND   other load: none, tasks that compute, or tasks that\n"
-	"                keep the kernel busy (default kernel)\n"
+	"  --load=KIND   other load: none, tasks that compute, tasks that keep the\n"
+	"                kernel busy, or its soft interrupts (default kernel)\n"
 	"  --isolate     isolate CPU 0 from all other tasks and interrupts meanwhile\n"
 	"  --device      read the HPET's interrupt, directed to CPU 0 (2,000 a second), instead of\n"
 	"                the real-time clock's (2,048 a second), which Linux serves by a timer\n"
@@ -42,7 +42,7 @@ static void usage(FILE *out)
 
 static void set_load(char *name, void *to)
 {
-	static const char *const names[] = { "none", "spin", "kernel" };
+	static const char *const names[] = { "none", "spin", "kernel", "softirqs" };
 	enum load *load = to;
 
 	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -51,7 +51,7 @@ static void set_load(char *name, void *to)
 			return;
 		}
 	}
-	fprintf(stderr, "isolated_cpu: --load=%s: there are none, spin and kernel\n", name);
+	fprintf(stderr, "isolated_cpu: --load=%s: there are none, spin, kernel and softirqs\n", name);
 	exit(2);
 }
 

@@ -7,7 +7,7 @@ import pytest
 
 from experiments.common.experiment import Context
 from experiments.common.fabricated import JOBS, Files, column, csv, summary, write_scenarios
-from experiments.isolated_cpu.experiment import EXPERIMENT, SCENARIOS, scenarios
+from experiments.isolated_cpu.experiment import EXPERIMENT, SAMPLES, SCENARIOS, scenarios
 from lab.progress import Progress
 
 SYSTEMS = ("x86_64-preempt-off", "arm64-rt-off")
@@ -23,39 +23,55 @@ def fabricated(_: str) -> Files:
             "summary.csv": summary(samples=JOBS, period_ns=488_281, isolated=0, missed=0)}
 
 
-@pytest.mark.parametrize(("worst", "met"), [(451, True), (450, False)])
-def test_preemption_that_does_not_help_is_missed(tmp_path: Path, worst: int, met: bool) -> None:
-    store = write_scenarios(tmp_path, "isolated-cpu", "x86_64-preempt-stock", {
-        f"kernel-{how}": {"samples.csv": column("response_ns", [5, most])}
-        for how, most in (("none", worst), ("voluntary", 500), ("full", 450))})
-    assert [c.met for c in EXPERIMENT.claims(store)] == [met]
+def responses(slowest: int, count: int = SAMPLES) -> dict[str, str]:
+    """Of one in 10,000, ns; the others take 5."""
+    slow = count // 10_000 + 1
+    return {"samples.csv": column("response_ns", [slowest] * slow + [5] * (count - slow))}
 
 
-@pytest.mark.parametrize(("worst", "met"), [(450, True), (449, False)])
-def test_less_for_a_device_is_missed(tmp_path: Path, worst: int, met: bool) -> None:
-    store = write_scenarios(tmp_path, "isolated-cpu", "debian12-6.12-stock", {
-        name: {"samples.csv": column("response_ns", [5, most]),
-               "visitors.csv": csv("kind,id,name,bound,first_ms,later", [])}
-        for name, most in (("device", worst), ("device-isolated", 10))})
-    assert [c.met for c in EXPERIMENT.claims(store)] == [met]
+def visited(slowest: int, kind: str = "task", later: int = 0, count: int = SAMPLES
+            ) -> dict[str, str]:
+    return {**responses(slowest, count),
+            "visitors.csv": csv("kind,id,name,bound,first_ms,later", [(kind, 7, "x", 0, 3, later)])}
 
 
-@pytest.mark.parametrize(("worst", "visits", "verdicts"), [
-    (450, 0, [True, True]), (449, 0, [False, True]), (450, 1, [True, False])])
-def test_less_isolation_is_missed(
-    tmp_path: Path, worst: int, visits: int, verdicts: list[bool]
+@pytest.mark.parametrize(("slowest", "count", "met"), [
+    ((452, 451, 450), SAMPLES, True), ((451, 451, 450), SAMPLES, False),
+    ((452, 450, 451), SAMPLES, False), ((452, 451, 450), SAMPLES - 1, None)])
+def test_preemption_that_does_not_help_is_missed(
+    tmp_path: Path, slowest: tuple[int, ...], count: int, met: bool | None
 ) -> None:
-    def files(response: int, later: int) -> Files:
-        return {"samples.csv": column("response_ns", [5, response]),
-                "visitors.csv": csv("kind,id,name,bound,first_ms,later",
-                                    [("task", 7, "load", 0, 3, later)])}
+    store = write_scenarios(tmp_path, "isolated-cpu", "debian12-6.12-stock", {
+        f"kernel-{how}": responses(most, count)
+        for how, most in zip(("none", "voluntary", "full"), slowest, strict=True)})
+    assert [c.met for c in EXPERIMENT.claims(store)] == [met]
 
-    store = write_scenarios(tmp_path, "isolated-cpu", SYSTEMS[0], {
-        "kernel": files(worst, 9), "kernel-isolated": files(10, visits)})
+
+@pytest.mark.parametrize(("slowest", "kind", "later", "count", "verdicts"), [
+    (450, "task", 0, SAMPLES, [True, True]), (449, "task", 0, SAMPLES, [False, True]),
+    (450, "task", 1, SAMPLES, [True, False]), (450, "irq", 1, SAMPLES, [True, False]),
+    (450, "softirq", 1, SAMPLES, [True, False]), (450, "lost", 1, SAMPLES, [True, False]),
+    (450, "task", 0, SAMPLES - 1, [None, True])])
+@pytest.mark.parametrize("name", ["device", "softirqs"])
+def test_less_isolation_is_missed(
+    tmp_path: Path, name: str, slowest: int, kind: str, later: int, count: int,
+    verdicts: list[bool | None],
+) -> None:
+    store = write_scenarios(tmp_path, "isolated-cpu", "debian12-6.12-stock", {
+        name: visited(slowest, "task", 9, count),
+        f"{name}-isolated": visited(10, kind, later, count)})
     assert [c.met for c in EXPERIMENT.claims(store)] == verdicts
+
+
+@pytest.mark.parametrize(("late", "met"), [(0, False), (1, True), (327, True), (328, False)])
+def test_the_articles_late_responses(tmp_path: Path, late: int, met: bool) -> None:
+    values = [500_001] * late + [500_000] * (SAMPLES - late)
+    store = write_scenarios(tmp_path, "isolated-cpu", SYSTEMS[0], {
+        "kernel": {"samples.csv": column("response_ns", values)}})
+    assert [c.met for c in EXPERIMENT.claims(store)] == [met]
 
 
 def test_more_jobs_are_more_responses(tmp_path: Path) -> None:
     context = Context(progress=Progress(), root=tmp_path, jobs=2000)
     for scenario in scenarios(context, SCENARIOS):
-        assert "--samples=8192" in scenario.words
+        assert f"--samples={2 * SAMPLES}" in scenario.words

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which tasks ran on the measured CPU and which interrupts came there, from the kernel's
- * tracepoints sched_switch and irq_handler_entry: visitors.csv. A kernel thread that
+ * Which tasks ran on the measured CPU, which interrupts came there, and how often it processed
+ * packets, from the kernel's tracepoints sched_switch, irq_handler_entry and softirq_entry:
+ * visitors.csv. A kernel thread that
  * is bound to that CPU is not foreign there, nor are the idle and the measured task.
  */
 #define _GNU_SOURCE
@@ -21,9 +22,12 @@
 #define TRACE "/sys/kernel/tracing/"
 #define CPU_TRACE TRACE "per_cpu/cpu0/"
 #define MAX_VISITORS 512
+#define NET_RX "3"
+
+static const char task[] = "task", irq[] = "irq", softirq[] = "softirq";
 
 struct visitor {
-	bool irq;
+	const char *kind;
 	int id;
 	char name[32];
 	bool bound;
@@ -43,6 +47,8 @@ int trace_start(void)
 		{ TRACE "trace", "" },
 		{ TRACE "events/sched/sched_switch/enable", "1" },
 		{ TRACE "events/irq/irq_handler_entry/enable", "1" },
+		{ TRACE "events/irq/softirq_entry/filter", "vec == " NET_RX },
+		{ TRACE "events/irq/softirq_entry/enable", "1" },
 		{ TRACE "tracing_on", "1" },
 	};
 
@@ -69,20 +75,20 @@ static bool is_bound(int pid)
 	       CPU_ISSET(MEASURED_CPU, &cpus);
 }
 
-static struct visitor *find(const struct run *run, bool irq, int id, const char *name)
+static struct visitor *find(const struct run *run, const char *kind, int id, const char *name)
 {
 	struct visitor *visitor;
 
 	for (unsigned int i = 0; i < count; i++)
-		if (visitors[i].irq == irq && visitors[i].id == id)
+		if (visitors[i].kind == kind && visitors[i].id == id)
 			return &visitors[i];
 	if (count == MAX_VISITORS)
 		return NULL;
 	visitor = &visitors[count++];
-	visitor->irq = irq;
+	visitor->kind = kind;
 	visitor->id = id;
 	snprintf(visitor->name, sizeof(visitor->name), "%s", name);
-	visitor->bound = !irq && (!id || id == run->pid || is_bound(id));
+	visitor->bound = kind == task && (!id || id == run->pid || is_bound(id));
 	return visitor;
 }
 
@@ -114,21 +120,24 @@ static void take_line(const char *line, const struct run *run, uint64_t *unnamed
 {
 	int64_t time = timestamp(line);
 	struct visitor *visitor;
-	char id[16], name[32];
-	bool irq;
+	char id[16], name[32] = "";
+	const char *kind = task;
 
 	if (line[0] == '#' || time < run->isolated_ns)
 		return;
-	irq = strstr(line, "irq_handler_entry:");
-	if (irq) {
+	if (strstr(line, "irq_handler_entry:")) {
+		kind = irq;
 		if (!field(line, "irq=", id, sizeof(id)) ||
 		    !field(line, "name=", name, sizeof(name)))
 			return;
+	} else if (field(line, "softirq_entry: vec=", id, sizeof(id))) {
+		kind = softirq;
+		snprintf(name, sizeof(name), "NET_RX");
 	} else if (!field(line, "next_pid=", id, sizeof(id)) ||
 		   !field(line, "next_comm=", name, sizeof(name))) {
 		return;
 	}
-	visitor = find(run, irq, atoi(id), name);
+	visitor = find(run, kind, atoi(id), name);
 	if (!visitor)
 		++*unnamed;
 	else if (time < run->isolated_ns + NSEC_PER_MSEC)
@@ -175,7 +184,7 @@ int trace_write(const struct run *run)
 	for (unsigned int i = 0; i < count; i++) {
 		const struct visitor *v = &visitors[i];
 
-		fprintf(file, "%s,%d,%s,%d,%" PRIu64 ",%" PRIu64 "\n", v->irq ? "irq" : "task",
+		fprintf(file, "%s,%d,%s,%d,%" PRIu64 ",%" PRIu64 "\n", v->kind,
 			v->id, v->name, v->bound, v->first_ms, v->later);
 	}
 	fprintf(file, "lost,0,events,0,0,%" PRIu64 "\n", lost + unnamed);

@@ -33,13 +33,14 @@ class Summary:
     p95: float
     p99: float
     p999: float
+    p9999: float
     maximum: float
 
 
 def summarize(samples: Samples) -> Summary:
     """Percentiles and maximum of at least one sample."""
-    p50, p95, p99, p999 = (percentile(samples, p) for p in (50, 95, 99, 99.9))
-    return Summary(len(samples), p50, p95, p99, p999, float(np.max(samples)))
+    p50, p95, p99, p999, p9999 = (percentile(samples, p) for p in (50, 95, 99, 99.9, 99.99))
+    return Summary(len(samples), p50, p95, p99, p999, p9999, float(np.max(samples)))
 
 
 def cdf(samples: Samples) -> tuple[Samples, Samples]:

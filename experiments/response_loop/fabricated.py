@@ -10,7 +10,8 @@ def response(scenario: str) -> Files:
     return {
         "jobs.csv": csv("due_ns,latency_ns,response_ns,interruptions,stolen_ns,products", (
             (i * 1_000_000, 2_000 + i, 298_000 + 13 * i, i % 3, 150 * (i % 3),
-             2_000 - i if scenario.startswith(("endless", "matrix", "most")) else 0) for i in range(JOBS))),
+             2_000 - i if scenario.startswith(("endless", "matrix", "most")) else 0)
+            for i in range(JOBS))),
         "tasks.csv": csv("task,kind,policy,priority,period_ns,phase_ns,expected,served,early", (
             (t, "sleepers", 1, 70, 1_000_000, 0, 5, 5, 0) for t in tasks)),
         "releases.csv": csv("task,due_ns,lateness_ns,response_ns", (

@@ -15,7 +15,8 @@ from lab.paths import TESTS
 TABLE = TESTS / "suites.toml"
 _KEYS: dict[str, type] = {
     "name": str, "program": str, "args": list, "kernels": list, "on-stock": str, "cpus": int,
-    "threads": int, "append": str, "icount": bool, "timeout": int, "alone": bool, "soak": str, "tools": list,
+    "threads": int, "append": str, "icount": bool, "timeout": int, "alone": bool, "soak": str,
+    "tools": list,
 }
 ON_STOCK = ("fail", "pass")
 
