@@ -21,7 +21,7 @@
 #include "cycles.h"
 #include "workload.h"
 
-#define MAX_CONTENDERS	4
+#define MAX_CONTENDERS	3
 #define MAX_TIMERS	1000000
 /* Timers that the samples of the serve pattern amount to, at most */
 #define MAX_SERVED	2000000u

@@ -61,11 +61,10 @@ struct contender {
 /* Stock first: it is what the others are compared with. */
 extern const struct contender stock_contender;
 extern const struct contender shield_contender;
-extern const struct contender augmented_contender;
 extern const struct contender indexed_contender;
 
 static const struct contender *const contenders[] = {
-	&stock_contender, &shield_contender, &augmented_contender, &indexed_contender,
+	&stock_contender, &shield_contender, &indexed_contender,
 };
 static const size_t nr_contenders = sizeof(contenders) / sizeof(contenders[0]);
 
