@@ -30,7 +30,7 @@ MODULE_VARIANT = "module"
 """A kernel with kernel/module loaded: Debian's, or ours with all that ``debug`` checks."""
 VARIANTS = ("stock", "shielded", "debug", MODULE_VARIANT)
 FEATURES = {**{p.stem: p for p in sorted((REPO / "experiments").glob("*/*.config"))},
-            **{name: CONFIGS / name for name in ("ptp", "kcsan")},
+            "kcsan": CONFIGS / "kcsan",
             **dict.fromkeys(("nohz", "defects"), TESTS / "nohz.config")}
 """What a kernel may have on top, as the last word of its name, and the fragment; an experiment
 brings its own."""
