@@ -325,6 +325,23 @@ int settings_apply_workqueue(const struct journal *journal)
 	return apply(journal, false);
 }
 
+int settings_count_irqs(const struct cpus *cpus)
+{
+	autonames struct names irqs = { 0 };
+	int ret = file_names(IRQ_DIRECTORY, &irqs), count = 0;
+
+	for (size_t i = 0; i < irqs.count && (!ret || ret == -ENOENT || ret == -EIO); i++) {
+		autofree char *path = format(IRQ_DIRECTORY "/%s" IRQ_LIST, irqs.items[i]);
+		struct cpus now = { 0 };
+
+		if (irqs.items[i][strspn(irqs.items[i], "0123456789")])
+			continue;
+		ret = file_read_cpus(path, &now);
+		count += cpus_intersect(&now, cpus);
+	}
+	return !ret || ret == -ENOENT || ret == -EIO ? count : ret;
+}
+
 struct cpus settings_exposed(const struct cpus *isolated)
 {
 	autotext struct text text = { 0 };

@@ -47,6 +47,9 @@ int settings_apply_workqueue(const struct journal *journal);
 void settings_narrow_workqueue(const struct journal *journal, const struct machine *machine,
 			       bool others);
 
+/* How many interrupts may go to some of these CPUs, or -errno. */
+int settings_count_irqs(const struct cpus *cpus);
+
 /* Those of these CPUs that the default mask of interrupts names. */
 struct cpus settings_exposed(const struct cpus *isolated);
 

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 
 #define WORDS (CPUS_MAX / CPUS_BITS_PER_LONG)
 #define GROUP_DIGITS 8u
@@ -33,37 +34,71 @@ static int parse_number(const char **at, const char *end, unsigned int *number)
 	return 0;
 }
 
-static int parse_range(const char **at, const char *end, struct cpus *set, bool *too_high)
+/* What the kernel's command line may have as well: N, the last CPU, where LAST is not NULL. */
+static int parse_cpu(const char **at, const char *end, const unsigned int *last,
+		     unsigned int *number)
 {
-	unsigned int first, last;
-	int ret = parse_number(at, end, &first);
+	if (!last || *at == end || **at != 'N')
+		return parse_number(at, end, number);
+	(*at)++;
+	*number = *last;
+	return 0;
+}
 
+/* ":2/4": the first two of each four. */
+static int parse_groups_of(const char **at, const char *end, unsigned int *used,
+			   unsigned int *group)
+{
+	int ret;
+
+	(*at)++;
+	ret = parse_number(at, end, used);
+	if (ret || *at == end || *(*at)++ != '/')
+		return -EINVAL;
+	ret = parse_number(at, end, group);
+	return ret || !*group || *used > *group ? -EINVAL : 0;
+}
+
+static int parse_range(const char **at, const char *end, struct cpus *set,
+		       const unsigned int *n, bool *too_high)
+{
+	unsigned int first = 0, last, used = 1, group = 1;
+	const bool all = n && end - *at >= 3 && !strncasecmp(*at, "all", 3);
+	int ret = 0;
+
+	if (all) {
+		*at += 3;
+		last = *n;
+	} else {
+		ret = parse_cpu(at, end, n, &first);
+		last = first;
+	}
+	if (!ret && !all && *at < end && **at == '-') {
+		(*at)++;
+		ret = parse_cpu(at, end, n, &last);
+	}
+	if (!ret && n && *at < end && **at == ':')
+		ret = parse_groups_of(at, end, &used, &group);
 	if (ret)
 		return ret;
-	last = first;
-	if (*at < end && **at == '-') {
-		(*at)++;
-		ret = parse_number(at, end, &last);
-		if (ret)
-			return ret;
-	}
-	if (last >= CPUS_MAX) {
+	if (last >= CPUS_MAX || (n && last > *n)) {
 		*too_high = true;
 		return 0;
 	}
 	if (last < first)
 		return -EINVAL;
 	for (unsigned int cpu = first; cpu <= last; cpu++)
-		cpus_add(set, cpu);
+		if ((cpu - first) % group < used)
+			cpus_add(set, cpu);
 	return 0;
 }
 
-static int parse_list(struct cpus *set, const char *at, const char *end)
+static int parse_list(struct cpus *set, const char *at, const char *end, const unsigned int *n)
 {
 	bool too_high = false;
 
 	for (;;) {
-		int ret = parse_range(&at, end, set, &too_high);
+		int ret = parse_range(&at, end, set, n, &too_high);
 
 		if (ret)
 			return ret;
@@ -129,7 +164,17 @@ int cpus_parse(struct cpus *set, const char *text, size_t length)
 	if (length >= 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
 		ret = parse_groups(&parsed, text + 2, length - 2);
 	else if (length && !(length == 4 && !memcmp(text, "none", 4)))
-		ret = parse_list(&parsed, text, text + length);
+		ret = parse_list(&parsed, text, text + length, NULL);
+	if (!ret)
+		*set = parsed;
+	return ret;
+}
+
+int cpus_parse_boot(struct cpus *set, const char *text, unsigned int last)
+{
+	struct cpus parsed = { 0 };
+	int ret = parse_list(&parsed, text, text + strlen(text), &last);
+
 	if (!ret)
 		*set = parsed;
 	return ret;

@@ -32,6 +32,12 @@ int cpus_parse(struct cpus *set, const char *text, size_t length);
 /* The same for a mask without "0x", as in /proc/irq/default_smp_affinity. */
 int cpus_parse_mask(struct cpus *set, const char *text, size_t length);
 
+/*
+ * The same for a list of the kernel's command line, which knows more: "N" is LAST, the last CPU,
+ * "all" is every CPU, and "0-7:2/4" has the first two of each four.
+ */
+int cpus_parse_boot(struct cpus *set, const char *text, unsigned int last);
+
 /* Both return a new string without newline; the caller frees it. */
 char *cpus_list(const struct cpus *set);
 char *cpus_mask(const struct cpus *set);

@@ -2,6 +2,7 @@
 #include "kernel.h"
 #include "file.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/klog.h>
 #include <sys/wait.h>
@@ -91,6 +92,22 @@ char *kernel_option(const char *name)
 	key = format("\n%s=", name);
 	at = strstr(text, key);
 	return at ? rest_of_line(at, key) : copy("");
+}
+
+char *kernel_parameter(const char *name)
+{
+	const size_t length = strlen(name);
+	autotext struct text text = { 0 };
+	char *rest, *word, *value = NULL;
+
+	file_read_line("/proc/cmdline", &text);
+	for (rest = text.s; (word = strsep(&rest, " ")); ) {
+		if (strncmp(word, name, length) || (word[length] && word[length] != '='))
+			continue;
+		free(value);
+		value = copy(word + length + !!word[length]);
+	}
+	return value;
 }
 
 static void read_log(struct text *log)

@@ -14,6 +14,12 @@ char *kernel_option(const char *name);
 /* Whether it is known to be "y". */
 bool kernel_has(const char *name);
 
+/*
+ * The value of a parameter on the kernel's command line, where it stands last; "" without "="; NULL
+ * if it is not there. The caller frees it.
+ */
+char *kernel_parameter(const char *name);
+
 /* What follows the last KEY in the kernel's log, to the line's end; the caller frees it. */
 char *kernel_log_last(const char *key);
 

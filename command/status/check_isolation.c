@@ -92,6 +92,24 @@ static void add_default_mask(struct inspection *inspection)
 	}
 }
 
+/* Isolated from tasks, but not from interrupts. */
+static void add_interrupts(struct inspection *inspection)
+{
+	const struct isolation *isolation = &inspection->isolation;
+	struct cpus open = cpus_and_not(&isolation->isolated, &isolation->irqs);
+	autofree char *list = cpus_list(&open), *named = cpus_named(&open);
+	autofree char *mend = format("timershield isolate --irqs %s", list);
+	int count = settings_count_irqs(&open);
+
+	if (count < 0)
+		finding_unknown(&inspection->findings, "irqs", "Which CPUs interrupts go to",
+				"/proc/irq", count);
+	else if (count)
+		finding_add(&inspection->findings, FINDING_WARNING, "irqs", mend,
+			    "%d interrupt%s may go to %s (/proc/irq/*/smp_affinity_list).", count,
+			    count == 1 ? "" : "s", named);
+}
+
 static void add_booted(struct inspection *inspection)
 {
 	const struct cpus *booted = &inspection->isolation.booted;
@@ -165,5 +183,6 @@ void check_isolation(struct inspection *inspection)
 		add_none(inspection);
 	add_by_affinity(inspection);
 	add_booted(inspection);
+	add_interrupts(inspection);
 	add_default_mask(inspection);
 }

@@ -2,6 +2,7 @@
 /* Status: the tick, and what else the kernel does on isolated CPUs: RCU, timers. */
 #include "finding.h"
 #include "lib/file.h"
+#include "lib/kernel.h"
 #include "lib/task.h"
 
 #include <errno.h>
@@ -28,19 +29,15 @@ static void add_callbacks(struct inspection *inspection, const struct cpus *busy
 }
 
 /* The CPUs of rcu_nocbs= on the command line: no other file has them. */
-static struct cpus without_callbacks(const struct cpus *possible)
+static int without_callbacks(const struct cpus *possible, struct cpus *cpus)
 {
-	const char *key = "rcu_nocbs", *at;
-	autotext struct text text = { 0 };
-	struct cpus cpus = { 0 };
+	autofree char *list = kernel_parameter("rcu_nocbs");
+	unsigned int last = 0;
 
-	file_read_line("/proc/cmdline", &text);
-	at = strstr(text.s, key);
-	if (at && at[strlen(key)] == '=')
-		cpus_parse(&cpus, at + strlen(key) + 1, strcspn(at + strlen(key) + 1, " "));
-	else if (at)
-		cpus = *possible;
-	return cpus;
+	cpus_for_each(cpu, possible)
+		last = cpu;
+	*cpus = list && !*list ? *possible : (struct cpus){ 0 };
+	return list && *list ? cpus_parse_boot(cpus, list, last) : 0;
 }
 
 #define MIGRATION "/proc/sys/kernel/timer_migration"
@@ -129,18 +126,22 @@ void check_tick(struct inspection *inspection)
 {
 	const struct isolation *isolation = &inspection->isolation;
 	struct cpus full = { 0 }, quiet, ticking, busy;
+	int ret;
 
 	/* "(null)" where there is none. */
 	if (file_read_cpus(CPU_DIRECTORY "/nohz_full", &full))
 		full = (struct cpus){ 0 };
 	ticking = cpus_and_not(&isolation->isolated, &full);
-	quiet = without_callbacks(&isolation->machine.possible);
+	ret = without_callbacks(&isolation->machine.possible, &quiet);
 	busy = cpus_and_not(&ticking, &quiet);
 	if (!cpus_empty(&ticking)) {
 		add_tick(inspection, &ticking);
 		add_rcu_threads(inspection, &ticking);
 	}
-	if (!cpus_empty(&busy))
+	if (ret && !cpus_empty(&ticking))
+		finding_add(&inspection->findings, FINDING_UNKNOWN, "rcu", "",
+			    "Where RCU callbacks run is unknown: rcu_nocbs= on the kernel's command line is no list of this machine's CPUs.");
+	else if (!cpus_empty(&busy))
 		add_callbacks(inspection, &busy);
 	add_migration(inspection, &full);
 }

@@ -52,6 +52,35 @@ static void masks(void)
 	expect_list("0x0000000000000000000000000000000000000001", "0");
 }
 
+/* On a machine whose last CPU is 9. */
+static void boot_lists(void)
+{
+	static const struct {
+		const char *text, *list;
+	} cases[] = {
+		{ "N", "9" }, { "all", "0-9" }, { "ALL", "0-9" }, { "4-N", "4-9" },
+		{ "0-7:2/4", "0-1,4-5" }, { "N-N", "9" }, { "all:1/3", "0,3,6,9" },
+		{ "1,3-4,N", "1,3-4,9" }, { "2-N:0/1", "" },
+	};
+	static const char * const bad[] = {
+		"", "n", "N-1", "10", "1-10", "0-7:5/4", "0-7:1/0", "0-7:1", "0-7:/2", "all-3",
+		"1N", "domain,1", "1,", "-1",
+	};
+	struct cpus set;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		autofree char *list = NULL;
+
+		check(!cpus_parse_boot(&set, cases[i].text, 9), "'%s' is refused", cases[i].text);
+		list = cpus_list(&set);
+		check(!strcmp(list, cases[i].list), "'%s' is %s", cases[i].text, list);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		check(cpus_parse_boot(&set, bad[i], 9), "'%s' is taken", bad[i]);
+	check(cpus_parse(&set, "N", 1) && cpus_parse(&set, "0-7:2/4", 7),
+	      "taken where people write a list");
+}
+
 static void errors(void)
 {
 	static const char * const garbage[] = {
@@ -140,6 +169,7 @@ int main(void)
 {
 	lists();
 	masks();
+	boot_lists();
 	errors();
 	long_ones();
 	round_trips();

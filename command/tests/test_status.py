@@ -233,8 +233,40 @@ class KernelTest(StatusTest):
         self.assertIn("rtprio 99", self.check("rtprio", "warning", "may not use"))
         m.write("proc/self/limits", limits.format(50, 99))
         self.check("rtprio", "good", "up to 50")
-        m.write("proc/self/status", "Name:\tx\nCapEff:\t0000000000800000")
+        status = "Name:\tx\nCapEff:\t0000000000800000\nSeccomp:\t{}"
+        m.write("proc/self/status", status.format(0))
         self.check("rtprio", "good", "all real-time priorities")
+        m.write("proc/self/limits", limits.format(0, 0))
+        m.write("proc/self/uid_map", "0 1000 1")
+        self.assertIn("ulimit -r", self.check("rtprio", "warning", "user namespace"))
+        m.write("proc/self/uid_map", "0 0 4294967295")
+        m.write("proc/self/status", status.format(2))
+        self.assertIn("allow", self.check("rtprio", "warning", "seccomp"))
+
+    def test_real_time_budget(self) -> None:
+        """CAP_SYS_NICE does not help a task whose cgroup has none."""
+        m = self.machine
+        m.write("proc/self/status", "Name:\tx\nCapEff:\t0000000000800000")
+        m.write("proc/self/mountinfo",
+                "31 23 0:27 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"
+                "30 23 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct")
+        m.write("proc/self/cgroup", "5:cpuset:/\n1:cpu,cpuacct:/a/b\n0::/")
+        m.write("sys/fs/cgroup/cpu/a/b/cpu.rt_runtime_us", "0")
+        m.write("proc/sys/kernel/sched_rt_runtime_us", "950000")
+        mend = self.check("rtprio", "warning", "/sys/fs/cgroup/cpu/a/b/cpu.rt_runtime_us")
+        self.assertIn(">/sys/fs/cgroup/cpu/cgroup.procs", mend)
+        m.write("proc/sys/kernel/sched_rt_runtime_us", "-1")
+        self.check("rtprio", "good")
+        m.write("proc/sys/kernel/sched_rt_runtime_us", "950000")
+        m.write("sys/fs/cgroup/cpu/a/b/cpu.rt_runtime_us", "1000")
+        self.check("rtprio", "good")
+        m.write("proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw")
+        m.write("proc/self/cgroup", "0::/user.slice/one")
+        m.write("boot/config-6.12.0", "CONFIG_RT_GROUP_SCHED=y")
+        self.check("rtprio", "good")
+        m.write("sys/fs/cgroup/user.slice/cpu.weight", "100")
+        mend = self.check("rtprio", "warning", "/sys/fs/cgroup/user.slice/one")
+        self.assertIn(">/sys/fs/cgroup/cgroup.procs", mend)
 
     def test_siblings_without_isolation(self) -> None:
         m = self.machine
@@ -251,8 +283,27 @@ class KernelTest(StatusTest):
         self.assertIn("rcu_nocbs=2-3", self.check("rcu", "note"))
         m.isolate_at_boot("2-3", "rcu_nocbs=3")
         self.assertIn("rcu_nocbs=2 ", self.check("rcu", "note"))
+        for cpus in ("all", "N,2", "2-N", "0-3:2/2", "1,rcu_nocbs_poll rcu_nocbs=2-3"):
+            m.isolate_at_boot("2-3", f"rcu_nocbs={cpus}")
+            self.assertNotIn("rcu", m.findings(), cpus)
+        m.isolate_at_boot("2-3", "rcu_nocbs=0-3:1/2")
+        self.assertIn("rcu_nocbs=3 ", self.check("rcu", "note"))
+        for cpus in ("2-9", "odd"):
+            m.isolate_at_boot("2-3", f"rcu_nocbs={cpus}")
+            self.check("rcu", "unknown", "no list of this machine's CPUs")
         m.write(f"{CPU}/nohz_full", "2-3")
         self.assertFalse({"tick", "rcu"} & set(m.findings()))
+
+    def test_interrupts_of_cpus_isolated_at_boot(self) -> None:
+        m = self.machine
+        m.isolate_at_boot("2-3")
+        m.write("proc/irq/1/smp_affinity_list", "0-1")
+        self.assertNotIn("irqs", m.findings())
+        for irq, cpus in ((4, "0-3"), (5, "3"), (6, "0")):
+            m.write(f"proc/irq/{irq}/smp_affinity_list", cpus)
+        mend = self.check("irqs", "warning", "2 interrupts may go to CPUs 2-3")
+        self.assertEqual(m.run(*mend.split()[1:]).returncode, 0)
+        self.assertNotIn("irqs", m.findings())
 
     def test_timer_migration(self) -> None:
         m = self.machine
