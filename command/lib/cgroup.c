@@ -13,6 +13,20 @@
 #define RETRIES 50
 #define RETRY_NS 10000000
 
+/* Whether a list such as "cpu,cpuacct" or "rw,cpu" has it. */
+static bool has_word(const char *list, const char *word)
+{
+	const size_t length = strlen(word);
+
+	while (strncmp(list, word, length) || (list[length] && list[length] != ',')) {
+		list = strchr(list, ',');
+		if (!list)
+			return false;
+		list++;
+	}
+	return true;
+}
+
 /* mountinfo writes blanks, tabs, newlines and backslashes as \ and three octal digits. */
 static void unescape_octal(char *text)
 {
@@ -31,12 +45,13 @@ static void unescape_octal(char *text)
 }
 
 /* ID PARENT MAJOR:MINOR ROOT MOUNT-POINT OPTIONS... - TYPE SOURCE SUPER-OPTIONS */
-static char *mount_point_of_line(char *line)
+static char *mount_point_of_line(char *line, const char *controller)
 {
-	char *type = strstr(line, " - "), *mount = NULL, *root = NULL;
+	const char *wanted = controller ? " - cgroup " : " - cgroup2 ";
+	char *type = strstr(line, wanted), *mount = NULL, *root = NULL;
 	unsigned int field = 0;
 
-	if (!type || strncmp(type, " - cgroup2 ", 11))
+	if (!type || (controller && !has_word(strrchr(line, ' ') + 1, controller)))
 		return NULL;
 	*type = '\0';
 	for (char *word; (word = strsep(&line, " ")); field++) {
@@ -51,15 +66,52 @@ static char *mount_point_of_line(char *line)
 	return copy(mount);
 }
 
-char *cgroup_find_mount(void)
+/* Of cgroup v1 with this controller; NULL: of cgroup v2. */
+static char *find_mount(const char *controller)
 {
 	autotext struct text text = { 0 };
 	char *rest, *line, *mount = NULL;
 
 	if (!file_read("/proc/self/mountinfo", &text))
 		for (rest = text.s; !mount && (line = strsep(&rest, "\n")); )
-			mount = mount_point_of_line(line);
+			mount = mount_point_of_line(line, controller);
 	return mount;
+}
+
+char *cgroup_find_mount(void)
+{
+	return find_mount(NULL);
+}
+
+/* HIERARCHY:CONTROLLERS:GROUP, of cgroup v2 with no controllers. */
+static char *group_of_line(char *line, const char *controller)
+{
+	char *controllers = line ? strchr(line, ':') : NULL;
+	char *group = controllers ? strchr(controllers + 1, ':') : NULL;
+
+	if (!group)
+		return NULL;
+	*group++ = '\0';
+	controllers++;
+	return (controller ? has_word(controllers, controller) : !*controllers) ? group : NULL;
+}
+
+char *cgroup_of(pid_t tid, const char *controller, char **mount)
+{
+	autofree char *path = tid ? format("/proc/%d/cgroup", tid) : copy("/proc/self/cgroup");
+	char *rest, *line, *found = NULL;
+	autotext struct text text = { 0 };
+
+	free(*mount);
+	*mount = find_mount(controller);
+	if (*mount && !file_read(path, &text))
+		for (rest = text.s; !found && (line = strsep(&rest, "\n")); ) {
+			char *group = group_of_line(line, controller);
+
+			if (group)
+				found = format("%s%s", *mount, group);
+		}
+	return found;
 }
 
 static bool has_controller(const char *group, const char *file)

@@ -4,6 +4,7 @@
 #define TIMERSHIELD_CGROUP_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 /*
  * Finds where cgroup v2 is mounted, "/sys/fs/cgroup" as a rule; the caller frees it.
@@ -13,6 +14,12 @@ char *cgroup_mount_point(const char **why);
 
 /* The same with or without a cpuset controller; NULL if cgroup v2 is not mounted. */
 char *cgroup_find_mount(void);
+
+/*
+ * The path of the group of a task (0: the caller) with this CONTROLLER of cgroup v1, or in cgroup
+ * v2 (NULL), and in *MOUNT that of the root; NULL if there is none. The caller frees both.
+ */
+char *cgroup_of(pid_t tid, const char *controller, char **mount);
 
 /* What makes a partition possible where it is not. */
 const char *cgroup_mend(void);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "lib/message.h"
+#include "lib/refusal.h"
 #include "lib/output.h"
 #include "lib/task.h"
 #include "lib/verb.h"
@@ -130,8 +131,7 @@ static void explain(int error, const struct loop *loop)
 		failed(error, "CPU %u is offline, does not exist, or this process may not use it",
 		       loop->cpu);
 	else if (error == -EPERM)
-		failed(error, "FIFO %d needs root, or CAP_SYS_NICE; --priority=0 needs nothing",
-		       loop->priority);
+		refusal_failed(error, 0, loop->priority);
 	else if (error == -EINTR)
 		failed(error, "it ended before the first wake-up: nothing was measured");
 	else

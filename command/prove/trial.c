@@ -2,6 +2,7 @@
 #include "trial.h"
 
 #include "lib/message.h"
+#include "lib/refusal.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -97,11 +98,12 @@ static int calibrate(struct control_loop *loop)
 	if (ret)
 		return failed(ret, "cannot lock memory: %s", strerror(-ret));
 	ret = control_loop_enter(loop);
+	if (ret == -EPERM)
+		return refusal_failed(ret, 0, LOOP_PRIORITY);
 	if (ret)
 		return failed(ret, "FIFO %d on CPU %u: %s%s", LOOP_PRIORITY, loop->cpu,
 			      strerror(-ret), ret == -EINVAL ?
-			      " (if it is isolated, measure on another: -c)" : ret == -EPERM ?
-			      " (this cgroup may have no real-time share: CONFIG_RT_GROUP_SCHED)" : "");
+			      " (if it is isolated, measure on another: -c)" : "");
 	control_loop_calibrate(loop);
 	control_loop_leave();
 	return prove_interrupted ? -EINTR : 0;

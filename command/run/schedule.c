@@ -6,6 +6,7 @@
 #include "isolate/priorities.h"
 #include "lib/file.h"
 #include "lib/message.h"
+#include "lib/refusal.h"
 #include "lib/task.h"
 #include "lib/text.h"
 
@@ -133,9 +134,7 @@ int schedule_thread(pid_t tid, const struct placement *placement)
 		return 0;
 	if (errno == ESRCH)
 		return -ESRCH;
-	return failed(-errno, "cannot set policy and priority of task %d: %s%s",
-		      tid ? tid : getpid(), strerror(errno),
-		      errno == EPERM ? " (run as root, or raise the limit: ulimit -r)" : "");
+	return refusal_failed(-errno, tid, param.sched_priority);
 }
 
 /* Affinity before policy: at its new level it must not compete with other tasks. */

@@ -2,10 +2,14 @@
 /* Status: settings of the kernel whose work in the background disturbs. */
 #include "finding.h"
 #include "lib/file.h"
+#include "lib/refusal.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static bool is_always(const char *text)
 {
@@ -77,39 +81,43 @@ void check_settings(struct inspection *inspection)
 			    "Off or not built in: %s.", quiet.s);
 }
 
-#define CAP_SYS_NICE 23
-
-static bool has_capability(void)
+/* Asking is the only way to see a filter of system calls at work. */
+static int try_realtime(void)
 {
-	const char *key = "CapEff:";
-	autotext struct text text = { 0 };
-	const char *at;
+	struct sched_param parameter = { .sched_priority = 1 };
+	int status = 0;
+	pid_t pid = *file_root() ? -1 : fork();
 
-	file_read("/proc/self/status", &text);
-	at = strstr(text.s, key);
-	return at && strtoull(at + strlen(key), NULL, 16) >> CAP_SYS_NICE & 1;
+	if (!pid)
+		_exit(sched_setscheduler(0, SCHED_FIFO, &parameter) ? errno : 0);
+	if (pid > 0)
+		waitpid(pid, &status, 0);
+	return -WEXITSTATUS(status);
 }
 
 void check_limits(struct inspection *inspection)
 {
-	const char *key = "Max realtime priority";
-	autotext struct text text = { 0 };
-	int ret = file_read("/proc/self/limits", &text);
-	const char *at = ret ? NULL : strstr(text.s, key);
-	long long limit = at ? atoll(at + strlen(key)) : 0;
+	struct findings *findings = &inspection->findings;
+	const long long limit = refusal_limit();
+	struct refusal refusal = { 0 };
+	const int ret = try_realtime();
+	const bool found = (ret || *file_root()) && refusal_find(&refusal, 0, 1);
 
-	if (has_capability())
-		finding_add(&inspection->findings, FINDING_GOOD, "rtprio", "",
+	if (!ret && limit < 0)
+		finding_unknown(findings, "rtprio", "Whether you may use real-time priorities",
+				"/proc/self/limits", -ENOENT);
+	else if (found)
+		finding_add(findings, FINDING_WARNING, "rtprio", refusal.mend,
+			    "You may not use real-time priorities: %s.", refusal.reason);
+	else if (ret)
+		finding_add(findings, FINDING_WARNING, "rtprio", "",
+			    "You may not use real-time priorities, although CAP_SYS_NICE is there: %s.",
+			    strerror(-ret));
+	else if (limit >= 99)
+		finding_add(findings, FINDING_GOOD, "rtprio", "",
 			    "You may use all real-time priorities.");
-	else if (!at)
-		finding_unknown(&inspection->findings, "rtprio",
-				"Whether you may use real-time priorities", "/proc/self/limits",
-				ret ? ret : -EBADMSG);
-	else if (limit <= 0)
-		finding_add(&inspection->findings, FINDING_WARNING, "rtprio",
-			    "a line 'NAME - rtprio 99' in /etc/security/limits.conf, then log in again; or run as root",
-			    "You may not use real-time priorities (ulimit -r is 0).");
 	else
-		finding_add(&inspection->findings, FINDING_GOOD, "rtprio", "",
+		finding_add(findings, FINDING_GOOD, "rtprio", "",
 			    "You may use real-time priorities up to %lld.", limit);
+	refusal_free(&refusal);
 }

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "refusal.h"
+#include "cgroup.h"
+#include "file.h"
+#include "kernel.h"
+#include "message.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CAP_SYS_NICE 23
+#define HIGHEST 99
+
+/* What follows KEY in a file of this process; NULL if it is not there. */
+static char *own(const char *file, const char *key)
+{
+	autofree char *path = format("/proc/self/%s", file);
+	autotext struct text text = { 0 };
+	char *at = NULL;
+
+	if (!file_read(path, &text))
+		at = strstr(text.s, key);
+	return at ? copy(at + strlen(key)) : NULL;
+}
+
+static bool has_capability(void)
+{
+	autofree char *effective = own("status", "CapEff:");
+
+	return effective && strtoull(effective, NULL, 16) >> CAP_SYS_NICE & 1;
+}
+
+/* The first user namespace maps all ids; CAP_SYS_NICE of another one does not count here. */
+static bool in_user_namespace(void)
+{
+	autofree char *map = own("uid_map", "");
+	unsigned int inside, outside, count;
+
+	return map && sscanf(map, "%u %u %u", &inside, &outside, &count) == 3 &&
+	       count != 4294967295u;
+}
+
+long long refusal_limit(void)
+{
+	autofree char *limit = NULL;
+
+	if (has_capability() && !in_user_namespace())
+		return HIGHEST;
+	limit = own("limits", "Max realtime priority");
+	return !limit ? -1 : strstr(limit, "unlimited") == limit + strspn(limit, " ") ? HIGHEST :
+	       atoll(limit);
+}
+
+/* A group without budget, and the file that moves a task out of it; NULL: it is not to blame. */
+static char *group_without_budget(pid_t tid, char **root)
+{
+	autofree char *v1 = cgroup_of(tid, "cpu", root);
+	autofree char *file = format("%s/cpu.rt_runtime_us", v1 ? v1 : "");
+	autofree char *v2 = NULL, *probe = NULL;
+	long long runtime;
+
+	if (v1)
+		return file_read_number(file, &runtime) || runtime ? NULL : copy(file);
+	v2 = cgroup_of(tid, NULL, root);
+	if (!v2 || !kernel_has("CONFIG_RT_GROUP_SCHED"))
+		return NULL;
+	/* The group that counts is the next one up with the controller: not the root? */
+	probe = format("%s%.*s/cpu.weight", *root,
+		       (int)(1 + strcspn(v2 + strlen(*root) + 1, "/")), v2 + strlen(*root));
+	return file_exists(probe) ? copy(v2) : NULL;
+}
+
+static bool find_budget(struct refusal *refusal, pid_t tid)
+{
+	autofree char *root = NULL, *group = NULL;
+	long long limit;
+
+	/* Without a limit for the whole there is none for a group. */
+	if (!file_read_number("/proc/sys/kernel/sched_rt_runtime_us", &limit) && limit < 0)
+		return false;
+	group = group_without_budget(tid, &root);
+	if (!group)
+		return false;
+	refusal->reason = format("its cgroup has no real-time budget (%s)", group);
+	refusal->mend = format("echo %d >%s/cgroup.procs; or sysctl kernel.sched_rt_runtime_us=-1",
+			       tid ? tid : getpid(), root);
+	return true;
+}
+
+static bool find_filter(struct refusal *refusal)
+{
+	autofree char *mode = own("status", "Seccomp:");
+
+	if (!mode || atoi(mode) != 2)
+		return false;
+	refusal->reason = copy("a seccomp filter is on, and may refuse sched_setscheduler()");
+	refusal->mend = copy("allow sched_setscheduler() there, in a container by --cap-add=SYS_NICE or --security-opt seccomp=PROFILE");
+	return true;
+}
+
+bool refusal_find(struct refusal *refusal, pid_t tid, int priority)
+{
+	long long limit = refusal_limit();
+
+	*refusal = (struct refusal){ 0 };
+	if (limit >= priority)
+		return find_budget(refusal, tid) || find_filter(refusal);
+	refusal->reason = format("%s, and RLIMIT_RTPRIO (ulimit -r) is %lld", has_capability() ?
+				 "CAP_SYS_NICE does not count in a user namespace" :
+				 "CAP_SYS_NICE is missing", limit < 0 ? 0 : limit);
+	refusal->mend = copy(has_capability() ? "start it outside the namespace; or raise the limit there: ulimit -r 99" :
+			     "run as root; or a line 'NAME - rtprio 99' in /etc/security/limits.conf, then log in again");
+	return true;
+}
+
+void refusal_free(struct refusal *refusal)
+{
+	free(refusal->reason);
+	free(refusal->mend);
+}
+
+int refusal_failed(int error, pid_t tid, int priority)
+{
+	struct refusal refusal = { 0 };
+	autofree char *what = priority ? format("FIFO %d", priority) : copy("its policy");
+
+	if (error != -EPERM)
+		failed(error, "cannot give %d %s: %s", tid ? tid : getpid(), what,
+		       strerror(-error));
+	else if (refusal_find(&refusal, tid, priority))
+		failed(error, "cannot give %d %s: %s: %s", tid ? tid : getpid(), what,
+		       refusal.reason, refusal.mend);
+	else
+		failed(error, "cannot give %d %s: not permitted, although CAP_SYS_NICE is there: a security module may refuse it",
+		       tid ? tid : getpid(), what);
+	refusal_free(&refusal);
+	return error;
+}
