@@ -17,8 +17,6 @@ NAMES = (
     "low-priority",
     "bounds",
     "oversleep",
-    "clock-precision",
-    "learning-cost",
     "age-of-information",
     "isolated-cpu",
     "blame",

@@ -110,6 +110,7 @@ int report_json(const char *path, const struct cell *cells, size_t count,
 /* ---- verbs ------------------------------------------------------------------------------ */
 
 int verb_compare(const struct bench_options *opt, int argc, char **argv);
+int verb_costs(const struct bench_options *opt, int argc, char **argv);
 int verb_submit(const struct bench_options *opt, int argc, char **argv);
 int verb_replay(const struct bench_options *opt, int argc, char **argv);
 int verb_record(const struct bench_options *opt, int argc, char **argv);

@@ -100,8 +100,8 @@ static const struct {
 	const char *name;
 	int (*run)(const struct bench_options *opt, int argc, char **argv);
 } verbs[] = {
-	{ "compare", verb_compare }, { "submit", verb_submit }, { "record", verb_record },
-	{ "replay", verb_replay }, { "capabilities", verb_capabilities },
+	{ "compare", verb_compare }, { "costs", verb_costs }, { "submit", verb_submit },
+	{ "record", verb_record }, { "replay", verb_replay }, { "capabilities", verb_capabilities },
 };
 
 enum { OPT_CPU = 256, OPT_LATE, OPT_PEERS, OPT_CHART };
@@ -182,6 +182,7 @@ int main(int argc, char **argv)
 		arguments, parse, "[VERB]",
 		"Measure how exact clockfix and its rivals are.\v"
 		"Verbs:\n  compare       measure lateness and CPU time (the default)\n"
+		"  costs         print what reading the clock takes, and learning, as CSV\n"
 		"  submit        measure the cost of submission, with up to a million pending jobs\n"
 		"  record NS     record a series of oversleeps: record NS > FILE\n"
 		"  replay FILE   compare estimators with the optimum in hindsight, on recorded series\n"

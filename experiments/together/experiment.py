@@ -88,7 +88,8 @@ class Together(Experiment):
             if systems and wanted:
                 calls.append(functools.partial(
                     running.run_guest, context, self.name, systems, PROGRAM, wanted))
-            pairs = [System(s.platform, s.mode, CPUS) for s in systems]
+            # what a job next to another CPU takes is counted, which needs symbols
+            pairs = [System(s.platform, s.mode, CPUS) for s in systems if not s.kernel.debian]
             wanted = pair_scenarios(context, ROUNDS[arch], arch)
             if pairs and wanted:
                 calls.append(functools.partial(

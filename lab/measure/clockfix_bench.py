@@ -62,6 +62,19 @@ def run(rivals: Sequence[str], intervals: Sequence[str], seconds: float,
     return measured, " ".join([program.name, *words])
 
 
+def costs(directory: Path, samples: int) -> str:
+    """Keep what reading the clock and learning take as costs.csv; return the command line."""
+    words = ["costs", f"--jobs={samples}"]
+    done = processes.run([str(build()), *words], stderr=subprocess.PIPE)
+    if done.returncode:
+        raise LabError(f"clockfix-bench failed with status {done.returncode}:\n"
+                       f"{done.stderr.strip()[-2000:]}")
+    directory.mkdir(exist_ok=True)
+    (directory / "costs.csv").write_text(done.stdout)
+    (directory / "summary.csv").write_text(f"name,value\nsamples,{samples}\n")
+    return " ".join([PROGRAM.name, *words])
+
+
 def keep(directory: Path, measured: dict[str, Any], interval: int) -> None:
     """Write the cells of one interval as quantiles.csv, rivals.csv and summary.csv."""
     directory.mkdir(exist_ok=True)

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* costs.c - what reading the clock takes, and what the estimators take to learn */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "estimator.h"
+
+#define WARM_UP		1000
+#define INTERVAL	100000	/* ns: the sleeps that are learned from */
+
+static struct estimator estimator;
+static volatile int64_t average;
+
+static void nothing(int64_t oversleep)
+{
+	(void)oversleep;
+}
+
+/* Of the cost of learning, as in wait.c */
+static void moving_average(int64_t oversleep)
+{
+	average += oversleep - average / 8;
+}
+
+static void learn(int64_t oversleep)
+{
+	estimator_learn(&estimator, oversleep, INTERVAL);
+}
+
+static const struct {
+	const char *name;
+	void (*volatile call)(int64_t oversleep);
+	uint32_t late_ppm;
+} costs[] = {
+	{ "nothing", nothing, 0 },
+	{ "ema", moving_average, 0 },
+	{ "average", learn, PAPER_AVERAGE },
+	{ "maximum", learn, PAPER_MAXIMUM },
+	{ "default", learn, 0 },
+};
+
+/* As a busy machine has them: most alike, some much longer. */
+static int64_t next_oversleep(uint64_t *state)
+{
+	*state = *state * 6364136223846793005ull + 1442695040888963407ull;
+	return 10000 + (*state >> 50) + (*state >> 33 & 63 ? 0 : (*state >> 46 & 0xffff));
+}
+
+static void measure(size_t which, int64_t *took, uint64_t count)
+{
+	const struct clockfix_options options = { .late_ppm = costs[which].late_ppm };
+	uint64_t state = 1;
+
+	estimator_init(&estimator, &options);
+	for (uint64_t i = 0; i < count + WARM_UP; i++) {
+		int64_t oversleep = next_oversleep(&state), before = now_ns();
+
+		costs[which].call(oversleep);
+		took[i < WARM_UP ? 0 : i - WARM_UP] = now_ns() - before;
+	}
+}
+
+/* Times are whole ns and repeat a lot: how often each occurred. */
+static void print(const char *name, int64_t *took, uint64_t count)
+{
+	sort_ns(took, count);
+	for (uint64_t i = 0, end; i < count; i = end) {
+		for (end = i; end < count && took[end] == took[i];)
+			end++;
+		printf("%s,%lld,%llu\n", name, (long long)took[i], (unsigned long long)(end - i));
+	}
+}
+
+int verb_costs(const struct bench_options *opt, int argc, char **argv)
+{
+	int64_t *took = calloc(opt->jobs, sizeof(*took));
+	int ret = took ? thread_prepare(opt) : -ENOMEM;
+
+	(void)argc;
+	(void)argv;
+	if (ret) {
+		fprintf(stderr, "clockfix-bench: %s\n", strerror(-ret));
+		free(took);
+		return 1;
+	}
+	printf("what,took_ns,count\n");
+	for (size_t i = 0; i < sizeof(costs) / sizeof(*costs) && !interrupted; i++) {
+		measure(i, took, opt->jobs);
+		print(costs[i].name, took, opt->jobs);
+	}
+	free(took);
+	return 0;
+}
