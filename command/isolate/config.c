@@ -3,6 +3,7 @@
 #include "lib/file.h"
 #include "lib/message.h"
 #include "lib/text.h"
+#include "lib/timers.h"
 
 #include <errno.h>
 #include <string.h>
@@ -32,15 +33,9 @@ static int parse_irqs(struct config *config, const char *value)
 
 static int parse_timers(struct config *config, const char *value)
 {
-	if (!strcmp(value, "keep"))
-		config->timers = CONFIG_KEEP;
-	else if (!strcmp(value, "on"))
-		config->timers = CONFIG_ON;
-	else if (!strcmp(value, "off"))
-		config->timers = CONFIG_OFF;
-	else
-		return -EINVAL;
-	return 0;
+	config->sets_timers = strcmp(value, "keep");
+	config->timers = config->sets_timers ? timers_mode_parse(value) : TIMERS_OFF;
+	return config->timers < 0 ? -EINVAL : 0;
 }
 
 static int parse_priority(struct config *config, const char *value)
@@ -55,7 +50,7 @@ static const struct key {
 	{ "cpus", "a CPU list such as 2-3,6, or none", parse_cpus },
 	{ "procs", "yes or no", parse_procs },
 	{ "irqs", "yes or no", parse_irqs },
-	{ "timers", "keep, on or off", parse_timers },
+	{ "timers", "keep, on, levels or off", parse_timers },
 	{ "priority", "1 to 98 and a pattern for names, such as 80 irq/*-eth0*; 64 lines at most",
 	  parse_priority },
 };

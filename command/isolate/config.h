@@ -5,7 +5,7 @@
  *	cpus = 2-3		CPUs to isolate; none
  *	procs = yes		from tasks
  *	irqs = yes		from interrupts
- *	timers = keep		the kernel's shield against timers: on, off
+ *	timers = keep		the kernel's shield against timers: on, levels, off
  *	priority = 80 NAME	FIFO priority of kernel threads whose names match; may be repeated
  */
 #ifndef TIMERSHIELD_CONFIG_H
@@ -19,12 +19,11 @@
 
 #define CONFIG_FILE "/etc/timershield.conf"
 
-enum config_switch { CONFIG_KEEP, CONFIG_ON, CONFIG_OFF };
-
 struct config {
 	struct cpus cpus;
 	bool procs, irqs;
-	enum config_switch timers;
+	bool sets_timers;		/* to this mode; else it stays */
+	int timers;
 	struct priorities priorities;
 };
 

@@ -193,10 +193,11 @@ typedef int change_fn(struct isolation *isolation);
 static int change_locked(change_fn *change)
 {
 	struct isolation isolation;
-	const enum config_switch timers = request.config.timers;
+	const bool sets_timers = request.config.sets_timers;
+	const int timers = request.config.timers;
 	int ret = isolation_open(&isolation, true), other;
 
-	if (!ret && timers == CONFIG_ON)
+	if (!ret && timers > TIMERS_OFF)
 		ret = timers_check();
 	if (!ret && (isolation.damaged || isolation.lost)) {
 		if (request.salvage)
@@ -207,7 +208,7 @@ static int change_locked(change_fn *change)
 	if (!ret)
 		ret = change(&isolation);
 	if (!ret) {
-		ret = timers == CONFIG_KEEP ? 0 : timers_set(timers == CONFIG_ON);
+		ret = sets_timers ? timers_set(timers) : 0;
 		other = isolate_print(&isolation);
 		ret = ret ? ret : other;
 	}

@@ -23,7 +23,22 @@ int timers_get(void)
 	long long value;
 	int ret = file_read_number(TIMERS_SWITCH, &value);
 
-	return ret ? ret : value != 0;
+	return ret ? ret : (int)value;
+}
+
+static const char * const mode_names[] = { "off", "on", "levels" };
+
+const char *timers_mode_name(int mode)
+{
+	return mode_names[mode < TIMERS_LEVELS ? mode : TIMERS_LEVELS];
+}
+
+int timers_mode_parse(const char *name)
+{
+	for (int i = 0; i < (int)ARRAY_SIZE(mode_names); i++)
+		if (!strcmp(name, mode_names[i]))
+			return i;
+	return -EINVAL;
 }
 
 bool timers_module_there(void)
@@ -63,19 +78,22 @@ int timers_check(void)
 		      "this kernel has no timer shield (CONFIG_TIMERSHIELD), and no module " TIMERS_MODULE " is installed for it");
 }
 
-int timers_set(bool on)
+int timers_set(int mode)
 {
+	autofree char *value = format("%d", mode);
 	const int is = timers_get();
 	int ret = timers_check();
 
-	if (ret || is == on || (is == -ENOENT && !on))
+	if (ret || is == mode || (is == -ENOENT && mode == TIMERS_OFF))
 		return ret;
 	if (is == -ENOENT)
 		ret = change_modprobe(TIMERS_MODULE);
 	if (ret)
 		return failed(ret, "cannot load the module " TIMERS_MODULE "%s",
 			      geteuid() ? " (run as root)" : "; dmesg may tell why");
-	ret = change_write(TIMERS_SWITCH, on ? "1" : "0");
+	ret = change_write(TIMERS_SWITCH, value);
+	if (ret == -EINVAL && mode == TIMERS_LEVELS)
+		return failed(ret, "this kernel's shield has one mode: 'timershield timers on'");
 	return ret ? failed(ret, TIMERS_SWITCH ": %s%s", strerror(-ret),
 			    ret == -EACCES || ret == -EPERM ? " (run as root)" : "") : 0;
 }

@@ -18,8 +18,18 @@ struct timers_cpu {
 	unsigned long long longest_hold;	/* ns */
 };
 
-/* 1 on, 0 off, -ENOENT if this kernel has none, or -errno. */
+/*
+ * Classes: while a real-time task runs, timers of ordinary tasks do not interrupt it. Levels: nor do
+ * those of real-time tasks of lower priority; for systems whose real-time tasks are all pinned.
+ */
+enum timers_mode { TIMERS_OFF, TIMERS_CLASSES, TIMERS_LEVELS };
+
+/* The mode, -ENOENT if this kernel has none, or -errno. */
 int timers_get(void);
+
+/* "off", "on" or "levels", as people write it; and back, -EINVAL for another word. */
+const char *timers_mode_name(int mode);
+int timers_mode_parse(const char *name);
 
 /* Whether this kernel's modules have it, loaded or not. */
 bool timers_module_there(void);
@@ -34,7 +44,7 @@ const char *timers_kind(void);
 int timers_check(void);
 
 /* Loads the module if it takes that. 0, or -errno after a message. */
-int timers_set(bool on);
+int timers_set(int mode);
 
 /* The counters of all online CPUs; the caller frees *CPUS. 0 or -errno, -EPROTO: an odd line. */
 int timers_read(struct timers_cpu **cpus, size_t *count);

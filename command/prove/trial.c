@@ -4,6 +4,7 @@
 #include "lib/message.h"
 #include "lib/refusal.h"
 #include "lib/text.h"
+#include "lib/timers.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -65,7 +66,7 @@ static int run_turns(struct prove *prove, struct trial *trial, const struct load
 		if (i == TURN_ON && !prove->shield)
 			continue;
 		progress(trial->kind, turn_names[i], prove->count);
-		ret = prove->shield ? undo_switch(&prove->undo, i == TURN_ON) : 0;
+		ret = prove->shield ? undo_switch(&prove->undo, i == TURN_ON ? prove->mode : TIMERS_OFF) : 0;
 		if (!ret)
 			ret = run_turn(prove, &trial->turns[i], count, grid);
 		if (!ret && load_has_ended(load))
@@ -111,7 +112,7 @@ static int calibrate(struct control_loop *loop)
 
 int trials_run(struct prove *prove)
 {
-	int ret = prove->shield ? undo_switch(&prove->undo, false) : 0;
+	int ret = prove->shield ? undo_switch(&prove->undo, TIMERS_OFF) : 0;
 
 	progress(&load_kinds[0], "calibrating", 0);
 	if (!ret)

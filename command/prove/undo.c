@@ -62,7 +62,7 @@ int undo_begin(const struct undo *undo)
 	return !ret && undo->group ? cgroup_make(undo->group) : ret;
 }
 
-int undo_switch(struct undo *undo, bool on)
+int undo_switch(struct undo *undo, int mode)
 {
 	int is = timers_get(), ret;
 
@@ -70,12 +70,12 @@ int undo_switch(struct undo *undo, bool on)
 		return failed(-EBUSY, TIMERS_SWITCH " is no longer %d: somebody else has changed it",
 			      undo->now);
 	undo->last = is;
-	undo->now = on;
+	undo->now = mode;
 	ret = save(undo);
 	if (!ret)
-		ret = timers_set(on);
+		ret = timers_set(mode);
 	if (!ret)
-		undo->last = on;
+		undo->last = mode;
 	return ret;
 }
 

@@ -26,8 +26,8 @@ int undo_leftovers(void);
 /* Saves *UNDO, and makes the group. 0, or -errno after a message. */
 int undo_begin(const struct undo *undo);
 
-/* Switches the shield, unless somebody else has meanwhile (-EBUSY). 0, or -errno after a message. */
-int undo_switch(struct undo *undo, bool on);
+/* Sets the shield's mode, unless somebody else has meanwhile (-EBUSY). 0, or -errno after a message. */
+int undo_switch(struct undo *undo, int mode);
 
 /* Puts everything back. 0, or -errno after a message; what is left is then still recorded. */
 int undo_all(const struct undo *undo);

@@ -86,10 +86,11 @@ static int prepare(struct prove *prove)
 	undo->group = mount ? format("%s/" GROUP, mount) : NULL;
 	ret = undo_begin(undo);
 	if (!ret && undo->load)
-		ret = timers_set(true);
+		ret = timers_set(TIMERS_CLASSES);
 	if (!ret && undo->load)
 		undo->now = undo->last = timers_get();
 	prove->shield = timers_get() >= 0;
+	prove->mode = undo->before == TIMERS_LEVELS ? TIMERS_LEVELS : TIMERS_CLASSES;
 	prove->kind = timers_kind();
 	return ret;
 }

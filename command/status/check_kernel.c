@@ -4,10 +4,12 @@
 #include "isolate/fair_server.h"
 #include "lib/file.h"
 #include "lib/kernel.h"
+#include "lib/task.h"
 #include "lib/text.h"
 #include "lib/timers.h"
 
 #include <errno.h>
+#include <linux/sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -158,11 +160,38 @@ static void add_counters(struct findings *findings)
 		    (double)longest / 1000);
 }
 
+/* A task is where its timer is served only if it cannot have moved meanwhile. */
+static void check_levels(struct findings *findings)
+{
+	autotasks struct tasks tasks = { 0 };
+
+	tasks_read(&tasks);
+	tasks_for_each(task, &tasks) {
+		autofree char *cpus = NULL, *policy = NULL, *mend = NULL;
+
+		if (task->flags & TASK_KERNEL_THREAD || cpus_count(&task->cpus) < 2 ||
+		    !(task->rt_priority || task->policy == SCHED_DEADLINE))
+			continue;
+		cpus = cpus_named(&task->cpus);
+		policy = policy_text(task->policy, task->rt_priority);
+		mend = format("timershield timers on; or timershield run -c CPU -P %d, for each of them",
+			      task->pid);
+		finding_add(findings, FINDING_WARNING, "timers_mode", mend,
+			    "The timer shield's levels are for pinned real-time tasks: %s[%d], %s, may run on %s, and wake up to two ticks late.",
+			    task->name, task->tid, policy, cpus);
+		return;
+	}
+	finding_add(findings, FINDING_GOOD, "timers_mode", "",
+		    "The timer shield orders real-time tasks by level, and all of them are pinned.");
+}
+
 void check_timers(struct inspection *inspection)
 {
 	struct findings *findings = &inspection->findings;
 	int state = timers_get();
 
+	if (state == TIMERS_LEVELS)
+		check_levels(findings);
 	if (state > 0)
 		add_counters(findings);
 	else if (!state || (state == -ENOENT && timers_module_there()))

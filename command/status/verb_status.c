@@ -76,6 +76,7 @@ static void print_json(const struct inspection *inspection, const char *release)
 	json_open("timers", '{');
 	json_bool("present", timers >= 0);
 	json_bool("on", timers > 0);
+	json_string("mode", timers < 0 ? NULL : timers_mode_name(timers));
 	json_close('}');
 	json_open("findings", '[');
 	for (size_t i = 0; i < inspection->findings.count; i++) {
@@ -154,9 +155,11 @@ static int verify(void)
 		printf("wanted: %s\nis:     %s\n", wanted, is);
 		status = STATUS_FAILED;
 	}
-	if (config.timers != CONFIG_KEEP && (timers > 0) != (config.timers == CONFIG_ON)) {
-		printf("wanted: timers %s\nis:     timers %s\n",
-		       config.timers == CONFIG_ON ? "on" : "off", timers > 0 ? "on" : "off");
+	if (timers < 0)			/* no shield masks nothing */
+		timers = TIMERS_OFF;
+	if (config.sets_timers && timers != config.timers) {
+		printf("wanted: timers %s\nis:     timers %s\n", timers_mode_name(config.timers),
+		       timers_mode_name(timers));
 		status = STATUS_FAILED;
 	}
 	ret = priorities_verify(&config.priorities);

@@ -202,6 +202,13 @@ class MachineTest(unittest.TestCase):
             self.assertEqual(done.returncode, 1, text)
             self.assertIn("/etc/timershield.conf:", done.stderr)
 
+    def test_nearest_verb(self) -> None:
+        for word, verb in (("isolte", "isolate"), ("unislate", "unisolate"), ("blam", "blame"),
+                           ("mesure", "measure"), ("shiled", "timers"), ("verson", "version")):
+            self.assertIn(f"did you mean '{verb}'?", run(word).stderr, word)
+        for word in ("x", "nonsense", "a" * 40):
+            self.assertNotIn("did you mean", run(word).stderr, word)
+
     def test_timers(self) -> None:
         m = self.machine
         self.assertEqual(m.run("timers").returncode, 4)
@@ -219,8 +226,11 @@ class MachineTest(unittest.TestCase):
             done = m.run(*words)
             self.assertEqual((done.returncode, done.stdout), (1, ""), words)
             self.assertIn("/proc/timershield: Protocol error", done.stderr, words)
-        self.assertEqual(m.run("timers", "off").returncode, 0)
-        self.assertEqual(m.read("proc/sys/kernel/timershield"), "0\n")
+        for word, value in (("levels", "2"), ("on", "1"), ("off", "0")):
+            self.assertEqual(m.run("timers", word).returncode, 0)
+            self.assertEqual(m.read("proc/sys/kernel/timershield"), f"{value}\n")
+            state = json.loads(m.run("status", "--json").stdout)["timers"]
+            self.assertEqual(state["mode"], word)
 
     def test_odd_names_keep_json_and_lines_whole(self) -> None:
         m = self.machine

@@ -362,6 +362,15 @@ class KernelTest(StatusTest):
         m.write("proc/timershield", "cpu")
         m.write("sys/module/timershield/initstate", "live")
         self.assertEqual(json.loads(m.run("timers", "--json").stdout)["kind"], "module")
+        m.write("proc/sys/kernel/timershield", "2")
+        self.check("timers_mode", "good", "all of them are pinned")
+        for cpus, severity in (("0-3", "warning"), ("2", "good")):
+            m.write("proc/70/task/70/status", f"Name:\tx\nCpus_allowed_list:\t{cpus}")
+            m.write("proc/70/task/70/stat", "70 (robot) S 2 0 0 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 123"
+                    + 17 * " 0" + " 50 1")
+            self.check("timers_mode", severity, "pinned")
+        m.write("proc/70/task/70/status", "Name:\tx\nCpus_allowed_list:\t0-3")
+        self.assertIn("timers on", self.check("timers_mode", "warning", "robot[70], FIFO 50"))
 
     def test_last_measurement(self) -> None:
         m = self.machine

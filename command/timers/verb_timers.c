@@ -16,9 +16,10 @@ static void print_json(int state, const struct timers_cpu *cpus, size_t count)
 	json_bool("present", state >= 0);
 	json_string("kind", timers_kind());
 	if (state >= 0)
-		json_bool("on", state);
+		json_bool("on", state > 0);
 	else
 		json_string("on", NULL);
+	json_string("mode", state < 0 ? NULL : timers_mode_name(state));
 	json_open("cpus", '[');
 	for (size_t i = 0; i < count; i++) {
 		json_open(NULL, '{');
@@ -70,8 +71,8 @@ static int show(void)
 		     "The timer shield is a module that is not loaded: 'timershield timers on' loads it." :
 		     "This kernel has no timer shield (CONFIG_TIMERSHIELD), and no module for it is installed.");
 	} else {
-		printf("The timer shield is %s (%s).\n", state ? "on" : "off",
-		       timers_kind());
+		printf("The timer shield is %s%s (%s).\n", state ? "on" : "off",
+		       state == TIMERS_LEVELS ? ", with levels" : "", timers_kind());
 		if (count)
 			print_counters(cpus, count);
 	}
@@ -91,21 +92,24 @@ static int run(int argc, char **argv)
 		return usage_error(&verb_timers, "unexpected argument '%s'", argv[optind + 1]);
 	if (!strcmp(what, "status"))
 		return show();
-	if (!strcmp(what, "on") || !strcmp(what, "off"))
-		return status_of(timers_set(!strcmp(what, "on")));
-	return usage_error(&verb_timers, "'%s': expected on, off or status", what);
+	if (timers_mode_parse(what) >= 0)
+		return status_of(timers_set(timers_mode_parse(what)));
+	return usage_error(&verb_timers, "'%s': expected on, levels, off or status", what);
 }
 
 const struct verb verb_timers = {
 	.name = "timers",
-	.arguments = "[on|off|status]",
+	.arguments = "[on|levels|off|status]",
 	.summary = "switch the kernel's timer shield and show its counters",
 	.about =
-"  on, off  switch the shield on or off; while it is on, a CPU masks the timers of tasks of a\n"
-"           lower level. 'on' loads the module if the shield is not built into the kernel\n"
+"  on       while a real-time task runs, timers of ordinary tasks do not interrupt its CPU. This\n"
+"           is the mode for most systems. It loads the module if the shield is not built in\n"
+"  levels   also timers of real-time tasks of lower priority do not. Only where every real-time\n"
+"           task is pinned to one CPU: one that is not may wake up to two ticks later\n"
+"  off      as without the shield\n"
 "  status   the default: print whether the kernel has the shield and whether it is on; for\n"
 "           each CPU since boot the timers masked and released, the interrupts avoided and the\n"
 "           longest hold of a timer; and the level below which timers are masked now\n",
-	.words = "on off status",
+	.words = "on levels off status",
 	.run = run,
 };
