@@ -19,13 +19,25 @@ README = DIRECTORY / "README.md"
 BEGIN, END = "<!-- papers -->\n", "<!-- end of papers -->\n"
 
 
+UNKNOWN = ["unknown"]
+
+
 def compact(results: dict[str, Any]) -> dict[str, Any]:
     """What of an evaluation's results.json is kept in the repository; of a machine less."""
-    return {name: {"kernels": sorted({re.sub(r"(\d+\.\d+\.\d+)\S* .*, ", r"\1, ", m["kernel"])
-                                      for m in found["systems"].values()}),
-                   "claims": [{k: v for k, v in claim.items() if k != "verdict"}
-                              for claim in found["claims"]]}
-            for name, found in results["experiments"].items()}
+    return {name: _compact(found) for name, found in results["experiments"].items()}
+
+
+def _compact(found: dict[str, Any]) -> dict[str, Any]:
+    systems = found["systems"].values()
+    commands = " ".join(c for m in systems for c in m["commands"].values())
+    return {
+        "kernels": sorted({re.sub(r"(\d+\.\d+\.\d+)\S* .*, ", r"\1, ", m["kernel"])
+                           for m in systems}),
+        "commits": sorted({m["commit"] for m in systems}),
+        "kernel_parts": sorted({m["kernel_part"] for m in systems if m["target"] == "guest"}),
+        "samples": sorted({int(n) for n in re.findall(r"--(?:jobs|samples)=(\d+)", commands)}),
+        "claims": [{k: v for k, v in claim.items() if k != "verdict"}
+                   for claim in found["claims"]]}
 
 
 def saved() -> dict[str, Any]:
@@ -41,11 +53,21 @@ def merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
         before, now = old[name]["claims"], new[name]["claims"]
         order = [c["text"] for c in (*before, *now)]
         again = {c["where"] for c in now}
-        claims = [c for c in before if c["where"] not in again] + now
+        kept = [c for c in before if c["where"] not in again]
+        claims = kept + now
+        both = [old[name], new[name]] if kept else [new[name]]
         result[name] = {
-            "kernels": sorted({*old[name]["kernels"], *new[name]["kernels"]}),
+            **{key: sorted({v for found in both for v in found.get(key, UNKNOWN)})
+               for key in ("kernels", "commits", "kernel_parts")},
+            "samples": sorted({n for found in both for n in found.get("samples", [])}),
             "claims": sorted(claims, key=lambda c: (order.index(c["text"]), c["where"]))}
     return result
+
+
+def stale(measured: dict[str, Any], now: str) -> list[str]:
+    """The experiments that have not measured the kernel part that is ``now``."""
+    return [name for name, found in measured.items()
+            if found.get("kernel_parts", UNKNOWN) not in ([], [now])]
 
 
 def save(measured: dict[str, Any]) -> None:
@@ -67,7 +89,10 @@ def _measured(measured: dict[str, Any], experiment: str, begins: str) -> tuple[s
         return "not measured", "–"
     words = {r.verdict + (f" (on {r.where})" if r.where else "") for r in found}
     verdict = next((w for w in sorted(words) if w.startswith("missed")), sorted(words)[0])
-    return "<br>".join(r.found.replace("\n", "<br>") for r in found), verdict
+    text = "<br>".join(r.found.replace("\n", "<br>") for r in found)
+    if samples := measured[experiment].get("samples"):
+        text += f" ({' and '.join(f'{n:,}' for n in samples)} samples a scenario)"
+    return text, verdict
 
 
 def _line(cells: Iterable[str]) -> str:
@@ -106,5 +131,7 @@ def written(readme: str, measured: dict[str, Any]) -> str:
     before, _, rest = readme.partition(BEGIN)
     after = rest.partition(END)[2]
     kernels = sorted({k for e in measured.values() for k in e["kernels"]})
-    return (f"{before}{BEGIN}{table(measured)}\nMeasured on: {'; '.join(kernels)}.\n"
+    commits = sorted({c for e in measured.values() for c in e.get("commits", UNKNOWN)})
+    return (f"{before}{BEGIN}{table(measured)}\nMeasured at commit {', '.join(commits)}, on: "
+            f"{'; '.join(kernels)}.\n"
             f"{END}{after}")

@@ -3,22 +3,27 @@
 
 import argparse
 
-from experiments import registry
+from experiments import papers, registry
 from experiments.commands import options
 from experiments.common.experiment import Experiment
 from experiments.report.claims import Claim
 from lab.errors import LabError
+from lab.measure import results
 from lab.measure.results import Store
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Its arguments."""
-    parser.add_argument("experiment", nargs="+")
+    parser.add_argument("experiment", nargs="*",
+                        help="none: whether the tables of experiments/README.md are those of this "
+                             "kernel part")
     options.results(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print every claim that can be judged; 1 if one is missed."""
+    if not arguments.experiment:
+        return _check_tables()
     missed = judged = 0
     complaints = []
     for experiment in [registry.find(n) for n in arguments.experiment]:
@@ -37,6 +42,15 @@ def run(arguments: argparse.Namespace) -> int:
     if complaints:
         raise LabError("\n".join(complaints))
     return 1 if missed else 0
+
+
+def _check_tables() -> int:
+    """1 if the kernel part has changed since an experiment measured it."""
+    stale = papers.stale(papers.saved(), results.kernel_part())
+    for name in stale:
+        print(f"STALE   {name}: experiments/README.md has figures of another kernel part: "
+              f"lab/lab evaluate {name}, then lab/lab papers build/evaluation/results.json")
+    return 1 if stale else 0
 
 
 def _judged(experiment: Experiment, store: Store) -> list[Claim]:

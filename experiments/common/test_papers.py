@@ -47,7 +47,20 @@ def test_a_missed_claim_is_missed_in_the_table() -> None:
 def test_what_is_measured_anew_replaces_what_the_same_kernel_had() -> None:
     def found(**kernels: str) -> dict[str, Any]:
         claims = [{"text": "a", "where": k, "found": f} for k, f in kernels.items()]
-        return {"hostile": {"kernels": sorted(kernels), "claims": claims}}
+        return {"hostile": {"kernels": sorted(kernels), "claims": claims, "commits": ["a"],
+                            "kernel_parts": ["1"], "samples": [100]}}
 
-    assert papers.merged(found(arm64="1 µs", rt="2 µs"), found(rt="3 µs", x86="4 µs")) == found(
-        arm64="1 µs", rt="3 µs", x86="4 µs")
+    old, new = found(arm64="1 µs", rt="2 µs"), found(rt="3 µs", x86="4 µs")
+    new["hostile"]["kernel_parts"] = ["2"]
+    merged = found(arm64="1 µs", rt="3 µs", x86="4 µs")
+    merged["hostile"]["kernel_parts"] = ["1", "2"]
+    assert papers.merged(old, new) == merged
+    assert papers.stale(old, "1") == []
+    assert papers.stale(new, "1") == papers.stale(merged, "1") == ["hostile"]
+    assert papers.merged(found(rt="2 µs"), new) == {"hostile": {
+        **new["hostile"], "kernels": ["rt", "x86"]}}
+
+
+def test_figures_of_an_unknown_kernel_part_are_stale() -> None:
+    assert papers.stale({"hostile": {"kernels": [], "claims": []}}, "1") == ["hostile"]
+    assert papers.stale({"oversleep": {"claims": [], "kernel_parts": []}}, "1") == []

@@ -76,8 +76,8 @@ def parts(store: Store) -> list[Part]:
         Text("The queue alone, in real cycles of this machine", heading=True),
         Text(f"{store[SYSTEM].meta['kernel']}. The same source files as in the kernel, compiled "
              "for user space; stock's timerqueue, ours (the paper's array of trees with a "
-             "segment tree), and the paper's binary-indexed trees take turns within one run. Each sample is the "
-             "mean of 32 operations, because the counter cannot resolve one."),
+             "segment tree), and the paper's binary-indexed trees take turns within one run. Each "
+             "sample is the mean of 32 operations, because the counter cannot resolve one."),
         Table(["operation", "queue", "min", "p5", "p50", "p95", "max", "p50 (ns)",
                "p50 / timerqueue", "p95 / timerqueue", "samples"], rows,
               "Ticks of the CPU's counter for one operation.", text_columns=2),

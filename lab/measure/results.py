@@ -8,8 +8,10 @@ in it if they were measured on the same.
 
 import contextlib
 import functools
+import hashlib
 import json
 import shutil
+import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +21,7 @@ import numpy.typing as npt
 
 from lab.errors import LabError
 from lab.measure.systems import System, host_description
+from lab.paths import REPO
 
 Value = TypeVar("Value")
 Table = dict[str, npt.NDArray[Any]]
@@ -249,6 +252,24 @@ def write_host_meta(directory: Path, system: System, titles: Mapping[str, str],
     })
 
 
+@functools.cache
+def commit() -> str:
+    """Of this tree, as ``git describe`` names it; empty if it is not one of git's."""
+    done = subprocess.run(["git", "-C", str(REPO), "describe", "--always", "--dirty"],
+                          capture_output=True, text=True, check=False)
+    return done.stdout.strip()
+
+
+def kernel_part() -> str:
+    """What tells the shield and the module of this tree from others."""
+    digest = hashlib.sha256()
+    for path in sorted(p for d in ("src", "patches", "module")
+                       for p in (REPO / "kernel" / d).rglob("*") if p.is_file()):
+        digest.update(f"{path.relative_to(REPO)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
 def write_meta(directory: Path, meta: dict[str, Any]) -> None:
     """Write meta.json, the last file of a system's results."""
-    (directory / "meta.json").write_text(json.dumps(meta, indent=1, sort_keys=True) + "\n")
+    whole = {"commit": commit(), "kernel_part": kernel_part(), **meta}
+    (directory / "meta.json").write_text(json.dumps(whole, indent=1, sort_keys=True) + "\n")
