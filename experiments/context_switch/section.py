@@ -2,6 +2,8 @@
 """The context-switch experiment's samples, and its part of the report."""
 
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from experiments.common import compare
@@ -59,6 +61,38 @@ def error(stock: Measured, shielded: Measured, scenario: str) -> float:
 def slow_calls(system: Measured, scenario: str) -> int:
     """How often a switch changed the threshold."""
     return len(_of(system, scenario, "threshold")["span"])
+
+
+@dataclass(frozen=True)
+class TimerWork:
+    """Instructions of switches and timer interrupts together, in a window."""
+
+    total: int
+    switches: int
+    interrupts: int
+    releases: int
+
+    @property
+    def per_switch(self) -> float:
+        """On average."""
+        return self.total / self.switches
+
+    @property
+    def per_release(self) -> float:
+        """Of a low-priority task."""
+        return self.total / self.releases
+
+
+def timer_work(system: Measured, scenario: str, without: str = "") -> TimerWork:
+    """Of a scenario, less the same ``without`` its load."""
+    interrupts = _of(system, scenario, "interrupt")["instructions"]
+    switch = switches(system, scenario)
+    total, count = int(interrupts.sum() + switch.sum()), len(interrupts)
+    if without:
+        idle = timer_work(system, without)
+        total, count = total - idle.total, count - idle.interrupts
+    served = int(system.table(scenario, "tasks")["served"].sum())
+    return TimerWork(total, len(switch), count, served)
 
 
 def throughput(stock: Measured, shielded: Measured, scenario: str) -> float:

@@ -3,6 +3,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from experiments.common.fabricated import (
     JOBS,
     SHIELDED,
@@ -21,7 +23,7 @@ from experiments.response_loop.fabricated import response
 
 def fabricated(scenario: str) -> Files:
     """What the guest leaves."""
-    marks = {"spans.csv": spans("threshold", "switch")}
+    marks = {"spans.csv": spans("threshold", "switch", "interrupt")}
     if scenario.startswith("job-"):
         return {**response(scenario), **marks}
     return {**marks, "rounds.csv": csv("round_ns", ((16_000 + i % 2,) for i in range(JOBS))),
@@ -51,6 +53,22 @@ def test_a_switch_that_takes_more_is_a_miss(tmp_path: Path) -> None:
     assert not level.met
     assert not throughput.met
     assert "0.9804" in throughput.found
+
+
+@pytest.mark.parametrize(("interrupts", "each", "verdicts"), [
+    (10, 1_000, [True, True]), (9, 1_100, [True, True]), (9, 1_200, [True, False]),
+    (10, 2_001, [False, False])])
+def test_what_timers_take_besides_the_switch_is_judged(
+    tmp_path: Path, interrupts: int, each: int, verdicts: list[bool]
+) -> None:
+    tasks = {"tasks.csv": csv("task,served", [(0, 5)])}
+    for system, count, took in ((STOCK, 10, 1_000), (SHIELDED, interrupts, each)):
+        loaded = "".join(f"interrupt,0,{took}\n" for _ in range(count))
+        store = write_scenarios(tmp_path, "context-switch", system, {
+            "job-none": {"spans.csv": spans_csv([(0, 900)] * 10), **tasks},
+            "job-sleepers-50": {"spans.csv": spans_csv([(0, 900)] * 10) + loaded, **tasks}})
+    found = [c for c in context_switch.EXPERIMENT.claims(store) if "imer" in c.text]
+    assert [c.met for c in found] == verdicts
 
 
 def test_what_scatters_too_much_is_not_judged(tmp_path: Path) -> None:

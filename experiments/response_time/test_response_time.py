@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from experiments.common import fabricated as made_up
-from experiments.common.fabricated import SHIELDED, STOCK, column, csv, write_scenarios
+from experiments.common.fabricated import SHIELDED, STOCK, column, csv, summary, write_scenarios
 from experiments.response_loop.fabricated import response
 from experiments.response_time import claims, steps
 from experiments.response_time.experiment import STEPS
@@ -112,6 +112,31 @@ def test_one_step_does_not_say_from_where_the_shield_pays(tmp_path: Path) -> Non
         write_system(tmp_path, mode, {"none": BASE, "sync-100": BASE})
     found = claims.claims(Store(tmp_path, "response-time"), STEPS)
     assert not [c for c in found if "pays" in c.text]
+
+
+@pytest.mark.parametrize(("last", "met"), [(3, True), (4, False)])
+def test_the_shield_that_pays_later_than_the_papers_is_missed(
+    tmp_path: Path, last: int, met: bool
+) -> None:
+    for index, system in enumerate((STOCK, SHIELDED)):
+        store = write_scenarios(tmp_path, "response-time", system, {
+            f"sync-{n}": {**response("none"), "jobs.csv": csv("response_ns,interruptions", [
+                ((100, 99 if n >= last else 101)[index], 0)])} for n in range(1, 6)})
+    [claim] = [c for c in claims.claims(store, STEPS) if "pays" in c.text]
+    assert claim.met is met
+
+
+@pytest.mark.parametrize(("varied", "met"), [(970, True), (969, False)])
+def test_varied_priorities_that_cost_more_are_missed(
+    tmp_path: Path, varied: int, met: bool
+) -> None:
+    for system, one, many in ((STOCK, 1000, 1000), (SHIELDED, 970, varied)):
+        store = write_scenarios(tmp_path, "response-time", system, {
+            name: {**response(name), "summary.csv": summary(spare_rounds=n, window_ns=10,
+                                                            timer_interrupts=5)}
+            for name, n in (("spare-100", one), ("spare-spread-100", many))})
+    [claim] = [c for c in claims.claims(store, STEPS) if "priorities" in c.text]
+    assert claim.met is met
 
 
 def test_the_shield_pays_from_where_it_stays_ahead(tmp_path: Path) -> None:

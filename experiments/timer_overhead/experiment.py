@@ -27,6 +27,8 @@ SPANS = (
     Span("interrupt", "hrtimer_interrupt"),
     Span("device", r"lapic_next_(event|deadline)|arch_timer_set_next_event_\w+"),
 )
+MOST = 30
+"""Instructions that the paper's loaded removal takes more, at one a nanosecond."""
 WORDS = ("--work=1000", "--arm")
 LOADS = (
     ("none", "no load", ""),
@@ -71,6 +73,7 @@ class TimerOverhead(Experiment):
     def claims(self, store: Store) -> list[Claim]:
         def judge(stock: Measured, shielded: Measured) -> compare.Found:
             parts = []
+            worst = 0.0
             for scenario, word in (("none", "no load"), ("sleepers-50", "loaded")):
                 if not compare.both(scenario, stock, shielded):
                     continue
@@ -79,15 +82,18 @@ class TimerOverhead(Experiment):
                     a, b = (operation(s, scenario, OPERATIONS[op])
                             for s in (shielded, stock))
                     if len(a) and len(b):
-                        more.append(f"{percentile(a, 95) - percentile(b, 95):+.0f} ({op})")
+                        added = percentile(a, 95) - percentile(b, 95)
+                        worst = max(worst, added)
+                        more.append(f"{added:+.0f} ({op})")
                 if more:
                     parts.append(f"{word} {', '.join(more)}")
-            return ("95th percentile, instructions: " + "; ".join(parts), None) if parts else None
+            return ("; ".join(parts), worst <= MOST) if parts else None
 
-        return compare.claims(
-            store, "Arming and cancelling a timer costs little more", judge,
-            "Figs 2, 3: 95th percentile, no load, enqueue +20 ns (Intel), +180 ns (ARM); loaded, "
-            "removal +30 ns and +68 ns")
+        return [*compare.claims(
+            store, "Arming and cancelling a timer: the 95th percentile is at most "
+            f"{MOST} instructions longer", judge,
+            "Figs 2, 3: no load, enqueue +20 ns (Intel), +180 ns (ARM); loaded, removal +30 ns and "
+            "+68 ns"), *queue_bench.claims(store)]
 
     def parts(self, store: Store) -> list[Part]:
         return parts(store, LOADS, MANY)

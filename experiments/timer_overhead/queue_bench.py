@@ -5,6 +5,7 @@ import os
 import subprocess
 
 from experiments.common.experiment import Context
+from experiments.report.claims import Claim
 from experiments.report.page import Part, Table, Text
 from lab.errors import LabError
 from lab.kernels.kernels import locked, patched_tree
@@ -52,6 +53,31 @@ def run(context: Context, experiment: str) -> None:
             f"name,value\nsamples,{context.samples(SAMPLES)}\n")
         write_host_meta(directory, System(None, Mode.STOCK), {SCENARIO: TITLE},
                         {SCENARIO: "kernel/tests/bench"})
+
+
+def claims(store: Store) -> list[Claim]:
+    """The paper's reasons to reject two binary-indexed trees, by the medians of one run."""
+    if SYSTEM not in store.systems() or not store[SYSTEM].has(SCENARIO):
+        return []
+    table = store[SYSTEM].table(SCENARIO, "queue")
+    found = {}
+    for row in zip(*(table[k].tolist() for k in ("operation", "timers", "levels", "queue",
+                                                 "p50_ns")), strict=True):
+        found[row[:4]] = float(row[4])
+
+    def times(*operations: str) -> list[float]:
+        return [found[(*key, "indexed")] / found[(*key, "timershield")]
+                for *key, queue in found if queue == "timershield" and key[0] in operations]
+
+    updates, queries = times("enqueue", "dequeue"), times("query")
+    return [
+        Claim("The segment tree is updated faster than two binary-indexed trees", PLATFORM,
+              f"these take {min(updates):.2f} to {max(updates):.2f} times as long",
+              min(updates) > 1, "III-B: a segment tree is updated faster"),
+        Claim("A query of a binary-indexed tree", PLATFORM,
+              f"takes {min(queries):.2f} to {max(queries):.2f} times as long as the segment tree's",
+              None, "III-B: no figure"),
+    ]
 
 
 def parts(store: Store) -> list[Part]:
