@@ -19,6 +19,11 @@ PREFIX ?= /usr/local
 PARTS ?=
 export DESTDIR
 comma := ,
+space := $(subst ,, )
+QUICK_KERNEL := debian12/6.12-module
+NIGHTLY := $(foreach v,6.12 7.3,$(foreach f,preempt rt,$(foreach k,stock shielded debug module,\
+	$v/x86_64-$f-$k)) $v/arm64-preempt-shielded) 7.3/x86_64-lazy-shielded \
+	$(foreach k,12/6.1 12/6.12 12/6.12-rt 13/7.3 13/7.3-rt,debian$k debian$k-module)
 export PYTHONDONTWRITEBYTECODE := 1
 
 help:
@@ -78,9 +83,21 @@ $(VENV)/ready: lab/setup pyproject.toml
 	@$(VENV)/bin/pip install -q --disable-pip-version-check ruff==0.8.4 mypy==1.14.1
 	@touch $@
 
+#:   make quick          in two minutes: lint, unit tests, and four suites with the module on
+#:                       Debian's kernel; builds no kernel
+quick: $(VENV)/ready
+	@lab/setup module-demo
+	@$(VENV)/bin/python -m pytest -q lab experiments tests/test_host.py::test_lint tests/suites.toml \
+		--kernels $(QUICK_KERNEL) --suites mask,release,held,priority
+
 #:   make test           everything, in half an hour; installs the Debian packages that it needs
 test: $(VENV)/ready
 	@$(TEST_LAB) test $(LINUX:%=--linux %) $(if $(KERNELS),--kernels $(KERNELS))
+
+#:   make nightly        all versions and flavours, soak, evaluate, packages-test: hours
+nightly: $(VENV)/ready
+	@$(TEST_LAB) test --guests-only --kernels $(subst $(space),$(comma),$(NIGHTLY))
+	@$(MAKE) soak evaluate packages-test
 
 #:   make lint           ruff, mypy, shellcheck, checkpatch
 lint: tools shellcheck
@@ -145,6 +162,6 @@ deb:
 #:   KERNELS=…           test, evaluate: x86_64-preempt, arm64, all …
 #:   KERNEL_SOURCE=…     a tree or tarball of Linux, where Debian's package is not at hand
 
-.PHONY: help demo test check lint shellcheck tools setup kernel module evaluate figures soak deb \
+.PHONY: help demo quick test nightly check lint shellcheck tools setup kernel module evaluate figures soak deb \
 	packages packages-test install clean distclean
 .DEFAULT_GOAL := help

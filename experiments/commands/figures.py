@@ -23,12 +23,12 @@ from experiments.response_loop import bound
 from experiments.response_time import experiment as response_time
 from experiments.response_time import section
 from kernel.tools import patchset
+from lab.commands import test as lab_test
 from lab.errors import LabError
 from lab.kernels.kernels import Kernel
 from lab.measure.results import Measured
 from lab.paths import REPO
-from lab.progress import Progress
-from lab.runner import testing
+from lab.runner.boots import KEPT as OUTPUTS
 
 KEPT = REPO / "docs" / "figures.json"
 PICTURE = REPO / "docs" / "demo.svg"
@@ -75,13 +75,13 @@ def kept() -> Figures:
 
 def costs() -> Figures:
     """What the suite ``cost`` prints: instructions without the module and with it."""
-    with Progress() as progress:
-        if testing.run(progress, testing.Selection(list(MODULES), ["cost"], host=False)):
-            raise LabError("the suite cost failed")
+    if lab_test.run(argparse.Namespace(kernels=",".join(MODULES), suites="cost", linux="",
+                                       guests_only=True, host_only=False, more=[])):
+        raise LabError("the suite cost failed")
     found = {}
     for kernel in map(Kernel.parse, MODULES):
         release = re.sub(r"\+deb\d+|-amd64\n", "", (kernel.build / "release").read_text())
-        text = (testing.KEPT / kernel.name / "cost" / "output.txt").read_text()
+        text = (OUTPUTS / kernel.name / "cost" / "output.txt").read_text()
         found[release] = {what: f"{off} → {on}" for what, off, on in re.findall(
             r"^# (.+): unloaded (\d+), off \d+, on (\d+),", text, re.MULTILINE)}
     return found

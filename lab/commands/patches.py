@@ -7,7 +7,7 @@ from lab.commands import options
 from lab.kernels import kernels
 from lab.measure import systems
 from lab.progress import Progress
-from lab.runner import patch_check, testing
+from lab.runner import patch_check
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -22,12 +22,12 @@ def run(arguments: argparse.Namespace) -> int:
     [platform] = systems.platforms([arguments.platform], arguments.linux)
     with Progress() as progress:
         stock = kernels.stock_tree(progress, platform.linux)
-        verdicts = patch_check.style(stock, platform.linux)
+        found = patch_check.style(stock, platform.linux)
         if not arguments.style_only:
-            verdicts += patch_check.new_warnings(progress, platform)
-            verdicts += patch_check.each_builds(stock, progress, platform)
-        for verdict in verdicts:
-            testing.show(progress, verdict)
-    failed = sum(v.failed for v in verdicts)
-    print(f"{sum(v.passed for v in verdicts)} passed, {failed} failed")
+            found |= patch_check.new_warnings(progress, platform)
+            found |= patch_check.each_builds(stock, progress, platform)
+        for name, wrong in found.items():
+            progress.step(f"FAILED  {name}: {wrong}" if wrong else f"ok      {name}")
+    failed = sum(map(bool, found.values()))
+    print(f"{len(found) - failed} passed, {failed} failed")
     return 1 if failed else 0

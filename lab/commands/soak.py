@@ -5,14 +5,14 @@ import argparse
 
 from lab.commands import options
 from lab.progress import Progress
-from lab.runner import testing
+from lab.runner import soak
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Its arguments."""
     parser.add_argument("--seconds", type=options.positive, default=600, metavar="N",
                         help="stop after N seconds of guest time (600)")
-    parser.add_argument("--kernels", type=options.words, metavar="LIST",
+    parser.add_argument("--kernels", type=options.words, default=soak.KERNELS, metavar="LIST",
                         help="churn these kernels instead of the debug kernels")
     parser.add_argument("--suites", type=options.words, default=[], metavar="LIST",
                         help="churn (one CPU), churn-smp (two CPUs); default: both")
@@ -22,6 +22,5 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run churn for so long."""
     with Progress() as progress:
-        return testing.run(progress, testing.Selection(
-            kernels=arguments.kernels, suites=arguments.suites, linux=arguments.linux,
-            soak=arguments.seconds, host=False))
+        return soak.run(progress, arguments.kernels, arguments.suites, arguments.linux,
+                        arguments.seconds)

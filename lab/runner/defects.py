@@ -25,7 +25,7 @@ from lab.kernels import guests, kernels
 from lab.kernels.kernels import Kernel
 from lab.paths import BUILD, DEFECTS, REPO
 from lab.progress import Progress
-from lab.runner import suites, tap, testing
+from lab.runner import boots, suites
 from lab.runner.suites import Suite
 from lab.runner.verdict import judge
 
@@ -146,8 +146,8 @@ def _suites(defect: int, tests: Tests) -> list[Suite]:
 
 def _look(kernel: Kernel, defect: int, tests: Tests, patience: float = PATIENCE) -> Result:
     result = Result()
-    for boot in testing.boots(kernel, _suites(defect, tests)):
-        run, owners = testing.start(boot, patience)
+    for boot in boots.grouped(kernel, _suites(defect, tests)):
+        run, owners = boots.start(boot, patience)
         result.seconds += run.host_seconds
         if run.failure:
             result.failure, result.end = run.failure, run.end
@@ -157,14 +157,11 @@ def _look(kernel: Kernel, defect: int, tests: Tests, patience: float = PATIENCE)
             if number >= len(run.outcomes):
                 continue
             outcome = run.outcomes[number]
-            testing.keep(KEPT / kernel.name / str(defect) / suite.name, outcome, run.console)
-            lines = tap.parse(outcome.output)
-            seen.ran = len(lines.lines)
-            seen.failed = [line.name for line in lines.failed]
-            verdict = judge(suite, kernel, outcome)
-            if verdict.failed and not seen.failed:
-                seen.failed = verdict.notes
-            if not lines.passed and not seen.failed:
+            boots.keep(KEPT / kernel.name / str(defect) / suite.name, outcome, run.console)
+            verdict = judge(suite, outcome)
+            seen.ran = len(verdict.passed) + len(verdict.failed) + len(verdict.skipped)
+            seen.failed = verdict.failed or verdict.wrong
+            if not verdict.passed and not seen.failed:
                 seen.failed = ["no test ran"]
     return result
 

@@ -13,7 +13,6 @@ from lab.kernels.kernels import Kernel
 from lab.kernels.toolchain import require
 from lab.measure.systems import Mode, Platform
 from lab.progress import Progress
-from lab.runner.verdict import Verdict
 
 IGNORED = "FILE_PATH_CHANGES,MISSING_SIGN_OFF,NO_AUTHOR_SIGN_OFF,UNDOCUMENTED_SETUP,CONST_STRUCT"
 """The cover letter names the maintainers of new files, the sender of the series signs it, a later
@@ -39,9 +38,13 @@ def _complaints(output: str, text: str) -> list[str]:
     return found
 
 
-def style(stock: Path, linux: str) -> list[Verdict]:
+Found = dict[str, str]
+"""What was checked -> what is wrong with it, or nothing."""
+
+
+def style(stock: Path, linux: str) -> Found:
     """checkpatch.pl --strict on every mail of the series."""
-    verdicts = []
+    found = {}
     with tempfile.TemporaryDirectory(prefix="timershield-") as name:
         for file, text in patchset.mails(linux).items():
             if not file.endswith(".patch"):
@@ -54,13 +57,10 @@ def style(stock: Path, linux: str) -> list[Verdict]:
                 cwd=stock, capture_output=True, text=True, check=False,
             )
             complaints = _complaints(done.stdout.replace(f"{name}/", ""), text)
-            verdict = Verdict(f"checkpatch {file}", passed=int(not complaints))
-            if complaints:
-                verdict.fail("\n".join(complaints))
-            elif done.returncode and not done.stdout:
-                verdict.fail(f"checkpatch ended with status {done.returncode}: {done.stderr}")
-            verdicts.append(verdict)
-    return verdicts
+            if done.returncode and not done.stdout:
+                complaints = [f"checkpatch ended with status {done.returncode}: {done.stderr}"]
+            found[f"checkpatch {file}"] = "\n".join(complaints)
+    return found
 
 
 def _compile(kernel: Kernel, tree: Path, targets: list[str], *options: str) -> tuple[int, str]:
@@ -78,9 +78,9 @@ def _existing(tree: Path, targets: list[str]) -> list[str]:
     return [t for t in targets if (tree / t).is_dir() or (tree / t).with_suffix(".c").exists()]
 
 
-def each_builds(stock: Path, progress: Progress, platform: Platform) -> list[Verdict]:
+def each_builds(stock: Path, progress: Progress, platform: Platform) -> Found:
     """Every patch on top of those before it, with CONFIG_TIMERSHIELD off and on; all link."""
-    verdicts = []
+    found = {}
     patches = patchset.texts(platform.linux)
     tree = kernels.directory(platform.linux) / "src-each"
     with kernels.locked("source-each"):
@@ -94,12 +94,10 @@ def each_builds(stock: Path, progress: Progress, platform: Platform) -> list[Ver
                         *_existing(tree, list(DIRECTORIES)),
                         *(["vmlinux"] if count == len(patches) else []),
                     ])
-                verdict = Verdict(f"{platform.name} {mode} builds after {patch}",
-                                  passed=int(not status))
-                if status:
-                    verdict.fail("\n".join(re.findall(r"^.*(?:error|Error).*$", text, re.M)))
-                verdicts.append(verdict)
-    return verdicts
+                errors = re.findall(r"^.*(?:error|Error).*$", text, re.M)
+                found[f"{platform.name} {mode} builds after {patch}"] = (
+                    "\n".join(errors) or f"make ended with {status}" if status else "")
+    return found
 
 
 def _warnings(kernel: Kernel, tree: Path, objects: list[str]) -> dict[str, str]:
@@ -109,7 +107,7 @@ def _warnings(kernel: Kernel, tree: Path, objects: list[str]) -> dict[str, str]:
     return {_WHERE.sub(":", line.removeprefix("../")): line for line in found}
 
 
-def new_warnings(progress: Progress, platform: Platform) -> list[Verdict]:
+def new_warnings(progress: Progress, platform: Platform) -> Found:
     """Warnings of W=1 and sparse that the stock kernel's files do not have."""
     require("sparse")
     linux, patches = platform.linux, patchset.texts(platform.linux)
@@ -117,14 +115,11 @@ def new_warnings(progress: Progress, platform: Platform) -> list[Verdict]:
     tree = kernels.patched_tree(progress, linux)
     objects = [p[:-2] + ".o" for p in patchset.paths(patches)
                if p.endswith(".c") and "kunit" not in p]
-    verdicts = []
+    found = {}
     for mode in (Mode.STOCK, Mode.SHIELDED):
         with progress.bar(f"warnings, {platform.name}, TIMERSHIELD as in {mode}", None):
             before = _warnings(platform.kernel(Mode.STOCK), stock, objects)
             after = _warnings(platform.kernel(mode), tree, objects)
-        verdict = Verdict(f"{platform.name} no new warnings, {mode}")
-        for key in sorted(set(after) - set(before)):
-            verdict.fail(after[key])
-        verdict.passed = int(not verdict.failed)
-        verdicts.append(verdict)
-    return verdicts
+        found[f"{platform.name} no new warnings, {mode}"] = "\n".join(
+            after[key] for key in sorted(set(after) - set(before)))
+    return found

@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The progress of a suite of any length, from its output."""
+"""Suites that run for any length of time, and their progress, from their output."""
 
 import re
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
-from lab.progress import Bar
+from lab.boot import qemu
+from lab.errors import LabError
+from lab.kernels.kernels import Kernel
+from lab.progress import Bar, Progress
+from lab.runner import boots, suites
+from lab.runner.boots import Boot
 
+KERNELS = ("6.12/x86_64-rt-debug", "6.12/x86_64-preempt-debug", "7.3/x86_64-preempt-debug")
 PATIENCE = 3600.0
 """Host seconds; a guest that churns says something every ten seconds of its own."""
 _LINE = re.compile(rb"# (\d+) of \d+ s: (.*)")
@@ -39,6 +47,40 @@ class HowFar:
 
 def totals(output: str) -> list[str]:
     """What a suite says of itself at its end: the line with its seed, and the next."""
-    lines = output.splitlines()
-    first = next((i for i, line in enumerate(lines) if line.startswith("# seed ")), len(lines))
-    return [line.removeprefix("# ") for line in lines[first:first + 2] if line.startswith("# ")]
+    found = re.search(r"^# (seed .*)(?:\n# (.*))?", output, re.MULTILINE)
+    return [line for line in found.groups() if line] if found else []
+
+
+def _soak(progress: Progress, boot: Boot, seconds: int) -> bool:
+    [suite] = boot.suites
+    with progress.bar(str(boot), seconds) as bar:
+        how_far = HowFar(bar)
+        run, owners = boots.start(boot, PATIENCE, how_far.hear)
+    verdicts, machine = boots.judged(boot, run, owners)
+    if run.stopped:
+        progress.step(f"{boot}: stopped; {how_far.until_then(run.reports)}")
+    wrong = [*verdicts[suite.name].wrong, *([machine] if machine else [])]
+    for line in [*totals(verdicts[suite.name].output), *wrong]:
+        progress.step(f"{boot}: {line}")
+    return not wrong
+
+
+def run(progress: Progress, names: Sequence[str], patterns: Sequence[str], linux: str,
+        seconds: int) -> int:
+    """Run the suites that can for so many seconds of guest time; return the exit status."""
+    chosen = [k for k in map(Kernel.parse, names) if linux in ("", k.linux)]
+    table = [s.soaking(seconds) for s in suites.load().suites if s.soak]
+    for pattern in patterns:
+        if not any(s.matches(pattern) for s in table):
+            raise LabError(f"there is no suite '{pattern}': there are "
+                           f"{', '.join(s.name for s in table)}")
+    wanted = [s for s in table if not patterns or any(s.matches(p) for p in patterns)]
+    planned = [boot for kernel in chosen for boot in boots.prepared(kernel, wanted, progress)]
+    with ThreadPoolExecutor(qemu.default_jobs()) as pool:
+        try:
+            good = list(pool.map(lambda boot: _soak(progress, boot, seconds), planned))
+        except BaseException:
+            qemu.stop_all()
+            raise
+    print(f"{good.count(True)} passed, {good.count(False)} failed", flush=True)
+    return 0 if good and all(good) else 1

@@ -40,6 +40,10 @@ class Suite:
     soak: str = ""
     tools: tuple[str, ...] = ()
 
+    def must_fail(self, kernel: Kernel) -> bool:
+        """Whether it has to notice that ``kernel`` has no shield."""
+        return kernel.variant == "stock" and self.on_stock == "fail"
+
     def soaking(self, seconds: int) -> "Suite":
         """The same suite, running for so many seconds of guest time."""
         return replace(self, args=(*self.args, f"{self.soak}{seconds}"),

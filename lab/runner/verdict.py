@@ -1,43 +1,59 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""From what a guest test did to how many tests passed and failed."""
+"""From what a guest test printed to which of its tests passed and failed."""
 
+import re
 from dataclasses import dataclass, field
 
 from lab.boot.protocol import Outcome
-from lab.kernels.kernels import Kernel
-from lab.runner import tap
 from lab.runner.suites import Suite
 
 SKIPPED = 4
 BAD_TAINT = sum(1 << bit for bit in (4, 5, 7, 9, 14))
 """Machine check, bad page, oops, warning, lockup."""
+_RESULT = re.compile(r"(not ok|ok)\b(?: \d+)?(?: -)? ?([^#]*)(# *SKIP\b)?", re.IGNORECASE)
+_PLAN = re.compile(r"1\.\.(\d+)")
 
 
 @dataclass
 class Verdict:
-    """What one suite, or one tool, adds to the totals."""
+    """What one suite did."""
 
-    name: str
-    passed: int = 0
-    failed: int = 0
-    skipped: int = 0
-    notes: list[str] = field(default_factory=list)
+    passed: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+    """About the suite as a whole."""
+    crashed: str = ""
+    """It did not come to its end, or the kernel suffered."""
+    said: dict[str, str] = field(default_factory=dict)
+    """What each test printed."""
+    output: str = ""
 
-    def fail(self, note: str) -> None:
-        """One more failure, and why."""
-        self.failed += 1
-        self.notes.append(note)
+    @property
+    def wrong(self) -> list[str]:
+        """All that must not be."""
+        return [*([self.crashed] if self.crashed else []), *self.complaints,
+                *(f"not ok: {name}" for name in self.failed)]
 
 
-def failure(name: str, why: Exception) -> Verdict:
-    """The verdict on something that could not be run to its end."""
-    verdict = Verdict(name)
-    verdict.fail(str(why))
-    return verdict
+def read_tap(text: str) -> tuple[Verdict, int | None]:
+    """The tests in ``text``, and how many were planned."""
+    verdict, plan, name = Verdict(output=text), None, ""
+    for line in text.splitlines():
+        if found := _PLAN.match(line):
+            plan = int(found[1])
+        elif found := _RESULT.match(line):
+            name = found[2].strip()
+            where = (verdict.skipped if found[3] else
+                     verdict.passed if found[1] == "ok" else verdict.failed)
+            where.append(name)
+        if name:
+            verdict.said[name] = f"{verdict.said.get(name, '')}{line}\n"
+    return verdict, plan
 
 
-def _how_it_ended(outcome: Outcome) -> str | None:
-    """None if it exited with 0, 1 or 4; else what happened."""
+def _how_it_ended(outcome: Outcome) -> str:
+    """Nothing if it exited with 0, 1 or 4."""
     if outcome.timed_out:
         return "did not end in time"
     if outcome.status is None:
@@ -46,69 +62,30 @@ def _how_it_ended(outcome: Outcome) -> str | None:
         return f"killed by signal {-outcome.status}"
     if outcome.status not in (0, 1, SKIPPED):
         return f"exit status {outcome.status}"
-    return None
+    return ""
 
 
-def _count(verdict: Verdict, results: tap.Tap) -> None:
-    verdict.passed += len(results.passed)
-    verdict.skipped += len(results.skipped)
-    for line in results.failed:
-        verdict.fail(f"not ok: {line.name}")
-    if results.plan is not None and results.plan != len(results.lines):
-        verdict.fail(f"planned {results.plan} tests, ran {len(results.lines)}")
-
-
-def _judge_tap(verdict: Verdict, outcome: Outcome) -> None:
-    results = tap.parse(outcome.output)
-    _count(verdict, results)
-    if outcome.status == SKIPPED and not results.failed:
-        verdict.skipped += not results.lines
-        return
-    if not results.lines:
-        verdict.fail("printed no test result")
-    if bool(outcome.status) != bool(results.failed):
-        verdict.fail(f"exit status {outcome.status} with {len(results.failed)} failed tests")
-
-
-def _judge_selftest(verdict: Verdict, outcome: Outcome) -> None:
-    if outcome.status == 0:
-        verdict.passed += 1
-    elif outcome.status == SKIPPED:
-        verdict.skipped += 1
-    else:
-        verdict.fail(f"exit status {outcome.status}")
-
-
-def judge(suite: Suite, kernel: Kernel, outcome: Outcome | None) -> Verdict:
-    """The verdict on one suite on one kernel."""
-    verdict = Verdict(f"{kernel.name} {suite.name}")
+def judge(suite: Suite, outcome: Outcome | None) -> Verdict:
+    """The verdict on one run of a suite."""
     if outcome is None:
-        verdict.fail("did not run: the guest was gone before")
-        return verdict
-    ended = _how_it_ended(outcome)
-    if ended:
-        verdict.fail(ended)
-        _count(verdict, tap.parse(outcome.output))
-    elif suite.selftest:
-        _judge_selftest(verdict, outcome)
-    else:
-        _judge_tap(verdict, outcome)
-    if kernel.variant == "stock" and suite.on_stock == "fail":
-        verdict = _must_fail(verdict, crashed=ended)
+        return Verdict(crashed="did not run: the guest was gone before")
+    verdict, plan = read_tap(outcome.output)
+    ran = len(verdict.passed) + len(verdict.failed) + len(verdict.skipped)
+    verdict.crashed = _how_it_ended(outcome)
     if outcome.taint & BAD_TAINT:
-        verdict.fail(f"the kernel is tainted: {outcome.taint:#x}")
+        verdict.crashed += f" the kernel is tainted: {outcome.taint:#x}"
+    if suite.selftest:
+        by_status: dict[int | None, list[str]] = {0: verdict.passed, SKIPPED: verdict.skipped}
+        by_status.get(outcome.status, verdict.failed)[:] = [suite.name]
+        return verdict
+    if plan is not None and plan != ran:
+        verdict.complaints.append(f"planned {plan} tests, ran {ran}")
+    if outcome.status == SKIPPED and not verdict.failed:
+        if not ran:
+            verdict.skipped.append(suite.name)
+    elif not ran:
+        verdict.complaints.append("printed no test result")
+    elif not verdict.crashed and bool(outcome.status) != bool(verdict.failed):
+        verdict.complaints.append(
+            f"exit status {outcome.status} with {len(verdict.failed)} failed tests")
     return verdict
-
-
-def _must_fail(verdict: Verdict, crashed: str | None) -> Verdict:
-    """On a stock kernel: the suite must notice that the shield is missing."""
-    result = Verdict(f"{verdict.name} (must fail)")
-    if crashed:
-        result.fail(crashed)
-    elif verdict.failed:
-        result.passed = 1
-    elif verdict.skipped and not verdict.passed:
-        result.skipped = 1
-    else:
-        result.fail("passes without the shield: it cannot tell")
-    return result

@@ -15,7 +15,6 @@ import pytest
 
 from lab import processes
 from lab.paths import REPO
-from lab.runner import host_tests
 
 CHILDREN = "sleep 100 & echo $! > child; echo $$ > leader; wait"
 LAB = f"""
@@ -111,9 +110,9 @@ def test_a_lab_that_is_killed_takes_its_program_along(
         os.kill(pid(tmp_path / "child"), signal.SIGKILL)
 
 
-def test_a_host_test_that_takes_too_long_is_ended_with_its_children(tmp_path: Path) -> None:
-    verdict, _ = host_tests._call("x", ["sh", "-c", CHILDREN], tmp_path, minutes=3 / 60)
-    assert verdict.failed == 1
+def test_a_program_that_takes_too_long_is_ended_with_its_children(tmp_path: Path) -> None:
+    with pytest.raises(subprocess.TimeoutExpired):
+        processes.run(["sh", "-c", CHILDREN], tmp_path, timeout=3)
     assert within(10, lambda: gone(pid(tmp_path / "child")))
 
 
@@ -123,8 +122,3 @@ def test_what_a_program_prints() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (3, "out\nerr\n", "")
     done = processes.run(both, stderr=subprocess.PIPE)
     assert (done.returncode, done.stdout, done.stderr) == (3, "out\n", "err\n")
-
-
-def test_a_program_that_is_missing_is_named() -> None:
-    verdict, _ = host_tests._call("x", ["/no/such/program"])
-    assert verdict.notes == ["/no/such/program is missing"]

@@ -6,7 +6,7 @@ import pytest
 from lab.boot import qemu
 from lab.errors import LabError
 from lab.kernels.kernels import Kernel
-from lab.runner import suites, testing
+from lab.runner import boots, suites
 
 
 def load(tmp_path: Path, text: str) -> suites.Suites:
@@ -69,9 +69,9 @@ name = "d"
 alone = true
 """)
     kernel = Kernel.parse("x86_64-rt-shielded")
-    boots = testing.boots(kernel, table.for_kernel(kernel, []))
-    assert [[s.name for s in b.suites] for b in boots] == [["a", "c"], ["b"], ["d"]]
-    commands, owners = boots[0].commands()
+    found = boots.grouped(kernel, table.for_kernel(kernel, []))
+    assert [[s.name for s in b.suites] for b in found] == [["a", "c"], ["b"], ["d"]]
+    commands, owners = found[0].commands()
     assert [c.words[0] for c in commands] == ["/bin/a", "/bin/c"]
     assert {i: s.name for i, s in owners.items()} == {0: "a", 1: "c"}
 

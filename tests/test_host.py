@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What other tools test on this machine: linters, the queue, clockfix, the command."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kernel.tools import patchset
+from lab import processes
+from lab.kernels.kernels import MONITORS, locked, patched_tree, stock_tree
+from lab.kernels.toolchain import meson_ready
+from lab.measure import clockfix_bench
+from lab.paths import BUILD, DEFECTS, REPO
+from lab.progress import Progress
+
+SECONDS = 1200
+TOOLS = f"TOOLS={REPO}/build/venv/bin/"
+
+
+def call(*command: str | Path) -> None:
+    """Run it to its end; pytest shows what it printed if it failed."""
+    try:
+        done = processes.run(list(map(str, command)), REPO, SECONDS)
+    except subprocess.TimeoutExpired:
+        pytest.fail(f"{command[0]} did not end within {SECONDS} s")
+    print(done.stdout)
+    assert done.returncode == 0
+
+
+def meson(source: str, build: Path, *options: str) -> None:
+    if not meson_ready(build, REPO / source):
+        call("meson", "setup", *options, build, REPO / source)
+    # "meson test" alone builds no manual pages, which a test installs
+    call("meson", "compile", "-C", build)
+    call("meson", "test", "-C", build, "--print-errorlogs")
+
+
+def test_lint() -> None:
+    call("make", "-s", "lint")
+
+
+def test_queue() -> None:
+    tree = patched_tree(Progress())
+    with locked("queue-tests"):
+        call("make", "-s", "-C", "kernel/tests", f"KERNEL_TREE={tree}",
+             f"O={BUILD / 'queue-tests'}", "check")
+
+
+def test_defects_of_the_queue() -> None:
+    with locked("queue-tests"):
+        call(sys.executable, "-m", "lab", "defects", "--queue")
+
+
+@pytest.mark.parametrize(("linux", "more"), [("6.12", (DEFECTS,)), ("7.3", (DEFECTS, MONITORS))])
+def test_planted_defects_and_monitors_fit_the_kernel(linux: str, more: tuple[Path, ...]) -> None:
+    """``lab/lab defects`` takes too long to run here; its patches must not go stale."""
+    patchset.compute(stock_tree(Progress(), linux), patchset.texts(linux, *more))
+
+
+def test_command() -> None:
+    # not build/command, which the README has the user install
+    meson("command", BUILD / "command-test", "-Dwerror=true", "-Db_sanitize=address,undefined")
+
+
+def test_rust() -> None:
+    call("make", "-C", "clockfix/rust", TOOLS, "lint", "check", "check-sanitized", "crate")
+
+
+def test_python() -> None:
+    call("make", "-C", "clockfix/python", TOOLS, "lint", "check", "check-sanitized")
+
+
+def test_clockfix() -> None:
+    meson("clockfix", clockfix_bench.DIRECTORY)
+
+
+def test_clockfix_sanitized() -> None:
+    call("clockfix/tests/sanitizers", clockfix_bench.DIRECTORY)
