@@ -243,6 +243,7 @@ struct clockfix_spec {
 	uint64_t runs;		/* instants altogether, run or missed; 0: no limit */
 	clockfix_fn fn;
 	void *arg;
+	void (*release)(void *arg);	/* or NULL: called once when the job is over for good */
 };
 
 #define CLOCKFIX_SPEC_SIZE_V1 56
@@ -253,7 +254,13 @@ void clockfix_spec_init(struct clockfix_spec *spec);
 /*
  * clockfix_schedule - run a job once or periodically
  *
- * A periodic job does not drift: its instants depend on @start and @period alone. Errors are
+ * A periodic job does not drift: its instants depend on @start and @period alone.
+ *
+ * @release may free what the job uses. It is called once, after the last run: by whoever cancels a
+ * job that is pending, else by a thread that submits, drains, waits for the end of a run or
+ * destroys the timer; never by the worker on its own. A job that submits or cancels counts as such a
+ * thread, and only such a job or the end of the timer releases what a job has submitted. It may call
+ * what a job may. Errors are
  * those of clockfix_submit(); -EINVAL also for a clock, a period or a missed value that does not
  * exist, and for @runs without a @period; -E2BIG: @spec has fields this library does not know that
  * are not 0.

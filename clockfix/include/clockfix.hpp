@@ -11,22 +11,19 @@
 // those of <chrono> (std::chrono::steady_clock is CLOCK_MONOTONIC), and errors are exceptions of
 // type std::system_error. (The namespace can't have the name of struct clockfix.)
 //
-// A callable must not throw: that ends the program. It is destroyed by a thread that schedules
-// others, or with its timer; never by the timer's thread, unless a job schedules or cancels
-// others; if it was cancelled during a run, with its timer.
+// A callable must not throw: that ends the program. It is destroyed when its job is over: by who
+// cancels it, else by a thread that schedules, drains or ends the timer; the timer's own thread does
+// so only if one of its jobs schedules or cancels others.
 //
 #ifndef CLOCKFIX_HPP
 #define CLOCKFIX_HPP
 
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <exception>
-#include <functional>
-#include <list>
 #include <memory>
-#include <mutex>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 #include <time.h>
@@ -55,16 +52,152 @@ struct options : ::clockfix_options {
 	options() { clockfix_options_init(this); }
 };
 
-// What a callable is told; valid during the call only.
-class run {
+template<class Rep, class Period> duration nanoseconds(std::chrono::duration<Rep, Period> length)
+{
+	return std::chrono::duration_cast<duration>(length);
+}
+
+// A job runs once at start, or at start + k * period.
+struct schedule {
+	time_point start;
+	duration period = duration::zero();
+	std::uint64_t runs = 0;		// k is less than that; 0: no limit
+	int missed = CLOCKFIX_MISSED_SKIP;
+};
+
+// A job's handle; that it goes out of scope leaves the job alone.
+class job {
+	friend class jobs;
+	::clockfix *timer_ = nullptr;
+	::clockfix_job handle_ = 0;
+};
+
+// What cancel() found: running is also said of a job that starts within 5 us.
+enum class cancelled { pending, running, over };
+
+class run;
+
+// What a timer and a run can do with the timer's jobs.
+class jobs {
 public:
+	// call: void(const run &), moved; called by the timer's thread.
+	template<class Call> job at(time_point instant, Call &&call) const
+	{
+		return add(schedule{instant}, std::forward<Call>(call));
+	}
+
+	template<class Rep, class Period, class Call>
+	job every(std::chrono::duration<Rep, Period> period, Call &&call) const
+	{
+		duration length = nanoseconds(period);
+
+		if (length == duration::zero())
+			checked(-EINVAL, "clockfix_schedule");
+		return add(schedule{now() + length, length}, std::forward<Call>(call));
+	}
+
+	// A job of a timer that is being closed gets a job that is over.
+	template<class Call> job add(const schedule &when, Call &&call) const
+	{
+		using callable = kept<std::decay_t<Call>>;
+		std::unique_ptr<callable> state(new callable{std::forward<Call>(call), when.runs});
+		::clockfix_spec spec;
+		job result;
+
+		if (empty(state->call) || (when.runs && when.period == duration::zero()))
+			checked(-EINVAL, "clockfix_schedule");
+		clockfix_spec_init(&spec);
+		spec.missed = when.missed;
+		spec.start = when.start.time_since_epoch().count();
+		spec.period = when.period.count();
+		spec.fn = callable::run;
+		spec.arg = state.get();
+		spec.release = callable::release;
+		result.timer_ = timer_;
+		int ret = clockfix_schedule(timer_, &spec, &result.handle_);
+
+		if (ret == -ECANCELED)
+			return result;
+		checked(ret, "clockfix_schedule");
+		state.release();
+		return result;
+	}
+
+	// A job that was running runs for the last time. A job of another timer is an error.
+	cancelled cancel(const job &job) const { return cancel_by(clockfix_cancel, job); }
+
+	// Move a pending job, in one step. False: it is over, or running.
+	bool reschedule(job &job, time_point instant) const
+	{
+		check(job, "clockfix_reschedule");
+		int ret = clockfix_reschedule(timer_, &job.handle_,
+					      instant.time_since_epoch().count());
+
+		if (ret == -ENOENT || ret == -EINPROGRESS)
+			return false;
+		checked(ret, "clockfix_reschedule");
+		return true;
+	}
+
+protected:
+	explicit jobs(::clockfix *timer = nullptr) : timer_(timer) {}
+
+	// Two timers may have handles that are equal.
+	void check(const job &job, const char *what) const
+	{
+		if (job.timer_ && job.timer_ != timer_)
+			checked(-EINVAL, what);
+	}
+
+	cancelled cancel_by(int (*by)(::clockfix *, ::clockfix_job), const job &job) const
+	{
+		check(job, "clockfix_cancel");
+		int ret = by(timer_, job.handle_);
+
+		if (ret == -ENOENT)
+			return cancelled::over;
+		if (ret == -EINPROGRESS)
+			return cancelled::running;
+		return checked(ret, "clockfix_cancel") ? cancelled::running : cancelled::pending;
+	}
+
+	::clockfix *timer_;
+
+private:
+	// as std::function can be
+	template<class Call> static bool empty(const Call &call)
+	{
+		if constexpr (std::is_class_v<Call> && std::is_constructible_v<bool, const Call &>)
+			return !static_cast<bool>(call);
+		return false;
+	}
+
+	// What the library points to until the job is over.
+	template<class Call> struct kept {
+		Call call;
+		std::uint64_t runs;
+
+		static void run(void *arg, const ::clockfix_run *raw) noexcept;
+		static void release(void *arg) noexcept { delete static_cast<kept *>(arg); }
+	};
+};
+
+// What a callable is told; valid during the call only. It may schedule and cancel jobs as well.
+class run : public jobs {
+public:
+	explicit run(const ::clockfix_run &raw) : jobs(raw.timer), raw_(raw) {}
+
 	time_point instant() const { return time_point(duration(raw_.instant)); }
 	time_point started() const { return time_point(duration(raw_.started)); }
 	std::uint64_t index() const { return raw_.index; }
 	std::uint64_t missed() const { return raw_.missed; }
 
 	// no further run of a periodic job
-	void stop() const { stopped_ = true; }
+	void stop() const
+	{
+		if (raw_.started)
+			clockfix_cancel(raw_.timer, raw_.job);
+	}
 
 	// Move the next instant of a periodic job and all after it; period 0: leave the period.
 	// A rehearsal changes nothing.
@@ -77,60 +210,40 @@ public:
 	}
 
 private:
-	friend class timer;
-	explicit run(const ::clockfix_run &raw) : raw_(raw) {}
-
 	const ::clockfix_run &raw_;
-	mutable bool stopped_ = false;
 };
 
-using callable = std::function<void(const run &)>;
+template<class Call> void jobs::kept<Call>::run(void *arg, const ::clockfix_run *raw) noexcept
+{
+	auto kept = static_cast<jobs::kept<Call> *>(arg);
+	clockfixpp::run told(*raw);
 
-// A job runs once at start, or at start + k * period.
-struct schedule {
-	time_point start;
-	duration period = duration::zero();
-	std::uint64_t runs = 0;		// k is less than that; 0: no limit
-	int missed = CLOCKFIX_MISSED_SKIP;
-};
+	// the last instants may have been missed: it is stopped here, not by the library
+	if (!kept->runs || raw->index < kept->runs)
+		kept->call(static_cast<const clockfixpp::run &>(told));
+	if (kept->runs && raw->index + 1 >= kept->runs)
+		told.stop();
+}
 
-class timer;
-
-// What the library points to until the job is over. Meanwhile the timer owns it.
-struct job_state {
-	const timer *owner;
-	callable call;
-	bool periodic;
-	std::uint64_t runs;
-	std::atomic<bool> over{false};	// the last that the timer's thread does with it
-};
-
-// A job's handle; that it goes out of scope leaves the job alone.
-class job {
-	friend class timer;
-	std::weak_ptr<job_state> state_;
-	::clockfix_job handle_ = 0;
-};
-
-// What cancel() found: running is also said of a job that starts within 5 us.
-enum class cancelled { pending, running, over };
-
-class timer {
+// A timer can be moved; what has been moved from can only be destroyed or assigned to.
+class timer : public jobs {
 public:
 	explicit timer(const options &options = {})
 	{
 		checked(clockfix_create(&timer_, &options), "clockfix_create");
 	}
 
-	timer(const timer &) = delete;
-	timer &operator=(const timer &) = delete;
+	timer(timer &&other) noexcept : jobs(std::exchange(other.timer_, nullptr)) {}
 
-	// Waits for a run in progress; pending jobs do not run. Not in one of its own jobs.
-	~timer()
+	timer &operator=(timer &&other) noexcept
 	{
-		if (timer_ && clockfix_destroy(timer_, CLOCKFIX_DROP_PENDING))
-			std::terminate();
+		std::swap(timer_, other.timer_);
+		return *this;
 	}
+
+	// Waits for a run in progress, unless it is one of its own jobs that destroys it; pending
+	// jobs do not run.
+	~timer() { clockfix_destroy(timer_, CLOCKFIX_DROP_PENDING); }
 
 	// Wait until all that is pending has run, periodic jobs not again, and end the timer.
 	void close()
@@ -139,65 +252,14 @@ public:
 		timer_ = nullptr;
 	}
 
-	job at(time_point instant, callable call)
+	// As cancel(), and wait for the end of a run in progress. Not in a job.
+	cancelled cancel_wait(const job &job) const
 	{
-		return add(schedule{instant}, std::move(call));
-	}
-
-	job every(duration period, callable call)
-	{
-		if (period == duration::zero())
-			checked(-EINVAL, "clockfix_schedule");
-		return add(schedule{now() + period, period}, std::move(call));
-	}
-
-	// May be called by a job; that takes a mutex and allocates.
-	job add(const schedule &when, callable call)
-	{
-		std::shared_ptr<job_state> state(new job_state{
-			this, std::move(call), when.period != duration::zero(), when.runs});
-		::clockfix_spec spec;
-		job result;
-
-		if (!state->call || (when.runs && when.period == duration::zero()))
-			checked(-EINVAL, "clockfix_schedule");
-		clockfix_spec_init(&spec);
-		spec.missed = when.missed;
-		spec.start = when.start.time_since_epoch().count();
-		spec.period = when.period.count();
-		spec.fn = trampoline;
-		spec.arg = state.get();
-		keep(state);
-		int ret = clockfix_schedule(timer_, &spec, &result.handle_);
-		if (ret)
-			state->over = true;
-		checked(ret, "clockfix_schedule");
-		result.state_ = state;
-		return result;
-	}
-
-	// A job that was running runs for the last time. A job of another timer is an error.
-	cancelled cancel(const job &job) { return cancel_by(clockfix_cancel, job); }
-
-	// The same, and wait for the end of a run in progress. Not in a job.
-	cancelled cancel_wait(const job &job) { return cancel_by(clockfix_cancel_wait, job); }
-
-	// Move a pending job, in one step. False: it is over, or running.
-	bool reschedule(job &job, time_point instant)
-	{
-		if (!own(job, "clockfix_reschedule"))
-			return false;
-		int ret = clockfix_reschedule(timer_, &job.handle_,
-					      instant.time_since_epoch().count());
-
-		if (ret == -ENOENT || ret == -EINPROGRESS)
-			return false;
-		checked(ret, "clockfix_reschedule");
-		return true;
+		return cancel_by(clockfix_cancel_wait, job);
 	}
 
 	// Wait until no job is pending or running.
-	void drain() { checked(clockfix_drain(timer_), "clockfix_drain"); }
+	void drain() const { checked(clockfix_drain(timer_), "clockfix_drain"); }
 
 	::clockfix_stats stats() const
 	{
@@ -208,65 +270,15 @@ public:
 		return stats;
 	}
 
-private:
-	static void trampoline(void *arg, const ::clockfix_run *raw) noexcept
+	// What became of the options.
+	::clockfix_capabilities capabilities() const
 	{
-		auto state = static_cast<job_state *>(arg);
-		run told(*raw);
+		::clockfix_capabilities caps;
 
-		// the last instants may have been missed: it is stopped here, not by the library
-		if (!state->runs || raw->index < state->runs)
-			state->call(told);
-		if (!raw->started)
-			return;
-		if (state->runs && raw->index + 1 >= state->runs)
-			told.stop();
-		if (state->periodic && told.stopped_)
-			clockfix_cancel(raw->timer, raw->job);
-		if (!state->periodic || told.stopped_)
-			state->over = true;
+		caps.size = sizeof(caps);
+		checked(clockfix_capabilities_read(timer_, &caps), "clockfix_capabilities_read");
+		return caps;
 	}
-
-	// A job's state, unless it is over. Two timers may have handles that are equal.
-	std::shared_ptr<job_state> own(const job &job, const char *what) const
-	{
-		auto state = job.state_.lock();
-
-		if (state && state->owner != this)
-			checked(-EINVAL, what);
-		return state;
-	}
-
-	cancelled cancel_by(int (*by)(::clockfix *, ::clockfix_job), const job &job)
-	{
-		auto state = own(job, "clockfix_cancel");
-		int ret = state ? by(timer_, job.handle_) : -ENOENT;
-
-		if (ret == -ENOENT)
-			return cancelled::over;
-		if (ret == -EINPROGRESS)
-			return cancelled::running;
-		checked(ret, "clockfix_cancel");
-		state->over = true;
-		return ret ? cancelled::running : cancelled::pending;
-	}
-
-	// Keep a state, and destroy two others if they are over: not under the mutex.
-	void keep(const std::shared_ptr<job_state> &state)
-	{
-		std::list<std::shared_ptr<job_state>> gone;
-		std::lock_guard<std::mutex> guard(mutex_);
-
-		states_.push_back(state);
-		for (int i = 0; i < 2; i++) {
-			auto &to = states_.front()->over ? gone : states_;
-			to.splice(to.end(), states_, states_.begin());
-		}
-	}
-
-	::clockfix *timer_ = nullptr;
-	std::mutex mutex_;	// of what follows
-	std::list<std::shared_ptr<job_state>> states_;
 };
 
 // Waits in the thread that calls it, as exactly as a timer.
@@ -292,6 +304,26 @@ public:
 
 		if (ret != -EINTR)
 			checked(ret, "clockfix_sleep_until");
+		return !ret;
+	}
+
+	// For event loops: readable shortly before the instant of arm(); then finish() waits for the
+	// rest, and says the same as sleep_until().
+	int descriptor() { return checked(clockfix_sleeper_fd(sleeper_.get()), "clockfix_sleeper_fd"); }
+
+	void arm(time_point instant)
+	{
+		checked(clockfix_sleeper_arm(sleeper_.get(), CLOCK_MONOTONIC,
+					     instant.time_since_epoch().count()),
+			"clockfix_sleeper_arm");
+	}
+
+	bool finish()
+	{
+		int ret = clockfix_sleeper_finish(sleeper_.get());
+
+		if (ret != -EINTR)
+			checked(ret, "clockfix_sleeper_finish");
 		return !ret;
 	}
 

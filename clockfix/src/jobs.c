@@ -43,6 +43,7 @@ void slot_fill(struct clockfix *timer, struct slot *slot, const struct clockfix_
 	atomic_store_explicit(&slot->instant, spec->start, memory_order_release);
 	atomic_store_explicit(&slot->fn, spec->fn, memory_order_release);
 	atomic_store_explicit(&slot->arg, spec->arg, memory_order_release);
+	atomic_store_explicit(&slot->release, spec->release, memory_order_release);
 	atomic_store_explicit(&slot->module, module_number(timer, (uintptr_t)spec->fn),
 			      memory_order_release);
 	/* in another cache line */
@@ -71,6 +72,18 @@ void slot_spec(const struct slot *slot, int64_t instant, struct clockfix_spec *s
 	}
 	spec->fn = atomic_load_explicit(&slot->fn, memory_order_acquire);
 	spec->arg = atomic_load_explicit(&slot->arg, memory_order_acquire);
+	spec->release = atomic_load_explicit(&slot->release, memory_order_acquire);
+}
+
+void slot_release(struct slot *slot)
+{
+	void (*release)(void *arg) = atomic_load_explicit(&slot->release, memory_order_relaxed);
+	void *arg = atomic_load_explicit(&slot->arg, memory_order_relaxed);
+
+	if (!release)
+		return;
+	atomic_store_explicit(&slot->release, NULL, memory_order_relaxed);
+	release(arg);
 }
 
 int timer_jobs_init(struct clockfix *timer)
@@ -95,6 +108,7 @@ int timer_jobs_init(struct clockfix *timer)
 	timer->litter_left = SLOT_NONE;
 
 	timer->reserve = SLOT_NONE;
+	timer->worn = SLOT_NONE;
 	for (uint32_t n = 0; n < timer->options.job_reserve; n++) {
 		i = slot_get(&timer->slots);
 		if (i == SLOT_NONE)

@@ -19,7 +19,8 @@ _Static_assert(sizeof(struct clockfix_options) == CLOCKFIX_OPTIONS_SIZE_V1, "gro
 _Static_assert(sizeof(struct clockfix_stats) == CLOCKFIX_STATS_SIZE_V1, "grows at its end");
 _Static_assert(sizeof(struct clockfix_capabilities) == CLOCKFIX_CAPABILITIES_SIZE_V1,
 	       "grows at its end");
-_Static_assert(sizeof(struct clockfix_spec) == CLOCKFIX_SPEC_SIZE_V1, "grows at its end");
+_Static_assert(sizeof(struct clockfix_spec) == CLOCKFIX_SPEC_SIZE_V1 + sizeof(void *),
+	       "release came in version 1.1");
 
 /*
  * Copy a structure that begins with its size. A smaller one, of an older program, is filled up

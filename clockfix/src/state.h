@@ -27,6 +27,7 @@ struct clockfix {
 	struct tree own __attribute__((aligned(64)));	/* jobs that it keeps itself */
 	_Atomic uint64_t worker_added, worker_ended;
 	uint32_t reserve;		/* first of the slots for jobs submitted by jobs */
+	uint32_t worn;			/* first of those that are to be released before */
 	uint32_t handed_last;		/* end of the queue of slots given back to submitters */
 	uint32_t litter_left;		/* of what it took from @litter */
 	clockfix_job running;
@@ -90,10 +91,18 @@ void slot_fill(struct clockfix *timer, struct slot *slot, const struct clockfix_
 /* What it was filled with, but for @instant. If the slot is another job's by now: something. */
 void slot_spec(const struct slot *slot, int64_t instant, struct clockfix_spec *spec);
 
+/* A job is over: spec->release, unless that was called. Not with the mutex held. */
+void slot_release(struct slot *slot);
+
 uint64_t timer_pending(struct clockfix *timer);
 
 /* To be called after pending jobs have become less. */
 void timer_note_ended(struct clockfix *timer);
+
+/* ---- submit.c ---------------------------------------------------------------------------- */
+
+/* Free all slots of jobs that are over. Not called by the worker. */
+void timer_clean(struct clockfix *timer);
 
 /* ---- worker.c: wait for the earliest job, run it [III.f] --------------------------------- */
 

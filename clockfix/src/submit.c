@@ -1,13 +1,44 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* submit.c - submit and cancel jobs: the side of the submitters [III.d-e] */
-#include <limits.h>
-
 #include <platform.h>
 
 #include "options.h"
 #include "state.h"
 
 #define CLEAN_PER_SUBMISSION 4	/* slots: more than one, so that garbage becomes less */
+
+/* What jobs that are over are to release, once the mutex is not held any more. */
+struct released {
+	unsigned int count;
+	struct {
+		void (*release)(void *arg);
+		void *arg;
+	} job[CLEAN_PER_SUBMISSION + 1];
+};
+
+static void note(struct released *released, struct slot *slot)
+{
+	void (*release)(void *arg) = atomic_load_explicit(&slot->release, memory_order_relaxed);
+
+	if (!release)
+		return;
+	atomic_store_explicit(&slot->release, NULL, memory_order_relaxed);
+	released->job[released->count].release = release;
+	released->job[released->count++].arg =
+		atomic_load_explicit(&slot->arg, memory_order_relaxed);
+}
+
+/* @earliest: the worker has to know of what is to be done at @instant now. */
+static void leave(struct clockfix *timer, struct released *released, bool earliest,
+		  int64_t instant)
+{
+	pthread_mutex_unlock(&timer->mutex);
+	if (earliest)
+		wake_notify(&timer->wake, instant);
+	for (unsigned int i = 0; i < released->count; i++)
+		released->job[i].release(released->job[i].arg);
+	released->count = 0;
+}
 
 /* ---- cleaning up ------------------------------------------------------------------------ */
 
@@ -21,17 +52,20 @@ static void give_back(struct clockfix *timer, uint32_t i)
  * A slot is free once it is out of the list and the worker is done with it. The worker keeps
  * periodic jobs that have run, and those that a job cancelled, until it hands them over.
  */
-static void unlinked(struct clockfix *timer, uint32_t i)
+static void unlinked(struct clockfix *timer, uint32_t i, struct released *released)
 {
 	struct slot *slot = slot_at(&timer->slots, i);
 	bool kept = state_phase(atomic_load(&slot->state)) == PHASE_DROPPED ||
 		    (is_periodic(slot) && atomic_load(&slot->passed));
 
-	if (!kept)
-		give_back(timer, i);
+	if (kept)
+		return;
+	note(released, slot);
+	give_back(timer, i);
 }
 
-static bool clean_handed(struct clockfix *timer)
+/* The last of the queue is released, but remains there. */
+static bool clean_handed(struct clockfix *timer, struct released *released)
 {
 	uint32_t i = timer->handed_first, next;
 	struct slot *slot = slot_at(&timer->slots, i);
@@ -40,43 +74,54 @@ static bool clean_handed(struct clockfix *timer)
 	if (next == SLOT_NONE)
 		return false;
 	timer->handed_first = next;
+	note(released, slot_at(&timer->slots, next));
 	if (slot->linked)
 		list_remove(&timer->list, i);
 	give_back(timer, i);
 	return true;
 }
 
-static void clean(struct clockfix *timer, uint32_t most)
+/* At most CLEAN_PER_SUBMISSION; returns how many. */
+static unsigned int clean(struct clockfix *timer, struct released *released)
 {
-	uint32_t done = 0;
+	unsigned int done = 0;
 
-	while (done < most) {
+	while (done < CLEAN_PER_SUBMISSION) {
 		uint32_t i = list_clean(&timer->list);
 
 		if (i == SLOT_NONE)
 			break;
-		unlinked(timer, i);
+		unlinked(timer, i, released);
 		done++;
 	}
-	while (done < most && clean_handed(timer))
+	while (done < CLEAN_PER_SUBMISSION && clean_handed(timer, released))
 		done++;
+	return done;
+}
+
+void timer_clean(struct clockfix *timer)
+{
+	struct released released = { 0 };
+	bool more;
+
+	do {
+		pthread_mutex_lock(&timer->mutex);
+		more = clean(timer, &released) == CLEAN_PER_SUBMISSION;
+		leave(timer, &released, false, 0);
+	} while (more);
 }
 
 /* ---- submitting ------------------------------------------------------------------------- */
 
 /* Memory for one more job; -ENOMEM. */
-static int acquire(struct clockfix *timer, bool periodic, uint32_t *i)
+static int acquire(struct clockfix *timer, bool periodic, uint32_t *i, struct released *released)
 {
-	clean(timer, CLEAN_PER_SUBMISSION);
+	clean(timer, released);
 	if (list_reserve(&timer->list) ||
 	    (periodic && tree_nodes_reserve(&timer->own_nodes, timer->periodic + 1 +
 					    timer->options.job_reserve)))
 		return -ENOMEM;
 	*i = slot_get(&timer->slots);
-	if (*i == SLOT_NONE) {
-		clean(timer, UINT_MAX);
-		*i = slot_get(&timer->slots);
-	}
 	return *i == SLOT_NONE ? -ENOMEM : 0;
 }
 
@@ -99,14 +144,14 @@ static bool insert(struct clockfix *timer, uint32_t i, const struct clockfix_spe
 }
 
 static int submit_locked(struct clockfix *timer, const struct clockfix_spec *spec,
-			 clockfix_job *job, bool *earliest)
+			 clockfix_job *job, bool *earliest, struct released *released)
 {
 	uint32_t i;
 	int ret;
 
 	if (timer_pending(timer) >= timer->options.max_jobs)
 		return -ENOMEM;
-	ret = acquire(timer, spec->period, &i);
+	ret = acquire(timer, spec->period, &i, released);
 	if (ret)
 		return ret;
 	atomic_store(&timer->added, timer->added + 1);
@@ -118,6 +163,7 @@ int clockfix_schedule(struct clockfix *timer, const struct clockfix_spec *given,
 		      clockfix_job *job)
 {
 	struct clockfix_spec spec;
+	struct released released = { 0 };
 	bool earliest = false;
 	int ret = timer_check(timer);
 
@@ -132,10 +178,8 @@ int clockfix_schedule(struct clockfix *timer, const struct clockfix_spec *given,
 	}
 
 	pthread_mutex_lock(&timer->mutex);
-	ret = submit_locked(timer, &spec, job, &earliest);
-	pthread_mutex_unlock(&timer->mutex);
-	if (earliest)
-		wake_notify(&timer->wake, spec.start);
+	ret = submit_locked(timer, &spec, job, &earliest, &released);
+	leave(timer, &released, earliest, spec.start);
 	return ret;
 }
 
@@ -163,9 +207,14 @@ static void litter(struct clockfix *timer, uint32_t i)
 	} while (!atomic_compare_exchange_weak(&timer->litter, &first, i));
 }
 
-/* A job that was pending and is CANCELLED now. */
-static void take_out(struct clockfix *timer, struct slot *slot, uint32_t i)
+/* A job that was pending and is CANCELLED now. @released: NULL if it goes on as another job. */
+static void take_out(struct clockfix *timer, struct slot *slot, uint32_t i,
+		     struct released *released)
 {
+	if (released)
+		note(released, slot);
+	else
+		atomic_store_explicit(&slot->release, NULL, memory_order_relaxed);
 	atomic_store(&timer->cancelled, timer->cancelled + 1);
 	if (atomic_load(&slot->passed)) {
 		litter(timer, i);
@@ -178,17 +227,19 @@ static void take_out(struct clockfix *timer, struct slot *slot, uint32_t i)
 	timer_note_ended(timer);
 }
 
-static int cancel_locked(struct clockfix *timer, clockfix_job job, enum phase running)
+static int cancel_locked(struct clockfix *timer, clockfix_job job, enum phase running,
+			 struct released *released)
 {
 	int ret = slot_cancel(&timer->slots, job, PHASE_CANCELLED, running);
 
 	if (!ret)
-		take_out(timer, slot_of_job(&timer->slots, job), (uint32_t)job);
+		take_out(timer, slot_of_job(&timer->slots, job), (uint32_t)job, released);
 	return ret;
 }
 
 int clockfix_cancel(struct clockfix *timer, clockfix_job job)
 {
+	struct released released = { 0 };
 	int ret = timer_check(timer);
 
 	if (ret)
@@ -197,8 +248,8 @@ int clockfix_cancel(struct clockfix *timer, clockfix_job job)
 		ret = worker_cancel(timer, job, PHASE_CANCELLING);
 	} else {
 		pthread_mutex_lock(&timer->mutex);
-		ret = cancel_locked(timer, job, PHASE_CANCELLING);
-		pthread_mutex_unlock(&timer->mutex);
+		ret = cancel_locked(timer, job, PHASE_CANCELLING, &released);
+		leave(timer, &released, false, 0);
 	}
 	if (!ret)
 		__atomic_fetch_add(&timer->stats.cancelled, 1, __ATOMIC_RELAXED);
@@ -229,13 +280,15 @@ int clockfix_cancel_wait(struct clockfix *timer, clockfix_job job)
 	/* the worker wakes nobody: it has better things to do */
 	while (is_running(timer, job))
 		pf_futex_wait(&never, 0, pf_mono() + 50000);
+	timer_clean(timer);
 	return 1;
 }
 
 /* ---- rescheduling ----------------------------------------------------------------------- */
 
 static int reschedule_locked(struct clockfix *timer, clockfix_job *job,
-			     struct clockfix_spec *spec, bool *earliest)
+			     struct clockfix_spec *spec, bool *earliest,
+			     struct released *released)
 {
 	struct slot *slot = slot_of_job(&timer->slots, *job);
 	int64_t instant = spec->start;
@@ -245,12 +298,12 @@ static int reschedule_locked(struct clockfix *timer, clockfix_job *job,
 	if (!slot)
 		return -ENOENT;
 	slot_spec(slot, instant, spec);
-	ret = acquire(timer, spec->period, &i);
+	ret = acquire(timer, spec->period, &i, released);
 	if (ret)
 		return ret;
 	/* counted twice for a moment: it is never over for those who drain */
 	atomic_store(&timer->added, timer->added + 1);
-	ret = cancel_locked(timer, *job, PHASE_RUNNING);
+	ret = cancel_locked(timer, *job, PHASE_RUNNING, NULL);
 	if (!ret) {
 		*earliest = insert(timer, i, spec, job);
 		return 0;
@@ -264,6 +317,7 @@ static int reschedule_locked(struct clockfix *timer, clockfix_job *job,
 int clockfix_reschedule(struct clockfix *timer, clockfix_job *job, int64_t instant)
 {
 	struct clockfix_spec spec = { .start = instant };
+	struct released released = { 0 };
 	bool earliest = false;
 	int ret = timer_check(timer);
 
@@ -275,10 +329,8 @@ int clockfix_reschedule(struct clockfix *timer, clockfix_job *job, int64_t insta
 		return worker_reschedule(timer, job, instant);
 
 	pthread_mutex_lock(&timer->mutex);
-	ret = reschedule_locked(timer, job, &spec, &earliest);
-	pthread_mutex_unlock(&timer->mutex);
-	if (earliest)
-		wake_notify(&timer->wake, instant);
+	ret = reschedule_locked(timer, job, &spec, &earliest, &released);
+	leave(timer, &released, earliest, instant);
 	return ret;
 }
 

@@ -113,6 +113,8 @@ static size_t timer_size(void)
 
 void timer_free(struct clockfix *timer)
 {
+	for (uint32_t i = 0; i < timer->slots.used; i++)
+		slot_release(slot_at(&timer->slots, i));
 	hygiene_undo(timer);
 	alive_destroy(timer->alive);
 	slots_destroy(&timer->slots);
@@ -231,6 +233,7 @@ int clockfix_drain(struct clockfix *timer)
 		pf_futex_wait(&timer->drained, drained, INT64_MAX);
 	}
 	atomic_fetch_sub(&timer->draining, 1);
+	timer_clean(timer);
 	return 0;
 }
 

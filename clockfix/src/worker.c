@@ -21,6 +21,7 @@ struct pick {
 };
 
 #define REHEARSAL	 2000	/* ns that must be left for it */
+#define RELEASE_PER_SUBMISSION 2
 #define COLLECT_PER_TURN 64	/* slots: some us */
 #define COLLECT_AHEAD	 100000	/* ns: with that much time left the next turn can begin */
 
@@ -49,10 +50,10 @@ static void hand_over(struct clockfix *timer, uint32_t i)
 	atomic_store_explicit(&last->handed, i, memory_order_release);
 }
 
-static void reserve_put(struct clockfix *timer, uint32_t i)
+static void stack_put(struct clockfix *timer, uint32_t *first, uint32_t i)
 {
-	slot_at(&timer->slots, i)->free_next = timer->reserve;
-	timer->reserve = i;
+	slot_at(&timer->slots, i)->free_next = *first;
+	*first = i;
 }
 
 /* ---- jobs it keeps itself --------------------------------------------------------------- */
@@ -86,10 +87,12 @@ static void retire(struct clockfix *timer, uint32_t i)
 {
 	struct slot *slot = slot_at(&timer->slots, i);
 
-	if (atomic_load_explicit(&slot->kind, memory_order_relaxed) & KIND_RESERVED)
-		reserve_put(timer, i);
-	else
+	if (!(atomic_load_explicit(&slot->kind, memory_order_relaxed) & KIND_RESERVED))
 		hand_over(timer, i);
+	else if (atomic_load_explicit(&slot->release, memory_order_relaxed))
+		stack_put(timer, &timer->worn, i);
+	else
+		stack_put(timer, &timer->reserve, i);
 }
 
 /* The worker's own jobs that submitters have cancelled. Returns whether some are left. */
@@ -308,8 +311,9 @@ static void finish(struct clockfix *timer, const struct pick *pick, struct slot 
 	if (rearm(timer, pick, slot))
 		return;
 	atomic_store(&slot->state, state_of(state_generation(pick->state), PHASE_DONE));
-	count_ended(timer);
+	/* before it is counted: who drains then finds it */
 	retire(timer, pick->i);
+	count_ended(timer);
 }
 
 /*
@@ -453,12 +457,25 @@ bool worker_turn(struct clockfix *timer)
 
 /* ---- for jobs --------------------------------------------------------------------------- */
 
+/* More than one, so that they become less. What it calls may submit a job as well. */
+static void release_worn(struct clockfix *timer)
+{
+	for (int n = 0; n < RELEASE_PER_SUBMISSION && timer->worn != SLOT_NONE; n++) {
+		uint32_t i = timer->worn;
+
+		timer->worn = slot_at(&timer->slots, i)->free_next;
+		slot_release(slot_at(&timer->slots, i));
+		stack_put(timer, &timer->reserve, i);
+	}
+}
+
 int worker_submit(struct clockfix *timer, const struct clockfix_spec *spec, clockfix_job *job)
 {
-	uint32_t i = timer->reserve;
 	struct slot *slot;
-	uint32_t generation;
+	uint32_t generation, i;
 
+	release_worn(timer);
+	i = timer->reserve;
 	if (i == SLOT_NONE)
 		return -ENOMEM;
 	slot = slot_at(&timer->slots, i);
@@ -480,7 +497,8 @@ int worker_submit(struct clockfix *timer, const struct clockfix_spec *spec, cloc
 	return 0;
 }
 
-int worker_cancel(struct clockfix *timer, clockfix_job job, enum phase running)
+/* @release: or it goes on as another job */
+static int drop(struct clockfix *timer, clockfix_job job, enum phase running, bool release)
 {
 	int ret = slot_cancel(&timer->slots, job, PHASE_DROPPED, running);
 	uint32_t i = job;
@@ -489,6 +507,9 @@ int worker_cancel(struct clockfix *timer, clockfix_job job, enum phase running)
 	if (ret)
 		return ret;
 	slot = slot_at(&timer->slots, i);
+	if (!release)
+		atomic_store_explicit(&slot->release, NULL, memory_order_relaxed);
+	slot_release(slot);
 	if (slot->kept) {
 		own_remove(timer, i);
 		retire(timer, i);
@@ -500,6 +521,11 @@ int worker_cancel(struct clockfix *timer, clockfix_job job, enum phase running)
 	return 0;
 }
 
+int worker_cancel(struct clockfix *timer, clockfix_job job, enum phase running)
+{
+	return drop(timer, job, running, true);
+}
+
 int worker_reschedule(struct clockfix *timer, clockfix_job *job, int64_t instant)
 {
 	struct slot *slot = slot_of_job(&timer->slots, *job);
@@ -509,11 +535,12 @@ int worker_reschedule(struct clockfix *timer, clockfix_job *job, int64_t instant
 
 	if (!slot)
 		return -ENOENT;
+	release_worn(timer);
 	kind = atomic_load_explicit(&slot->kind, memory_order_relaxed);
 	if (timer->reserve == SLOT_NONE && !(kind & KIND_RESERVED))
 		return -ENOMEM;
 	slot_spec(slot, instant, &spec);
-	ret = worker_cancel(timer, *job, PHASE_RUNNING);
+	ret = drop(timer, *job, PHASE_RUNNING, false);
 	if (ret)
 		return ret;
 	return worker_submit(timer, &spec, job);

@@ -2,6 +2,8 @@
 // test-hpp.cc - the C++ header: what it adds to the library
 #include <clockfix.hpp>
 
+#include <atomic>
+#include <functional>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -65,7 +67,7 @@ static void errors_are_exceptions()
 
 	options.late_ppm = 1000001;
 	CHECK_EQ(error_of([&] { cf::timer refused(options); }), EINVAL);
-	CHECK_EQ(error_of([&] { timer.at(cf::now(), nullptr); }), EINVAL);
+	CHECK_EQ(error_of([&] { timer.at(cf::now(), std::function<void(const cf::run &)>()); }), EINVAL);
 	CHECK_EQ(error_of([&] { timer.every(0ms, [](const cf::run &) {}); }), EINVAL);
 	timer.at(cf::now(), [&](const cf::run &) {
 		deadlock = error_of([&] { timer.drain(); });
@@ -94,16 +96,94 @@ static void callables_are_destroyed()
 				run.stop();
 		});
 		timer.drain();
-		std::this_thread::sleep_for(10ms);
 		CHECK_EQ(runs.load(), 3);
-		// by those that schedule, two each
-		for (int i = 0; i < 40; i++)
-			timer.at(cf::now() + 1h, [](const cf::run &) {});
 		CHECK_EQ(alive.load(), 0);
 		timer.at(cf::now() + 1h, [c = canary(alive)](const cf::run &) {});
 		CHECK_EQ(alive.load(), 1);
 	}
 	CHECK_EQ(alive.load(), 0);
+}
+
+static void callables_of_jobs_cancelled_in_a_run_are_destroyed()
+{
+	std::atomic<int> alive(0);
+	cf::timer timer;
+
+	for (int i = 0; i < 200; i++) {
+		std::atomic<bool> running(false);
+		cf::job job = timer.every(1ms, [&, c = canary(alive)](const cf::run &) {
+			running = true;
+			std::this_thread::sleep_for(100us);
+		});
+
+		while (!running)
+			;
+		timer.cancel(job);
+		// one that runs until now may be destroyed with the next
+		timer.cancel_wait(job);
+		timer.cancel(timer.at(cf::now() + 1h, [](const cf::run &) {}));
+	}
+	timer.drain();
+	CHECK_EQ(alive.load(), 0);
+}
+
+static void a_timer_ends_though_its_job_arms_itself()
+{
+	std::atomic<int> runs(0);
+	cf::timer timer;
+	struct again {
+		std::atomic<int> *runs;
+
+		void operator()(const cf::run &run) const
+		{
+			(*runs)++;
+			run.at(run.instant() + 100us, *this);
+		}
+	};
+
+	timer.at(cf::now(), again{&runs});
+	while (runs < 10)
+		;
+	timer.close();
+	CHECK(runs >= 10);
+}
+
+static void a_job_drops_its_timer()
+{
+	std::atomic<int> alive(0);
+	auto timer = std::make_shared<cf::timer>();
+	std::atomic<bool> go(false);
+
+	timer->at(cf::now() + 1h, [c = canary(alive)](const cf::run &) {});
+	timer->at(cf::now(), [&, timer, c = canary(alive)](const cf::run &) mutable {
+		while (!go)
+			;
+		timer.reset();
+	});
+	timer.reset();
+	go = true;
+	while (alive)
+		std::this_thread::sleep_for(1ms);
+}
+
+static void timers_and_callables_move()
+{
+	std::atomic<int> runs(0);
+	std::vector<cf::timer> timers;
+
+	for (int i = 0; i < 3; i++) {
+		timers.emplace_back();
+		timers.back().every(std::chrono::duration<double>(0.001),
+				    [&, owned = std::make_unique<int>(i)](const cf::run &run) {
+			runs += *owned < 3;
+			run.stop();
+		});
+	}
+	timers[0] = std::move(timers[1]);
+	timers[0].drain();
+	timers[2].drain();
+	CHECK(runs >= 2);
+	CHECK(!timers[0].capabilities().timer_slack);
 }
 
 static void jobs_belong_to_their_timer()
@@ -186,11 +266,22 @@ static void sleepers_sleep()
 
 	CHECK(sleeper.sleep_until(instant));
 	CHECK(cf::now() >= instant);
+	sleeper.arm(cf::now() + 5ms);
+	instant = cf::now() + 4ms;
+	CHECK(sleeper.descriptor() >= 0);
+	CHECK_EQ(error_of([&] { while (!sleeper.finish()); }), EAGAIN);
+	while (cf::now() < instant)
+		;
+	while (error_of([&] { sleeper.finish(); }) == EAGAIN)
+		;
+	CHECK(cf::now() >= instant + 1ms - 100us);
 	cf::sleeper moved = std::move(sleeper);
 	CHECK_EQ(error_of([&] { moved.sleep_until(9999, 1ns); }), EINVAL);
 }
 
 CHECK_MAIN(TEST(jobs_are_told_what_the_library_says), TEST(errors_are_exceptions),
-	   TEST(callables_are_destroyed), TEST(jobs_belong_to_their_timer),
+	   TEST(callables_are_destroyed), TEST(callables_of_jobs_cancelled_in_a_run_are_destroyed),
+	   TEST(a_timer_ends_though_its_job_arms_itself), TEST(a_job_drops_its_timer),
+	   TEST(timers_and_callables_move), TEST(jobs_belong_to_their_timer),
 	   TEST(rehearsals_adjust_nothing), TEST(running_jobs_are_waited_for),
 	   TEST(jobs_schedule_jobs), TEST(sleepers_sleep))

@@ -205,7 +205,7 @@ static void bad_arguments_are_refused(void)
 		CHECK_EQ(clockfix_schedule(timer, &spec, NULL), -EINVAL);	\
 	} while (0)
 	BAD_SPEC(size, 0);
-	BAD_SPEC(size, sizeof(spec) - 1);
+	BAD_SPEC(size, CLOCKFIX_SPEC_SIZE_V1 - 1);
 	BAD_SPEC(clock, CLOCK_TAI);
 	BAD_SPEC(period, -1);
 	BAD_SPEC(missed, 3);
