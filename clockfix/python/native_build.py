@@ -26,17 +26,10 @@ ffi = FFI()
 ffi.cdef(f"""
     typedef int... clockid_t;
     {declarations()}
-    int native_begin(struct clockfix *, int64_t lead);
-    int native_schedule(struct clockfix *, int64_t start, int64_t period, int missed,
-                        int64_t lead, uintptr_t key, clockfix_job *);
-
-    extern "Python" void native_attach(void);
-    extern "Python" void native_run(uintptr_t key, clockfix_job job, int64_t instant,
-                                    int64_t started, uint64_t index, uint64_t missed);
 """)
 ffi.set_source(
     "clockfix._native",
-    '#include "glue.h"',
+    "#include <clockfix.h>",
     sources=[
         str(path.relative_to(HERE))
         for place in ("native/src", "native/src/linux")
@@ -44,9 +37,9 @@ ffi.set_source(
     ],
     depends=[
         str(path.relative_to(HERE))
-        for path in (HERE / "native/glue.h", *(HERE / "native/include").glob("*.h"))
+        for path in (HERE / "native/include").glob("*.h")
     ],
-    include_dirs=["native", "native/include", "native/src", "native/src/linux"],
+    include_dirs=["native/include", "native/src", "native/src/linux"],
     define_macros=[("_GNU_SOURCE", None)],
     extra_compile_args=["-std=gnu11", "-fvisibility=hidden", *FLAGS],
     extra_link_args=["-pthread", *FLAGS],

@@ -11,12 +11,11 @@ import threading
 import time
 import weakref
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from clockfix import Job, Missed, Options, Timer, capabilities
-from clockfix.timer import _jobs
+from clockfix.timer import ClosedError, _open
 
 MS = 1_000_000
 
@@ -200,8 +199,6 @@ def test_bad_arguments() -> None:
                 timer.at(instant, print)
         with pytest.raises(TypeError, match="called"):
             timer.at(0, None)  # type: ignore[arg-type]
-        assert not timer._pending
-    assert not _jobs
     with pytest.raises(ValueError, match="closed"):
         timer.after(0, print)
     with pytest.raises(ValueError, match="closed"):
@@ -227,10 +224,9 @@ def test_stats_and_capabilities() -> None:
     with Timer(Options(late_ppm=1000, cpu_ppm=500000)) as timer:
         timer.every(0.001, int, runs=20, missed=Missed.CATCH_UP)
         timer.drain()
-        # a call is counted after its end; one more job set the thread up
-        while (stats := timer.stats()).jobs < 21:
-            time.sleep(0.001)
-        assert stats.jobs == 21
+        stats = timer.stats()
+        assert stats.jobs == 20
+        assert stats.longest_job > 0
         assert stats.lateness.count == stats.jobs
         assert 0 <= stats.lateness.quantile(0.5) <= stats.lateness.quantile(1)
         assert timer.capabilities().timer_slack == "in force"
@@ -257,7 +253,7 @@ def test_close_beside_users() -> None:
         timer.close(drop=True)
         for thread in threads:
             thread.join()
-    assert not _jobs
+    assert not _open
 
 
 def test_no_leak() -> None:
@@ -279,7 +275,6 @@ def test_no_leak() -> None:
         while died() and time.monotonic() < deadline:
             time.sleep(0.001)
         assert died() is None
-    assert not _jobs
 
 
 def test_fork() -> None:
@@ -323,18 +318,117 @@ def test_interrupt() -> None:
         assert "KeyboardInterrupt" in errors
 
 
-def test_cancelled_between_finding_and_calling(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Racy(dict[int, Job]):
-        def get(self, key: int, default: Any = None) -> Any:
-            job = super().get(key, default)
-            if job:
-                said.append(job.cancel())
-            return job
+ARMS_ITSELF = """
+import clockfix, sys, threading, time
+def tick():
+    calls.append(1)
+    timer.after(0.0001, tick)
+calls = []
+timer = clockfix.Timer()
+timer.after(0, tick)
+while len(calls) < 10:
+    time.sleep(0.001)
+"""
 
-    said: list[bool] = []
-    called: list[int] = []
-    monkeypatch.setattr("clockfix.timer._jobs", Racy())
+
+@pytest.mark.parametrize("end", [
+    "", "timer.close()", "timer.close(drop=True)", "timer.__exit__(None, None, None)",
+    "\ntry:\n    with timer: raise KeyboardInterrupt\nexcept KeyboardInterrupt: pass", "sys.exit()",
+    "timer = None",
+])
+def test_a_job_that_arms_itself_does_not_keep_a_timer(end: str) -> None:
+    done = subprocess.run([sys.executable, "-c", ARMS_ITSELF + end], capture_output=True,
+                          text=True, timeout=20, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_threads_that_submit_do_not_keep_a_timer() -> None:
+    for drop in (False, True):
+        timer = Timer()
+        refused: list[str] = []
+
+        def submit(timer: Timer = timer, refused: list[str] = refused) -> None:
+            try:
+                while True:
+                    timer.after(0.0005, int)
+            except ClosedError as error:
+                refused.append(str(error))
+
+        threads = [threading.Thread(target=submit) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.05)
+        timer.close(drop=drop)
+        for thread in threads:
+            thread.join()
+        assert refused == ["the timer is closed"] * 3
+
+
+def test_a_timer_is_collected() -> None:
+    before = threading.active_count()
+    with pytest.warns(ResourceWarning, match="not closed"):
+        Timer().after(3600, int)
+        gc.collect()
+    deadline = time.monotonic() + 10
+    while threading.active_count() > before and time.monotonic() < deadline:
+        time.sleep(0.001)
+    assert threading.active_count() == before
+
+
+@pytest.mark.parametrize(("missed", "runs", "expected"), [
+    # is it called, with which job.missed; instants that count as missed; index of the next call
+    (Missed.SKIP, 0, (False, 0, 3, 6)), (Missed.SKIP, 5, (False, 0, 2, 5)),
+    (Missed.REPORT, 0, (True, 2, 2, 6)), (Missed.REPORT, 5, (True, 1, 1, 5)),
+    (Missed.CATCH_UP, 0, (True, 0, 1, 4)),
+])
+def test_missed(missed: Missed, runs: int, expected: tuple[bool, int, int, int]) -> None:
     with Timer() as timer:
-        timer.after(0.001, called.append, 1)
-    assert said == [True]
-    assert not called
+        start = timer.now() + 3600 * 1000 * MS
+        job = timer.every(1, int, start=start, runs=runs, missed=missed)
+        job._advance(3)
+        # instant 3 is due, and 4 and 5 have passed, too
+        called, passed = job._begin(start + 5_500 * MS)
+        job._advance(1)
+        assert (called, job.missed, passed, job._next_index) == expected
+        # not twice in a row
+        assert job._begin(start + 50_000 * MS)[0]
+        timer.close(drop=True)
+
+
+def test_an_earlier_job_comes_first() -> None:
+    calls: list[int] = []
+    with Timer() as timer:
+        start = timer.now()
+        for wait in (0.3, 0.2, 0.1):
+            timer.after(wait, lambda: calls.append(timer.now() - start))
+            time.sleep(0.01)
+    assert [call // (100 * MS) for call in calls] == [1, 2, 3]
+
+
+def test_the_thread_takes_no_signals() -> None:
+    with Timer() as timer:
+        masks: list[set[int]] = []
+        timer.after(0, lambda: masks.append(signal.pthread_sigmask(signal.SIG_BLOCK, [])))
+    assert signal.SIGINT in masks[0]
+
+
+def test_options_take_effect() -> None:
+    cpu = max(os.sched_getaffinity(0))
+    seen: list[set[int]] = []
+    with Timer(Options(cpu=cpu)) as timer:
+        timer.after(0, lambda: seen.append(os.sched_getaffinity(0)))
+        assert timer.capabilities().affinity == "in force"
+    assert seen == [{cpu}]
+    with pytest.raises(OSError, match=os.strerror(22)), Timer(Options(cpu=1023, strict=True)):
+        pass
+    with Timer(Options(cpu=1023)) as timer:
+        assert timer.capabilities().affinity == os.strerror(22)
+    with pytest.raises(ValueError, match="priority"):
+        Timer(Options(policy=os.SCHED_FIFO))
+    with Timer(Options(max_jobs=16)) as timer:
+        jobs = [timer.after(3600, int) for _ in range(16)]
+        with pytest.raises(MemoryError):
+            timer.after(3600, int)
+        jobs[3].cancel()
+        timer.after(0, int)
+        timer.close(drop=True)

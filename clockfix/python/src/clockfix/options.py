@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Options of a timer or sleeper; clockfix_create(3) explains them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from clockfix._native import ffi, lib
@@ -23,11 +23,8 @@ class Options:
     cpu_ppm: int | None = None
     """Waiting may take that many millionths of a CPU: 50,000 is 5 %."""
     max_jobs: int | None = None
-    job_reserve: int | None = None
-    """How many jobs submitted by functions that the timer calls may be pending."""
     name: str | None = None
     """Of the worker's thread, as top and ps show it; 15 bytes at most."""
-    lock_memory: bool = False
     strict: bool = False
     """Fail if an option can't be had; else capabilities() says so."""
 
@@ -36,7 +33,7 @@ class Options:
         options = ffi.new("struct clockfix_options *")
         lib.clockfix_options_init(options)
         for name in ("cpu", "policy", "priority", "cpu_latency_us", "late_ppm", "cpu_ppm",
-                     "max_jobs", "job_reserve"):
+                     "max_jobs"):
             value = getattr(self, name)
             if value is None:
                 continue
@@ -49,8 +46,14 @@ class Options:
             if not 0 < len(encoded) <= 15:
                 raise ValueError("a thread's name has 1 to 15 bytes")
             options.name = encoded
-        options.flags = (
-            (lib.CLOCKFIX_LOCK_MEMORY if self.lock_memory else 0)
-            | (lib.CLOCKFIX_STRICT if self.strict else 0)
-        )
+        options.flags = lib.CLOCKFIX_STRICT if self.strict else 0
         return options
+
+    def for_sleeper(self) -> "Options":
+        """Without what a timer's thread is asked for; that is checked here."""
+        if self.policy is not None and not 1 <= (self.priority or 0) <= 99:
+            raise ValueError("a policy takes a priority from 1 to 99")
+        if self.cpu is not None and not 0 <= self.cpu < 1024:
+            raise ValueError(f"cpu={self.cpu} is out of its range")
+        self.native()
+        return replace(self, cpu=None, policy=None, priority=None, cpu_latency_us=None)

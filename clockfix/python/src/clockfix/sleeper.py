@@ -3,12 +3,21 @@
 
 import errno
 import time
+from functools import partial
 from typing import Self
 
 from clockfix._errors import checked, nanoseconds
 from clockfix._native import ffi, lib
 from clockfix.options import Options
 from clockfix.stats import Stats, read_stats
+
+
+def hold_gil_until(instant: int, clock: int = time.CLOCK_MONOTONIC) -> None:
+    """Poll in C functions only: between two of Python's instructions the GIL might change hands."""
+    read = time.monotonic_ns
+    if clock != time.CLOCK_MONOTONIC:
+        read = partial(time.clock_gettime_ns, clock)
+    any(map(instant.__le__, iter(read, None)))
 
 
 class Sleeper:
@@ -35,8 +44,8 @@ class Sleeper:
         while ret := lib.clockfix_sleep_until(self._native, clock, until):
             if ret != -errno.EINTR:
                 checked(ret)
-        while self._lead and time.clock_gettime_ns(clock) < instant:
-            pass
+        if self._lead:
+            hold_gil_until(instant, clock)
 
     def sleep(self, seconds: float) -> None:
         """Return that long after the call."""

@@ -88,17 +88,12 @@ def _status(value: int) -> str:
     return "not asked" if value == lib.CLOCKFIX_NOT_ASKED else os.strerror(-value)
 
 
-def read_capabilities(read: Callable[[Any], int]) -> Capabilities:
-    """Of a timer, or of the machine alone."""
+def capabilities() -> Capabilities:
+    """What this machine offers."""
     native = ffi.new("struct clockfix_capabilities *")
     native.size = ffi.sizeof("struct clockfix_capabilities")
-    checked(read(native))
+    checked(lib.clockfix_capabilities_read(ffi.NULL, native))
     found: dict[str, Any] = {name: _status(getattr(native, name))
                              for name in Capabilities.__dataclass_fields__
                              if name != "counter_hz"}
     return Capabilities(counter_hz=native.counter_hz, **found)
-
-
-def capabilities() -> Capabilities:
-    """What this machine offers."""
-    return read_capabilities(lambda found: lib.clockfix_capabilities_read(ffi.NULL, found))

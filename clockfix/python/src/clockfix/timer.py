@@ -3,11 +3,18 @@
 
 import atexit
 import contextlib
+import dataclasses
 import errno
+import heapq
 import itertools
 import os
+import select
+import signal
+import sys
 import threading
 import time
+import warnings
+import weakref
 from collections.abc import Callable
 from enum import IntEnum
 from types import TracebackType
@@ -16,7 +23,11 @@ from typing import Any, Self
 from clockfix._errors import checked, nanoseconds
 from clockfix._native import ffi, lib
 from clockfix.options import Options
-from clockfix.stats import Capabilities, Stats, read_capabilities, read_stats
+from clockfix.sleeper import hold_gil_until
+from clockfix.stats import Capabilities, Stats, capabilities, read_stats
+
+MAX_JOBS = 1_000_000
+NEVER = 2**63 - 1
 
 
 class Missed(IntEnum):
@@ -31,36 +42,31 @@ class ClosedError(ValueError):
     """The timer is closed."""
 
 
-_keys = itertools.count(1)
-_jobs: dict[int, "Job"] = {}
-"""All that are pending. The worker hands in a key: what is not found here is not called."""
-
-
 class Job:
     """A function that is pending. While it is called it finds here what the call is for."""
 
     instant = 0
     """When it was meant to be called, in nanoseconds of CLOCK_MONOTONIC."""
     started = 0
-    """CLOCK_MONOTONIC when waiting ended: before the GIL was asked for."""
+    """CLOCK_MONOTONIC when the thread had waited, and had the GIL."""
     index = 0
     """Of a periodic job: this call is for start + index * period."""
     missed = 0
     """Of a periodic job: instants passed over since the last call."""
 
-    def __init__(self, timer: "Timer", call: Callable[[], object], *, periodic: bool,
-                 runs: int) -> None:
-        self._timer = timer
+    def __init__(self, worker: "_Worker", call: Callable[[], object], start: int, period: int,
+                 runs: int, missed: Missed) -> None:
+        self._worker = worker
         self._call = call
-        self._periodic = periodic
-        self._runs = runs
-        self._handle = 0
-        self._key = next(_keys)
+        self._due, self._period, self._runs, self._policy = start, period, runs, missed
+        self._next_index = 0
+        self._skipped = 0
+        self._order = 0  # of its entry in the queue; 0: it is not pending
 
     @property
     def pending(self) -> bool:
         """Whether it will be called (again)."""
-        return self._key in _jobs
+        return self._order != 0
 
     def cancel(self, *, wait: bool = False) -> bool:
         """See to it that the function is not called (again).
@@ -68,14 +74,14 @@ class Job:
         True: it was pending, and is not being called at this moment. With wait, a call in
         progress has ended when this returns.
         """
-        timer = self._timer
+        worker = self._worker
         if wait:
-            timer._refuse_worker()
-        pending = timer._forget(self)
-        idle = timer._current is not self
-        with contextlib.suppress(ClosedError):
-            timer._native_call(lib.clockfix_cancel_wait if wait else lib.clockfix_cancel,
-                               self._handle)
+            worker.refuse()
+        with worker.changed:
+            idle = worker.current is not self
+            pending = worker.remove(self)
+            if wait:
+                worker.changed.wait_for(lambda: worker.current is not self)
         return pending and idle
 
     def reschedule(self, instant: int) -> bool:
@@ -83,20 +89,13 @@ class Job:
 
         False: it is over, or being called at this moment.
         """
-        timer = self._timer
-        handle = ffi.new("clockfix_job *", self._handle)
-        try:
-            ret = timer._native_call(lib.clockfix_reschedule, handle,
-                                     instant if instant < 0 else max(instant - timer._lead, 0))
-        except OverflowError:
-            ret = -errno.EINVAL
-        if ret in (-errno.EINPROGRESS, -errno.ENOENT):
-            return False
-        checked(ret)
-        self._handle = handle[0]
-        if not self.pending:
-            # cancelled meanwhile, by a handle that was no longer the job's
-            timer._native_call(lib.clockfix_cancel, handle[0])
+        worker = self._worker
+        _check_instant(instant)
+        with worker.changed:
+            if worker.current is self or not self.pending:
+                return False
+            self._due, self._next_index = instant, 0
+            worker.push(self)
         return True
 
     def adjust(self, shift: int = 0, seconds: float = 0) -> None:
@@ -105,31 +104,223 @@ class Job:
         For a function that follows an outer clock; to be called by itself. A duration in seconds
         becomes the new period.
         """
-        checked(self._timer._native_call(lib.clockfix_adjust, self._handle, shift,
-                                         nanoseconds(seconds)))
+        worker = self._worker
+        if worker.current is not self or threading.current_thread() is not worker.thread:
+            checked(-errno.EPERM)
+        if not self._period or seconds < 0:
+            checked(-errno.EINVAL)
+        _check_instant(self._due + shift)
+        self._due += shift
+        self._period = nanoseconds(seconds) or self._period
 
-    def _run(self, handle: int, instant: int, started: int, index: int, missed: int) -> None:
-        timer = self._timer
-        self._handle = handle
-        # instants at the end may have been skipped
-        if self._runs and index >= self._runs:
-            self.cancel()
-            return
-        self.instant, self.started, self.index, self.missed = instant, started, index, missed
-        timer._current = self
-        # from now on cancel() says that it is being called
-        if self.pending:
+    def _advance(self, periods: int) -> None:
+        self._due += periods * self._period
+        self._next_index += periods
+
+    def _begin(self, now: int) -> tuple[bool, int]:
+        """Deal with instants that have passed: whether to call it now, and how many they were."""
+        behind = (now - self._due) // self._period if self._period else 0
+        if self._runs:
+            behind = min(behind, self._runs - 1 - self._next_index)
+        if behind > 0 and self._policy == Missed.CATCH_UP:
+            behind = 1
+        elif behind > 0:
+            self._advance(behind)
+            # of a period that is shorter than a call all would be skipped: not twice in a row
+            skips = self._policy == Missed.SKIP and not self._skipped
+            self._skipped += behind + skips
+            if skips:
+                return False, behind + 1
+        self.instant, self.started, self.index = self._due, now, self._next_index
+        self.missed, self._skipped = self._skipped, 0
+        return True, behind
+
+
+def _check_instant(instant: int) -> None:
+    if not 0 <= instant < NEVER:
+        raise ValueError("an instant is out of its range")
+
+
+class _Worker:
+    """The thread, and what it has to do. It does not know its timer, which may be collected."""
+
+    def __init__(self, options: Options, lead: int) -> None:
+        self.lead = lead
+        self.options = options
+        self.changed = threading.Condition()  # of what follows; a signal's handler may enter, too
+        self.queue: list[tuple[int, int, Job]] = []
+        self.pending = 0
+        self.order = itertools.count(1)
+        self.current: Job | None = None
+        self.ending = False
+        self.error: BaseException | None = None
+        self.asked: list[Callable[[], object]] = []  # what the thread is to do at once
+        self.cancelled = self.missed = self.longest = 0
+        self.status: dict[str, Any] = {"timer_slack": "in force"}
+        self.pid = os.getpid()
+        result = ffi.new("struct clockfix_sleeper **")
+        checked(lib.clockfix_sleeper_create(result, options.for_sleeper().native()))
+        self.sleeper: Any = ffi.gc(result[0], lib.clockfix_sleeper_destroy)
+        self.wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        weakref.finalize(self, os.close, self.wake).atexit = False
+        ready: list[BaseException | None] = []
+        self.thread = threading.Thread(target=self.serve, args=(ready,), daemon=True,
+                                       name=options.name or "clockfix")
+        self.thread.start()
+        with self.changed:
+            self.changed.wait_for(lambda: ready)
+        if ready[0]:
+            raise ready[0]
+        _open.add(self)
+
+    # ---- for all threads, holding the condition but where it says so -----------------------
+
+    def check(self) -> None:
+        """Not in a child: the thread is the parent's. Without the condition."""
+        if os.getpid() != self.pid:
+            checked(-errno.ECHILD)
+
+    def refuse(self) -> None:
+        """Not by the thread itself. Without the condition."""
+        self.check()
+        if threading.current_thread() is self.thread:
+            raise RuntimeError("a function that the timer calls can't wait for its own timer")
+
+    def push(self, job: Job) -> None:
+        """Have it called when it is due."""
+        self.pending += not job.pending
+        job._order = next(self.order)
+        heapq.heappush(self.queue, (job._due, job._order, job))
+        if self.queue[0][2] is job and threading.current_thread() is not self.thread:
+            os.eventfd_write(self.wake, 1)
+
+    def remove(self, job: Job) -> bool:
+        """Whether it was pending."""
+        if not job.pending:
+            return False
+        job._order = 0
+        self.pending -= 1
+        self.cancelled += self.current is not job
+        self.changed.notify_all()
+        return True
+
+    def end(self, *, drop: bool) -> None:
+        """Take no more; have the thread end when nothing is pending. Without the condition."""
+        with self.changed:
+            self.ending = True
+            for _due, order, job in self.queue:
+                if order == job._order and (drop or job._period):
+                    self.remove(job)
+            if self.current and (drop or self.current._period):
+                self.remove(self.current)
+            os.eventfd_write(self.wake, 1)
+
+    def earliest(self) -> Job | None:
+        """Without what has been cancelled or moved."""
+        while self.queue and self.queue[0][1] != self.queue[0][2]._order:
+            heapq.heappop(self.queue)
+        return self.queue[0][2] if self.queue else None
+
+    # ---- the thread ------------------------------------------------------------------------
+
+    def serve(self, ready: list[BaseException | None]) -> None:
+        """Wait for the earliest, call it, until the end."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        try:
+            self.set_up()
+        except OSError as error:
+            self.ending = True
+            ready.append(error)
+        ready.append(None)
+        poll = select.poll()
+        poll.register(self.wake, select.POLLIN)
+        descriptor = lib.clockfix_sleeper_fd(self.sleeper)
+        poll.register(descriptor, select.POLLIN)
+        while True:
+            with self.changed:
+                while self.asked:
+                    self.asked.pop()()
+                self.changed.notify_all()
+                job = self.earliest()
+                if self.ending and not job:
+                    break
+                instant = job._due if job else NEVER - 1
+            lib.clockfix_sleeper_arm(self.sleeper, time.CLOCK_MONOTONIC,
+                                     max(instant - self.lead, 0))
+            events = [fd for fd, _ in poll.poll()]
+            if self.wake in events:
+                os.eventfd_read(self.wake)
+            elif job and not lib.clockfix_sleeper_finish(self.sleeper):
+                self.arrived(job, instant)
+        _open.discard(self)
+
+    def set_up(self) -> None:
+        """What asks for privileges; what is refused is noted, or an error if options are strict."""
+        options = self.options
+        wanted: dict[str, tuple[object, Callable[[], object]]] = {
+            "affinity": (options.cpu, lambda: os.sched_setaffinity(0, [options.cpu or 0])),
+            "scheduling": (options.policy, lambda: os.sched_setscheduler(
+                0, options.policy or 0, os.sched_param(options.priority or 0))),
+            "cpu_latency": (options.cpu_latency_us, self.limit_latency),
+        }
+        with contextlib.suppress(OSError), open("/proc/thread-self/comm", "w",
+                                                encoding="utf-8") as file:
+            file.write(options.name or "clockfix")
+        for what, (value, ask) in wanted.items():
+            self.status[what] = "in force" if value is not None else "not asked"
+            if value is None:
+                continue
             try:
-                self._call()
-            except BaseException as error:
-                timer._failed(error)
-                self.cancel()
-        timer._current = None
-        if not self._periodic:
-            timer._forget(self)
-        elif index + 1 == self._runs:
-            self.cancel()
-        timer._check_drained()
+                ask()
+            except OSError as error:
+                self.status[what] = os.strerror(error.errno or 0)
+                if options.strict:
+                    raise
+
+    def limit_latency(self) -> None:
+        """The kernel drops the request when the file is closed."""
+        file = os.open("/dev/cpu_dma_latency", os.O_WRONLY | os.O_CLOEXEC)
+        weakref.finalize(self, os.close, file).atexit = False
+        os.write(file, (self.options.cpu_latency_us or 0).to_bytes(4, sys.byteorder))
+
+    def arrived(self, job: Job, instant: int) -> None:
+        """Its instant, less the lead, has come: call it unless it was cancelled or moved."""
+        if self.lead:
+            hold_gil_until(instant)
+        with self.changed:
+            if self.earliest() is not job or job._due != instant:
+                return
+            heapq.heappop(self.queue)
+            now = time.monotonic_ns()
+            call, missed = job._begin(now)
+            self.missed += missed
+            self.current = job if call else None
+        if call:
+            self.call(job, now)
+        with self.changed:
+            self.current = None
+            if not job.pending:
+                return
+            last = job._runs and job._next_index + 1 >= job._runs
+            if job._period and not last and job._due + job._period < NEVER:
+                job._advance(1)
+                self.push(job)
+            else:
+                job._order = 0
+                self.pending -= 1
+
+    def call(self, job: Job, now: int) -> None:
+        """What it raises ends it."""
+        try:
+            job._call()
+        except BaseException as error:
+            with self.changed:
+                self.remove(job)
+                first, self.error = self.error is None, self.error or error
+            if not first:
+                threading.excepthook(threading.ExceptHookArgs(
+                    (type(error), error, error.__traceback__, None)))
+        self.longest = max(self.longest, time.monotonic_ns() - now)
 
 
 class Timer:
@@ -143,39 +334,9 @@ class Timer:
     def __init__(self, options: Options | None = None, *, gil_lead: float = 0) -> None:
         if gil_lead < 0:
             raise ValueError("gil_lead is negative")
-        self._native: Any = None
-        self._users: set[object] = set()
-        self._pid = os.getpid()
-        self._lead = nanoseconds(gil_lead)
-        self._pending: set[Job] = set()
-        self._current: Job | None = None
-        self._drains: list[threading.Event] = []
-        self._error: BaseException | None = None
-        self._worker = 0
-        result = ffi.new("struct clockfix **")
-        checked(lib.clockfix_create(result, (options or Options()).native()))
-        self._native = result[0]
-        with _attach_lock:
-            checked(lib.native_begin(self._native, self._lead))
-            self._worker = _attached
-        _open.add(self)
-
-    # ---- the library's functions -----------------------------------------------------------
-
-    def _native_call(self, function: Callable[..., int], *args: object) -> int:
-        """Call one; close() waits for its return."""
-        token = object()
-        self._users.add(token)
-        try:
-            if not self._native:
-                raise ClosedError("the timer is closed")
-            return function(self._native, *args)
-        finally:
-            self._users.discard(token)
-
-    def _refuse_worker(self) -> None:
-        if threading.get_ident() == self._worker and os.getpid() == self._pid:
-            raise RuntimeError("a function that the timer calls can't wait for its own timer")
+        self._worker = _Worker(options or Options(), nanoseconds(gil_lead))
+        self._collected = weakref.finalize(self, _abandon, self._worker)
+        self._collected.atexit = False
 
     # ---- jobs ----------------------------------------------------------------------------
 
@@ -203,93 +364,60 @@ class Timer:
 
     def _schedule(self, function: Callable[..., object], args: tuple[object, ...], start: int,
                   period: int = 0, runs: int = 0, missed: Missed = Missed.SKIP) -> Job:
+        worker = self._worker
         if not callable(function):
             raise TypeError(f"{function!r} can't be called")
-        job = Job(self, (lambda: function(*args)) if args else function,
-                  periodic=bool(period), runs=runs)
-        handle = ffi.new("clockfix_job *")
-        _jobs[job._key] = job
-        self._pending.add(job)
-        try:
-            checked(self._native_call(lib.native_schedule, start, period, missed,
-                                      self._lead, job._key, handle))
-        except OverflowError:
-            self._forget(job)
-            raise ValueError("an instant or a period is out of its range") from None
-        except BaseException:
-            self._forget(job)
-            raise
-        job._handle = handle[0]
+        _check_instant(start)
+        worker.check()
+        job = Job(worker, (lambda: function(*args)) if args else function, start, period, runs,
+                  Missed(missed))
+        with worker.changed:
+            if worker.ending:
+                # a function that is called until the end need not know that it has come
+                if threading.current_thread() is worker.thread:
+                    return job
+                raise ClosedError("the timer is closed")
+            if worker.pending >= (worker.options.max_jobs or MAX_JOBS):
+                checked(-errno.ENOMEM)
+            worker.push(job)
         return job
-
-    def _forget(self, job: Job) -> bool:
-        """Whether it was pending."""
-        found = _jobs.pop(job._key, None)
-        self._pending.discard(job)
-        self._check_drained()
-        return found is not None
-
-    def _failed(self, error: BaseException) -> None:
-        if self._error is None:
-            self._error = error
-        else:
-            threading.excepthook(threading.ExceptHookArgs(
-                (type(error), error, error.__traceback__, None)))
 
     # ---- the end -------------------------------------------------------------------------
 
-    def _check_drained(self) -> None:
-        if self._drains and not self._pending and not self._current:
-            for drained in self._drains:
-                drained.set()
+    def _raise(self) -> None:
+        with self._worker.changed:
+            error, self._worker.error = self._worker.error, None
+        if error is not None:
+            raise error
 
     def drain(self) -> None:
         """Wait until no job is pending or running; raise what a function raised."""
-        self._refuse_worker()
-        if os.getpid() != self._pid:
-            checked(-errno.ECHILD)
-        # an event's wait is interrupted by Ctrl-C; the library's would not be
-        drained = threading.Event()
-        self._drains.append(drained)
-        try:
-            self._check_drained()
-            drained.wait()
-        finally:
-            self._drains.remove(drained)
-        error, self._error = self._error, None
-        if error is not None:
-            raise error
+        worker = self._worker
+        worker.refuse()
+        with worker.changed:
+            worker.changed.wait_for(lambda: not worker.pending and not worker.current)
+        self._raise()
 
     def close(self, *, drop: bool = False) -> None:
         """End the thread: periodic jobs at once, others when they have run.
 
-        With drop, what is pending is not called. What a function raised is raised.
+        With drop, what is pending is not called. From now on no job is taken. What a function
+        raised is raised.
         """
-        self._refuse_worker()
-        if not self._native:
+        worker = self._worker
+        self._collected.detach()
+        if os.getpid() != worker.pid:
+            worker.ending = True
             return
+        worker.refuse()
         try:
-            if os.getpid() == self._pid:
-                self._wind_up(drop)
-        finally:
-            self._destroy()
-
-    def _wind_up(self, drop: bool) -> None:
-        for job in list(self._pending):
-            if drop or job._periodic:
-                job.cancel()
-        self.drain()
-
-    def _destroy(self) -> None:
-        native, self._native = self._native, None
-        _open.discard(self)
-        for job in list(self._pending):
-            self._forget(job)
-        # in a child after a fork, users were the parent's threads
-        while self._users and os.getpid() == self._pid:
-            time.sleep(0.0005)
-        if native:
-            lib.clockfix_destroy(native, lib.CLOCKFIX_DROP_PENDING)
+            worker.end(drop=drop)
+            worker.thread.join()
+        except BaseException:
+            # interrupted: it must not wait for hours of jobs at the interpreter's exit
+            worker.end(drop=True)
+            raise
+        self._raise()
 
     def __enter__(self) -> Self:
         return self
@@ -305,44 +433,47 @@ class Timer:
         return time.monotonic_ns()
 
     def stats(self) -> Stats:
-        """What happened so far."""
-        return read_stats(lambda stats: self._native_call(lib.clockfix_stats_read, stats))
+        """What happened so far, as the thread knows it: waits for a call in progress."""
+        worker = self._worker
+        read: list[Stats] = []
+
+        def look() -> None:
+            found = read_stats(lambda to: lib.clockfix_sleeper_stats_read(worker.sleeper, to))
+            read.append(dataclasses.replace(
+                found, cancelled=worker.cancelled, missed=worker.missed,
+                pending=worker.pending, longest_job=worker.longest))
+
+        worker.check()
+        if threading.current_thread() is worker.thread:
+            look()
+        else:
+            with worker.changed:
+                worker.asked.append(look)
+                os.eventfd_write(worker.wake, 1)
+                worker.changed.wait_for(lambda: read or not worker.thread.is_alive())
+        if not read:
+            raise ClosedError("the timer is closed")
+        return read[0]
 
     def capabilities(self) -> Capabilities:
         """What became of the options."""
-        return read_capabilities(
-            lambda found: self._native_call(lib.clockfix_capabilities_read, found))
+        return dataclasses.replace(capabilities(), **self._worker.status)
 
 
-# ---- the worker's side ---------------------------------------------------------------------
-
-_attach_lock = threading.Lock()
-_attached = 0
-"""The worker's thread that began last."""
+_open: set[_Worker] = set()
 
 
-@ffi.def_extern()  # type: ignore[misc]
-def native_attach() -> None:
-    """Called once by each worker, first of all."""
-    global _attached
-    _attached = threading.get_ident()
-
-
-@ffi.def_extern()  # type: ignore[misc]
-def native_run(key: int, handle: int, instant: int, started: int, index: int,
-               missed: int) -> None:
-    """Called for each run of a job."""
-    job = _jobs.get(key)
-    if job is not None:
-        job._run(handle, instant, started, index, missed)
-
-
-_open: set[Timer] = set()
+def _abandon(worker: _Worker) -> None:
+    """Its timer has been collected."""
+    if os.getpid() == worker.pid:
+        warnings.warn("a Timer was not closed", ResourceWarning, stacklevel=2)
+        worker.end(drop=True)
 
 
 @atexit.register
 def _close_all() -> None:
-    """A worker must not outlive the interpreter."""
-    for timer in list(_open):
-        with contextlib.suppress(BaseException):
-            timer.close(drop=True)
+    """A thread that runs on while the interpreter is taken down finds nothing that it needs."""
+    for worker in list(_open):
+        if os.getpid() == worker.pid:
+            worker.end(drop=True)
+            worker.thread.join()
