@@ -20,84 +20,12 @@
 #include <unistd.h>
 
 /* How a process of an ordinary thread and a FIFO-80 one arms a timer. */
-struct signal_wait {
-	struct situation *s;
-	clockid_t clock;
+static const struct {
 	bool itimer;		/* the interval timer, else a POSIX timer: */
+	clockid_t clock;
 	int notify;		/* SIGEV_* */
 	bool thread_last;	/* the FIFO-80 thread is started after it is armed */
-	pid_t thread;
-};
-
-static sigset_t signals(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGRTMIN);
-	sigaddset(&set, SIGALRM);
-	return set;
-}
-
-static void *wait_for_signal(void *argument)
-{
-	struct signal_wait *wait = argument;
-	sigset_t set = signals();
-	siginfo_t info;
-
-	become(ABOVE);
-	wait->thread = syscall(SYS_gettid);
-	if (sigwaitinfo(&set, &info) >= 0)
-		wait->s->woke = now();
-	return NULL;
-}
-
-static pthread_t start_thread(struct signal_wait *wait)
-{
-	pthread_t thread;
-
-	require(!pthread_create(&thread, NULL, wait_for_signal, wait), "no thread");
-	while (!__atomic_load_n(&wait->thread, __ATOMIC_ACQUIRE))
-		sleep_for(200 * USEC);
-	return thread;
-}
-
-static void arm(struct signal_wait *wait)
-{
-	if (wait->itimer)
-		itimer_arm(wait->s->expiry);
-	else
-		posix_timer_new(wait->clock, wait->notify, wait->thread, wait->s->expiry, 0);
-}
-
-static void arm_for_thread(void *argument)
-{
-	struct signal_wait *wait = argument;
-	sigset_t set = signals();
-	pthread_t thread = 0;
-
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	if (!wait->thread_last)
-		thread = start_thread(wait);
-	arm(wait);
-	if (wait->thread_last)
-		thread = start_thread(wait);
-	pthread_join(thread, NULL);
-}
-
-static u64 signal_situation(void *argument)
-{
-	struct signal_wait *wait = shared_memory(sizeof(*wait));
-
-	*wait = *(struct signal_wait *)argument;
-	wait->s = situation_new();
-	spawn(OTHER, test_cpu, arm_for_thread, wait);
-	sleep_for(5 * MSEC * slowness());
-	require(wait->thread, "the thread was not started");
-	return situation_lateness(wait->s);
-}
-
-static struct signal_wait cases[] = {
+} cases[] = {
 	{ .clock = CLOCK_MONOTONIC, .notify = SIGEV_THREAD_ID },
 	{ .clock = CLOCK_MONOTONIC, .notify = SIGEV_SIGNAL },
 	{ .itimer = true },
@@ -107,15 +35,36 @@ static struct signal_wait cases[] = {
 	{ .clock = CLOCK_BOOTTIME_ALARM, .notify = SIGEV_SIGNAL },
 };
 
+static void rise(void)
+{
+	become(ABOVE);
+}
+
 static void ranks_with_whom_it_signals(void)
 {
-	struct signal_wait *wait = &cases[test_argument()];
+	typeof(&cases[0]) arm = &cases[test_argument()];
 	struct sigevent event = { .sigev_notify = SIGEV_NONE };
 	timer_t timer;
 
-	if (!wait->itimer && timer_create(wait->clock, &event, &timer))
+	if (!arm->itimer && timer_create(arm->clock, &event, &timer))
 		skip("timer_create: %s", strerror(errno));
-	compare(signal_situation, wait, TOLERANCE);
+	COMPARE(s, TOLERANCE) {
+		STARTED(OTHER) {
+			struct signal_waiter waiter = { .settle = rise, .woke = &s->woke };
+			pthread_t thread = 0;
+
+			if (!arm->thread_last)
+				thread = signal_waiter_start(&waiter);
+			if (arm->itimer)
+				itimer_arm(s->expiry);
+			else
+				posix_timer_new(arm->clock, arm->notify, waiter.thread, s->expiry, 0);
+			if (arm->thread_last)
+				thread = signal_waiter_start(&waiter);
+			pthread_join(thread, NULL);
+		}
+		sleep_for(5 * MSEC * slowness());
+	}
 }
 
 TEST_OF(posix_timer_thread, ranks_with_whom_it_signals, 0)
@@ -137,85 +86,41 @@ static void note_alarm(int signal)
 	*alarm_time = now();
 }
 
-static void arm_and_rise(void *argument)
-{
-	struct situation *s = argument;
-
-	alarm_time = &s->woke;
-	signal(SIGALRM, note_alarm);
-	itimer_arm(s->expiry);
-	become(ABOVE);
-	spin_until(s->expiry + HOG - 1 * MSEC * slowness());
-}
-
-static u64 rising_situation(void *argument)
-{
-	struct situation *s = situation_new();
-
-	spawn(OTHER, test_cpu, arm_and_rise, s);
-	sleep_for(1 * MSEC * slowness());
-	return situation_lateness(s);
-}
-
 TEST(itimer_rises_with_its_process)
 {
-	compare(rising_situation, NULL, TOLERANCE);
+	COMPARE(s, TOLERANCE) {
+		STARTED(OTHER) {
+			alarm_time = &s->woke;
+			signal(SIGALRM, note_alarm);
+			itimer_arm(s->expiry);
+			become(ABOVE);
+			spin_until(s->expiry + HOG - 1 * MSEC * slowness());
+		}
+		sleep_for(1 * MSEC * slowness());
+	}
 }
 
-/*
- * Levels, with expiries an hour away. A process of two threads; what it does is
- * told to it, step by step.
- */
+/* Levels, with expiries an hour away. */
 #define FAR (3600 * SEC)
 
+/* A process of two threads, an ordinary one and the other. */
 struct pair {
-	unsigned int done;
-	u64 expiry;		/* of the process's POSIX timer; + 1: of its thread's */
-	struct policy policy;	/* of its second thread */
-	pid_t main, thread;
-	bool end_thread;
+	pthread_barrier_t *step;	/* with the test */
+	pthread_barrier_t *inside;
+	u64 expiry;		/* of the process's POSIX timer; + 1: of the other thread's */
+	struct policy policy;	/* of the other thread */
+	pid_t thread;
 };
 
-static void *idle_thread(void *argument)
+static void *other_thread(void *argument)
 {
 	struct pair *pair = argument;
 
 	become(pair->policy);
-	__atomic_store_n(&pair->thread, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
-	while (!__atomic_load_n(&pair->end_thread, __ATOMIC_ACQUIRE))
-		sleep_for(1 * MSEC);
+	pair->thread = syscall(SYS_gettid);
+	pthread_barrier_wait(pair->inside);
+	pthread_barrier_wait(pair->inside);
 	return NULL;
-}
-
-static void two_threads(void *argument)
-{
-	struct pair *pair = argument;
-	sigset_t set = signals();
-	pthread_t thread;
-
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	pair->main = syscall(SYS_gettid);
-	require(!pthread_create(&thread, NULL, idle_thread, pair), "no thread");
-	while (!__atomic_load_n(&pair->thread, __ATOMIC_ACQUIRE))
-		sleep_for(200 * USEC);
-	posix_timer_arm(SIGEV_SIGNAL, 0, pair->expiry, 0);
-	posix_timer_arm(SIGEV_THREAD_ID, pair->thread, pair->expiry + 1, 0);
-	__atomic_store_n(&pair->done, 1, __ATOMIC_RELEASE);
-	pthread_join(thread, NULL);
-	/* The thread is gone: arm the process's timer again. */
-	posix_timer_arm(SIGEV_SIGNAL, 0, pair->expiry + 2, 0);
-	__atomic_store_n(&pair->done, 2, __ATOMIC_RELEASE);
-	pause();
-}
-
-static void await_step(struct pair *pair, unsigned int step)
-{
-	u64 limit = now() + 2 * SEC * slowness();
-
-	while (__atomic_load_n(&pair->done, __ATOMIC_ACQUIRE) < step) {
-		require(now() < limit, "step %u is not reached", step);
-		sleep_for(1 * MSEC);
-	}
 }
 
 static struct pair *new_pair(struct policy policy)
@@ -224,10 +129,28 @@ static struct pair *new_pair(struct policy policy)
 
 	pin(test_cpu);
 	become(FIFO(99));
+	pair->step = barrier_new();
+	pair->inside = barrier_new();
 	pair->expiry = now() + FAR;
 	pair->policy = policy;
-	spawn(OTHER, test_cpu, two_threads, pair);
-	await_step(pair, 1);
+	STARTED(OTHER) {
+		pthread_t thread;
+
+		block_signal(SIGRTMIN);
+		require(!pthread_create(&thread, NULL, other_thread, pair), "no thread");
+		pthread_barrier_wait(pair->inside);
+		posix_timer_arm(SIGEV_SIGNAL, 0, pair->expiry, 0);
+		posix_timer_arm(SIGEV_THREAD_ID, pair->thread, pair->expiry + 1, 0);
+		pthread_barrier_wait(pair->step);
+		pthread_barrier_wait(pair->step);
+		pthread_barrier_wait(pair->inside);
+		pthread_join(thread, NULL);
+		/* The thread is gone: arm the process's timer again. */
+		posix_timer_arm(SIGEV_SIGNAL, 0, pair->expiry + 2, 0);
+		pthread_barrier_wait(pair->step);
+		pause();
+	}
+	pthread_barrier_wait(pair->step);
 	return pair;
 }
 
@@ -251,22 +174,13 @@ TEST(timer_armed_after_the_highest_thread_left_ranks_lower)
 	struct pair *pair = new_pair(FIFO(40));
 
 	expect_pair(pair, FIFO(40), FIFO(40), "one is FIFO 40");
-	__atomic_store_n(&pair->end_thread, true, __ATOMIC_RELEASE);
-	await_step(pair, 2);
+	pthread_barrier_wait(pair->step);
+	pthread_barrier_wait(pair->step);
 	expect_level("posix_timer_fn", pair->expiry + 2, LEVEL_FAIR,
 		     "armed when the FIFO-40 thread had ended");
 }
 
 /* The interval timer's expiry is not known to the nanosecond: it is the only one. */
-static void alarm_far(void *argument)
-{
-	sigset_t set = signals();
-
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	itimer_arm(now() + FAR);
-	pause();
-}
-
 TEST(itimer_ranks_with_its_process)
 {
 	static const struct policy policies[] = {
@@ -279,11 +193,12 @@ TEST(itimer_ranks_with_its_process)
 	pin(test_cpu);
 	become(FIFO(99));
 	for (unsigned int i = 0; i < ARRAY_SIZE(policies); i++) {
-		pid_t pid = spawn(policies[i], test_cpu, alarm_far, NULL);
-
-		await_sleep(pid);
+		ASLEEP(policies[i]) {
+			itimer_arm(now() + FAR);
+			pause();
+		}
 		expect_level("it_real_fn", 0, policy_level(policies[i]), "armed");
-		end_process(pid);
+		end_process(newest);
 	}
 }
 
@@ -293,28 +208,22 @@ TEST(itimer_ranks_with_its_process)
  * A POSIX timer whose signal is ignored is armed again by the interrupt itself: its level is not
  * that of the task which that interrupts.
  */
-static void arm_ignored(void *argument)
-{
-	const u64 *first = argument;
-
-	signal(SIGRTMIN, SIG_IGN);
-	posix_timer_arm(SIGEV_SIGNAL, 0, *first, PERIOD);
-	pause();
-}
-
 TEST(armed_by_its_interrupt_keeps_its_level)
 {
-	u64 *first = shared_memory(sizeof(*first));
-	pid_t pid;
+	u64 first;
 	int level;
 
 	pin(test_cpu);
 	become(IDLE);
-	*first = now() + PERIOD;
-	pid = spawn(FIFO(80), test_cpu, arm_ignored, first);
+	first = now() + PERIOD;
+	STARTED(FIFO(80)) {
+		signal(SIGRTMIN, SIG_IGN);
+		posix_timer_arm(SIGEV_SIGNAL, 0, first, PERIOD);
+		pause();
+	}
 	/* It expires while this task runs, SCHED_IDLE, and while the CPU is idle. */
 	for (unsigned int i = 0; i < 6; i++) {
-		u64 next = *first + i * PERIOD;
+		u64 next = first + i * PERIOD;
 
 		if (i % 2)
 			spin_until(next + 2 * MSEC);
@@ -326,5 +235,4 @@ TEST(armed_by_its_interrupt_keeps_its_level)
 		check(level == LEVEL_FIFO + 80, "after %u expiries its level is %d, expected %d",
 		      i + 1, level, LEVEL_FIFO + 80);
 	}
-	kill(pid, SIGKILL);
 }

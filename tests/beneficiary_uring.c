@@ -10,116 +10,73 @@
 #define _GNU_SOURCE
 #include "lib/shield.h"
 #include "lib/situation.h"
+#include "lib/timers.h"
 #include "lib/uring.h"
 #include "lib/window.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-/* What the waiter does between arming its timeout and waiting for it */
-struct uring_wait {
-	struct situation *s;
-	bool polls;		/* waits with poll() */
-	bool raised_first;	/* becomes FIFO 80 before it waits; else somebody else does that */
-};
-
-static void arm_and_wait(void *argument)
+/* Opens a ring and arms a timeout on it; the situation begins then. */
+static void arm(struct uring *ring, struct situation *s)
 {
-	struct uring_wait *wait = argument;
-	struct uring ring;
-	int ret = uring_open(&ring);
-
-	situation_start(wait->s, LEAD);
-	if (!ret)
-		ret = uring_arm(&ring, wait->s->expiry);
-	require(!ret, "io_uring: %s", strerror(-ret));
-	if (wait->raised_first)
-		become(ABOVE);
-	if (wait->polls)
-		poll(&(struct pollfd){ .fd = ring.fd, .events = POLLIN }, 1, -1);
-	if (!uring_await(&ring))
-		wait->s->woke = now();
-}
-
-static struct uring_wait *new_wait(void)
-{
-	struct uring_wait *wait = shared_memory(sizeof(*wait));
-
-	wait->s = situation_new();
-	return wait;
-}
-
-static u64 raised_first(void *argument)
-{
-	struct uring_wait *wait = new_wait();
-
-	wait->raised_first = true;
-	wait->polls = *(bool *)argument;
-	await_sleep(spawn(OTHER, test_cpu, arm_and_wait, wait));
-	return situation_lateness(wait->s);
-}
-
-static u64 raised_while_it_waits(void *argument)
-{
-	struct uring_wait *wait = new_wait();
-	pid_t pid = spawn(OTHER, test_cpu, arm_and_wait, wait);
-
-	await_sleep(pid);
-	require(!set_policy(pid, ABOVE), "the waiter cannot be raised");
-	return situation_lateness(wait->s);
-}
-
-TEST(ranks_with_who_waits)
-{
-	bool polls = false;
-
-	compare(raised_first, &polls, TOLERANCE_HELD);
-}
-
-TEST(ranks_with_who_polls)
-{
-	bool polls = true;
-
-	compare(raised_first, &polls, TOLERANCE_HELD);
-}
-
-TEST(follows_who_waits)
-{
-	compare(raised_while_it_waits, NULL, TOLERANCE_HELD);
-}
-
-/* An ordinary process, without other timers, looks for the completion in memory. */
-static void arm_and_peek(void *argument)
-{
-	struct situation *s = argument;
-	struct uring ring;
-	int ret = uring_open(&ring);
+	int ret = uring_open(ring);
 
 	situation_start(s, LEAD);
 	if (!ret)
-		ret = uring_arm(&ring, s->expiry);
+		ret = uring_arm(ring, s->expiry);
 	require(!ret, "io_uring: %s", strerror(-ret));
-	while (!s->woke && now() < s->hog_ends)
-		if (__atomic_load_n(ring.cq_tail, __ATOMIC_ACQUIRE) != *ring.cq_head)
-			s->woke = now();
 }
 
-static u64 peeked(void *argument)
+static void ranks_with_who_waits_or_polls(void)
 {
-	struct situation *s = situation_new();
+	COMPARE(s, TOLERANCE_HELD) {
+		ASLEEP(OTHER) {
+			struct uring ring;
 
-	waitpid(spawn(OTHER, test_cpu, arm_and_peek, s), NULL, 0);
-	return (s->woke ?: s->hog_ends) - s->expiry;
+			arm(&ring, s);
+			become(ABOVE);
+			if (test_argument())
+				by_poll(ring.fd);
+			if (!uring_await(&ring))
+				woken(s);
+		}
+	}
 }
 
+TEST_OF(ranks_with_who_waits, ranks_with_who_waits_or_polls, false)
+TEST_OF(ranks_with_who_polls, ranks_with_who_waits_or_polls, true)
+
+TEST(follows_who_waits)
+{
+	COMPARE(s, TOLERANCE_HELD) {
+		ASLEEP(OTHER) {
+			struct uring ring;
+
+			arm(&ring, s);
+			if (!uring_await(&ring))
+				woken(s);
+		}
+		require(!set_policy(newest, ABOVE), "the waiter cannot be raised");
+	}
+}
+
+/* An ordinary process, without other timers, looks for the completion in memory. */
 TEST(ranks_with_its_process)
 {
-	compare(peeked, NULL, TOLERANCE);
+	COMPARE(s, TOLERANCE) {
+		ENDED(OTHER) {
+			struct uring ring;
+
+			arm(&ring, s);
+			while (!s->woke && now() < s->hog_ends)
+				if (__atomic_load_n(ring.cq_tail, __ATOMIC_ACQUIRE) != *ring.cq_head)
+					woken(s);
+		}
+		s->late = (s->woke ?: s->hog_ends) - s->expiry;
+	}
 }
 
 /*
@@ -128,112 +85,85 @@ TEST(ranks_with_its_process)
  */
 #define FAR (3600 * SEC)
 
-struct shared_ring {
-	u64 expiry;
-	pid_t thread;
-	bool armed;
-};
-
-static void *wait_for_ever(void *argument)
+static void *wait_for_ever(void *barrier)
 {
-	struct shared_ring *shared = argument;
-
 	become(ABOVE);
-	__atomic_store_n(&shared->thread, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	pthread_barrier_wait(barrier);
 	pause();
 	return NULL;
 }
 
-static void submit_for_thread(void *argument)
-{
-	struct shared_ring *shared = argument;
-	struct uring ring;
-	int ret = uring_open(&ring);
-	pthread_t thread;
-
-	require(!ret, "io_uring: %s", strerror(-ret));
-	require(!pthread_create(&thread, NULL, wait_for_ever, shared), "no thread");
-	while (!__atomic_load_n(&shared->thread, __ATOMIC_ACQUIRE))
-		sleep_for(200 * USEC);
-	ret = uring_arm(&ring, shared->expiry);
-	require(!ret, "io_uring: %s", strerror(-ret));
-	shared->armed = true;
-	pause();
-}
-
 TEST(ranks_with_the_highest_thread)
 {
-	struct shared_ring *shared = shared_memory(sizeof(*shared));
+	pthread_barrier_t *armed = barrier_new(), *risen = barrier_new();
+	u64 expiry = now() + FAR;
 
 	pin(test_cpu);
 	become(FIFO(99));
-	shared->expiry = now() + FAR;
-	spawn(OTHER, test_cpu, submit_for_thread, shared);
-	while (!__atomic_load_n(&shared->armed, __ATOMIC_ACQUIRE))
-		sleep_for(200 * USEC);
-	expect_level("io_timeout_fn", shared->expiry, policy_level(ABOVE),
+	STARTED(OTHER) {
+		struct uring ring;
+		int ret = uring_open(&ring);
+		pthread_t thread;
+
+		require(!ret, "io_uring: %s", strerror(-ret));
+		require(!pthread_create(&thread, NULL, wait_for_ever, risen), "no thread");
+		pthread_barrier_wait(risen);
+		ret = uring_arm(&ring, expiry);
+		require(!ret, "io_uring: %s", strerror(-ret));
+		pthread_barrier_wait(armed);
+		pause();
+	}
+	pthread_barrier_wait(armed);
+	expect_level("io_timeout_fn", expiry, policy_level(ABOVE),
 		     "in a process with a FIFO-80 thread");
 }
 
 /* One unprivileged process, timeouts one after the other within 10 ms, below FIFO 99 */
 #define TIMEOUTS 500
 
-struct many {
+static int (*const arms[])(struct uring *ring, u64 expiry) = { uring_arm, uring_arm_link };
+
+static void spin_over_many(struct window *window)
+{
+	pthread_barrier_t *armed = barrier_new();
 	u64 first;
-	int (*arm)(struct uring *ring, u64 expiry);
-	bool armed;
-};
-
-static void arm_many(void *argument)
-{
-	struct many *many = argument;
-	struct uring ring;
-	int ret = uring_open(&ring);
-
-	become_nobody();
-	for (unsigned int i = 0; !ret && i < TIMEOUTS; i++)
-		ret = many->arm(&ring, many->first + i * 20 * USEC);
-	require(!ret, "io_uring: %s", strerror(-ret));
-	many->armed = true;
-	pause();
-}
-
-static void spin_over_many(struct many *many, struct window *window)
-{
-	pid_t pid;
 
 	pin(test_cpu);
 	become(FIFO(99));
 	window_prepare();
-	many->armed = false;
-	many->first = now() + 60 * MSEC;
-	pid = spawn(OTHER, test_cpu, arm_many, many);
-	while (!many->armed)
-		sleep_for(200 * USEC);
-	require(now() < many->first, "armed too late");
-	sleep_until(many->first - 100 * USEC);
-	window_spin(window, many->first + (TIMEOUTS + 1) * 20 * USEC);
+	first = now() + 60 * MSEC;
+	STARTED(OTHER) {
+		struct uring ring;
+		int ret = uring_open(&ring);
+
+		become_nobody();
+		for (unsigned int i = 0; !ret && i < TIMEOUTS; i++)
+			ret = arms[test_argument()](&ring, first + i * 20 * USEC);
+		require(!ret, "io_uring: %s", strerror(-ret));
+		pthread_barrier_wait(armed);
+		pause();
+	}
+	pthread_barrier_wait(armed);
+	require(now() < first, "armed too late");
+	sleep_until(first - 100 * USEC);
+	window_spin(window, first + (TIMEOUTS + 1) * 20 * USEC);
 	window_read(window);
 	sleep_for(50 * MSEC);
-	end_process(pid);
+	end_process(newest);
 }
-
-static int (*const arms[])(struct uring *ring, u64 expiry) = { uring_arm, uring_arm_link };
 
 static void many_do_not_interrupt(void)
 {
-	struct many *many = shared_memory(sizeof(*many));
 	struct window window;
 
 	if (slowness() > 1)
 		skip("a debug kernel takes longer than the window");
-	many->arm = arms[test_argument()];
 	shield_set(false);
-	spin_over_many(many, &window);
+	spin_over_many(&window);
 	require_disturbed(&window, "with the shield off");
 	note("%u interruptions with the shield off", window.foreign);
 	shield_set(true);
-	spin_over_many(many, &window);
+	spin_over_many(&window);
 	note("%u interruptions", window.foreign);
 	check_undisturbed(&window, "500 timeouts");
 }
@@ -242,47 +172,40 @@ TEST_OF(timeouts_do_not_interrupt, many_do_not_interrupt, 0)
 TEST_OF(linked_timeouts_do_not_interrupt, many_do_not_interrupt, 1)
 
 /* What io_uring_enter() waits for itself is a sleep like others. */
-static void wait_with_timeout(void *argument)
+static unsigned int interrupted_by_wait(void)
 {
-	struct many *many = argument;
-	struct uring ring;
-	int ret = uring_open(&ring);
-
-	become_nobody();
-	if (!ret)
-		ret = uring_wait(&ring, many->first - now());
-	check(ret == -ETIME, "io_uring_enter: %s", strerror(-ret));
-	many->armed = true;
-}
-
-static unsigned int interrupted_by_wait(struct many *many)
-{
+	bool *ended = shared_memory(sizeof(*ended));
 	struct window window;
-	pid_t pid;
+	u64 expiry;
 
 	pin(test_cpu);
 	become(FIFO(99));
 	window_prepare();
-	many->armed = false;
-	many->first = now() + 20 * MSEC;
-	pid = spawn(OTHER, test_cpu, wait_with_timeout, many);
-	await_sleep(pid);
-	sleep_until(many->first - MSEC);
-	window_spin(&window, many->first + MSEC);
+	expiry = now() + 20 * MSEC;
+	ASLEEP(OTHER) {
+		struct uring ring;
+		int ret = uring_open(&ring);
+
+		become_nobody();
+		if (!ret)
+			ret = uring_wait(&ring, expiry - now());
+		check(ret == -ETIME, "io_uring_enter: %s", strerror(-ret));
+		*ended = true;
+	}
+	sleep_until(expiry - MSEC);
+	window_spin(&window, expiry + MSEC);
 	window_read(&window);
 	sleep_for(20 * MSEC);
-	check(many->armed, "io_uring_enter() does not end");
+	check(*ended, "io_uring_enter() does not end");
 	return window.foreign;
 }
 
 TEST(a_wait_does_not_interrupt)
 {
-	struct many *many = shared_memory(sizeof(*many));
-
 	if (slowness() > 1)
 		skip("a debug kernel takes longer than the window");
 	shield_set(false);
-	require(interrupted_by_wait(many), "no interruption with the shield off");
+	require(interrupted_by_wait(), "no interruption with the shield off");
 	shield_set(true);
-	check(!interrupted_by_wait(many), "interrupted");
+	check(!interrupted_by_wait(), "interrupted");
 }

@@ -35,7 +35,7 @@ static const char * const functions[KINDS] = {
 
 /* Shared by test and attacker. */
 struct attack {
-	pthread_barrier_t barrier;
+	pthread_barrier_t *barrier;
 	u64 base;			/* expiry of kind k: base + k */
 	bool armed[KINDS];
 	pthread_mutex_t mutex;
@@ -51,7 +51,7 @@ static void drop_privileges(void)
 /* The test and the attacker wait here for each other. */
 static void meet(struct attack *attack)
 {
-	pthread_barrier_wait(&attack->barrier);
+	pthread_barrier_wait(attack->barrier);
 }
 
 static void set_timerfd(struct attack *attack, u64 first, u64 period)
@@ -81,16 +81,13 @@ static void arm_all(struct attack *attack)
 static struct attack *attack_new(void)
 {
 	struct attack *attack = shared_memory(sizeof(*attack));
-	pthread_barrierattr_t shared;
 
 	pin(test_cpu);
 	become(FIFO(99));
 	attack->base = now() + FAR;
 	attack->fd = timerfd_new(CLOCK_MONOTONIC, TFD_NONBLOCK);
 	pi_mutex_init(&attack->mutex);
-	pthread_barrierattr_init(&shared);
-	pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
-	pthread_barrier_init(&attack->barrier, &shared, 2);
+	attack->barrier = barrier_new();
 	return attack;
 }
 
@@ -305,18 +302,17 @@ TEST(timers_fall_when_a_thread_leaves)
 
 	STARTED(OTHER) {
 		sigset_t set = block_signal(SIGRTMIN);
-		pthread_barrier_t barrier;
+		pthread_barrier_t *barrier = barrier_new();
 		pthread_t thread;
 		siginfo_t info;
 		u64 first;
 
-		pthread_barrier_init(&barrier, NULL, 2);
-		require(!pthread_create(&thread, NULL, be_privileged, &barrier), "no thread");
-		pthread_barrier_wait(&barrier);
+		require(!pthread_create(&thread, NULL, be_privileged, barrier), "no thread");
+		pthread_barrier_wait(barrier);
 		/* Expires in 5 ms, then at base + PROCESS. */
 		first = now() + 5 * MSEC;
 		set_posix_timer(attack, PROCESS, first, attack->base + PROCESS - first);
-		pthread_barrier_wait(&barrier);
+		pthread_barrier_wait(barrier);
 		pthread_join(thread, NULL);
 		require(sigwaitinfo(&set, &info) == SIGRTMIN, "sigwaitinfo: %s", strerror(errno));
 		meet(attack);

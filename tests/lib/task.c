@@ -161,6 +161,17 @@ void *shared_memory(size_t size)
 	return memory;
 }
 
+pthread_barrier_t *barrier_new(void)
+{
+	pthread_barrier_t *barrier = shared_memory(sizeof(*barrier));
+	pthread_barrierattr_t shared;
+
+	pthread_barrierattr_init(&shared);
+	pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+	pthread_barrier_init(barrier, &shared, 2);
+	return barrier;
+}
+
 pid_t newest;
 
 bool new_process(struct policy policy, int cpu, void (*await)(pid_t pid))

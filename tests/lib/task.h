@@ -21,6 +21,7 @@
 
 #include "tap.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <sys/types.h>
 #include <time.h>
@@ -88,6 +89,9 @@ bool kernel_is_rt(void);
 
 /* Memory shared with all processes started afterwards; zeroed, resident. */
 void *shared_memory(size_t size);
+
+/* A barrier for two, processes or threads. */
+pthread_barrier_t *barrier_new(void);
 
 /*
  * A process of this policy, on test_cpu or the CPU given after it; the block follows. The test goes

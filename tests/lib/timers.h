@@ -40,7 +40,10 @@ void itimer_arm(u64 expiry);
 /* Blocks SIGNAL; returns the set to wait for. */
 sigset_t block_signal(int signal);
 
-/* A thread of the caller's that calls settle(), waits for SIGRTMIN, and notes when it woke. */
+/*
+ * A thread of the caller's that calls settle(), waits for SIGRTMIN or SIGALRM, and notes when it
+ * woke.
+ */
 struct signal_waiter {
 	void (*settle)(void);
 	u64 *woke;
