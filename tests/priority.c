@@ -31,24 +31,16 @@ static void change(pid_t pid, struct policy policy)
 	require(!ret, "set_policy: %s", strerror(-ret));
 }
 
-/*
- * Sleepers, whatever call they sleep in.
- */
-struct sleep {
-	struct situation *s;
-	const struct api *api;
-	int ret;
-};
-
-static void sleep_by_api(void *argument)
+/* Sleepers, whatever call they sleep in. */
+static void sleep_by(const struct api *api, struct situation *s)
 {
-	struct sleep *sleep = argument;
 	u64 due;
+	int ret = api->wait(api, s->expiry, &due);
 
-	sleep->ret = sleep->api->wait(sleep->api, sleep->s->expiry, &due);
-	sleep->s->woke = now();
+	woken(s);
 	/* In whole milliseconds, or microseconds: what is asked for is not to be later. */
-	sleep->s->expiry = due;
+	s->expiry = due;
+	require(!ret, "%s: %s", api->name, strerror(-ret));
 }
 
 /* Those of apis[], and more; NULL after the last. */
@@ -73,34 +65,20 @@ static u64 tolerance(const struct api *api)
 	return strstr(api->name, "timerfd") || api == &uring_api ? TOLERANCE_HELD : TOLERANCE;
 }
 
-struct raise {
-	const struct api *api;
-	struct policy from, to;
-};
-
-static u64 raised_sleeper(void *argument)
+static void change_a_sleeper(struct situation *s, const struct api *api, struct policy from,
+			     struct policy to)
 {
-	struct sleep *sleep = shared_memory(sizeof(*sleep));
-	struct situation *s = situation_new();
-	struct raise *raise = argument;
-	u64 late;
-
-	*sleep = (struct sleep){ .s = s, .api = raise->api };
-	s->waiter = spawn(raise->from, test_cpu, sleep_by_api, sleep);
-	await_sleep(s->waiter);
-	change(s->waiter, raise->to);
-	late = situation_lateness(s);
-	require(!sleep->ret, "%s: %s", sleep->api->name, strerror(-sleep->ret));
-	return late;
+	ASLEEP(from) sleep_by(api, s);
+	change(newest, to);
 }
 
 TEST(sleeper_that_is_raised_is_on_time)
 {
-	struct raise raise = { .from = BELOW, .to = ABOVE };
+	const struct api *api;
 
-	for (unsigned int i = 0; (raise.api = nth_api(i)); i++) {
-		note("%s:", raise.api->name);
-		compare(raised_sleeper, &raise, tolerance(raise.api));
+	for (unsigned int i = 0; (api = nth_api(i)); i++) {
+		note("%s:", api->name);
+		COMPARE(s, tolerance(api)) change_a_sleeper(s, api, BELOW, ABOVE);
 	}
 }
 
@@ -116,66 +94,61 @@ static const char * const ordinary_sleeps[] = {
 };
 
 /* A distribution's kernel, which is what a module has, executes more for each call. */
-static void check_ordinary_sleep(const struct api *api, u64 late)
+static void check_ordinary_sleep(const struct api *api, struct situation *s)
 {
+	u64 late = situation_lateness(s);
+
 	note("%s: %llu ns late", api->name, late);
 	check(late <= (shield_is_module() ? 3 : 2) * TOLERANCE, "%s: %llu ns late", api->name,
 	      late);
 }
 
+static void check_ordinary_sleeper(const char *name, struct policy to)
+{
+	const struct api *api = api_find(name);
+	struct situation *s = situation_new();
+
+	change_a_sleeper(s, api, OTHER, to);
+	check_ordinary_sleep(api, s);
+}
+
 TEST(ordinary_sleeper_that_is_raised_is_on_time)
 {
-	struct raise raise = { .from = OTHER, .to = ABOVE };
-
 	skip_on_rt();
-	for (unsigned int i = 0; i < ARRAY_SIZE(ordinary_sleeps); i++) {
-		raise.api = api_find(ordinary_sleeps[i]);
-		check_ordinary_sleep(raise.api, raised_sleeper(&raise));
-	}
+	for (unsigned int i = 0; i < ARRAY_SIZE(ordinary_sleeps); i++)
+		check_ordinary_sleeper(ordinary_sleeps[i], ABOVE);
 	/* The highest is 0 inside the kernel, which 7.3 also means by "not known". */
-	raise.to = FIFO(99);
-	check_ordinary_sleep(raise.api, raised_sleeper(&raise));
+	check_ordinary_sleeper("epoll_pwait2", FIFO(99));
 }
 
 /*
  * An ordinary sleeper that is overdue when it rises, its timer masked: it expires at
  * once, whatever else runs.
  */
-struct late_raise {
-	struct situation *s;
-	u64 raised;
-};
-
-static void spin_and_raise(void *argument)
-{
-	struct late_raise *raise = argument;
-	u64 margin = 300 * USEC * slowness();
-
-	sleep_until(raise->s->expiry - margin);
-	spin_until(raise->s->expiry + margin);
-	raise->raised = now();
-	change(raise->s->waiter, ABOVE);
-	spin_until(raise->s->hog_ends);
-}
-
 TEST(overdue_sleeper_that_is_raised_runs_at_once)
 {
 	static const struct policy raisers[] = { HOG_POLICY, { .policy = SCHED_OTHER } };
+	u64 margin = 300 * USEC * slowness();
 
 	skip_on_rt();
 	for (unsigned int i = 0; i < ARRAY_SIZE(raisers); i++) {
-		struct late_raise *raise = shared_memory(sizeof(*raise));
+		u64 *raised = shared_memory(sizeof(*raised)), from;
 		struct situation *s = situation_new();
-		u64 from;
+		pid_t sleeper;
 
-		raise->s = s;
-		s->waiter = spawn(OTHER, test_cpu, sleep_to_expiry, s);
-		await_sleep(s->waiter);
-		await_sleep(spawn(raisers[i], test_cpu, spin_and_raise, raise));
+		ASLEEP(OTHER) sleep_to_expiry(s);
+		sleeper = newest;
+		ASLEEP(raisers[i]) {
+			sleep_until(s->expiry - margin);
+			spin_until(s->expiry + margin);
+			*raised = now();
+			change(sleeper, ABOVE);
+			spin_until(s->hog_ends);
+		}
 		require(now() < s->expiry - MSEC, "prepared too late");
 		sleep_until(s->hog_ends + LEAD);
-		require(raise->raised && s->woke >= s->expiry, "lost, or early");
-		from = raise->raised < s->woke ? raise->raised : s->woke;
+		require(*raised && s->woke >= s->expiry, "lost, or early");
+		from = *raised < s->woke ? *raised : s->woke;
 		note("raised by policy %d: woke %llu ns later", raisers[i].policy,
 		     s->woke - from);
 		check(s->woke - from <= 2 * TOLERANCE, "woke %llu ns after it was raised",
@@ -184,10 +157,9 @@ TEST(overdue_sleeper_that_is_raised_runs_at_once)
 }
 
 /* FIFO-80 sleepers are lowered to FIFO 10: they do not interrupt FIFO 50. */
-static unsigned int play_lowered_sleepers(struct window *window)
+static void play_lowered_sleepers(struct window *window)
 {
-	struct sleep *sleeps = shared_memory(api_count * sizeof(*sleeps));
-	unsigned int woken = 0;
+	struct situation *s = shared_memory(api_count * sizeof(*s));
 	u64 start;
 
 	pin(test_cpu);
@@ -195,16 +167,10 @@ static unsigned int play_lowered_sleepers(struct window *window)
 	become(FIFO(99));
 	start = now() + 2 * LEAD * slowness();
 	for (unsigned int i = 0; i < api_count; i++) {
-		pid_t pid;
-
-		if (!is_sleep(nth_api(i)))
+		if (!is_sleep(&apis[i]))
 			continue;
-		sleeps[i].api = nth_api(i);
-		sleeps[i].s = shared_memory(sizeof(*sleeps[i].s));
-		sleeps[i].s->expiry = start + i * 200 * USEC;
-		pid = spawn(ABOVE, test_cpu, sleep_by_api, &sleeps[i]);
-		await_sleep(pid);
-		change(pid, BELOW);
+		s[i].expiry = start + i * 200 * USEC;
+		change_a_sleeper(&s[i], &apis[i], ABOVE, BELOW);
 	}
 	require(now() < start, "prepared too late");
 	become(HOG_POLICY);
@@ -212,15 +178,9 @@ static unsigned int play_lowered_sleepers(struct window *window)
 	window_spin(window, start + api_count * 200 * USEC + 2 * MSEC);
 	sleep_for(20 * MSEC * slowness());
 	window_read(window);
-	for (unsigned int i = 0; i < api_count; i++) {
-		if (!is_sleep(nth_api(i)))
-			continue;
-		check(!sleeps[i].ret && sleeps[i].s->woke >= sleeps[i].s->expiry,
-		      "%s: lost, early, or failed", sleeps[i].api->name);
-		woken += sleeps[i].s->woke > 0;
-	}
+	for (unsigned int i = 0; i < api_count; i++)
+		check(s[i].woke >= s[i].expiry, "%s: lost, or early", apis[i].name);
 	become(OTHER);
-	return woken;
 }
 
 TEST(sleepers_that_are_lowered_are_masked)
@@ -237,39 +197,34 @@ TEST(sleepers_that_are_lowered_are_masked)
 	check_undisturbed(&window, "lowered sleepers");
 }
 
-static void sleep_far(void *argument)
-{
-	sleep_until(*(u64 *)argument);
-}
-
 /* By every call that there is; nice values make no difference. */
 TEST(level_follows_a_sleepers_policy)
 {
 	struct sched_param param;
-	u64 *expiry = shared_memory(sizeof(*expiry));
-	pid_t pid;
-	int cpu;
 
-	for (cpu = 0; cpu < online_cpus(); cpu++) {
+	for (int cpu = 0; cpu < online_cpus(); cpu++) {
+		u64 expiry;
+		pid_t pid;
+
 		pin(0);
 		become(FIFO(99));
 		param.sched_priority = 44;
-		*expiry = now() + FAR + cpu;
-		pid = spawn(OTHER, cpu, sleep_far, expiry);
-		await_sleep(pid);
-		expect_level("hrtimer_wakeup", *expiry, LEVEL_FAIR, "before");
+		expiry = now() + FAR + cpu;
+		ASLEEP(OTHER, cpu) sleep_until(expiry);
+		pid = newest;
+		expect_level("hrtimer_wakeup", expiry, LEVEL_FAIR, "before");
 		require(!sched_setscheduler(pid, SCHED_RR, &param), "sched_setscheduler");
-		expect_level("hrtimer_wakeup", *expiry, LEVEL_FIFO + 44, "sched_setscheduler");
+		expect_level("hrtimer_wakeup", expiry, LEVEL_FIFO + 44, "sched_setscheduler");
 		param.sched_priority = 45;
 		require(!sched_setparam(pid, &param), "sched_setparam");
-		expect_level("hrtimer_wakeup", *expiry, LEVEL_FIFO + 45, "sched_setparam");
+		expect_level("hrtimer_wakeup", expiry, LEVEL_FIFO + 45, "sched_setparam");
 		change(pid, IDLE);
-		expect_level("hrtimer_wakeup", *expiry, LEVEL_FAIR, "sched_setattr");
+		expect_level("hrtimer_wakeup", expiry, LEVEL_FAIR, "sched_setattr");
 		change(pid, BATCH(3));
 		require(!setpriority(PRIO_PROCESS, pid, 19), "setpriority");
-		expect_level("hrtimer_wakeup", *expiry, LEVEL_FAIR, "nice 19");
+		expect_level("hrtimer_wakeup", expiry, LEVEL_FAIR, "nice 19");
 		require(!setpriority(PRIO_PROCESS, pid, -20), "setpriority");
-		expect_level("hrtimer_wakeup", *expiry, LEVEL_FAIR, "nice -20");
+		expect_level("hrtimer_wakeup", expiry, LEVEL_FAIR, "nice -20");
 		end_process(pid);
 	}
 }
@@ -278,79 +233,11 @@ TEST(level_follows_a_sleepers_policy)
  * Priority inheritance: a sleeper that holds a lock ranks with its waiters,
  * through a chain of locks too, and sinks when the waiter gives up.
  */
-struct locks {
-	struct situation *s;
-	pthread_mutex_t mutex[2];
-	const struct api *api;
-	u64 expiry;
-	bool held;
-};
-
-static struct locks *new_locks(void)
+static void wait_for(pthread_mutex_t *mutex, struct situation *s)
 {
-	struct locks *locks = shared_memory(sizeof(*locks));
-
-	locks->s = situation_new();
-	locks->expiry = locks->s->expiry;
-	locks->api = &apis[0];
-	for (unsigned int i = 0; i < ARRAY_SIZE(locks->mutex); i++)
-		pi_mutex_init(&locks->mutex[i]);
-	return locks;
-}
-
-static void hold_and_sleep(void *argument)
-{
-	struct locks *locks = argument;
-
-	u64 due;
-
-	pthread_mutex_lock(&locks->mutex[0]);
-	locks->api->wait(locks->api, locks->expiry, &due);
-	locks->s->expiry = due;
-	pthread_mutex_unlock(&locks->mutex[0]);
-	pause();
-}
-
-/* Goes to sleep when others wait for it already. */
-static void hold_for_long_and_sleep(void *argument)
-{
-	struct locks *locks = argument;
-
-	pthread_mutex_lock(&locks->mutex[0]);
-	locks->held = true;
-	spin_until(locks->expiry - LEAD / (slowness() > 1 ? 2 : 4));
-	locks->api->wait(locks->api, locks->expiry, &locks->s->expiry);
-	pthread_mutex_unlock(&locks->mutex[0]);
-	pause();
-}
-
-static void wait_for_first(void *argument)
-{
-	struct locks *locks = argument;
-
-	pthread_mutex_lock(&locks->mutex[0]);
-	locks->s->woke = now();
-	pthread_mutex_unlock(&locks->mutex[0]);
-}
-
-static void hold_second_wait_for_first(void *argument)
-{
-	struct locks *locks = argument;
-
-	pthread_mutex_lock(&locks->mutex[1]);
-	pthread_mutex_lock(&locks->mutex[0]);
-	pthread_mutex_unlock(&locks->mutex[0]);
-	pthread_mutex_unlock(&locks->mutex[1]);
-	pause();
-}
-
-static void wait_for_second(void *argument)
-{
-	struct locks *locks = argument;
-
-	pthread_mutex_lock(&locks->mutex[1]);
-	locks->s->woke = now();
-	pthread_mutex_unlock(&locks->mutex[1]);
+	pthread_mutex_lock(mutex);
+	woken(s);
+	pthread_mutex_unlock(mutex);
 }
 
 /* Timers that signal outlast the inheritance: they rank by their owner's own priority. */
@@ -358,42 +245,6 @@ static bool inherits(const struct api *api)
 {
 	return strncmp(api->name, "timer_settime", strlen("timer_settime")) &&
 	       strcmp(api->name, "setitimer");
-}
-
-static u64 end_of(struct locks *locks, pid_t *holders, unsigned int count)
-{
-	u64 late = situation_lateness(locks->s);
-
-	for (unsigned int i = 0; i < count; i++)
-		end_process(holders[i]);
-	return late;
-}
-
-static u64 inheritance(void *argument)
-{
-	struct locks *locks = new_locks();
-	pid_t holder;
-
-	locks->api = argument;
-	holder = spawn(BELOW, test_cpu, hold_and_sleep, locks);
-	await_sleep(holder);
-	await_sleep(spawn(ABOVE, test_cpu, wait_for_first, locks));
-	return end_of(locks, &holder, 1);
-}
-
-static u64 inheritance_by_chain(void *argument)
-{
-	struct locks *locks = new_locks();
-	pid_t holders[2];
-
-	situation_start(locks->s, 2 * LEAD);
-	locks->expiry = locks->s->expiry;
-	holders[0] = spawn(BELOW, test_cpu, hold_and_sleep, locks);
-	await_sleep(holders[0]);
-	holders[1] = spawn(FIFO(20), test_cpu, hold_second_wait_for_first, locks);
-	await_sleep(holders[1]);
-	await_sleep(spawn(ABOVE, test_cpu, wait_for_second, locks));
-	return end_of(locks, holders, 2);
 }
 
 TEST(boosted_sleepers_timer_is_boosted)
@@ -405,51 +256,90 @@ TEST(boosted_sleepers_timer_is_boosted)
 		if (!inherits(api) || (slowness() > 1 && api == &uring_api))
 			continue;
 		note("%s:", api->name);
-		compare(inheritance, (void *)api, tolerance(api));
+		COMPARE(s, tolerance(api)) {
+			pthread_mutex_t *mutex = pi_mutex_new();
+
+			ASLEEP(BELOW) {
+				pthread_mutex_lock(mutex);
+				api->wait(api, s->expiry, &s->expiry);
+				pthread_mutex_unlock(mutex);
+			}
+			ASLEEP(ABOVE) wait_for(mutex, s);
+		}
 	}
 }
 
 TEST(boost_follows_a_chain_of_locks)
 {
-	compare(inheritance_by_chain, NULL, TOLERANCE);
+	COMPARE(s, TOLERANCE) {
+		pthread_mutex_t *first = pi_mutex_new(), *second = pi_mutex_new();
+
+		situation_start(s, 2 * LEAD);
+		ASLEEP(BELOW) {
+			pthread_mutex_lock(first);
+			sleep_until(s->expiry);
+			pthread_mutex_unlock(first);
+		}
+		ASLEEP(FIFO(20)) {
+			pthread_mutex_lock(second);
+			pthread_mutex_lock(first);
+			pthread_mutex_unlock(first);
+			pthread_mutex_unlock(second);
+		}
+		ASLEEP(ABOVE) wait_for(second, s);
+	}
 }
 
 TEST(ordinary_sleeper_that_has_inherited_is_on_time)
 {
 	skip_on_rt();
 	for (unsigned int i = 0; i < ARRAY_SIZE(ordinary_sleeps); i++) {
-		struct locks *locks = new_locks();
+		const struct api *api = api_find(ordinary_sleeps[i]);
+		pthread_mutex_t *mutex = pi_mutex_new();
+		pthread_barrier_t *held = barrier_new();
+		struct situation *s = situation_new();
 		pid_t holder;
 
-		locks->api = api_find(ordinary_sleeps[i]);
-		holder = spawn(OTHER, test_cpu, hold_for_long_and_sleep, locks);
-		while (!locks->held)
-			sleep_for(100 * USEC);
-		await_sleep(spawn(ABOVE, test_cpu, wait_for_first, locks));
+		/* It goes to sleep when FIFO 80 waits for it already. */
+		STARTED(OTHER) {
+			pthread_mutex_lock(mutex);
+			pthread_barrier_wait(held);
+			spin_until(s->expiry - LEAD / (slowness() > 1 ? 2 : 4));
+			api->wait(api, s->expiry, &s->expiry);
+			pthread_mutex_unlock(mutex);
+		}
+		holder = newest;
+		pthread_barrier_wait(held);
+		ASLEEP(ABOVE) wait_for(mutex, s);
 		await_sleep(holder);
-		check_ordinary_sleep(locks->api, end_of(locks, &holder, 1));
+		check_ordinary_sleep(api, s);
 	}
 }
 
 TEST(level_follows_inheritance)
 {
-	struct locks *locks = new_locks();
-	pid_t holder, waiters[2];
+	pthread_mutex_t *mutex = pi_mutex_new();
+	pid_t waiters[2];
+	u64 expiry;
 
-	locks->expiry = now() + FAR;
-	holder = spawn(OTHER, test_cpu, hold_and_sleep, locks);
-	await_sleep(holder);
-	expect_level("hrtimer_wakeup", locks->expiry, LEVEL_FAIR, "nobody waits");
+	pin(test_cpu);
+	become(FIFO(99));
+	expiry = now() + FAR;
+	ASLEEP(OTHER) {
+		pthread_mutex_lock(mutex);
+		sleep_until(expiry);
+	}
+	expect_level("hrtimer_wakeup", expiry, LEVEL_FAIR, "nobody waits");
 	for (unsigned int i = 0; i < 2; i++) {
-		waiters[i] = spawn(FIFO(30 + i), test_cpu, wait_for_first, locks);
-		await_sleep(waiters[i]);
-		expect_level("hrtimer_wakeup", locks->expiry, LEVEL_FIFO + 30 + i, "boosted");
+		ASLEEP(FIFO(30 + i)) pthread_mutex_lock(mutex);
+		waiters[i] = newest;
+		expect_level("hrtimer_wakeup", expiry, LEVEL_FIFO + 30 + i, "boosted");
 	}
 	change(waiters[0], FIFO(70));
-	expect_level("hrtimer_wakeup", locks->expiry, LEVEL_FIFO + 70, "its waiter was raised");
+	expect_level("hrtimer_wakeup", expiry, LEVEL_FIFO + 70, "its waiter was raised");
 	for (unsigned int i = 0; i < 2; i++) {
 		end_process(waiters[i]);
-		expect_level("hrtimer_wakeup", locks->expiry, i ? LEVEL_FAIR : LEVEL_FIFO + 31,
+		expect_level("hrtimer_wakeup", expiry, i ? LEVEL_FAIR : LEVEL_FIFO + 31,
 			     "a waiter is gone");
 	}
 }
@@ -477,39 +367,23 @@ TEST(raised_by_itself)
  * The running task is lowered with an expired FIFO-50 timer masked: that one
  * expires at once.
  */
-struct lowering {
-	struct situation *s;
-	struct policy to;
-	bool by_itself;
-	u64 lowered;
-};
-
-static void spin_and_lower_itself(void *argument)
-{
-	struct lowering *lowering = argument;
-
-	spin_until(lowering->s->expiry + 2 * MSEC * slowness());
-	lowering->lowered = now();
-	if (lowering->by_itself)
-		set_policy(0, lowering->to);
-	spin_until(lowering->s->hog_ends);
-}
-
 static void check_lowering(struct policy to)
 {
-	struct lowering *lowering = shared_memory(sizeof(*lowering));
+	u64 *lowered = shared_memory(sizeof(*lowered));
 	struct situation *s = situation_new();
 
-	*lowering = (struct lowering){ .s = s, .to = to, .by_itself = true };
-	s->waiter = spawn(HOG_POLICY, test_cpu, sleep_to_expiry, s);
-	await_sleep(s->waiter);
-	spawn(FIFO(90), test_cpu, spin_and_lower_itself, lowering);
+	ASLEEP(HOG_POLICY) sleep_to_expiry(s);
+	STARTED(FIFO(90)) {
+		spin_until(s->expiry + 2 * MSEC * slowness());
+		*lowered = now();
+		become(to);
+		spin_until(s->hog_ends);
+	}
 	sleep_until(s->hog_ends + LEAD);
-	require(s->woke && lowering->lowered, "lost");
-	require(s->woke > lowering->lowered, "FIFO 90 did not keep FIFO 50 from running");
-	check(s->woke <= lowering->lowered + 2 * TOLERANCE,
-	      "FIFO 50 ran %llu ns after FIFO 90 had lowered itself",
-	      s->woke - lowering->lowered);
+	require(s->woke && *lowered, "lost");
+	require(s->woke > *lowered, "FIFO 90 did not keep FIFO 50 from running");
+	check(s->woke <= *lowered + 2 * TOLERANCE,
+	      "FIFO 50 ran %llu ns after FIFO 90 had lowered itself", s->woke - *lowered);
 }
 
 TEST(lowered_by_itself)
@@ -528,27 +402,24 @@ TEST(lowered_by_itself)
 /* FIFO 90 on CPU 1 is lowered by a task on CPU 0. */
 TEST(lowered_by_another_cpu)
 {
-	struct lowering *lowering = shared_memory(sizeof(*lowering));
 	struct situation *s;
-	pid_t spinner;
+	u64 lowered;
 
 	if (online_cpus() < 2)
 		skip("needs two CPUs");
 	test_cpu = 1;
 	s = situation_new();
 	pin(0);
-	s->waiter = spawn(HOG_POLICY, 1, sleep_to_expiry, s);
-	await_sleep(s->waiter);
+	ASLEEP(HOG_POLICY) sleep_to_expiry(s);
 	s->hog_ends = s->expiry + 80 * MSEC * slowness();
-	*lowering = (struct lowering){ .s = s };
-	spinner = spawn(FIFO(90), 1, spin_and_lower_itself, lowering);
+	STARTED(FIFO(90)) spin_until(s->hog_ends);
 	sleep_until(s->expiry + 25 * MSEC * slowness());
 	require(!s->woke, "FIFO 90 did not keep FIFO 50 from running");
-	lowering->lowered = now();
-	change(spinner, BELOW);
+	lowered = now();
+	change(newest, BELOW);
 	sleep_until(s->hog_ends + LEAD);
-	check(s->woke && s->woke <= lowering->lowered + TOLERANCE_SMP,
-	      "FIFO 50 ran %lld ns after FIFO 90 was lowered", s->woke - lowering->lowered);
+	check(s->woke && s->woke <= lowered + TOLERANCE_SMP,
+	      "FIFO 50 ran %lld ns after FIFO 90 was lowered", s->woke - lowered);
 }
 
 /* A lock of the immediate priority ceiling protocol: whoever takes it is FIFO 80 at once. */
@@ -603,84 +474,67 @@ TEST(ceiling_that_is_left_releases)
  * What runs on CPU 1, an ordinary task, rises from there on by a call on CPU 0, or by a lock for
  * which a task on CPU 0 waits: FIFO-30 sleepers no longer interrupt it.
  */
-struct rise {
-	struct locks *locks;
-	struct window window;
-	bool by_lock;
-	unsigned int spins;
-	u64 start;
-};
-
 #define RISE_SLEEPERS 5
 
-static void spin_and_rise(void *argument)
+static void play_rise(struct window *window)
 {
-	struct rise *rise = argument;
-
-	pthread_mutex_lock(&rise->locks->mutex[0]);
-	window_spin(&rise->window, now() + 100 * USEC);
-	__atomic_store_n(&rise->spins, 1, __ATOMIC_RELEASE);
-	spin_until(rise->start);
-	window_spin(&rise->window, rise->start + (RISE_SLEEPERS + 1) * MSEC);
-	pthread_mutex_unlock(&rise->locks->mutex[0]);
-	pause();
-}
-
-static void sleep_to_start(void *argument)
-{
-	sleep_until(*(u64 *)argument);
-}
-
-static unsigned int play_rise(struct rise *rise)
-{
-	u64 expiries[RISE_SLEEPERS];
-	pid_t pids[RISE_SLEEPERS + 2];
+	pthread_mutex_t *mutex = pi_mutex_new();
+	pthread_barrier_t *spins = barrier_new();
+	bool by_lock = test_argument();
+	pid_t spinner;
+	u64 start;
 
 	test_cpu = 1;
-	rise->locks = new_locks();
 	pin(0);
+	become(FIFO(99));
 	window_prepare();
-	rise->spins = 0;
-	rise->start = now() + 2 * LEAD;
-	for (unsigned int i = 0; i < RISE_SLEEPERS; i++) {
-		expiries[i] = rise->start + i * MSEC + 500 * USEC;
-		pids[i] = spawn(FIFO(30), 1, sleep_to_start, &expiries[i]);
-		await_sleep(pids[i]);
+	start = now() + 2 * LEAD;
+	for (unsigned int i = 0; i < RISE_SLEEPERS; i++)
+		ASLEEP(FIFO(30)) sleep_until(start + i * MSEC + 500 * USEC);
+	STARTED(OTHER) {
+		pthread_mutex_lock(mutex);
+		window_spin(window, now() + 100 * USEC);
+		pthread_barrier_wait(spins);
+		spin_until(start);
+		window_spin(window, start + (RISE_SLEEPERS + 1) * MSEC);
+		pthread_mutex_unlock(mutex);
+		pause();
 	}
-	pids[RISE_SLEEPERS] = spawn(OTHER, 1, spin_and_rise, rise);
-	while (!__atomic_load_n(&rise->spins, __ATOMIC_ACQUIRE))
-		sleep_for(100 * USEC);
-	pids[RISE_SLEEPERS + 1] = spawn(ABOVE, 0, rise->by_lock ? wait_for_first : sleep_far,
-					rise->by_lock ? (void *)rise->locks : &rise->start);
-	await_sleep(pids[RISE_SLEEPERS + 1]);
-	if (!rise->by_lock)
-		change(pids[RISE_SLEEPERS], FIFO(60));
-	require(now() < rise->start, "prepared too late");
-	sleep_until(rise->start + 2 * RISE_SLEEPERS * MSEC);
-	for (unsigned int i = 0; i < ARRAY_SIZE(pids); i++)
-		end_process(pids[i]);
-	window_read(&rise->window);
-	return rise->window.foreign;
+	spinner = newest;
+	pthread_barrier_wait(spins);
+	ASLEEP(ABOVE, 0) {
+		if (by_lock)
+			pthread_mutex_lock(mutex);
+		else
+			sleep_until(start);
+	}
+	if (!by_lock)
+		change(spinner, FIFO(60));
+	require(now() < start, "prepared too late");
+	sleep_until(start + 2 * RISE_SLEEPERS * MSEC);
+	end_process(spinner);
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+	window_read(window);
 }
 
 static void raised_by_another_cpu(void)
 {
-	struct rise *rise = shared_memory(sizeof(*rise));
+	struct window *window = shared_memory(sizeof(*window));
 
 	if (online_cpus() < 2)
 		skip("needs two CPUs");
 	if (slowness() > 1)
 		skip("a debug kernel takes longer than the window");
-	rise->by_lock = test_argument();
 	shield_set(false);
-	play_rise(rise);
-	require_disturbed(&rise->window, "with the shield off");
+	play_rise(window);
+	require_disturbed(window, "with the shield off");
 	shield_set(true);
-	play_rise(rise);
-	note("%u interruptions, %u timers expired", rise->window.foreign, rise->window.expired);
+	play_rise(window);
+	note("%u interruptions, %u timers expired", window->foreign, window->expired);
 	/* For what the device was set for when it rose. */
-	check(rise->window.foreign <= 1 && !rise->window.expired,
-	      "%u interruptions, %u timers expired", rise->window.foreign, rise->window.expired);
+	check(window->foreign <= 1 && !window->expired, "%u interruptions, %u timers expired",
+	      window->foreign, window->expired);
 }
 
 TEST_OF(raised_by_another_cpu, raised_by_another_cpu, false)
@@ -695,27 +549,25 @@ TEST_OF(boosted_by_another_cpu, raised_by_another_cpu, true)
 static u64 time_of_change(unsigned int others)
 {
 	struct rlimit files = { SAME + 64, SAME + 64 };
-	u64 *expiry = shared_memory(sizeof(*expiry)), start;
-	pid_t pid;
+	u64 expiry, start;
 
 	require(!setrlimit(RLIMIT_NOFILE, &files), "setrlimit: %s", strerror(errno));
 	pin(test_cpu);
 	become(OTHER);
-	*expiry = now() + FAR;
+	expiry = now() + FAR;
 	/* A sleeper's expiry is later by its slack, 1 ns. */
 	for (unsigned int i = 0; i < others / 2; i++)
-		timerfd_arm(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC), *expiry + 1, 0);
+		timerfd_arm(timerfd_new(CLOCK_MONOTONIC, 0), expiry + 1, 0);
 	become(FIFO(99));
-	pid = spawn(OTHER, test_cpu, sleep_far, expiry);
-	await_sleep(pid);
+	ASLEEP(OTHER) sleep_until(expiry);
 	become(OTHER);
 	for (unsigned int i = others / 2; i < others; i++)
-		timerfd_arm(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC), *expiry + 1, 0);
+		timerfd_arm(timerfd_new(CLOCK_MONOTONIC, 0), expiry + 1, 0);
 	become(FIFO(99));
 	start = now();
-	change(pid, FIFO(10));
+	change(newest, FIFO(10));
 	start = now() - start;
-	end_process(pid);
+	end_process(newest);
 	return start;
 }
 
@@ -739,30 +591,23 @@ TEST(others_of_the_same_expiry_cost_nothing)
 #define FOLLOWERS 1000
 #define WAKE_UPS 300
 
-static void change_for_ever(void *argument)
-{
-	struct rlimit signals = { FOLLOWERS + 64, FOLLOWERS + 64 };
-	bool *ready = argument;
-
-	require(!setrlimit(RLIMIT_SIGPENDING, &signals), "setrlimit: %s", strerror(errno));
-	for (unsigned int i = 0; i < FOLLOWERS; i++)
-		posix_timer_arm(SIGEV_SIGNAL, 0, now() + FAR + i, 0);
-	__atomic_store_n(ready, true, __ATOMIC_RELEASE);
-	for (unsigned int i = 0;; i++)
-		change(0, FIFO(10 + i % 2));
-}
-
 static u64 lateness_beside_changes(void)
 {
-	bool *ready = shared_memory(sizeof(*ready));
+	struct rlimit signals = { FOLLOWERS + 64, FOLLOWERS + 64 };
+	pthread_barrier_t *armed = barrier_new();
 	u64 worst = 0, next;
-	pid_t pid;
 
 	pin(test_cpu);
 	become(FIFO(99));
-	pid = spawn(FIFO(10), test_cpu, change_for_ever, ready);
-	while (!__atomic_load_n(ready, __ATOMIC_ACQUIRE))
-		sleep_for(MSEC);
+	STARTED(FIFO(10)) {
+		require(!setrlimit(RLIMIT_SIGPENDING, &signals), "setrlimit: %s", strerror(errno));
+		for (unsigned int i = 0; i < FOLLOWERS; i++)
+			posix_timer_arm(SIGEV_SIGNAL, 0, now() + FAR + i, 0);
+		pthread_barrier_wait(armed);
+		for (unsigned int i = 0;; i++)
+			change(0, FIFO(10 + i % 2));
+	}
+	pthread_barrier_wait(armed);
 	next = now();
 	for (unsigned int i = 0; i < WAKE_UPS; i++) {
 		u64 late;
@@ -773,7 +618,7 @@ static u64 lateness_beside_changes(void)
 		if (late > worst)
 			worst = late;
 	}
-	end_process(pid);
+	end_process(newest);
 	return worst;
 }
 

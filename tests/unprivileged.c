@@ -38,7 +38,7 @@ struct attack {
 	pthread_barrier_t *barrier;
 	u64 base;			/* expiry of kind k: base + k */
 	bool armed[KINDS];
-	pthread_mutex_t mutex;
+	pthread_mutex_t *mutex;
 	int fd;				/* the timerfd */
 };
 
@@ -86,7 +86,7 @@ static struct attack *attack_new(void)
 	become(FIFO(99));
 	attack->base = now() + FAR;
 	attack->fd = timerfd_new(CLOCK_MONOTONIC, TFD_NONBLOCK);
-	pi_mutex_init(&attack->mutex);
+	attack->mutex = pi_mutex_new();
 	attack->barrier = barrier_new();
 	return attack;
 }
@@ -186,7 +186,7 @@ TEST(boosting_ends_with_the_boost)
 
 	STARTED(OTHER) {
 		drop_privileges();
-		pthread_mutex_lock(&attack->mutex);
+		pthread_mutex_lock(attack->mutex);
 		meet(attack);
 		meet(attack);
 		arm_all(attack);
@@ -198,7 +198,7 @@ TEST(boosting_ends_with_the_boost)
 	attacker = newest;
 	meet(attack);
 	ASLEEP(FIFO(60)) {
-		pthread_mutex_lock(&attack->mutex);
+		pthread_mutex_lock(attack->mutex);
 		pause();
 	}
 	waiter = newest;
@@ -228,14 +228,14 @@ TEST(a_wait_at_a_ring_has_its_own_level)
 		drop_privileges();
 		ret = uring_open(&ring);
 		require(!ret, "io_uring: %s", strerror(-ret));
-		pthread_mutex_lock(&attack->mutex);
+		pthread_mutex_lock(attack->mutex);
 		meet(attack);
 		meet(attack);
 		uring_wait(&ring, FAR);
 	}
 	attacker = newest;
 	meet(attack);
-	ASLEEP(FIFO(60)) pthread_mutex_lock(&attack->mutex);
+	ASLEEP(FIFO(60)) pthread_mutex_lock(attack->mutex);
 	meet(attack);
 	await_sleep(attacker);
 	level = timer_level("io_cqring_timer_wakeup", 0);

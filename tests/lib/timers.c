@@ -118,6 +118,14 @@ void pi_mutex_init(pthread_mutex_t *mutex)
 	require(!pthread_mutex_init(mutex, &attributes), "no mutex with priority inheritance");
 }
 
+pthread_mutex_t *pi_mutex_new(void)
+{
+	pthread_mutex_t *mutex = shared_memory(sizeof(*mutex));
+
+	pi_mutex_init(mutex);
+	return mutex;
+}
+
 int epoll_with(int fd)
 {
 	int set = epoll_create1(0);

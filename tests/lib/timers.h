@@ -55,6 +55,8 @@ pthread_t signal_waiter_start(struct signal_waiter *waiter);
 
 /* A mutex that processes share and whose holder inherits priorities. */
 void pi_mutex_init(pthread_mutex_t *mutex);
+/* The same in shared memory. */
+pthread_mutex_t *pi_mutex_new(void);
 
 /* An epoll set, with FD in it (-1: empty); the test fails if anything does. */
 int epoll_with(int fd);
