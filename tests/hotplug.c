@@ -14,10 +14,7 @@
 #include "lib/shield.h"
 #include "lib/timers.h"
 
-#include <signal.h>
 #include <string.h>
-#include <sys/timerfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define ONLINE "/sys/devices/system/cpu/cpu1/online"
@@ -40,22 +37,15 @@ static void prepare(void)
 
 struct sleeper {
 	const struct api *api;
-	u64 expiry;
 	u64 due, woke;
-	int ret;
 };
 
-static void sleep_once(void *argument)
+static void sleep_once(struct sleeper *sleeper, u64 expiry)
 {
-	struct sleeper *sleeper = argument;
+	int ret = sleeper->api->wait(sleeper->api, expiry, &sleeper->due);
 
-	sleeper->ret = sleeper->api->wait(sleeper->api, sleeper->expiry, &sleeper->due);
 	sleeper->woke = now();
-}
-
-static void spin_to(void *argument)
-{
-	spin_until(*(u64 *)argument);
+	check(!ret, "%s: %s", sleeper->api->name, strerror(-ret));
 }
 
 static unsigned int late_or_lost(const struct sleeper *sleepers, unsigned int count, u64 limit)
@@ -68,7 +58,6 @@ static unsigned int late_or_lost(const struct sleeper *sleepers, unsigned int co
 		check(sleeper->woke, "sleeper %u (%s) was lost", i, sleeper->api->name);
 		if (!sleeper->woke)
 			continue;
-		check(!sleeper->ret, "%s: %s", sleeper->api->name, strerror(-sleeper->ret));
 		check(sleeper->woke >= sleeper->due, "%s was early", sleeper->api->name);
 		bad += sleeper->woke > limit;
 	}
@@ -83,24 +72,22 @@ static unsigned int late_or_lost(const struct sleeper *sleepers, unsigned int co
 TEST(cpu_goes_with_masked_timers)
 {
 	struct sleeper *sleepers = shared_memory(api_count * sizeof(*sleepers));
-	u64 *end = shared_memory(sizeof(*end));
-	u64 start;
+	u64 start, end;
 
 	prepare();
 	become(FIFO(95));
 	start = now() + 40 * MSEC * slowness();
-	*end = start + 60 * MSEC * slowness();
+	end = start + 60 * MSEC * slowness();
 	for (unsigned int i = 0; i < api_count; i++) {
 		sleepers[i].api = &apis[i];
-		sleepers[i].expiry = start + i * 100 * USEC;
-		spawn(FIFO(10 + i), 1, sleep_once, &sleepers[i]);
+		STARTED(FIFO(10 + i), 1) sleep_once(&sleepers[i], start + i * 100 * USEC);
 	}
 	sleep_for(20 * MSEC * slowness());
-	spawn(FIFO(90), 1, spin_to, end);
+	STARTED(FIFO(90), 1) spin_until(end);
 	sleep_until(start + 10 * MSEC);
 	set_online(false);
-	sleep_until(*end + 100 * MSEC * slowness());
-	check(!late_or_lost(sleepers, api_count, *end + 50 * MSEC * slowness()),
+	sleep_until(end + 100 * MSEC * slowness());
+	check(!late_or_lost(sleepers, api_count, end + 50 * MSEC * slowness()),
 	      "some expired long after the last higher task had ended");
 	set_online(true);
 }
@@ -116,8 +103,8 @@ TEST(cpu_goes_with_pending_timers)
 	start = now() + 500 * MSEC * slowness();
 	for (unsigned int i = 0; i < api_count; i++) {
 		sleepers[i].api = &apis[i];
-		sleepers[i].expiry = start + i * 100 * USEC;
-		spawn(i % 2 ? FIFO(10 + i) : OTHER, 1, sleep_once, &sleepers[i]);
+		STARTED(i % 2 ? FIFO(10 + i) : OTHER, 1)
+			sleep_once(&sleepers[i], start + i * 100 * USEC);
 	}
 	sleep_for(50 * MSEC * slowness());
 	set_online(false);
@@ -130,74 +117,43 @@ TEST(cpu_goes_with_pending_timers)
 
 TEST(levels_survive)
 {
-	struct sleeper *sleepers = shared_memory(3 * sizeof(*sleepers));
 	static const struct policy policies[] = {
 		{ .policy = SCHED_FIFO, .priority = 33 },
 		{ .policy = SCHED_IDLE },
 		{ .policy = SCHED_OTHER },
 	};
-	pid_t pids[3];
+	u64 expiry = now() + 3600 * SEC;
 
 	prepare();
-	for (unsigned int i = 0; i < 3; i++) {
-		sleepers[i].api = api_find("clock_nanosleep");
-		sleepers[i].expiry = now() + 3600 * SEC + i;
-		pids[i] = spawn(policies[i], 1, sleep_once, &sleepers[i]);
-		await_sleep(pids[i]);
-	}
+	for (unsigned int i = 0; i < 3; i++)
+		ASLEEP(policies[i], 1) sleep_until(expiry + i * USEC);
 	set_online(false);
 	for (unsigned int i = 0; i < 3; i++) {
-		int level = timer_level("hrtimer_wakeup", sleepers[i].expiry);
+		int level = timer_level("hrtimer_wakeup", expiry + i * USEC);
 
 		check(level == (int)policy_level(policies[i]),
 		      "level %d after its CPU went, expected %u", level,
 		      policy_level(policies[i]));
-		kill(pids[i], SIGKILL);
 	}
 	set_online(true);
-}
-
-struct reading {
-	int fd;
-	u64 expiry;
-};
-
-static void arm_timerfd(void *argument)
-{
-	struct reading *reading = argument;
-
-	timerfd_arm(reading->fd, reading->expiry, 0);
-}
-
-static void read_timerfd(void *argument)
-{
-	struct reading *reading = argument;
-	u64 count;
-
-	read(reading->fd, &count, sizeof(count));
 }
 
 /* A timerfd that ranks with its reader still does when it has moved. */
 TEST(readers_level_survives)
 {
-	static const struct policy policy = { .policy = SCHED_FIFO, .priority = 33 };
-	struct reading *reading = shared_memory(sizeof(*reading));
-	pid_t reader;
-	int level;
+	u64 expiry = now() + 3600 * SEC;
+	int level, fd;
 
 	prepare();
-	reading->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-	reading->expiry = now() + 3600 * SEC;
-	waitpid(spawn(OTHER, 1, arm_timerfd, reading), NULL, 0);
-	reader = spawn(policy, 0, read_timerfd, reading);
-	await_sleep(reader);
+	fd = timerfd_new(CLOCK_MONOTONIC, 0);
+	ENDED(OTHER, 1) timerfd_arm(fd, expiry, 0);
+	ASLEEP(FIFO(33)) timerfd_await(fd);
 	for (unsigned int round = 0; round < 2; round++) {
-		level = timer_level("timerfd_tmrproc", reading->expiry);
-		check(level == (int)policy_level(policy), "level %d %s its CPU went, expected %u",
-		      level, round ? "after" : "before", policy_level(policy));
+		level = timer_level("timerfd_tmrproc", expiry);
+		check(level == (int)policy_level(FIFO(33)), "level %d %s its CPU went, expected %u",
+		      level, round ? "after" : "before", policy_level(FIFO(33)));
 		set_online(false);
 	}
-	kill(reader, SIGKILL);
 	set_online(true);
 }
 

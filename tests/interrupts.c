@@ -19,48 +19,28 @@
 /* Every run begins at the same phase of the tick, so that runs can be compared. */
 #define PHASE (20 * MSEC)
 
-struct sleeper {
-	unsigned int number;
-	u64 start, end;
-};
-
-/* Periods from 1 to 20 ms that drift against the loop's. */
-static void sleep_periodically(void *argument)
-{
-	struct sleeper *sleeper = argument;
-	u64 period = 1 * MSEC + (sleeper->number + 1) * 379 * USEC;
-	u64 next = sleeper->start + (sleeper->number + 1) * 13 * USEC;
-
-	while (next < sleeper->end) {
-		sleep_until(next);
-		next += period;
-	}
-}
-
-static void control_loop(void *argument)
-{
-	struct sleeper *loop = argument;
-
-	for (u64 next = loop->start; next < loop->end; next += MSEC) {
-		sleep_until(next);
-		spin_until(now() + 300 * USEC);
-	}
-}
-
 /* A 1 kHz loop at FIFO 90 and sleepers below it; timer interrupts of the run. */
 static u64 run_scenario(unsigned int sleepers, unsigned int levels)
 {
-	struct sleeper *tasks = shared_memory((sleepers + 1) * sizeof(*tasks));
 	u64 start, end, before;
 
 	pin(test_cpu);
 	become(FIFO(99));
 	start = (now() / PHASE + 2) * PHASE;
 	end = start + JOBS * MSEC;
-	for (unsigned int i = 0; i <= sleepers; i++) {
-		tasks[i] = (struct sleeper){ .number = i, .start = start, .end = end };
-		spawn(i == sleepers ? FIFO(90) : FIFO(1 + i % levels), test_cpu,
-		      i == sleepers ? control_loop : sleep_periodically, &tasks[i]);
+	/* Periods from 1 to 20 ms that drift against the loop's. */
+	for (unsigned int i = 1; i <= sleepers; i++)
+		STARTED(FIFO(1 + (i - 1) % levels)) {
+			u64 period = 1 * MSEC + i * 379 * USEC;
+
+			for (u64 next = start + i * 13 * USEC; next < end; next += period)
+				sleep_until(next);
+		}
+	STARTED(FIFO(90)) {
+		for (u64 next = start; next < end; next += MSEC) {
+			sleep_until(next);
+			spin_until(now() + 300 * USEC);
+		}
 	}
 	sleep_until(start - 1 * MSEC);
 	before = timer_interrupts(test_cpu);
@@ -114,19 +94,10 @@ TEST(one_sleeper)
 	compare(1, 1, 5);
 }
 
-/* Two tasks of different levels, switching all the time, with a timer pending. */
-static void ping(void *argument)
-{
-	unsigned int *turn = argument;
-
-	for (unsigned int i = 0; i < 2000; i += 2) {
-		wait_while(turn, i, 0);
-		__atomic_store_n(turn, i + 2, __ATOMIC_RELEASE);
-		wake_all(turn);
-	}
-}
-
-/* Pending timers are far away: switching between levels reprograms nothing. */
+/*
+ * Two tasks of different levels, switching all the time. Pending timers are far away: switching
+ * between levels reprograms nothing.
+ */
 static u64 switch_levels(struct policy one, struct policy other)
 {
 	unsigned int *turn = shared_memory(sizeof(*turn));
@@ -135,7 +106,13 @@ static u64 switch_levels(struct policy one, struct policy other)
 	pin(test_cpu);
 	become(one);
 	before = timer_interrupts(test_cpu);
-	spawn(other, test_cpu, ping, turn);
+	STARTED(other) {
+		for (unsigned int i = 0; i < 2000; i += 2) {
+			wait_while(turn, i, 0);
+			__atomic_store_n(turn, i + 2, __ATOMIC_RELEASE);
+			wake_all(turn);
+		}
+	}
 	for (unsigned int i = 0; i < 2000; i += 2) {
 		__atomic_store_n(turn, i + 1, __ATOMIC_RELEASE);
 		wake_all(turn);

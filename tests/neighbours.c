@@ -24,35 +24,26 @@ static void two_cpus(void)
 	require(online_cpus() >= 2, "needs two CPUs");
 }
 
-/* On both CPUs, its timer on the one where it ran last */
-static void nap(void *end)
-{
-	set_affinity(0, CPU(0) | CPU(1));
-	while (now() < *(u64 *)end)
-		sleep_for(700 * USEC);
-}
-
-static void spin(void *end)
-{
-	spin_until(*(u64 *)end);
-}
-
 /*
  * CPU 0: a FIFO 90 loop of 600 us each ms; CPU 1: an ordinary hog; sleepers on both.
  * While the loop sleeps the scheduler may send what it likes.
  */
 static u64 ipis_of_the_loop(void)
 {
-	u64 *end = shared_memory(sizeof(*end));
-	u64 next, sum = 0;
+	u64 end, next, sum = 0;
 
 	pin(0);
 	become(FIFO(90));
-	*end = now() + LENGTH + 2 * SLEEPERS * MSEC;
-	spawn(OTHER, 1, spin, end);
+	end = now() + LENGTH + 2 * SLEEPERS * MSEC;
+	STARTED(OTHER, 1) spin_until(end);
 	for (int i = 0; i < SLEEPERS; i++)
-		spawn(IDLE, 0, nap, end);
-	for (next = now(); next < *end; next += MSEC) {
+		STARTED(IDLE, 0) {
+			/* Its timer is on the CPU where it ran last. */
+			set_affinity(0, CPU(0) | CPU(1));
+			while (now() < end)
+				sleep_for(700 * USEC);
+		}
+	for (next = now(); next < end; next += MSEC) {
 		sleep_until(next);
 		sum -= ipis(0);
 		spin_until(next + 600 * USEC);
@@ -80,49 +71,30 @@ TEST(a_loop_gets_no_interrupt_for_sleepers)
 	      "%llu interrupts from the other CPU, %llu with the shield off", on, off);
 }
 
-struct owner {
-	pthread_mutex_t mutex;
-	bool held;
-	u64 end;
-};
-
-static void hold_and_spin(void *argument)
-{
-	struct owner *owner = argument;
-
-	pthread_mutex_lock(&owner->mutex);
-	owner->held = true;
-	spin_until(owner->end);
-	pthread_mutex_unlock(&owner->mutex);
-}
-
-static void wait_for_owner(void *argument)
-{
-	struct owner *owner = argument;
-
-	pthread_mutex_lock(&owner->mutex);
-	pthread_mutex_unlock(&owner->mutex);
-}
-
 /* Interrupts that CPU 1 gets while its task inherits a priority from a task of CPU 0 */
 static u64 ipis_of_a_boost(void)
 {
-	struct owner *owner = shared_memory(sizeof(*owner));
-	u64 before;
-	pid_t pid;
+	pthread_mutex_t *mutex = pi_mutex_new();
+	pthread_barrier_t *held = barrier_new();
+	u64 before, end;
 
-	pi_mutex_init(&owner->mutex);
 	pin(0);
 	become(FIFO(99));
-	owner->end = now() + 40 * MSEC;
-	spawn(OTHER, 1, hold_and_spin, owner);
-	while (!__atomic_load_n(&owner->held, __ATOMIC_ACQUIRE))
-		sleep_for(100 * USEC);
+	end = now() + 40 * MSEC;
+	STARTED(OTHER, 1) {
+		pthread_mutex_lock(mutex);
+		pthread_barrier_wait(held);
+		spin_until(end);
+		pthread_mutex_unlock(mutex);
+	}
+	pthread_barrier_wait(held);
 	before = ipis(1);
-	pid = spawn(FIFO(80), 0, wait_for_owner, owner);
-	await_sleep(pid);
+	ASLEEP(FIFO(80), 0) {
+		pthread_mutex_lock(mutex);
+		pthread_mutex_unlock(mutex);
+	}
 	before = ipis(1) - before;
-	require(now() < owner->end, "boosted too late");
+	require(now() < end, "boosted too late");
 	while (waitpid(-1, NULL, 0) > 0)
 		;
 	become(OTHER);

@@ -14,12 +14,10 @@
 #include "lib/trace.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define TIMERS 10
+#define ROUNDS 100
 
 static struct scene *new_scene(void)
 {
@@ -106,34 +104,18 @@ TEST(switching_on_masks_what_is_armed_later)
 /* A task that waits again and again; with which API depends on its number. */
 struct waiter {
 	const struct api *api;
-	unsigned int rounds;
 	unsigned int done;
-	unsigned int early;
-	int error;
 };
 
-static void wait_again_and_again(void *argument)
+static void wait_again_and_again(struct waiter *waiter)
 {
-	struct waiter *waiter = argument;
-
-	while (waiter->done < waiter->rounds) {
+	while (waiter->done < ROUNDS) {
 		u64 due;
 		int ret = waiter->api->wait(waiter->api, now() + 1500 * USEC, &due);
 
-		if (ret) {
-			waiter->error = ret;
-			return;
-		}
-		waiter->early += now() < due;
+		require(!ret, "%s: %s", waiter->api->name, strerror(-ret));
+		check(now() >= due, "%s was early", waiter->api->name);
 		waiter->done++;
-	}
-}
-
-static void work_half_the_time(void *argument)
-{
-	for (;;) {
-		spin_until(now() + 900 * USEC);
-		sleep_for(700 * USEC);
 	}
 }
 
@@ -154,31 +136,26 @@ TEST(flips_lose_nothing)
 {
 	unsigned int count = 2 * api_count;
 	struct waiter *waiters = shared_memory(count * sizeof(*waiters));
-	pid_t pids[64], load;
 
 	require_switch();
 	pin(test_cpu);
 	become(FIFO(95));
 	for (unsigned int i = 0; i < count; i++) {
 		waiters[i].api = &apis[i % api_count];
-		waiters[i].rounds = 100;
-		pids[i] = spawn(i % 3 ? FIFO(1 + i) : OTHER, test_cpu, wait_again_and_again,
-				&waiters[i]);
+		STARTED(i % 3 ? FIFO(1 + i) : OTHER) wait_again_and_again(&waiters[i]);
 	}
-	load = spawn(FIFO(60), test_cpu, work_half_the_time, NULL);
+	STARTED(FIFO(60)) {
+		for (;;) {
+			spin_until(now() + 900 * USEC);
+			sleep_for(700 * USEC);
+		}
+	}
 	flip(700 * MSEC);
-	kill(load, SIGKILL);
+	end_process(newest);
 	sleep_for(300 * MSEC);
-	for (unsigned int i = 0; i < count; i++) {
-		const struct waiter *waiter = &waiters[i];
-
-		check(!waiter->error, "%s: %s", waiter->api->name, strerror(-waiter->error));
-		check(waiter->done == waiter->rounds, "%s: %u of %u waits ended",
-		      waiter->api->name, waiter->done, waiter->rounds);
-		check(!waiter->early, "%s: %u wake-ups were early", waiter->api->name,
-		      waiter->early);
-		kill(pids[i], SIGKILL);
-	}
+	for (unsigned int i = 0; i < count; i++)
+		check(waiters[i].done == ROUNDS, "%s: %u of %u waits ended", waiters[i].api->name,
+		      waiters[i].done, ROUNDS);
 }
 
 TEST(anything_but_0_and_1_is_einval)
@@ -197,24 +174,15 @@ TEST(anything_but_0_and_1_is_einval)
 	}
 }
 
-static void try_to_write(void *argument)
-{
-	int *result = argument;
-
-	if (setgid(65534) || setuid(65534)) {
-		*result = 1;
-		return;
-	}
-	*result = shield_write("0");
-}
-
 TEST(only_root_writes)
 {
-	int *result = shared_memory(sizeof(*result));
-
 	require_switch();
-	waitpid(spawn(OTHER, test_cpu, try_to_write, result), NULL, 0);
-	check(*result == -EACCES || *result == -EPERM, "an unprivileged write: %s",
-	      *result > 0 ? "setuid failed" : strerror(-*result));
+	ENDED(OTHER) {
+		int ret;
+
+		become_nobody();
+		ret = shield_write("0");
+		check(ret == -EACCES || ret == -EPERM, "an unprivileged write: %s", strerror(-ret));
+	}
 	check(shield_get() == 1, "an unprivileged process switched the shield off");
 }

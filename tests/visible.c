@@ -15,8 +15,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/timerfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static const struct policy policies[] = {
@@ -52,26 +50,18 @@ TEST(state_file_has_a_line_per_cpu)
 	}
 }
 
-static void read_threshold(void *argument)
-{
-	struct shield_cpu *state = argument;
-
-	if (shield_read(test_cpu, state))
-		state->threshold = UINT32_MAX;
-}
-
 TEST(threshold_is_the_running_tasks_level)
 {
-	struct shield_cpu *state = shared_memory(sizeof(*state));
-
 	pin(test_cpu);
-	for (unsigned int i = 0; i < ARRAY_SIZE(policies); i++) {
-		state->threshold = 0;
-		waitpid(spawn(policies[i], test_cpu, read_threshold, state), NULL, 0);
-		check(state->threshold == policy_level(policies[i]),
-		      "policy %d, priority %d: threshold %u, level %u", policies[i].policy,
-		      policies[i].priority, state->threshold, policy_level(policies[i]));
-	}
+	for (unsigned int i = 0; i < ARRAY_SIZE(policies); i++)
+		ENDED(policies[i]) {
+			struct shield_cpu state;
+
+			require(!shield_read(test_cpu, &state), "no " SHIELD_STATE);
+			check(state.threshold == policy_level(policies[i]),
+			      "policy %d, priority %d: threshold %u, level %u", policies[i].policy,
+			      policies[i].priority, state.threshold, policy_level(policies[i]));
+		}
 }
 
 /* A scene of masked timers that ends before the tick expires them, and what was counted. */
@@ -119,73 +109,41 @@ TEST(counters_stand_still)
 	      after.avoided == before.avoided, "the counters of a shield that is off moved");
 }
 
-struct far_sleeper {
-	u64 expiry;
-};
-
-static void sleep_far(void *argument)
-{
-	struct far_sleeper *sleeper = argument;
-
-	sleep_until(sleeper->expiry);
-}
-
 TEST(timer_list_shows_a_sleepers_level)
 {
-	struct far_sleeper *sleeper = shared_memory(sizeof(*sleeper));
-
 	pin(test_cpu);
 	for (unsigned int i = 0; i < ARRAY_SIZE(policies); i++) {
-		pid_t pid;
+		u64 expiry = now() + 3600 * SEC + 12345 * i;
 		int level;
 
-		sleeper->expiry = now() + 3600 * SEC + 12345 * i;
-		pid = spawn(policies[i], test_cpu, sleep_far, sleeper);
-		await_sleep(pid);
-		level = timer_level("hrtimer_wakeup", sleeper->expiry);
+		ASLEEP(policies[i]) sleep_until(expiry);
+		level = timer_level("hrtimer_wakeup", expiry);
 		check(level == (int)policy_level(policies[i]),
 		      "policy %d, priority %d: level %d in /proc/timer_list, expected %u",
 		      policies[i].policy, policies[i].priority, level,
 		      policy_level(policies[i]));
-		end_process(pid);
+		end_process(newest);
 	}
-}
-
-struct armed {
-	int fd;
-	u64 expiry[2];
-};
-
-/* Arms a timerfd and a POSIX timer, and waits to be killed. */
-static void arm_two(void *argument)
-{
-	struct armed *armed = argument;
-
-	timerfd_arm(armed->fd, armed->expiry[0], 0);
-	posix_timer_arm(SIGEV_SIGNAL, 0, armed->expiry[1], 0);
-	pause();
 }
 
 TEST(timer_list_shows_the_level_of_who_armed)
 {
 	static const char * const functions[] = { "timerfd_tmrproc", "posix_timer_fn" };
-	struct armed *armed = shared_memory(sizeof(*armed));
+	u64 expiry = now() + 3600 * SEC;
 	struct policy low = FIFO(33);
-	pid_t pid;
 
 	pin(test_cpu);
-	armed->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-	armed->expiry[0] = now() + 3600 * SEC;
-	armed->expiry[1] = armed->expiry[0] + 1;
-	pid = spawn(low, test_cpu, arm_two, armed);
-	await_sleep(pid);
+	ASLEEP(low) {
+		timerfd_arm(timerfd_new(CLOCK_MONOTONIC, 0), expiry, 0);
+		posix_timer_arm(SIGEV_SIGNAL, 0, expiry + 1, 0);
+		pause();
+	}
 	for (unsigned int i = 0; i < 2; i++) {
-		int level = timer_level(functions[i], armed->expiry[i]);
+		int level = timer_level(functions[i], expiry + i);
 
 		check(level == (int)policy_level(low), "%s: level %d, expected %u", functions[i],
 		      level, policy_level(low));
 	}
-	kill(pid, SIGKILL);
 }
 
 TEST(timer_list_shows_the_tick_as_critical)
