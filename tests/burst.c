@@ -19,7 +19,6 @@
 #include <string.h>
 #include <sys/klog.h>
 #include <sys/resource.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #define TIMERFDS 3000u
@@ -31,47 +30,6 @@
 /* A few services of other timers, one of which may just have begun. */
 #define TOLERANCE (5 * USEC)
 
-struct burst {
-	u64 start;		/* of the first */
-	unsigned int number;	/* of a sleeper */
-};
-
-static void arm_bursts(void *argument)
-{
-	struct rlimit limit = { .rlim_cur = TIMERFDS + 64, .rlim_max = TIMERFDS + 64 };
-	struct burst *burst = argument;
-	static int fds[TIMERFDS];
-
-	require(!setrlimit(RLIMIT_NOFILE, &limit), "setrlimit: %s", strerror(errno));
-	for (unsigned int i = 0; i < TIMERFDS; i++) {
-		fds[i] = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-		require(fds[i] >= 0, "timerfd_create: %s", strerror(errno));
-	}
-	for (unsigned int round = 0; round < BURSTS; round++) {
-		u64 start = burst->start + round * PERIOD;
-
-		sleep_until(start - ARM_BEFORE);
-		for (unsigned int i = 0; i < TIMERFDS; i++)
-			timerfd_arm(fds[i], start + i * STEP, 0);
-		require(now() < start, "burst %u was armed too late", round);
-	}
-	pause();
-}
-
-static void sleep_in_bursts(void *argument)
-{
-	struct burst *burst = argument;
-
-	for (unsigned int round = 0; round < BURSTS; round++)
-		sleep_until(burst->start + round * PERIOD + burst->number * STEP);
-}
-
-static u64 lateness_of_wake(u64 due)
-{
-	sleep_until(due);
-	return now() - due;
-}
-
 /*
  * The worst lateness of a FIFO-90 task that wakes up once in every burst, later
  * from one to the next: one of them falls into the pause if there is one.
@@ -81,9 +39,10 @@ static u64 lateness_in_bursts(u64 start, u64 length)
 	u64 worst = 0;
 
 	for (unsigned int round = 0; round < BURSTS; round++) {
-		u64 late = lateness_of_wake(start + round * PERIOD +
-					    (round + 1) * length / BURSTS);
+		u64 late, due = start + round * PERIOD + (round + 1) * length / BURSTS;
 
+		sleep_until(due);
+		late = now() - due;
 		if (late > worst)
 			worst = late;
 	}
@@ -139,25 +98,39 @@ static void check_lateness(u64 alone, u64 late, unsigned int before, const char 
 /* One unprivileged process, 3,000 timerfds in 0.6 ms. */
 TEST(unprivileged_timerfds)
 {
-	struct burst *burst = shared_memory(sizeof(*burst));
+	struct rlimit limit = { .rlim_cur = TIMERFDS + 64, .rlim_max = TIMERFDS + 64 };
+	u64 start, alone, late;
 	unsigned int before;
-	u64 alone, late;
 
 	pin(test_cpu);
 	become(FIFO(90));
 	/* Before there are many timers: printing them is quadratic. */
 	before = hangs();
 	alone = lateness_alone();
-	burst->start = now() + 300 * MSEC;
-	spawn(OTHER, test_cpu, arm_bursts, burst);
-	late = lateness_in_bursts(burst->start, 2 * MSEC);
+	start = now() + 300 * MSEC;
+	STARTED(OTHER) {
+		static int fds[TIMERFDS];
+
+		require(!setrlimit(RLIMIT_NOFILE, &limit), "setrlimit: %s", strerror(errno));
+		for (unsigned int i = 0; i < TIMERFDS; i++)
+			fds[i] = timerfd_new(CLOCK_MONOTONIC, 0);
+		for (unsigned int round = 0; round < BURSTS; round++) {
+			u64 first = start + round * PERIOD;
+
+			sleep_until(first - ARM_BEFORE);
+			for (unsigned int i = 0; i < TIMERFDS; i++)
+				timerfd_arm(fds[i], first + i * STEP, 0);
+			require(now() < first, "burst %u was armed too late", round);
+		}
+		pause();
+	}
+	late = lateness_in_bursts(start, 2 * MSEC);
 	check_lateness(alone, late, before, "3000 timerfds in 0.6 ms");
 }
 
 /* The same by tasks that sleep, which PREEMPT_RT wakes in the interrupt too. */
 TEST(low_priority_sleepers)
 {
-	struct burst *bursts = shared_memory(SLEEPERS * sizeof(*bursts));
 	u64 start, alone, late;
 	unsigned int before;
 
@@ -166,10 +139,10 @@ TEST(low_priority_sleepers)
 	before = hangs();
 	alone = lateness_alone();
 	start = now() + 400 * MSEC;
-	for (unsigned int i = 0; i < SLEEPERS; i++) {
-		bursts[i] = (struct burst){ .start = start, .number = i };
-		spawn(FIFO(5), test_cpu, sleep_in_bursts, &bursts[i]);
-	}
+	for (unsigned int i = 0; i < SLEEPERS; i++)
+		STARTED(FIFO(5))
+			for (unsigned int round = 0; round < BURSTS; round++)
+				sleep_until(start + round * PERIOD + i * STEP);
 	require(now() < start, "the sleepers were started too late");
 	late = lateness_in_bursts(start, 400 * USEC);
 	check_lateness(alone, late, before, "300 sleepers in 60 us");

@@ -60,14 +60,6 @@ static const struct {
 	{ "sleep", churn_sleep },
 };
 
-static void run_worker(void *argument)
-{
-	struct worker *worker = argument;
-
-	worker->run(worker);
-	worker->finished = true;
-}
-
 static void start_workers(void)
 {
 	for (unsigned int i = 0; i < options.workers; i++) {
@@ -79,7 +71,11 @@ static void start_workers(void)
 			.churn = churn,
 			.random = options.seed * 1000 + i,
 		};
-		worker->pid = spawn(FIFO(1 + (int)i), 0, run_worker, worker);
+		STARTED(FIFO(1 + (int)i)) {
+			worker->run(worker);
+			worker->finished = true;
+		}
+		worker->pid = newest;
 		try_affinity(worker->pid, CPU(churn->cpus) - 1);
 	}
 	churn->count = options.workers;
@@ -87,7 +83,7 @@ static void start_workers(void)
 
 static unsigned int start_disturbers(pid_t *pids)
 {
-	static void (* const all[])(void *) = {
+	static void (* const all[])(struct disturber *disturber) = {
 		disturb_by_load, disturb_by_load, disturb_policies, disturb_switch,
 		disturb_clock, disturb_cpus,
 	};
@@ -100,7 +96,8 @@ static unsigned int start_disturbers(pid_t *pids)
 			.churn = churn,
 			.random = options.seed * 1000 + 500 + i,
 		};
-		pids[i] = spawn(FIFO(98), 0, all[i], disturber);
+		STARTED(FIFO(98)) all[i](disturber);
+		pids[i] = newest;
 		if (all[i] == disturb_by_load)
 			try_affinity(pids[i], CPU(churn->cpus) - 1);
 	}

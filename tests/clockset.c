@@ -31,29 +31,25 @@ struct sleeper {
 	u64 woke_realtime;
 };
 
-static void sleep_on_realtime(void *argument)
-{
-	struct sleeper *sleeper = argument;
-	struct timespec time = to_timespec(sleeper->expiry);
-
-	while (clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &time, NULL) == EINTR)
-		;
-	sleeper->woke_realtime = clock_now(CLOCK_REALTIME);
-	sleeper->woke = now();
-}
-
-static struct sleeper *sleep_to(struct policy policy, u64 expiry)
+static struct sleeper *sleep_to(u64 expiry)
 {
 	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
 
 	sleeper->expiry = expiry;
-	await_sleep(spawn(policy, test_cpu, sleep_on_realtime, sleeper));
+	ASLEEP(FIFO(10)) {
+		struct timespec time = to_timespec(expiry);
+
+		while (clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &time, NULL) == EINTR)
+			;
+		sleeper->woke_realtime = clock_now(CLOCK_REALTIME);
+		sleeper->woke = now();
+	}
 	return sleeper;
 }
 
-static struct sleeper *start_sleeper(struct policy policy, u64 delay)
+static struct sleeper *start_sleeper(u64 delay)
 {
-	return sleep_to(policy, clock_now(CLOCK_REALTIME) + delay);
+	return sleep_to(clock_now(CLOCK_REALTIME) + delay);
 }
 
 /* How long after the clock reached its expiry, and we gave way, it runs. */
@@ -66,7 +62,7 @@ static u64 lateness_after_setting(bool *masked)
 	pin(test_cpu);
 	become(FIFO(90));
 	window_prepare();
-	sleeper = start_sleeper(FIFO(10), HOUR);
+	sleeper = start_sleeper(HOUR);
 	window_open(&window);
 	move_clock(HOUR + 1 * SEC);
 	/* On stock the CPU that sets the clock looks at its timers with the next tick. */
@@ -107,7 +103,7 @@ TEST(set_back_before_a_masked_timer)
 	pin(test_cpu);
 	become(FIFO(90));
 	window_prepare();
-	sleeper = start_sleeper(FIFO(10), 3 * MSEC);
+	sleeper = start_sleeper(3 * MSEC);
 	window_spin(&window, now() + 5 * MSEC);
 	move_clock(-10 * (s64)SEC);
 	sleep_for(20 * MSEC);
@@ -127,7 +123,7 @@ TEST(set_back_before_a_pending_timer)
 
 	pin(test_cpu);
 	become(FIFO(90));
-	sleeper = start_sleeper(FIFO(10), 5 * MSEC);
+	sleeper = start_sleeper(5 * MSEC);
 	move_clock(-10 * (s64)SEC);
 	spin_until(now() + 8 * MSEC);
 	sleep_for(20 * MSEC);
@@ -135,16 +131,6 @@ TEST(set_back_before_a_pending_timer)
 	move_clock(10 * SEC);
 	sleep_for(20 * MSEC);
 	check(sleeper->woke && sleeper->woke_realtime >= sleeper->expiry, "lost, or early");
-}
-
-static void move_clock_about(void *argument)
-{
-	u64 end = now() + 80 * MSEC;
-
-	for (int i = 0; now() < end; i++) {
-		move_clock((i % 2 ? -1 : 1) * (s64)HOUR);
-		sleep_for(300 * USEC);
-	}
 }
 
 #define OWNERS 30
@@ -163,7 +149,14 @@ static void lateness_of_each(u64 step, u64 *late)
 		scene->owner[i].api = api_find(i % 2 ? "clock_nanosleep" : "futex_bitset");
 		scene->owner[i].offset = 1 * MSEC + i * step;
 	}
-	spawn(FIFO(5), test_cpu, move_clock_about, NULL);
+	STARTED(FIFO(5)) {
+		u64 end = now() + 80 * MSEC;
+
+		for (int j = 0; now() < end; j++) {
+			move_clock((j % 2 ? -1 : 1) * (s64)HOUR);
+			sleep_for(300 * USEC);
+		}
+	}
 	scene_run(scene);
 	wait(NULL);
 	check_served(scene);
@@ -247,7 +240,7 @@ TEST(a_leap_second_delays_a_timer)
 	/* Three seconds before, and not at a tick */
 	move_clock((s64)(day - second % day - 3 * SEC + 1700 * USEC));
 	midnight = (clock_now(CLOCK_REALTIME) / day + 1) * day;
-	sleeper = sleep_to(FIFO(10), midnight);
+	sleeper = sleep_to(midnight);
 	due = now() + midnight - clock_now(CLOCK_REALTIME) + SEC;
 	sleep_until(due - SEC - 20 * MSEC);
 	spin_until(due - SEC + 20 * MSEC);

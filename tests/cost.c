@@ -83,14 +83,6 @@ static u64 expire(void)
 /* To a task and back by pipes. */
 static int there[2], back[2];
 
-static void answer(void *argument)
-{
-	char byte;
-
-	while (read(there[0], &byte, 1) == 1 && write(back[1], &byte, 1) == 1)
-		;
-}
-
 static u64 turn(void)
 {
 	u64 start = now();
@@ -101,29 +93,25 @@ static u64 turn(void)
 	return now() - start;
 }
 
-static void sleep_long(void *argument)
-{
-	sleep_for(LATER);
-}
-
-static void end(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-}
-
 static u64 turns(struct policy other, bool beside_a_timer)
 {
-	pid_t sleeper = beside_a_timer ? spawn(FIFO(5), 0, sleep_long, NULL) : 0;
-	pid_t pid = spawn(other, 0, answer, NULL);
+	pid_t sleeper = 0;
 	u64 took;
 
-	if (sleeper)
-		await_sleep(sleeper);
+	if (beside_a_timer) {
+		ASLEEP(FIFO(5)) sleep_for(LATER);
+		sleeper = newest;
+	}
+	STARTED(other) {
+		char byte;
+
+		while (read(there[0], &byte, 1) == 1 && write(back[1], &byte, 1) == 1)
+			;
+	}
 	took = median(turn);
-	end(pid);
+	end_process(newest);
 	if (sleeper)
-		end(sleeper);
+		end_process(sleeper);
 	return took;
 }
 
@@ -158,15 +146,13 @@ static u64 measure_expire(void)
 }
 
 /* What rises and falls sleeps, so that its timer follows. */
-static pid_t sleeper;
-
 static u64 change(void)
 {
 	static int priority = 5;
 	u64 start = now();
 
 	priority = 11 - priority;
-	require(!set_policy(sleeper, FIFO(priority)), "sched_setattr: %s", strerror(errno));
+	require(!set_policy(newest, FIFO(priority)), "sched_setattr: %s", strerror(errno));
 	return now() - start;
 }
 
@@ -174,10 +160,9 @@ static u64 measure_change(void)
 {
 	u64 took;
 
-	sleeper = spawn(FIFO(5), 0, sleep_long, NULL);
-	await_sleep(sleeper);
+	ASLEEP(FIFO(5)) sleep_for(LATER);
 	took = median(change);
-	end(sleeper);
+	end_process(newest);
 	return took;
 }
 
@@ -191,22 +176,18 @@ static void *wait_for_ever(void *unused)
 }
 
 /* In a process of its own, of real-time threads that count when a timerfd is armed */
-static void arm_among_threads(void *took)
-{
-	pthread_t thread;
-
-	become(FIFO(10));
-	for (int i = 0; i < THREADS; i++)
-		require(!pthread_create(&thread, NULL, wait_for_ever, NULL), "no thread");
-	sleep_for(MSEC);
-	*(u64 *)took = median(arm);
-}
-
 static u64 measure_arm_among_threads(void)
 {
 	u64 *took = shared_memory(sizeof(*took));
 
-	waitpid(spawn(FIFO(10), 0, arm_among_threads, took), NULL, 0);
+	ENDED(FIFO(10)) {
+		pthread_t thread;
+
+		for (int i = 0; i < THREADS; i++)
+			require(!pthread_create(&thread, NULL, wait_for_ever, NULL), "no thread");
+		sleep_for(MSEC);
+		*took = median(arm);
+	}
 	return *took;
 }
 

@@ -91,30 +91,26 @@ static void join_group(void)
 	require(!ret, GROUP "/cgroup.procs: %s", strerror(-ret));
 }
 
-static void spin_in_group(void *argument)
-{
-	u64 *ran = argument;
-	u64 last = now();
-
-	join_group();
-	for (;;) {
-		u64 time = now();
-
-		if (time - last <= GAP)
-			__atomic_fetch_add(ran, time - last, __ATOMIC_RELAXED);
-		last = time;
-	}
-}
-
 /* How long a task ran whose group may run 5 ms out of 50, next to a spinner. */
 static u64 group_progress(void)
 {
 	u64 *ran = shared_memory(sizeof(*ran));
-	pid_t pid = spawn(OTHER, test_cpu, spin_in_group, ran);
 
+	STARTED(OTHER) {
+		u64 last = now();
+
+		join_group();
+		for (;;) {
+			u64 time = now();
+
+			if (time - last <= GAP)
+				*ran += time - last;
+			last = time;
+		}
+	}
 	pin(test_cpu);
 	spin_until(now() + 1000 * MSEC);
-	end_process(pid);
+	end_process(newest);
 	return *ran;
 }
 

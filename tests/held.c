@@ -22,14 +22,13 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/timerfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define PERIOD (50 * MSEC)
 
 static int new_timerfd(u64 expiry, u64 period)
 {
-	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	int fd = timerfd_new(CLOCK_MONOTONIC, TFD_NONBLOCK);
 
 	timerfd_arm(fd, expiry, period);
 	return fd;
@@ -56,12 +55,12 @@ static u64 to_ns(struct timespec time)
 
 static void look_by_read(u64 period)
 {
-	u64 expiry = low(), ticks = 0;
+	u64 expiry = low(), ticks;
 	int fd = new_timerfd(expiry, period);
 
 	hold(expiry);
-	check(read(fd, &ticks, sizeof(ticks)) == sizeof(ticks) && ticks == 1,
-	      "read(): %s, %llu ticks", strerror(errno), (unsigned long long)ticks);
+	ticks = timerfd_await(fd);
+	check(ticks == 1, "read(): %s, %llu ticks", strerror(errno), ticks);
 }
 
 static void look_by_poll(u64 period)
@@ -76,7 +75,7 @@ static void look_by_poll(u64 period)
 static void check_left(const char *call, u64 left, u64 period)
 {
 	check(period ? left > period / 2 && left <= period : !left, "%s: %llu ns left of %llu",
-	      call, (unsigned long long)left, (unsigned long long)period);
+	      call, left, period);
 }
 
 static void look_by_gettime(u64 period)
@@ -138,57 +137,33 @@ static void fall_below(void)
 }
 
 /* A FIFO-80 task arms for a FIFO-10 thread: the timer is below the threshold at once. */
-static void arm_for_thread(void *argument)
-{
-	struct situation *s = argument;
-	struct signal_waiter waiter = { .settle = fall_below, .woke = &s->woke };
-	pthread_t thread = signal_waiter_start(&waiter);
-
-	sleep_for(MSEC * slowness());
-	become(ABOVE);
-	s->expiry = now() + MSEC * slowness();
-	posix_timer_arm(SIGEV_THREAD_ID, waiter.thread, s->expiry, 0);
-	spin_until(s->expiry + MSEC * slowness());
-	/* What is late is late from now on. */
-	s->expiry = now();
-	pthread_join(thread, NULL);
-}
-
-static u64 armed_below(void *argument)
-{
-	struct situation *s = situation_new();
-
-	spawn(OTHER, test_cpu, arm_for_thread, s);
-	spawn(FIFO(5), test_cpu, spin_to_the_end, s);
-	sleep_until(s->hog_ends + LEAD);
-	require(s->woke, "the thread was not woken");
-	while (waitpid(-1, NULL, WNOHANG) > 0)
-		;
-	return s->woke < s->expiry ? 0 : s->woke - s->expiry;
-}
-
 TEST(armed_while_masked_is_released)
 {
-	compare(armed_below, NULL, 5 * TOLERANCE);
-}
+	COMPARE(s, 5 * TOLERANCE) {
+		STARTED(OTHER) {
+			struct signal_waiter waiter = { .settle = fall_below, .woke = &s->woke };
+			pthread_t thread = signal_waiter_start(&waiter);
 
-static void block_in_read(void *argument)
-{
-	u64 ticks;
-
-	(void)!read(*(int *)argument, &ticks, sizeof(ticks));
-}
-
-static void poll_once(void *argument)
-{
-	poll(&(struct pollfd){ .fd = *(int *)argument, .events = POLLIN }, 1, 0);
+			sleep_for(MSEC * slowness());
+			become(ABOVE);
+			s->expiry = now() + MSEC * slowness();
+			posix_timer_arm(SIGEV_THREAD_ID, waiter.thread, s->expiry, 0);
+			spin_until(s->expiry + MSEC * slowness());
+			/* What is late is late from now on. */
+			s->expiry = now();
+			pthread_join(thread, NULL);
+		}
+		STARTED(FIFO(5)) spin_to_the_end(s);
+		sleep_until(s->hog_ends + LEAD);
+		require(s->woke, "the thread was not woken");
+		s->late = s->woke > s->expiry ? s->woke - s->expiry : 1;
+	}
 }
 
 TEST(lower_look_does_not_sink_it)
 {
 	u64 expiry = now() + 3600 * SEC;
-	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-	pid_t pid;
+	int fd = timerfd_new(CLOCK_MONOTONIC, 0);
 
 	if (!shield_present())
 		fail("no " SHIELD_SWITCH);
@@ -196,67 +171,46 @@ TEST(lower_look_does_not_sink_it)
 	become(FIFO(95));
 	timerfd_arm(fd, expiry, 0);
 	become(FIFO(99));
-	pid = spawn(ABOVE, test_cpu, block_in_read, &fd);
-	await_sleep(pid);
-	waitpid(spawn(BELOW, test_cpu, poll_once, &fd), NULL, 0);
+	ASLEEP(ABOVE) timerfd_await(fd);
+	ENDED(BELOW) poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0);
 	expect_level("timerfd_tmrproc", expiry, policy_level(FIFO(95)), "after a lower look");
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
 }
 
-/* A task that sleeps for 10 ms again and again next to one that never does. */
-struct share {
-	struct policy sleeper, hog;
-	u64 length;
-	unsigned int wakeups;
-};
-
-static void nap(void *argument)
+/* How often a task that sleeps for 10 ms again and again wakes next to one that never does. */
+static unsigned int wakeups(struct policy sleeper, struct policy hog, u64 length)
 {
-	struct share *share = argument;
-
-	for (;;) {
-		sleep_for(10 * MSEC);
-		share->wakeups++;
-	}
-}
-
-static void spin_for_ever(void *argument)
-{
-	spin_until(UINT64_MAX);
-}
-
-static unsigned int wakeups(struct share *share)
-{
-	pid_t sleeper, hog;
-	unsigned int before;
+	unsigned int *count = shared_memory(sizeof(*count)), before;
+	pid_t pids[2];
 
 	pin(test_cpu);
 	become(FIFO(99));
-	sleeper = spawn(share->sleeper, test_cpu, nap, share);
-	hog = spawn(share->hog, test_cpu, spin_for_ever, NULL);
-	before = share->wakeups;
-	sleep_for(share->length);
-	before = share->wakeups - before;
-	kill(sleeper, SIGKILL);
-	kill(hog, SIGKILL);
-	waitpid(sleeper, NULL, 0);
-	waitpid(hog, NULL, 0);
+	STARTED(sleeper) {
+		for (;;) {
+			sleep_for(10 * MSEC);
+			++*count;
+		}
+	}
+	pids[0] = newest;
+	STARTED(hog) spin_until(UINT64_MAX);
+	pids[1] = newest;
+	before = *count;
+	sleep_for(length);
+	before = *count - before;
+	for (unsigned int i = 0; i < ARRAY_SIZE(pids); i++)
+		end_process(pids[i]);
 	return before;
 }
 
 static void check_share(struct policy sleeper, struct policy hog, u64 length)
 {
-	struct share *share = shared_memory(sizeof(*share));
 	unsigned int off, on;
 
-	*share = (struct share){ .sleeper = sleeper, .hog = hog, .length = length };
 	/* On PREEMPT_RT they expire timers, which the hog would not let them do. */
 	set_softirq_threads(0, FIFO(98));
 	shield_set(false);
-	off = wakeups(share);
+	off = wakeups(sleeper, hog, length);
 	shield_set(true);
-	on = wakeups(share);
+	on = wakeups(sleeper, hog, length);
 	set_softirq_threads(0, OTHER);
 	note("%u wake-ups, %u with the shield off", on, off);
 	require(off, "it does not wake with the shield off");
@@ -340,10 +294,11 @@ static void *arm_again_and_again(void *argument)
 	return NULL;
 }
 
-static void look_again_and_again(struct race *race)
+static void *look_again_and_again(struct race *race, int cpu)
 {
 	char path[64], text[512];
 
+	pin(cpu);
 	while (now() < race->end) {
 		for (unsigned int i = 0; i < RACE_TIMERS; i++) {
 			struct itimerspec setting;
@@ -351,26 +306,23 @@ static void look_again_and_again(struct race *race)
 			timerfd_gettime(race->fds[i], &setting);
 			timer_gettime(race->timers[i], &setting);
 			check(to_ns(setting.it_value) <= SEC, "%llu ns left",
-			      (unsigned long long)to_ns(setting.it_value));
+			      to_ns(setting.it_value));
 			snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", race->fds[i]);
 			file_read(path, text, sizeof(text));
 		}
 		sleep_for(50 * USEC);
 	}
-}
-
-static void *look_on_cpu_0(void *argument)
-{
-	pin(0);
-	look_again_and_again(argument);
 	return NULL;
 }
 
-static void *look_on_cpu_1(void *argument)
+static void *look_on_cpu_0(void *race)
 {
-	pin(1);
-	look_again_and_again(argument);
-	return NULL;
+	return look_again_and_again(race, 0);
+}
+
+static void *look_on_cpu_1(void *race)
+{
+	return look_again_and_again(race, 1);
 }
 
 TEST(looks_while_others_arm)
@@ -385,9 +337,8 @@ TEST(looks_while_others_arm)
 	if (online_cpus() < 2)
 		skip("needs two CPUs");
 	for (unsigned int i = 0; i < RACE_TIMERS; i++) {
-		race.fds[i] = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-		require(race.fds[i] >= 0 && !timer_create(CLOCK_MONOTONIC, &none,
-							  &race.timers[i]), "timers");
+		race.fds[i] = timerfd_new(CLOCK_MONOTONIC, TFD_NONBLOCK);
+		require(!timer_create(CLOCK_MONOTONIC, &none, &race.timers[i]), "timers");
 	}
 	for (unsigned int i = 0; i < ARRAY_SIZE(threads); i++)
 		require(!pthread_create(&started[i], NULL, threads[i], &race), "no thread");

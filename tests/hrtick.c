@@ -13,8 +13,6 @@
 #include "lib/task.h"
 #include "lib/window.h"
 
-#include <sys/wait.h>
-
 #define JOBS 200
 #define WORK (300 * USEC)
 /* For a task that becomes real-time: each lasts longer than the turn of an ordinary one */
@@ -23,50 +21,36 @@
 /* A job may begin or end within a tick, which then is not seen as one. */
 #define EDGES 2
 
-static void compute(void *unused)
-{
-	for (;;)
-		let_other_cpus_run(now());
-}
-
-struct loop {
-	u64 period;
-	struct window window;
-};
-
-static void open_window(struct loop *loop)
+static void open_window(struct window *window)
 {
 	/* Once for nothing: no page fault later. */
-	window_spin(&loop->window, now() + WORK);
-	window_open(&loop->window);
-	window_go_on(&loop->window, now() + WORK);
+	window_spin(window, now() + WORK);
+	window_open(window);
+	window_go_on(window, now() + WORK);
 }
 
-static void run_loop(void *argument)
+static void run_loop(struct window *window)
 {
-	struct loop *loop = argument;
 	u64 start;
 
-	open_window(loop);
+	open_window(window);
 	start = now() + MSEC;
 	for (unsigned int job = 0; job < JOBS; job++) {
-		sleep_until(start + job * loop->period);
-		window_go_on(&loop->window, now() + WORK);
+		sleep_until(start + job * test_argument() * USEC);
+		window_go_on(window, now() + WORK);
 	}
 }
 
 /* An ordinary task that becomes real-time in its turn, whose end is set already */
-static void rise(void *argument)
+static void rise(struct window *window)
 {
-	struct loop *loop = argument;
-
 	become(FIFO(99));
-	open_window(loop);
+	open_window(window);
 	for (unsigned int job = 0; job < LONG_JOBS; job++) {
 		become(OTHER);
 		sleep_for(MSEC);
 		become(FIFO(99));
-		window_go_on(&loop->window, now() + LONG_WORK);
+		window_go_on(window, now() + LONG_WORK);
 	}
 }
 
@@ -79,44 +63,48 @@ static unsigned int interruptions(const struct window *window)
 	return seen > traced ? seen : traced;
 }
 
-static unsigned int play(unsigned int hogs, u64 period, void (*function)(void *))
+static unsigned int play(unsigned int hogs, void (*function)(struct window *window))
 {
-	struct loop *loop = shared_memory(sizeof(*loop));
-	pid_t pids[2], pid;
+	struct window *window = shared_memory(sizeof(*window));
+	pid_t pids[2];
 
-	loop->period = period;
 	pin(test_cpu);
 	become(FIFO(98));
 	window_prepare();
-	for (unsigned int i = 0; i < hogs; i++)
-		pids[i] = spawn(OTHER, test_cpu, compute, NULL);
-	pid = spawn(FIFO(99), test_cpu, function, loop);
+	for (unsigned int i = 0; i < hogs; i++) {
+		STARTED(OTHER) {
+			for (;;)
+				let_other_cpus_run(now());
+		}
+		pids[i] = newest;
+	}
+	STARTED(FIFO(99)) function(window);
 	become(OTHER);
-	waitpid(pid, NULL, 0);
+	await_exit(newest);
 	for (unsigned int i = 0; i < hogs; i++)
 		end_process(pids[i]);
-	window_read(&loop->window);
-	note("%u hogs: %u interruptions, %u with a tick", hogs, interruptions(&loop->window),
-	     loop->window.ticks);
-	return interruptions(&loop->window);
+	window_read(window);
+	note("%u hogs: %u interruptions, %u with a tick", hogs, interruptions(window),
+	     window->ticks);
+	return interruptions(window);
 }
 
-static void check_loop(u64 period, void (*function)(void *))
+static void check_loop(void (*function)(struct window *window))
 {
 	unsigned int off;
 
 	shield_set(false);
-	check(play(0, period, function) <= EDGES, "interrupted without hogs");
-	off = play(2, period, function);
+	check(play(0, function) <= EDGES, "interrupted without hogs");
+	off = play(2, function);
 	shield_set(true);
-	check(play(2, period, function) <= EDGES, "interrupted");
+	check(play(2, function) <= EDGES, "interrupted");
 	if (off <= EDGES)
 		skip("the hrtick of an ordinary task is cancelled when another task runs");
 }
 
 static void computing_tasks_do_not_interrupt(void)
 {
-	check_loop(test_argument() * USEC, run_loop);
+	check_loop(run_loop);
 }
 
 TEST_OF(computing_tasks_do_not_interrupt, computing_tasks_do_not_interrupt, 1000)
@@ -125,5 +113,5 @@ TEST_OF(computing_tasks_add_nothing_to_the_tick, computing_tasks_do_not_interrup
 
 TEST(a_task_that_becomes_real_time_is_not_interrupted)
 {
-	check_loop(0, rise);
+	check_loop(rise);
 }

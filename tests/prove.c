@@ -230,11 +230,10 @@ TEST(killed_at_any_time)
 }
 
 /* Periods of 1, 2, ... us. */
-static void serve_timerfds(void *unused)
+static void serve_timerfds(void)
 {
 	int epoll = epoll_create1(0);
 
-	(void)unused;
 	for (unsigned int i = 1; i <= TIMERFDS; i++) {
 		int fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
 		struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
@@ -282,7 +281,7 @@ TEST(counts_what_interrupts)
 	require(!control_loop_enter(&loop), "FIFO 99: %s", strerror(errno));
 	control_loop_calibrate(&loop);
 	control_loop_leave();
-	spawn(OTHER, 0, serve_timerfds, NULL);
+	STARTED(OTHER) serve_timerfds();
 	sleep_for(200 * MSEC);
 	require(!control_loop_enter(&loop), "FIFO 99: %s", strerror(errno));
 	count_both(&loop, &own, &truth);

@@ -35,7 +35,7 @@ static struct shared *begin(bool on)
 	pin(0);
 	become(FIFO(99));
 	for (int i = 0; i < TIMERS; i++)
-		s->fds[i] = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+		s->fds[i] = timerfd_new(CLOCK_MONOTONIC, TFD_NONBLOCK);
 	/* half a millisecond after a tick; to switch the shield takes a while */
 	s->start = now() / TICK * TICK + 2 * SEC + 500 * USEC;
 	return s;
@@ -49,21 +49,9 @@ static void finish(struct shared *s)
 		close(s->fds[i]);
 }
 
-/* Without privilege: all are due a millisecond from the start. */
-static void arm_all(void *argument)
-{
-	struct shared *s = argument;
-
-	become_nobody();
-	for (int i = 0; i < TIMERS; i++)
-		timerfd_arm(s->fds[i], s->start + MSEC + i * USEC, 0);
-	pause();
-}
-
 /* To a socket that drops what it gets */
-static void send_packets(void *argument)
+static void send_packets(struct shared *s)
 {
-	struct shared *s = argument;
 	struct sockaddr_in to = { .sin_family = AF_INET,
 				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int from = socket(AF_INET, SOCK_DGRAM, 0), drop = socket(AF_INET, SOCK_DGRAM, 0), none = 0;
@@ -87,12 +75,19 @@ static void send_packets(void *argument)
 static u64 longest_send(bool on, bool timers)
 {
 	struct shared *s = begin(on);
-	pid_t pid = timers ? spawn(OTHER, 0, arm_all, s) : 0;
+	pid_t pid;
 
-	spawn(FIFO(80), 0, send_packets, s);
+	/* Without privilege: all are due a millisecond from the start. */
+	STARTED(OTHER) {
+		become_nobody();
+		for (int i = 0; timers && i < TIMERS; i++)
+			timerfd_arm(s->fds[i], s->start + MSEC + i * USEC, 0);
+		pause();
+	}
+	pid = newest;
+	STARTED(FIFO(80)) send_packets(s);
 	finish(s);
-	if (pid)
-		end_process(pid);
+	end_process(pid);
 	return s->longest;
 }
 
@@ -104,31 +99,12 @@ TEST(a_sender_expires_what_a_tick_may)
 	check(on <= alone + IN_A_TICK * USEC, "%llu ns, %llu without", on, alone);
 }
 
-static void spin_around(void *argument)
-{
-	struct shared *s = argument;
-
-	sleep_until(s->start - MSEC);
-	spin_until(s->start + MSEC);
-}
-
-/* A timerfd of its own is due while it sleeps: the softirq begins at its level. */
-static void nap(void *argument)
-{
-	struct shared *s = argument;
-	u64 expiry = s->start + MSEC + 300 * USEC;
-
-	timerfd_arm(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK), s->start - 500 * USEC, 0);
-	sleep_until(expiry);
-	s->late = now() - expiry;
-	s->done = true;
-}
-
 /* The timers are stock ones for the module: the thread is busy with them after the shield's own. */
 static u64 late_next_to_a_busy_thread(bool on)
 {
 	struct shared *s = begin(false);
-	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+	u64 expiry = s->start + MSEC + 300 * USEC;
+	int fd = timerfd_new(CLOCK_MONOTONIC, 0);
 
 	for (int i = 0; i < TIMERS; i++)
 		timerfd_arm(s->fds[i], s->start + i, 0);
@@ -136,8 +112,17 @@ static u64 late_next_to_a_busy_thread(bool on)
 	become(OTHER);
 	timerfd_arm(fd, s->start - 800 * USEC, 0);
 	become(FIFO(99));
-	spawn(FIFO(60), 0, spin_around, s);
-	spawn(FIFO(80), 0, nap, s);
+	STARTED(FIFO(60)) {
+		sleep_until(s->start - MSEC);
+		spin_until(s->start + MSEC);
+	}
+	/* A timerfd of its own is due while it sleeps: the softirq begins at its level. */
+	STARTED(FIFO(80)) {
+		timerfd_arm(timerfd_new(CLOCK_MONOTONIC, 0), s->start - 500 * USEC, 0);
+		sleep_until(expiry);
+		s->late = now() - expiry;
+		s->done = true;
+	}
 	finish(s);
 	close(fd);
 	return s->late;

@@ -30,17 +30,15 @@ struct sleeper {
 	u64 due, woke;		/* on that clock */
 };
 
-static void nap(void *argument)
+static void nap(struct sleeper *sleeper)
 {
-	struct sleeper *sleeper = argument;
 	struct itimerspec value = { .it_value = to_timespec(sleeper->due) };
-	u64 count;
 	int fd;
 
 	if (sleeper->timerfd) {
-		fd = timerfd_create(sleeper->clock, TFD_CLOEXEC);
+		fd = timerfd_new(sleeper->clock, 0);
 		require(!timerfd_settime(fd, TFD_TIMER_ABSTIME, &value, NULL), "settime: %m");
-		require(read(fd, &count, sizeof(count)) == sizeof(count), "read: %m");
+		require(timerfd_await(fd), "read: %m");
 	} else {
 		require(!clock_nanosleep(sleeper->clock, TIMER_ABSTIME, &value.it_value, NULL),
 			"clock_nanosleep fails");
@@ -88,7 +86,7 @@ static void asleep(const char *state, const char *level)
 		sleeper->due = clock_now(sleeper->clock) - now() + start + delays[i / 3 % 3] +
 			       i * 10 * USEC;
 		sleeper->timerfd = i / 9 % 2;
-		await_sleep(spawn(i / 18 ? FIFO(10) : OTHER, 0, nap, sleeper));
+		ASLEEP(i / 18 ? FIFO(10) : OTHER) nap(sleeper);
 	}
 	require(now() < start + delays[0], "armed too late");
 	shield_read(0, &before);

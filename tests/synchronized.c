@@ -12,8 +12,6 @@
 #include "lib/scene.h"
 #include "lib/shield.h"
 
-#include <sys/wait.h>
-
 #define TOLERANCE (2 * USEC)
 #define ONE_GO (30 * USEC)
 #define WORK (2 * MSEC)
@@ -163,36 +161,10 @@ struct deadline_scene {
 	u64 alone, among;	/* from one period to the next, and to the one of the sleepers */
 };
 
-static void sleep_to_period(void *argument)
-{
-	struct deadline_scene *scene = argument;
-
-	while (!scene->expiry)
-		sleep_until(now() + MSEC);
-	sleep_until(scene->expiry);
-}
-
 static u64 next_period(void)
 {
 	sched_yield();
 	return now();
-}
-
-static void wait_for_periods(void *argument)
-{
-	struct deadline_scene *scene = argument;
-	u64 first, begin;
-
-	become(DEADLINE(MSEC, DL_PERIOD));
-	next_period();
-	first = next_period();
-	begin = next_period();
-	scene->alone = begin - first;
-	/* It was woken some microseconds after its period began. */
-	scene->expiry = begin + DL_PERIODS * DL_PERIOD - 4 * USEC;
-	for (int i = 1; i < DL_PERIODS; i++)
-		next_period();
-	scene->among = next_period() - begin;
 }
 
 /*
@@ -203,15 +175,30 @@ TEST(deadline_task_that_waits_for_its_period)
 {
 	struct deadline_scene *scene = shared_memory(sizeof(*scene));
 	s64 late;
-	pid_t pid;
 
 	if (online_cpus() > 1)
 		skip("a pinned SCHED_DEADLINE task takes a single CPU");
 	become(FIFO(99));
 	for (int i = 0; i < 100; i++)
-		spawn(FIFO(10), 0, sleep_to_period, scene);
-	pid = spawn(OTHER, 0, wait_for_periods, scene);
-	waitpid(pid, NULL, 0);
+		STARTED(FIFO(10)) {
+			while (!scene->expiry)
+				sleep_until(now() + MSEC);
+			sleep_until(scene->expiry);
+		}
+	ENDED(OTHER) {
+		u64 first, begin;
+
+		become(DEADLINE(MSEC, DL_PERIOD));
+		next_period();
+		first = next_period();
+		begin = next_period();
+		scene->alone = begin - first;
+		/* It was woken some microseconds after its period began. */
+		scene->expiry = begin + DL_PERIODS * DL_PERIOD - 4 * USEC;
+		for (int i = 1; i < DL_PERIODS; i++)
+			next_period();
+		scene->among = next_period() - begin;
+	}
 	require(scene->among, "the task did not get through its periods");
 	late = scene->among - (DL_PERIODS - 1) * DL_PERIOD - scene->alone;
 	note("%lld ns later than alone", late);

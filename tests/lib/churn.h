@@ -97,10 +97,10 @@ struct disturber {
 	u64 random;
 };
 
-void disturb_by_load(void *disturber);
-void disturb_policies(void *disturber);
-void disturb_switch(void *disturber);
-void disturb_clock(void *disturber);
-void disturb_cpus(void *disturber);
+void disturb_by_load(struct disturber *disturber);
+void disturb_policies(struct disturber *disturber);
+void disturb_switch(struct disturber *disturber);
+void disturb_clock(struct disturber *disturber);
+void disturb_cpus(struct disturber *disturber);
 
 #endif

@@ -90,9 +90,8 @@ static void rest(struct disturber *disturber, u64 duration)
 		sleep_for(2 * MSEC * slowness());
 }
 
-void disturb_by_load(void *argument)
+void disturb_by_load(struct disturber *disturber)
 {
-	struct disturber *disturber = argument;
 	u64 *random = &disturber->random;
 
 	for (;;) {
@@ -131,9 +130,8 @@ static struct policy pick_policy(u64 *random, int cpus)
  * offline before it does (seed 2 on x86_64-rt-stock, after 28 s): CPUs go there
  * and affinities stay.
  */
-void disturb_policies(void *argument)
+void disturb_policies(struct disturber *disturber)
 {
-	struct disturber *disturber = argument;
 	struct churn *churn = disturber->churn;
 	u64 *random = &disturber->random;
 
@@ -170,10 +168,8 @@ static void switch_or_load(struct disturber *disturber)
 	}
 }
 
-void disturb_switch(void *argument)
+void disturb_switch(struct disturber *disturber)
 {
-	struct disturber *disturber = argument;
-
 	if (disturber->churn->steady || (!shield_is_module() && !shield_present()))
 		pause();
 	for (;;) {
@@ -183,9 +179,8 @@ void disturb_switch(void *argument)
 }
 
 /* Forward or back by up to 40 ms, for some milliseconds, and back again. */
-void disturb_clock(void *argument)
+void disturb_clock(struct disturber *disturber)
 {
-	struct disturber *disturber = argument;
 	unsigned int *sets = &disturber->churn->clock_sets;
 	u64 *random = &disturber->random;
 
@@ -223,10 +218,8 @@ static void take_a_cpu_away(struct disturber *disturber)
 	set_online(cpu, true);
 }
 
-void disturb_cpus(void *argument)
+void disturb_cpus(struct disturber *disturber)
 {
-	struct disturber *disturber = argument;
-
 	for (;;) {
 		unless_pausing(disturber, take_a_cpu_away);
 		rest(disturber, pick_between(&disturber->random, 10 * MSEC, 100 * MSEC));
