@@ -14,47 +14,40 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <sys/epoll.h>
 #include <sys/resource.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
-#define TICK (4 * MSEC)
 #define PROMPT (200 * USEC)
 #define SLEEP (100 * MSEC)
 #define HOG (600 * MSEC)
 #define HOUR (3600 * SEC)
 
-/* The CPU where FIFO 50 spins */
-static int hogged;
+/* FIFO 50 spins on test_cpu. */
+static void hog(void)
+{
+	STARTED(FIFO(50)) spin_until(now() + HOG);
+}
 
 struct sleeper {
-	bool other_cpu;		/* where it may run once it has armed its timer on CPU 0 */
-	int timerfd;		/* it reads that instead of sleeping */
 	u64 due, woke;
 };
 
-static void spin(void *unused)
+static struct sleeper *sleeper_new(void)
 {
-	spin_until(now() + HOG);
+	return shared_memory(sizeof(struct sleeper));
 }
 
-/* Armed here, waited for on either CPU. */
-static void nap(void *argument)
+static void nap(struct sleeper *sleeper)
 {
-	struct sleeper *sleeper = argument;
-	u64 expirations;
-
-	if (sleeper->other_cpu)
-		set_affinity(0, CPU(0) | CPU(1));
-	if (sleeper->timerfd) {
-		require(read(sleeper->timerfd, &expirations, sizeof(expirations)) > 0,
-			"read: %m");
-	} else {
-		sleeper->due = now() + SLEEP;
-		sleep_until(sleeper->due);
-	}
+	sleeper->due = now() + SLEEP;
+	sleep_until(sleeper->due);
 	sleeper->woke = now();
+}
+
+/* Armed on this CPU, waited for on either. */
+static void run_on_both(void)
+{
+	set_affinity(0, CPU(0) | CPU(1));
 }
 
 static void check_late(const struct sleeper *sleeper, u64 bound)
@@ -69,7 +62,7 @@ static void check_late(const struct sleeper *sleeper, u64 bound)
 
 static void hog_and_check(const struct sleeper *sleeper, u64 bound)
 {
-	spawn(FIFO(50), hogged, spin, NULL);
+	hog();
 	sleep_for(HOG);
 	check_late(sleeper, bound);
 }
@@ -85,7 +78,7 @@ static void two_cpus(void)
 {
 	if (online_cpus() < 2)
 		skip("needs two CPUs");
-	pin(!hogged);
+	pin(!test_cpu);
 	become(FIFO(99));
 }
 
@@ -95,38 +88,36 @@ static void two_cpus(void)
  */
 TEST(a_sleeper_that_could_run_elsewhere)
 {
-	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
+	struct sleeper *sleeper = sleeper_new();
 
 	two_cpus();
-	sleeper->other_cpu = true;
-	await_sleep(spawn(FIFO(10), hogged, nap, sleeper));
+	ASLEEP(FIFO(10)) {
+		run_on_both();
+		nap(sleeper);
+	}
 	/* The first tick that finds it held for a tick. */
 	hog_and_check(sleeper, 2 * TICK + PROMPT);
-}
-
-/* By CLOCK_BOOTTIME, whose queue comes after that of CLOCK_MONOTONIC. */
-static void nap_by_boottime(void *argument)
-{
-	struct sleeper *sleeper = argument;
-	struct timespec length = to_timespec(SLEEP);
-
-	set_affinity(0, CPU(0) | CPU(1));
-	sleeper->due = now() + SLEEP;
-	clock_nanosleep(CLOCK_BOOTTIME, 0, &length, NULL);
-	sleeper->woke = now();
 }
 
 /* 20 other timers a tick are held with it, of which a tick expires 8: the earliest. */
 TEST(a_sleeper_among_many)
 {
-	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
+	struct sleeper *sleeper = sleeper_new();
 	u64 expiry = now() + SLEEP;
 
-	pin(hogged);
+	pin(test_cpu);
 	for (unsigned int i = 0; i < 400; i++)
-		timerfd_arm(timerfd_create(CLOCK_MONOTONIC, 0), expiry + i * TICK / 20, 0);
+		timerfd_arm(timerfd_new(CLOCK_MONOTONIC, 0), expiry + i * TICK / 20, 0);
 	two_cpus();
-	await_sleep(spawn(FIFO(10), hogged, nap_by_boottime, sleeper));
+	/* By CLOCK_BOOTTIME, whose queue comes after that of CLOCK_MONOTONIC. */
+	ASLEEP(FIFO(10)) {
+		struct timespec length = to_timespec(SLEEP);
+
+		run_on_both();
+		sleeper->due = now() + SLEEP;
+		clock_nanosleep(CLOCK_BOOTTIME, 0, &length, NULL);
+		sleeper->woke = now();
+	}
 	hog_and_check(sleeper, 4 * TICK);
 }
 
@@ -144,57 +135,49 @@ static void arm_many(unsigned int count, u64 first)
 {
 	raise_file_limit();
 	for (unsigned int i = 0; i < count; i++)
-		timerfd_arm(timerfd_create(CLOCK_MONOTONIC, 0), first + i * USEC, 0);
+		timerfd_arm(timerfd_new(CLOCK_MONOTONIC, 0), first + i * USEC, 0);
 }
 
 /* Half of what a tick serves goes by level: those of ordinary tasks before it do not count. */
 TEST(a_sleeper_beside_a_flood_of_lower_ones)
 {
-	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
+	struct sleeper *sleeper = sleeper_new();
 
 	not_in_a_thread();
-	pin(hogged);
-	sleeper->other_cpu = true;
+	pin(test_cpu);
 	arm_many(FLOOD, now() + SLEEP - 2 * MSEC);
 	two_cpus();
-	await_sleep(spawn(FIFO(10), hogged, nap, sleeper));
+	ASLEEP(FIFO(10)) {
+		run_on_both();
+		nap(sleeper);
+	}
 	hog_and_check(sleeper, 2 * TICK + PROMPT);
 }
 
 /* FIFO 90 waits for it through epoll: its level stays that of the ordinary task. */
-static void await_by_epoll(void *argument)
+static void await_by_epoll(struct sleeper *sleeper)
 {
-	struct sleeper *sleeper = argument;
-	struct epoll_event event = { .events = EPOLLIN };
-	int epoll = epoll_create1(0);
+	int fd = timerfd_new(CLOCK_MONOTONIC, 0), set = epoll_with(fd);
 
 	sleeper->due = now() + SLEEP;
-	require(!epoll_ctl(epoll, EPOLL_CTL_ADD, sleeper->timerfd, &event), "epoll_ctl: %m");
-	timerfd_arm(sleeper->timerfd, sleeper->due, 0);
+	timerfd_arm(fd, sleeper->due, 0);
 	become(FIFO(90));
-	require(epoll_wait(epoll, &event, 1, -1) == 1, "epoll_wait: %m");
+	require(epoll_await(set) == 1, "epoll_wait: %m");
 	sleeper->woke = now();
-}
-
-/* FIFO 40 */
-static void arm_after(void *argument)
-{
-	const struct sleeper *sleeper = argument;
-
-	arm_many(FLOOD / 5, sleeper->due + USEC);
-	pause();
 }
 
 /* The other half goes by expiry: higher ones that expire after it do not count. */
 TEST(a_timerfd_beside_a_flood_of_higher_ones)
 {
-	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
+	struct sleeper *sleeper = sleeper_new();
 
 	not_in_a_thread();
 	two_cpus();
-	sleeper->timerfd = timerfd_create(CLOCK_MONOTONIC, 0);
-	await_sleep(spawn(OTHER, hogged, await_by_epoll, sleeper));
-	await_sleep(spawn(FIFO(40), hogged, arm_after, sleeper));
+	ASLEEP(OTHER) await_by_epoll(sleeper);
+	ASLEEP(FIFO(40)) {
+		arm_many(FLOOD / 5, sleeper->due + USEC);
+		pause();
+	}
 	hog_and_check(sleeper, 2 * TICK + PROMPT);
 }
 
@@ -204,42 +187,33 @@ static void cpu_without_a_tick(void)
 		skip("the kernel has no CONFIG_NO_HZ_FULL");
 	/* Where it is armed a timer stays. */
 	require(file_write("/proc/sys/kernel/timer_migration", "0") >= 0, "timer_migration");
-	hogged = 1;
+	test_cpu = 1;
 	two_cpus();
 }
 
 /* Where the tick is stopped, an interrupt of its own takes its place. */
 TEST(a_sleeper_without_a_tick)
 {
-	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
+	struct sleeper *sleeper = sleeper_new();
 	u64 interrupts;
 
 	cpu_without_a_tick();
-	sleeper->other_cpu = true;
-	await_sleep(spawn(FIFO(10), hogged, nap, sleeper));
-	spawn(FIFO(50), hogged, spin, NULL);
+	ASLEEP(FIFO(10)) {
+		run_on_both();
+		nap(sleeper);
+	}
+	hog();
 	sleep_until(sleeper->due - SLEEP / 2);
-	interrupts = timer_interrupts(hogged);
+	interrupts = timer_interrupts(test_cpu);
 	sleep_until(sleeper->due + HOG / 2);
-	interrupts = timer_interrupts(hogged) - interrupts;
+	interrupts = timer_interrupts(test_cpu) - interrupts;
 	note("%llu timer interrupts in %llu ms", interrupts, (HOG / 2 + SLEEP / 2) / MSEC);
 	if (interrupts > HOG / 2 / TICK / 2)
-		skip("the tick is not stopped on CPU %d", hogged);
+		skip("the tick is not stopped on CPU %d", test_cpu);
 	check_late(sleeper, 2 * TICK + PROMPT);
 }
 
 #define SLEEPERS 8
-
-/* FIFO 60: on PREEMPT_RT each of its timers is a softirq. */
-static void arm_now_and_then(void *argument)
-{
-	const struct sleeper *sleepers = argument;
-
-	raise_file_limit();
-	for (unsigned int i = 0; i < 200; i++)
-		timerfd_arm(timerfd_create(CLOCK_MONOTONIC, 0), sleepers[0].due + i * 300 * USEC, 0);
-	pause();
-}
 
 /* Softirqs that leave nothing behind do not lengthen the hold of timers that expire in none. */
 TEST(a_sleeper_without_a_tick_beside_softirqs)
@@ -250,20 +224,29 @@ TEST(a_sleeper_without_a_tick_beside_softirqs)
 	if (!kernel_is_rt())
 		skip("timers of tasks expire in no softirq");
 	cpu_without_a_tick();
-	set_softirq_threads(hogged, FIFO(98));
+	set_softirq_threads(test_cpu, FIFO(98));
 	for (unsigned int i = 0; i < SLEEPERS; i++, sleep_for(TICK + 1500 * USEC)) {
-		sleepers[i].other_cpu = true;
-		await_sleep(spawn(FIFO(10), hogged, nap, &sleepers[i]));
+		ASLEEP(FIFO(10)) {
+			run_on_both();
+			nap(&sleepers[i]);
+		}
 	}
-	await_sleep(spawn(FIFO(60), hogged, arm_now_and_then, sleepers));
+	/* On PREEMPT_RT each of its timers is a softirq. */
+	ASLEEP(FIFO(60)) {
+		raise_file_limit();
+		for (unsigned int i = 0; i < 200; i++)
+			timerfd_arm(timerfd_new(CLOCK_MONOTONIC, 0),
+				    sleepers[0].due + i * 300 * USEC, 0);
+		pause();
+	}
 	end = now() + HOG;
-	spawn(FIFO(50), hogged, spin, NULL);
+	hog();
 	sleep_until(end - HOG / 2);
-	interrupts = timer_interrupts(hogged);
+	interrupts = timer_interrupts(test_cpu);
 	sleep_until(end - SLEEP);
-	interrupts = timer_interrupts(hogged) - interrupts;
+	interrupts = timer_interrupts(test_cpu) - interrupts;
 	if (interrupts > SLEEP / TICK)
-		skip("the tick is not stopped on CPU %d", hogged);
+		skip("the tick is not stopped on CPU %d", test_cpu);
 	for (unsigned int i = 0; i < SLEEPERS; i++)
 		check_late(&sleepers[i], TICK + PROMPT);
 }
@@ -271,12 +254,11 @@ TEST(a_sleeper_without_a_tick_beside_softirqs)
 static void leave_as_an_ordinary_one(void)
 {
 	become(OTHER);
-	pin(!hogged);
+	pin(!test_cpu);
 }
 
-static void arm_for_a_thread_and_spin(void *argument)
+static void arm_for_a_thread_and_spin(struct sleeper *sleeper)
 {
-	struct sleeper *sleeper = argument;
 	struct signal_waiter waiter = {
 		.settle = leave_as_an_ordinary_one, .woke = &sleeper->woke,
 	};
@@ -284,17 +266,17 @@ static void arm_for_a_thread_and_spin(void *argument)
 	signal_waiter_start(&waiter);
 	sleeper->due = now() + SLEEP;
 	posix_timer_arm(SIGEV_THREAD_ID, waiter.thread, sleeper->due, 0);
-	spin(NULL);
+	spin_until(now() + HOG);
 }
 
 /* FIFO 50 arms the timer of a thread that it masks, and does not let go. */
 TEST(armed_by_the_task_that_masks_it)
 {
-	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
+	struct sleeper *sleeper = sleeper_new();
 
 	not_in_a_thread();
 	two_cpus();
-	spawn(FIFO(50), hogged, arm_for_a_thread_and_spin, sleeper);
+	STARTED(FIFO(50)) arm_for_a_thread_and_spin(sleeper);
 	sleep_for(SLEEP + HOG);
 	check_late(sleeper, 2 * TICK + PROMPT);
 }
@@ -302,33 +284,26 @@ TEST(armed_by_the_task_that_masks_it)
 /* The same where the tick is stopped: the interrupt comes when the hold ends, no other before. */
 TEST(armed_without_a_tick)
 {
-	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
+	struct sleeper *sleeper = sleeper_new();
 	u64 interrupts, ticks;
 
 	not_in_a_thread();
 	cpu_without_a_tick();
-	spawn(FIFO(50), hogged, arm_for_a_thread_and_spin, sleeper);
+	STARTED(FIFO(50)) arm_for_a_thread_and_spin(sleeper);
 	sleep_for(SLEEP / 2);
 	require(sleeper->due, "it is not armed");
-	ticks = timer_interrupts(hogged);
+	ticks = timer_interrupts(test_cpu);
 	sleep_until(sleeper->due - MSEC);
-	interrupts = timer_interrupts(hogged);
+	interrupts = timer_interrupts(test_cpu);
 	ticks = interrupts - ticks;
 	sleep_until(sleeper->due + MSEC);
-	interrupts = timer_interrupts(hogged) - interrupts;
+	interrupts = timer_interrupts(test_cpu) - interrupts;
 	sleep_until(sleeper->due + HOG / 2);
 	note("%llu timer interrupts before, %llu at its expiry", ticks, interrupts);
 	if (ticks > SLEEP / TICK / 4)
-		skip("the tick is not stopped on CPU %d", hogged);
+		skip("the tick is not stopped on CPU %d", test_cpu);
 	check(!interrupts, "%llu interrupts at its expiry", interrupts);
 	check_late(sleeper, 2 * TICK + PROMPT);
-}
-
-static void sleep_for_ever(void *unused)
-{
-	struct timespec time = to_timespec(INT64_MAX - now() - TICK / 2);
-
-	nanosleep(&time, NULL);
 }
 
 /* It expires, but the end of its hold is beyond what the kernel can count to. */
@@ -338,36 +313,32 @@ TEST(the_longest_sleep_without_a_tick)
 
 	not_in_a_thread();
 	cpu_without_a_tick();
-	await_sleep(spawn(OTHER, hogged, sleep_for_ever, NULL));
-	spawn(FIFO(50), hogged, spin, NULL);
+	ASLEEP(OTHER) {
+		struct timespec time = to_timespec(INT64_MAX - now() - TICK / 2);
+
+		nanosleep(&time, NULL);
+	}
+	hog();
 	sleep_for(SLEEP);
-	interrupts = timer_interrupts(hogged);
+	interrupts = timer_interrupts(test_cpu);
 	sleep_for(SLEEP);
-	interrupts = timer_interrupts(hogged) - interrupts;
+	interrupts = timer_interrupts(test_cpu) - interrupts;
 	check(interrupts <= SLEEP / TICK, "%llu timer interrupts in %llu ms", interrupts,
 	      SLEEP / MSEC);
-}
-
-/* At every tick, until the end. */
-static void wake_at_ticks(void *argument)
-{
-	const struct sleeper *sleeper = argument;
-
-	while (!sleeper->woke)
-		sleep_until((now() / TICK + 1) * TICK);
 }
 
 /* What is due at a tick leaves a share of what it expires to timers that are held. */
 TEST(a_timerfd_beside_sleepers_on_the_tick)
 {
-	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
+	struct sleeper *sleeper = sleeper_new();
 
 	not_in_a_thread();
 	two_cpus();
-	sleeper->timerfd = timerfd_create(CLOCK_MONOTONIC, 0);
-	await_sleep(spawn(OTHER, hogged, await_by_epoll, sleeper));
+	ASLEEP(OTHER) await_by_epoll(sleeper);
 	for (unsigned int i = 0; i < 24; i++)
-		spawn(FIFO(60), hogged, wake_at_ticks, sleeper);
+		STARTED(FIFO(60))
+			while (!sleeper->woke)
+				sleep_until((now() / TICK + 1) * TICK);
 	hog_and_check(sleeper, 2 * TICK + PROMPT);
 }
 
@@ -375,28 +346,27 @@ TEST(a_timerfd_beside_sleepers_on_the_tick)
 TEST(a_timer_that_never_expires)
 {
 	struct timespec longest = { .tv_sec = INT64_MAX };
-	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
-	u64 expirations;
+	int fd = timerfd_new(CLOCK_MONOTONIC, TFD_NONBLOCK);
 
-	pin(hogged);
+	pin(test_cpu);
 	require(!timerfd_settime(fd, 0, &(struct itimerspec){ .it_value = longest }, NULL),
 		"timerfd_settime: %m");
 	spin_until(now() + 5 * TICK);
-	check(read(fd, &expirations, sizeof(expirations)) < 0, "it has expired");
+	check(!timerfd_await(fd), "it has expired");
 }
 
 /* Before its timer expires, or while that is held. */
 static void a_sleeper_that_is_raised(void)
 {
-	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
+	struct sleeper *sleeper = sleeper_new();
 	bool held = test_argument();
 	pid_t pid;
 
 	not_in_a_thread();
 	two_cpus();
-	pid = spawn(OTHER, hogged, nap, sleeper);
-	await_sleep(pid);
-	spawn(FIFO(50), hogged, spin, NULL);
+	ASLEEP(OTHER) nap(sleeper);
+	pid = newest;
+	hog();
 	sleep_until(held ? sleeper->due + 100 * USEC : sleeper->due - SLEEP / 2);
 	if (sleeper->woke)
 		skip("it is not held");
@@ -413,30 +383,33 @@ TEST_OF(a_held_sleeper_that_is_raised, a_sleeper_that_is_raised, true)
 /* An ordinary task arms it, FIFO 90 reads it. */
 TEST(a_timerfd_of_another_task)
 {
-	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
+	struct sleeper *sleeper = sleeper_new();
+	int fd;
 
 	not_in_a_thread();
 	two_cpus();
 	become(OTHER);
-	pin(hogged);
-	sleeper->timerfd = timerfd_create(CLOCK_MONOTONIC, 0);
+	pin(test_cpu);
+	fd = timerfd_new(CLOCK_MONOTONIC, 0);
 	sleeper->due = now() + SLEEP;
-	timerfd_arm(sleeper->timerfd, sleeper->due, 0);
+	timerfd_arm(fd, sleeper->due, 0);
 	two_cpus();
-	await_sleep(spawn(FIFO(90), hogged, nap, sleeper));
+	ASLEEP(FIFO(90)) {
+		require(timerfd_await(fd), "read: %m");
+		sleeper->woke = now();
+	}
 	hog_and_check(sleeper, PROMPT);
 }
 
 /* Arms a timer of CLOCK at EXPIRY, sets the clock forward by STEP, and waits for it. */
 static void expire_at_once(clockid_t clock, u64 expiry, u64 step)
 {
-	int fd = timerfd_create(clock, TFD_CLOEXEC);
-	u64 expirations;
+	int fd = timerfd_new(clock, 0);
 
 	timerfd_arm(fd, expiry, 0);
 	if (step)
 		move_clock((s64)step);
-	require(read(fd, &expirations, sizeof(expirations)) > 0, "read: %m");
+	require(timerfd_await(fd), "read: %m");
 	if (step)
 		move_clock(-(s64)step);
 	close(fd);
@@ -452,8 +425,8 @@ TEST(longest_hold_is_a_hold)
 
 	if (!shield_is_module())
 		skip("this is about the module's counters");
-	pin(hogged);
-	timerfd_arm(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC), now() + HOUR, 0);
+	pin(test_cpu);
+	timerfd_arm(timerfd_new(CLOCK_MONOTONIC, 0), now() + HOUR, 0);
 	become(FIFO(50));
 	sleep_for(1 * MSEC);
 	become(OTHER);
