@@ -41,9 +41,8 @@ static void is_done(struct scene *scene)
 		wake_all(&scene->waiting);
 }
 
-static void own(void *argument)
+static void own(struct owner *owner)
 {
-	struct owner *owner = argument;
 	struct scene *scene = owner->scene;
 	u64 hog_ran;
 	u64 time;
@@ -56,9 +55,8 @@ static void own(void *argument)
 	is_done(scene);
 }
 
-static void hog(void *argument)
+static void hog(struct scene *scene)
 {
-	struct scene *scene = argument;
 	u64 end = scene->hog_length ? scene->start + scene->hog_length : UINT64_MAX;
 	u64 last = now();
 
@@ -74,10 +72,8 @@ static void hog(void *argument)
 	pause();
 }
 
-static void run(void *argument)
+static void run(struct scene *scene)
 {
-	struct scene *scene = argument;
-
 	/* On Linux 6.1 a fault in its code, on the way to the release, takes 1.8 us. */
 	require(!mlockall(MCL_CURRENT), "mlockall: %m");
 	/*
@@ -121,7 +117,8 @@ static void start_owners(struct scene *scene)
 		struct owner *owner = &scene->owner[i];
 
 		owner->woke = 0;
-		owner->pid = spawn(owner->policy, test_cpu, own, owner);
+		STARTED(owner->policy) own(owner);
+		owner->pid = newest;
 	}
 	for (unsigned int i = 0; i < scene->owners; i++)
 		await_sleep(scene->owner[i].pid);
@@ -138,7 +135,8 @@ static void await_end(struct scene *scene)
 			break;
 }
 
-void scene_end(struct scene *scene)
+/* Ends the hog and the runner, if they still are. */
+static void scene_end(struct scene *scene)
 {
 	pid_t pids[] = { scene->hog_pid, scene->runner_pid };
 
@@ -163,10 +161,14 @@ void scene_run(struct scene *scene)
 	/* Above them all until they have been started, then out of their way. */
 	become(FIFO(99));
 	start_owners(scene);
-	if (scene->has_hog)
-		scene->hog_pid = spawn(scene->hog, test_cpu, hog, scene);
-	if (scene->has_runner)
-		scene->runner_pid = spawn(scene->runner, test_cpu, run, scene);
+	if (scene->has_hog) {
+		STARTED(scene->hog) hog(scene);
+		scene->hog_pid = newest;
+	}
+	if (scene->has_runner) {
+		STARTED(scene->runner) run(scene);
+		scene->runner_pid = newest;
+	}
 	become(scene->main);
 	await_end(scene);
 	scene_end(scene);

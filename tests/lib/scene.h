@@ -69,9 +69,6 @@ struct scene *scene_new(unsigned int owners);
  */
 void scene_run(struct scene *scene);
 
-/* Ends the hog and the runner, if they still are. */
-void scene_end(struct scene *scene);
-
 /* Every owner was woken by its timer, once, and not early. */
 void check_served(const struct scene *scene);
 

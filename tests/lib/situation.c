@@ -43,7 +43,7 @@ u64 situation_lateness(struct situation *s)
 	u64 late;
 
 	require(now() < s->expiry, "prepared too late");
-	spawn(HOG_POLICY, test_cpu, spin_to_the_end, s);
+	STARTED(HOG_POLICY) spin_to_the_end(s);
 	sleep_until(s->hog_ends + LEAD);
 	require(s->woke, "the task that waits was never woken");
 	require(s->woke >= s->expiry, "it was woken early");
