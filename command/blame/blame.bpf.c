@@ -28,6 +28,12 @@ STORE(armed, BPF_MAP_TYPE_LRU_HASH, u64, struct armed, MAX_ARMED);
 STORE(cpus, BPF_MAP_TYPE_ARRAY, u32, struct cpu, 1);	/* set to the number of CPUs */
 STORE(works, BPF_MAP_TYPE_LRU_HASH, u32, u64, MAX_WORKS);
 
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
+	__uint(max_entries, MAX_STACKS);
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, STACK_DEPTH * sizeof(u64));
+} stacks SEC(".maps");
 
 #define LOOKUP(store, key) bpf_map_lookup_elem(&store, key)
 #define INSERT(store, key, value) bpf_map_update_elem(&store, key, value, BPF_NOEXIST)
@@ -42,20 +48,44 @@ static struct cpu *FIND_CPU(u32 number)
 	return bpf_map_lookup_elem(&cpus, &number);
 }
 
+static u32 TAKE_STACK(void *context)
+{
+	s64 number = bpf_get_stackid(context, &stacks, 0);
+
+	return number < 0 ? 0 : number + 1;
+}
+
+static u32 is_realtime_throttled(struct task_struct *task)
+{
+	u32 throttled = 0;
+
+	if (!bpf_core_field_exists(((struct rt_rq *)0)->rt_throttled))
+		return 0;
+	if (bpf_core_field_exists(task->rt.rt_rq))
+		throttled = BPF_CORE_READ(task, rt.rt_rq, rt_throttled);
+	if (!throttled && bpf_core_field_exists(((struct cfs_rq *)0)->rq))
+		throttled = BPF_CORE_READ(task, se.cfs_rq, rq, rt.rt_throttled);
+	return throttled ? THROTTLE_RT : 0;
+}
+
 /*
  * A task_struct that has gone reads as something, or not at all. Since 6.18 a task runs on until
  * it leaves the kernel, or waits for its turn to do so, though its group's quota is used up.
  */
-static u32 IS_THROTTLED(const struct victim *victim)
+static u32 WHY_THROTTLED(const struct victim *victim)
 {
 	struct task_struct *task = (struct task_struct *)victim->task;
 
-	if (task && bpf_core_field_exists(task->throttled))
-		return BPF_CORE_READ(task, throttled);
-	if (!task || !bpf_core_field_exists(task->se.cfs_rq) ||
+	if (!task || victim->priority < 0)
+		return 0;
+	if (victim->priority < 100)
+		return is_realtime_throttled(task);
+	if (bpf_core_field_exists(task->throttled))
+		return BPF_CORE_READ(task, throttled) ? THROTTLE_QUOTA : 0;
+	if (!bpf_core_field_exists(task->se.cfs_rq) ||
 	    !bpf_core_field_exists(((struct cfs_rq *)0)->throttle_count))
 		return 0;
-	return BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
+	return BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0 ? THROTTLE_QUOTA : 0;
 }
 
 static inline __attribute__((always_inline)) u32 is_served(u64 address)
@@ -84,12 +114,13 @@ inline_always struct cpu *this_cpu(void)
 {
 	u32 number = bpf_get_smp_processor_id();
 	struct cpu *cpu = config.on ? FIND_CPU(number) : 0;
+	struct task_struct *task = bpf_get_current_task_btf();
 
 	if (!cpu)
 		return 0;
 	cpu->events++;
+	cpu->frames[0].who.priority = task->prio;	/* it may change while it runs */
 	if (is_to_learn(cpu)) {
-		struct task_struct *task = bpf_get_current_task_btf();
 		struct who who;
 
 		read_task(&who, task);
@@ -141,6 +172,27 @@ VECTOR(ipi, IPI_OTHER)				/* arm64 */
 FRAME(irq_handler_entry, irq_handler_exit, FRAME_IRQ, CAUSE_IRQ, irq, int irq)
 FRAME(softirq_entry, softirq_exit, FRAME_SOFTIRQ, CAUSE_SOFTIRQ, vector, unsigned int vector)
 
+/* The page faults of victims alone. */
+SEC("fentry/handle_mm_fault")
+int BPF_PROG(fault_entry)
+{
+	struct cpu *cpu = this_cpu();
+
+	if (cpu && cpu->victim && !cpu->depth)
+		push(cpu, bpf_ktime_get_ns(), FRAME_FAULT, CAUSE_FAULT, 0);
+	return 0;
+}
+
+SEC("fexit/handle_mm_fault")
+int BPF_PROG(fault_exit)
+{
+	struct cpu *cpu = this_cpu();
+
+	if (cpu)
+		pop(cpu, bpf_ktime_get_ns(), FRAME_FAULT);
+	return 0;
+}
+
 SEC("tp_btf/napi_poll")
 int BPF_PROG(napi_poll, struct napi_struct *napi)
 {
@@ -159,12 +211,39 @@ int BPF_PROG(napi_poll, struct napi_struct *napi)
 	return 0;
 }
 
+/* Whoever asked for the samples owns their timer; 0: the kernel, or it has ended. */
+inline_always void own_sampling_timer(struct cpu *cpu, struct hrtimer *timer)
+{
+	struct perf_event *event = 0;
+	struct task_struct *owner;
+	struct who who = { 0 };
+
+	if (!bpf_core_field_exists(event->hw.hrtimer))
+		return;
+	event = (void *)timer - bpf_core_field_offset(event->hw) -
+		bpf_core_field_offset(event->hw.hrtimer);
+	owner = BPF_CORE_READ(event, owner);
+	if (!owner)
+		return;
+	who.tid = BPF_CORE_READ(owner, pid);
+	who.tgid = BPF_CORE_READ(owner, tgid);
+	who.priority = BPF_CORE_READ(owner, prio);
+	who.policy = BPF_CORE_READ(owner, policy);
+	bpf_probe_read_kernel(who.comm, sizeof(who.comm), &owner->comm);
+	own_frame(cpu, &who, OWNER_SIGNALLED, 0);
+}
+
 inline_always int expire(struct hrtimer *timer)
 {
 	struct cpu *cpu = this_cpu();
 
-	if (cpu)
-		on_timer(cpu, bpf_ktime_get_ns(), (u64)timer, (u64)timer->function);
+	if (!cpu)
+		return 0;
+	on_timer(cpu, bpf_ktime_get_ns(), (u64)timer, (u64)timer->function,
+		 timer->_softexpires - timer->base->offset,
+		 timer->node.expires - timer->_softexpires);
+	if (how_armed((u64)timer->function) == HOW_PERF)
+		own_sampling_timer(cpu, timer);
 	return 0;
 }
 
@@ -258,7 +337,17 @@ int BPF_PROG(timer_expire_entry, struct timer_list *timer)
 	struct cpu *cpu = this_cpu();
 
 	if (cpu)
-		name_frame(cpu, bpf_ktime_get_ns(), CAUSE_WHEEL, (u64)timer->function);
+		on_wheel(cpu, bpf_ktime_get_ns(), (u64)timer->function);
+	return 0;
+}
+
+SEC("tp_btf/workqueue_queue_work")
+int BPF_PROG(workqueue_queue_work, int number, void *workqueue, struct work_struct *work)
+{
+	struct cpu *cpu = this_cpu();
+
+	if (cpu && cpu->depth)
+		on_work_queued(cpu, (u64)work->func);
 	return 0;
 }
 
@@ -283,23 +372,6 @@ int BPF_PROG(workqueue_execute_end, struct work_struct *work)
 	return 0;
 }
 
-SEC("tp_btf/sched_switch")
-int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
-	     unsigned int state)
-{
-	struct who who, previous = { .tid = prev->pid };
-	struct cpu *cpu = this_cpu();
-
-	if (!cpu)
-		return 0;
-	if (cpu->victim == previous.tid)
-		read_task(&previous, prev);
-	read_task(&who, next);
-	on_switch(cpu, bpf_get_smp_processor_id(), bpf_ktime_get_ns(), &previous,
-		  preempt || !state, &who, next->flags, (u64)next);
-	return 0;
-}
-
 inline_always u32 system_call_of(struct task_struct *task)
 {
 	struct pt_regs *regs;
@@ -314,7 +386,63 @@ inline_always u32 system_call_of(struct task_struct *task)
 	return 0;
 }
 
-inline_always int wakeup(struct task_struct *task, int queued)
+inline_always u32 how_task_sleeps(struct task_struct *task, u32 state)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct pt_regs___arm64 *arm64 = (struct pt_regs___arm64 *)regs;
+	struct pt_regs___x86 *x86 = (struct pt_regs___x86 *)regs;
+	u32 operation = 0, value = 0;
+
+	/* those that are stopped or traced are frozen, too */
+	if (!(state & (STATE_STOPPED | STATE_TRACED)) && bpf_core_field_exists(task->frozen) &&
+	    BPF_CORE_READ_BITFIELD_PROBED(task, frozen))
+		return SLEEP_FROZEN << HOW_SHIFT;
+	if (bpf_core_field_exists(x86->orig_ax)) {
+		operation = x86->si;
+		value = x86->dx;
+	} else if (bpf_core_field_exists(arm64->syscallno)) {
+		operation = arm64->regs[1];
+		value = arm64->regs[2];
+	}
+	return how_it_sleeps(state, system_call_of(task), operation, value);
+}
+
+/* When a task that is picked began to wait for that. */
+inline_always u64 ready_since(struct task_struct *task, u64 now)
+{
+	u64 queued;
+
+	if (!bpf_core_field_exists(task->sched_info.last_queued) ||
+	    !bpf_core_field_exists(((struct cfs_rq *)0)->rq))
+		return 0;
+	queued = task->sched_info.last_queued;
+	return queued ? now - (BPF_CORE_READ(task, se.cfs_rq, rq, clock) - queued) : 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int state)
+{
+	struct who who, previous = { .tid = prev->pid };
+	struct cpu *cpu = this_cpu();
+	u32 sleep = 0;
+	u64 now;
+
+	if (!cpu)
+		return 0;
+	if (cpu->victim == previous.tid) {
+		read_task(&previous, prev);
+		if (!preempt && state)
+			sleep = how_task_sleeps(prev, state);
+	}
+	read_task(&who, next);
+	now = bpf_ktime_get_ns();
+	on_switch(cpu, ctx, bpf_get_smp_processor_id(), now, &previous, preempt || !state, &who,
+		  next->flags, (u64)next, ready_since(next, now), sleep);
+	return 0;
+}
+
+inline_always int wakeup(void *context, struct task_struct *task, int queued)
 {
 	struct cpu *cpu = this_cpu();
 	struct frame *frame;
@@ -332,20 +460,20 @@ inline_always int wakeup(struct task_struct *task, int queued)
 	} else {
 		return 0;
 	}
-	on_wakeup(bpf_ktime_get_ns(), &who, task->flags, queued);
+	on_wakeup(cpu, context, bpf_ktime_get_ns(), &who, task->flags, queued);
 	return 0;
 }
 
 SEC("tp_btf/sched_waking")
 int BPF_PROG(sched_waking, struct task_struct *task)
 {
-	return wakeup(task, 0);
+	return wakeup(ctx, task, 0);
 }
 
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(sched_wakeup, struct task_struct *task)
 {
-	return wakeup(task, 1);
+	return wakeup(ctx, task, 1);
 }
 
 SEC("tp_btf/sched_migrate_task")

@@ -25,6 +25,8 @@ static void print_culprit(const struct victim_report *victim, const struct culpr
 	if (*culprit->function && strcmp(culprit->kind, "kernel-timer") &&
 	    strcmp(culprit->kind, "wheel-timer"))
 		printf(" (%s)", culprit->function);
+	if (*culprit->stack)
+		printf(" in %s", culprit->stack);
 	if (*culprit->unit)
 		printf(", %s", culprit->unit);
 	putchar('\n');
@@ -39,7 +41,7 @@ static bool is_unexplained(const struct culprit *culprit)
 void culprits_print(const struct victim_report *victim, unsigned int lines)
 {
 	struct culprit rest = { .name = (char *)"", .level = (char *)"", .program = (char *)"", .how = (char *)"",
-				.function = "", .unit = (char *)"", .kind = "" };
+				.function = "", .unit = (char *)"", .stack = (char *)"", .kind = "" };
 	const struct culprit *unexplained = NULL;
 	size_t left = lines && victim->count > lines ? lines - 2 : victim->count, more = 0;
 
@@ -79,8 +81,16 @@ static void print_head(const struct victim_report *victim)
 	printf("%s", victim->name);
 	if (*victim->level)
 		printf(" %s, CPU %u", victim->level, sums->cpu);
-	printf(": ran %.1f ms, %.1f us (%.2f %%) taken from it; longest %.1f us\n",
-	       microseconds(sums->ran) / 1000, microseconds(sums->taken),
+	printf(": ran %.1f ms, ", microseconds(sums->ran) / 1000);
+	if (victim->slept)
+		printf("slept %.0f ms (", microseconds(victim->slept) / 1000);
+	for (size_t i = 0; i < victim->sleep_count; i++)
+		if (!i || victim->sleeps[i].total > victim->slept / 200)
+			printf("%s%s %.0f", i ? ", " : "", victim->sleeps[i].name,
+			       microseconds(victim->sleeps[i].total) / 1000);
+	if (victim->slept)
+		printf("), ");
+	printf("%.1f us (%.2f %%) taken from it; longest %.1f us\n", microseconds(sums->taken),
 	       wanted ? 100.0 * (double)sums->taken / (double)wanted : 0,
 	       microseconds(sums->longest));
 }
@@ -226,6 +236,7 @@ static void json_culprit(const struct culprit *culprit)
 	json_number("processes", culprit->processes);
 	json_string("how", culprit->how);
 	json_string("function", culprit->function);
+	json_string("stack", culprit->stack);
 	json_string("unit", culprit->unit);
 	json_number("count", culprit->count);
 	json_number("total_ns", culprit->total);
@@ -248,6 +259,11 @@ static void json_victim(const struct victim_report *victim)
 	json_number("ran_ns", sums->ran);
 	json_number("taken_ns", sums->taken);
 	json_number("longest_ns", sums->longest);
+	json_number("slept_ns", victim->slept);
+	json_open("sleeps", '{');
+	for (size_t i = 0; i < victim->sleep_count; i++)
+		json_number(victim->sleeps[i].name, victim->sleeps[i].total);
+	json_close('}');
 	json_number("episodes", sums->episodes);
 	json_number("episodes_over", sums->over);
 	json_open("culprits", '[');

@@ -18,16 +18,20 @@ typedef int32_t s32;
 #define RECENT_SEGMENTS 512		/* a power of 2 */
 #define EPISODE_SEGMENTS 128
 #define FLUSH_SEGMENTS 32
-#define OWNED_FUNCTIONS 14
+#define OWNED_FUNCTIONS 16
 #define MAX_ROWS 32768
 #define MAX_VICTIMS 1024
 #define LIMITED 8			/* a power of 2 */
 #define MAX_TARGETS 4096
 #define MAX_ARMED 16384
 #define MAX_WORKS 1024
+#define MAX_STACKS 1024
 #define EPISODE_GAP_NS 2000		/* shorter stretches of a victim do not end an episode */
 
 #define SWITCH_AT_MOST_NS 20000		/* from an interrupt's end to the switch */
+#define IRQS_OFF_NS 20000		/* a timer interrupt that comes later was kept away */
+#define STAY_NS 100000			/* a ready real-time task waits so long only for a reason */
+#define STACK_DEPTH 32
 
 #define IS_KTHREAD 0x00200000u		/* PF_KTHREAD */
 #define IS_KWORKER 0x00000020u		/* PF_WQ_WORKER */
@@ -46,30 +50,53 @@ enum cause_kind {
 	CAUSE_WORK,			/* id: thread of the worker; function */
 	CAUSE_TIMER,			/* a task's timer; id: owner, 0 if not known; how; function */
 	CAUSE_KERNEL_TIMER,		/* function; the tick is one of them */
-	CAUSE_WHEEL,			/* function */
-	CAUSE_TIMER_IRQ,		/* a timer interrupt that expired nothing */
+	CAUSE_WHEEL,			/* function; id 1: that of the work that it queues */
+	CAUSE_TIMER_IRQ,		/* a timer interrupt that expired nothing; how: that came late */
 	CAUSE_IRQ,			/* id: number */
 	CAUSE_IPI,			/* id: enum ipi */
 	CAUSE_SOFTIRQ,			/* id: vector; how: of NET_RX, the device that was polled */
 	CAUSE_ELSEWHERE,		/* waited on a run queue from which it was moved */
 	CAUSE_SWITCH,			/* switching tasks, by calibration */
 	CAUSE_THROTTLED,		/* id: enum throttle */
+	CAUSE_IRQS_OFF,			/* id: thread that kept the victim's timer from expiring */
+	CAUSE_KEPT,			/* id: what ran while thread HOW, which the victim needs, was ready */
+	CAUSE_BLOCKED,			/* id: thread that woke it, 0: an interrupt; how: as of a sleep */
+	CAUSE_FAULT,			/* a page fault of its own */
+	CAUSE_SLACK,			/* its timer had that much time */
+	CAUSE_SLEPT,			/* how; not taken, but in the heading */
 	CAUSE_STEAL,			/* added by the command */
 	CAUSE_KINDS
 };
 
 /* How a task's timer was armed; in the lower 16 bits of cause.how the system call + 1. */
-enum how { HOW_SLEEP = 1, HOW_TIMERFD, HOW_POSIX, HOW_ITIMER, HOW_ALARM, HOW_IO_URING, HOW_GUEST };
+enum how {
+	HOW_SLEEP = 1, HOW_TIMERFD, HOW_POSIX, HOW_ITIMER, HOW_ALARM, HOW_IO_URING,
+	/* the shield does not mask these */
+	HOW_GUEST, HOW_TIMEOUT, HOW_PERF
+};
 
 #define HOW_SHIFT 16
+
+/* How it slept; in the lower 16 bits of cause.how the system call + 1, 0 for none. */
+enum sleep { SLEEP_MEANT, SLEEP_LOCK, SLEEP_DEEP, SLEEP_STOPPED, SLEEP_TRACED, SLEEP_FROZEN };
+
+/* Of futex(). */
+enum { OP_WAIT, OP_LOCK_PI = 6, OP_WAIT_BITSET = 9, OP_LOCK_PI2 = 13 };
+
+/* Of the kernel's states, those that sched_switch tells. */
+enum {
+	STATE_DEEP = 0x2, STATE_STOPPED = 0x4, STATE_TRACED = 0x8, STATE_IDLE = 0x400,
+	STATE_RTLOCK = 0x1000
+};
 
 #define NET_RX 3
 #define NO_DEVICE 0xffffffffu		/* polled was what devices without polling, or RPS, queued */
 
 /* Why the scheduler passed over a task that was ready and of the highest level. */
 enum throttle {
-	THROTTLE_RT = 1,		/* real-time throttling; or the fair server, if that is not known */
-	THROTTLE_SERVER,		/* the fair server */
+	THROTTLE_EITHER = 1,		/* real-time throttling or the fair server */
+	THROTTLE_RT,
+	THROTTLE_SERVER,
 	THROTTLE_DEADLINE,		/* its own budget is used up */
 	THROTTLE_QUOTA,			/* that of its cgroup */
 };
@@ -90,6 +117,7 @@ struct cause {
 struct row {
 	u64 count, total, longest;
 	struct who who;
+	u32 stack, unused;		/* BPF: of what kept the CPU, + 1; 0: none */
 };
 
 #define BASE_IDLE 1000
@@ -100,9 +128,11 @@ struct segment {
 	struct cause cause;
 	struct who who;
 	u64 picked;			/* when the scheduler chose the task; 0: not known */
+	u64 ready;			/* that task had waited since then; 0: not known */
+	u32 task;
 	s32 base;			/* that task's priority, or BASE_IDLE */
 	u32 first;			/* of an event, not its continuation */
-	u32 served, unused;		/* by the fair server, as far as is known */
+	u32 served;			/* by the fair server, as far as is known */
 };
 
 /* CPUs are victims too: this bit and the CPU's number. */
@@ -110,19 +140,21 @@ struct segment {
 
 struct victim {
 	u64 ran, taken, longest, episodes, over;
-	u64 since;			/* it waits to run since then */
+	u64 since;			/* it waits to run since then, or should have run */
 	u64 blamed;			/* the wait until then is in rows */
 	u64 ready;			/* on a run queue since then, in this wait */
 	u64 task;			/* BPF: its task_struct */
 	s32 priority;			/* when this wait began */
-	u32 throttled;			/* by a quota, as far as is known */
-	u32 counted;			/* this wait counts in a row of CAUSE_THROTTLED */
+	u32 throttled;			/* enum throttle, as far as is known */
+	u32 counted;			/* enum throttle of the row in which this wait counts */
 	u64 throttled_for;		/* of this wait */
+	u64 slept;			/* it sleeps since then; 0: it does not, or not known */
+	u32 sleep, unused;		/* how, as of CAUSE_SLEPT */
 	u32 queued, cpu;		/* queued: enum queued */
 	struct who who;
 };
 
-enum frame_kind { FRAME_TASK, FRAME_VECTOR, FRAME_IRQ, FRAME_SOFTIRQ, FRAME_TIMER };
+enum frame_kind { FRAME_TASK, FRAME_VECTOR, FRAME_IRQ, FRAME_SOFTIRQ, FRAME_TIMER, FRAME_FAULT };
 enum owner_source { OWNER_NONE, OWNER_ARMED, OWNER_WOKEN, OWNER_SIGNALLED };
 
 struct frame {
@@ -132,6 +164,7 @@ struct frame {
 	u32 named;			/* its first event is known */
 	u32 counted;
 	u32 owner;			/* enum owner_source */
+	u64 due, slack;			/* of a task's timer: when it was, and its slack; 0: not known */
 };
 
 struct episode {
@@ -140,10 +173,24 @@ struct episode {
 	struct segment segments[EPISODE_SEGMENTS];	/* newest first */
 };
 
+/* Of the victim that is woken. */
+struct lateness {
+	struct cause cause;		/* CAUSE_BLOCKED: not late; for what is nobody else's */
+	struct who waker;		/* tid 0: an interrupt */
+	u64 since, slack;		/* slack: until when its timer might expire */
+	u64 own;			/* time for the row of CAUSE */
+	u64 ready;			/* the waker waited for the CPU since then */
+	struct cause kept;		/* what kept it last, at a stretch, and for how long */
+	struct who kept_who;
+	u64 kept_time;
+	u32 victim, soft, stack, unused;
+};
+
 struct cpu {
 	u64 last;			/* accounted until then */
 	u64 left;			/* when an interrupt or softirq ended last */
 	u64 picked;			/* when the scheduler chose what runs; 0: not known */
+	u64 ready;			/* what runs had waited since then; 0: not known */
 	u64 events;
 	u64 expired;			/* BPF: the timer that one of two programs has taken */
 	u64 episode_start, episode_end;
@@ -155,12 +202,14 @@ struct cpu {
 	u32 nr_limited, unused;
 	u32 limited[LIMITED];		/* victims that wait here for their quota; 0: free */
 	struct frame frames[MAX_DEPTH];
+	struct lateness late;
 	struct segment recent[RECENT_SEGMENTS];
 	struct episode episode;		/* the worst that has ended */
 };
 
 struct armed {
 	struct who who;
+	u64 due, slack;			/* trace events: of the timer, by its own clock */
 };
 
 enum queued { NOT_QUEUED, WOKEN, PREEMPTED, RUNNING };
@@ -170,7 +219,8 @@ enum victims_are { VICTIMS_TARGETS, VICTIMS_ALL, VICTIMS_CPUS };
 struct blame_config {
 	u64 owned[OWNED_FUNCTIONS];	/* callbacks of tasks' timers */
 	u32 owned_how[OWNED_FUNCTIONS];
-	u64 interrupt_overhead, switch_overhead;	/* ns that no event covers */
+	u64 interrupt_overhead, switch_overhead, fault_overhead;	/* ns that no event covers */
+	u32 futex, locks[4];		/* system calls that wait for locks */
 	u64 over;			/* ns; 0: not wanted */
 	u64 started;			/* when it was switched on */
 	u32 victims_are, on;

@@ -10,7 +10,7 @@ typedef unsigned long long __u64, u64;
 typedef signed char __s8;
 typedef short __s16;
 typedef int __s32, s32;
-typedef long long __s64;
+typedef long long __s64, s64;
 typedef _Bool bool;
 typedef __u16 __be16;
 typedef __u32 __be32, __wsum;
@@ -18,6 +18,7 @@ typedef __u32 __be32, __wsum;
 enum {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_STACK_TRACE = 7,
 	BPF_MAP_TYPE_LRU_HASH = 9,
 };
 
@@ -27,7 +28,13 @@ enum { BPF_ANY, BPF_NOEXIST };
 
 struct sched_dl_entity;
 
+struct rt_rq {
+	int rt_throttled;
+};
+
 struct rq {
+	struct rt_rq rt;
+	u64 clock;
 	struct sched_dl_entity *dl_server;
 };
 
@@ -40,17 +47,48 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq;
 };
 
+struct sched_rt_entity {
+	struct rt_rq *rt_rq;
+};
+
+struct sched_info {
+	u64 last_queued;
+};
+
 struct task_struct {
 	int pid, tgid, prio;
 	struct sched_entity se;
+	struct sched_rt_entity rt;
+	struct sched_info sched_info;
+	bool frozen : 1;		/* of its cgroup */
 	unsigned int policy, flags;
 	bool throttled;			/* since 6.18: dequeued, for its quota is used up */
 	char comm[16];
 };
 
+struct timerqueue_node {
+	s64 expires;
+};
+
+struct hrtimer_clock_base {
+	s64 offset;			/* to CLOCK_MONOTONIC */
+};
+
 struct hrtimer {
+	struct timerqueue_node node;
+	s64 _softexpires;
+	struct hrtimer_clock_base *base;
 	void *function;
 	u8 is_soft;
+};
+
+struct hw_perf_event {
+	struct hrtimer hrtimer;
+};
+
+struct perf_event {
+	struct hw_perf_event hw;
+	struct task_struct *owner;
 };
 
 struct timer_list {
@@ -79,12 +117,15 @@ struct pt_regs {
 };
 
 struct pt_regs___x86 {
-	unsigned long orig_ax;
+	unsigned long dx, si, orig_ax;
 };
 
 struct pt_regs___arm64 {
+	u64 regs[3];
 	int syscallno;
 };
+
+struct vm_area_struct;
 
 #pragma clang attribute pop
 

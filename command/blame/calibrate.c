@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -109,6 +110,28 @@ static void look_for_switches(struct gaps *gaps, u64 read, struct waker *waker)
 	gaps->count = atomic_load(&waker->wakes) - first;
 }
 
+/* Of pages that have been given back; the page table is there. */
+static void look_for_faults(struct gaps *gaps, u64 read)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), length = PER_BATCH * page;
+	volatile char *memory = mmap(NULL, length, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return;
+	madvise((void *)memory, length, MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < PER_BATCH; i++)
+		memory[i * page] = 1;
+	madvise((void *)memory, length, MADV_DONTNEED);
+	for (size_t i = 0; i < PER_BATCH; i++) {
+		u64 before = monotonic_now();
+
+		memory[i * page] = 1;
+		add_gap(gaps, monotonic_now() - before, read);
+	}
+	munmap((void *)memory, length);
+}
+
 static int by_size(const void *a, const void *b)
 {
 	const double *one = a, *other = b;
@@ -128,8 +151,10 @@ static u64 beyond_events(const struct blame_source *source, int timer, struct wa
 		before = taken_from(source, (u32)gettid());
 		if (waker)
 			look_for_switches(&gaps, read, waker);
-		else
+		else if (timer >= 0)
 			look_for_interrupts(&gaps, read, timer);
+		else
+			look_for_faults(&gaps, read);
 		seen = taken_from(source, (u32)gettid()) - before;
 		beyond[i] = gaps.count ? ((double)gaps.total - (double)seen) / gaps.count : 0;
 	}
@@ -200,6 +225,7 @@ static void calibrate_as_realtime(const struct blame_source *source, struct blam
 	if (policy == SCHED_FIFO && before.sched_priority > 3)
 		own.sched_priority = before.sched_priority - 1;
 	realtime = !sched_setscheduler(0, SCHED_FIFO, &own);
+	config->fault_overhead = beyond_events(source, -1, NULL);
 	config->interrupt_overhead = beyond_events(source, timer, NULL);
 	source->configure(config);
 	if (realtime)
@@ -230,4 +256,5 @@ void calibrate(const struct blame_source *source, struct blame_config *config,
 		close(timer);
 	config->interrupt_overhead = own.interrupt_overhead;
 	config->switch_overhead = own.switch_overhead;
+	config->fault_overhead = own.fault_overhead;
 }

@@ -24,7 +24,14 @@ static const struct {
 	{ SYS_mq_timedreceive, "mq_timedreceive" }, { SYS_mq_timedsend, "mq_timedsend" },
 	{ SYS_semtimedop, "semtimedop" }, { SYS_io_uring_enter, "io_uring_enter" },
 	{ SYS_io_getevents, "io_getevents" }, { 441, "epoll_wait" }, { 449, "futex_waitv" },
-	{ 455, "futex_wait" }, { 333, "io_pgetevents" },
+	{ 455, "futex_wait" }, { 333, "io_pgetevents" }, { SYS_read, "read" },
+	{ SYS_write, "write" }, { SYS_fsync, "fsync" }, { SYS_fdatasync, "fdatasync" },
+	{ SYS_flock, "flock" }, { SYS_fcntl, "fcntl" }, { SYS_semop, "semop" },
+	{ SYS_wait4, "wait4" }, { SYS_waitid, "waitid" }, { SYS_recvmsg, "recvmsg" },
+	{ SYS_recvfrom, "recvfrom" }, { SYS_rt_sigsuspend, "sigsuspend" },
+	{ SYS_openat, "openat" }, { SYS_execve, "execve" }, { SYS_munmap, "munmap" },
+	{ SYS_mmap, "mmap" }, { SYS_exit_group, "exit" }, { SYS_exit, "exit" },
+	{ SYS_sched_yield, "sched_yield" }, { SYS_clone, "clone" }, { SYS_ioctl, "ioctl" },
 #ifdef SYS_poll
 	{ SYS_poll, "poll" }, { SYS_select, "select" }, { SYS_epoll_wait, "epoll_wait" },
 #endif
@@ -33,7 +40,7 @@ static const struct {
 static const char * const ways[] = {
 	[HOW_SLEEP] = "sleep", [HOW_TIMERFD] = "timerfd", [HOW_POSIX] = "POSIX timer",
 	[HOW_ITIMER] = "itimer", [HOW_ALARM] = "alarm timer", [HOW_IO_URING] = "io_uring timeout",
-	[HOW_GUEST] = "timer of the guest",
+	[HOW_GUEST] = "timer of the guest", [HOW_TIMEOUT] = "timeout", [HOW_PERF] = "perf's samples",
 };
 
 static const char * const ipis[IPI_KINDS] = {
@@ -57,7 +64,9 @@ const char *cause_kind(u32 kind)
 		[CAUSE_WHEEL] = "wheel-timer", [CAUSE_TIMER_IRQ] = "timer-interrupt",
 		[CAUSE_IRQ] = "interrupt", [CAUSE_IPI] = "ipi", [CAUSE_SOFTIRQ] = "softirq",
 		[CAUSE_ELSEWHERE] = "other-cpu", [CAUSE_SWITCH] = "switch",
-		[CAUSE_THROTTLED] = "throttled", [CAUSE_STEAL] = "steal",
+		[CAUSE_THROTTLED] = "throttled", [CAUSE_IRQS_OFF] = "irqs-off",
+		[CAUSE_KEPT] = "kept", [CAUSE_BLOCKED] = "blocked", [CAUSE_FAULT] = "page-fault",
+		[CAUSE_SLACK] = "slack", [CAUSE_SLEPT] = "slept", [CAUSE_STEAL] = "steal",
 	};
 
 	return kind < CAUSE_KINDS ? kinds[kind] : kinds[CAUSE_NONE];
@@ -78,14 +87,30 @@ bool cause_is_tlb(u64 function)
 			!strcmp(name, "do_kernel_range_flush"));
 }
 
-/* Linux 6.12 brought it in place of throttling, but for groups of real-time tasks. */
-bool cause_is_fair_server(void)
+/* Linux 6.12 brought the server in place of throttling, but for groups of real-time tasks. */
+u32 cause_throttle(u32 why)
 {
-	static int is = -1;
+	long long runtime = 0;
 
-	if (is < 0)
-		is = machine_linux_since(6, 12) && !kernel_has("CONFIG_RT_GROUP_SCHED");
-	return is;
+	if (why != THROTTLE_EITHER)
+		return why;
+	if (!machine_linux_since(6, 12))
+		return THROTTLE_RT;
+	file_read_number("/proc/sys/kernel/sched_rt_runtime_us", &runtime);
+	return runtime < 0 || !kernel_has("CONFIG_RT_GROUP_SCHED") ? THROTTLE_SERVER : why;
+}
+
+/* "CPU quota of /user.slice (cpu.max)" */
+static char *quota_name(const char *file)
+{
+	const char *group = file ? file + strlen("/sys/fs/cgroup") : NULL;
+
+	if (!file)
+		return copy("CPU quota of its cgroup");
+	if (!strncmp(group, "/cpu/", 5))	/* cgroup v1 */
+		group += strlen("/cpu");
+	return format("CPU quota of %.*s (%s)", (int)(strrchr(group, '/') - group), group,
+		      strrchr(group, '/') + 1);
 }
 
 static char *throttle_name(u32 why, const struct who *victim)
@@ -93,14 +118,15 @@ static char *throttle_name(u32 why, const struct who *victim)
 	const struct task_info *task = task_info_of(victim);
 	char *name;
 
-	switch (why) {
+	switch (cause_throttle(why)) {
 	case THROTTLE_SERVER:
 		return copy("fair server");
 	case THROTTLE_RT:
-		return copy(cause_is_fair_server() ? "fair server" : "real-time throttling");
+		return copy("real-time throttling");
+	case THROTTLE_EITHER:
+		return copy("fair server or real-time throttling");
 	case THROTTLE_QUOTA:
-		name = format("CPU quota of %s (cpu.max)",
-			      task->quota ? strrchr(task->quota, '/') + 1 : "its cgroup");
+		name = quota_name(task->quota);
 		make_printable(name);
 		return name;
 	default:
@@ -181,16 +207,55 @@ static char *interrupt_name(u32 number)
 	return name ? name : copy("");
 }
 
+static const char *call_name(u32 call)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		if (call && calls[i].number == (long)call - 1)
+			return calls[i].name;
+	return NULL;
+}
+
 char *cause_how(const struct cause *cause)
 {
 	u32 how = cause->how >> HOW_SHIFT, call = cause->how & 0xffff;
+	autofree char *other = NULL;
 
+	if (cause->kind == CAUSE_IRQS_OFF)
+		return copy("interrupts off");
+	if (cause->kind == CAUSE_KEPT) {
+		other = who_text(&(struct who){ .tid = cause->how });
+		return format("%s waited for it", other);
+	}
 	if (cause->kind != CAUSE_TIMER || how >= ARRAY_SIZE(ways) || !ways[how])
 		return copy("");
-	for (size_t i = 0; how == HOW_SLEEP && call && i < ARRAY_SIZE(calls); i++)
-		if (calls[i].number == (long)call - 1)
-			return copy(calls[i].name);
-	return copy(ways[how]);
+	return copy(how == HOW_SLEEP && call_name(call) ? call_name(call) : ways[how]);
+}
+
+char *sleep_text(u32 how)
+{
+	u32 call = how & 0xffff;
+
+	switch (how >> HOW_SHIFT) {
+	case SLEEP_STOPPED:
+		return copy("stopped by a signal");
+	case SLEEP_TRACED:
+		return copy("stopped by its tracer");
+	case SLEEP_FROZEN:
+		return copy("frozen by its cgroup");
+	default:
+		return call_name(call) ? copy(call_name(call)) : call ?
+		       format("system call %u", call - 1) : copy("page fault");
+	}
+}
+
+/* "blocked in futex, woken by web[812]" */
+static char *block_name(const struct cause *cause, const struct who *who)
+{
+	autofree char *waker = cause->id ? who_text(who) : NULL, *sleep = sleep_text(cause->how);
+	const char *in = cause->how >> HOW_SHIFT < SLEEP_STOPPED ? "blocked in " : "";
+
+	return waker ? format("%s%s, woken by %s", in, sleep, waker) :
+	       format("%s%s%s", in, sleep, cause->how >> HOW_SHIFT == SLEEP_DEEP ? " (disk)" : "");
 }
 
 char *cause_name(const struct cause *cause, const struct who *who)
@@ -211,9 +276,11 @@ char *cause_name(const struct cause *cause, const struct who *who)
 			return copy("tick");
 		return format("kernel timer %s", function ? function : "?");
 	case CAUSE_WHEEL:
-		return format("kernel timer (wheel) %s", function ? function : "?");
+		return format("kernel timer (wheel) %s%s", cause->id ? "for work " : "",
+			      function ? function : "?");
 	case CAUSE_TIMER_IRQ:
-		return copy("timer interrupt that expired nothing");
+		return copy(cause->how ? "timer interrupt that came late" :
+			    "timer interrupt that expired nothing");
 	case CAUSE_IRQ:
 		interrupt = interrupt_name(cause->id);
 		return format("interrupt %u %s", cause->id, interrupt);
@@ -227,6 +294,15 @@ char *cause_name(const struct cause *cause, const struct who *who)
 		return copy("switching tasks");
 	case CAUSE_THROTTLED:
 		return throttle_name(cause->id, who);
+	case CAUSE_IRQS_OFF:
+	case CAUSE_KEPT:
+		return who_text(who);
+	case CAUSE_BLOCKED:
+		return block_name(cause, who);
+	case CAUSE_FAULT:
+		return copy("page faults of its own");
+	case CAUSE_SLACK:
+		return copy("slack of its own timers");
 	case CAUSE_STEAL:
 		return copy("hypervisor (steal)");
 	default:

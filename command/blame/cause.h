@@ -11,8 +11,11 @@ const char *cause_kind(u32 kind);
 bool cause_is_tick(u64 function);
 bool cause_is_tlb(u64 function);
 
-/* Whether ordinary tasks get their share from the fair server, not from real-time throttling. */
-bool cause_is_fair_server(void);
+/* What a task waited in: "futex", "page fault"; for the heading and for rows. */
+char *sleep_text(u32 how);
+
+/* An enum throttle: which one this kernel has, if the source could not tell. */
+u32 cause_throttle(u32 why);
 
 /* As the kernel numbers them. */
 enum {

@@ -6,8 +6,9 @@
  * Whoever includes this provides: config, lost; the stores rows, victims, armed, works and
  * targets; the macros LOOKUP(store, key), INSERT(store, key, value), which fails if it is there
  * or there is no room, PUT(), which replaces, REMOVE(store, key), ADD(counter, number), NOINLINE,
- * LOOP(count, function, argument), FIND_CPU(number), IS_THROTTLED(victim): whether the quota of
- * its cgroup is used up; IS_SERVED(task): whether the fair server chose this task_struct.
+ * LOOP(count, function, argument), FIND_CPU(number), WHY_THROTTLED(victim): an enum throttle if it
+ * is ready and not allowed to run; IS_SERVED(task): whether the fair server chose this task_struct;
+ * TAKE_STACK(context): the number of a stack + 1.
  */
 #ifndef TIMERSHIELD_BLAME_ENGINE_H
 #define TIMERSHIELD_BLAME_ENGINE_H
@@ -42,9 +43,12 @@ static NOINLINE int add_row(u32 victim, const struct cause *cause, const struct 
 inline_always void extend_episode(struct cpu *cpu, struct victim *victim, u32 id, u64 start,
 				  u64 now)
 {
-	u64 length;
+	u64 length, gap = EPISODE_GAP_NS;
 
-	if (start > cpu->episode_end + EPISODE_GAP_NS) {
+	/* of which we know only about how long they take */
+	if (cpu->frames[cpu->depth & (MAX_DEPTH - 1)].kind == FRAME_FAULT)
+		gap += 3 * config.fault_overhead;
+	if (start > cpu->episode_end + gap || id != cpu->episode_victim) {
 		keep_episode(cpu, config.over);
 		cpu->episode_start = start;
 		cpu->over = 0;
@@ -88,6 +92,8 @@ static NOINLINE int cut(struct cpu *cpu, u64 now, u64 extra)
 	segment->cause = frame->cause;
 	segment->who = frame->who;
 	segment->picked = cpu->picked;
+	segment->ready = cpu->ready;
+	segment->task = cpu->frames[0].who.tid;
 	segment->base = cpu->frames[0].who.tid ? cpu->frames[0].who.priority : BASE_IDLE;
 	segment->first = first;
 	segment->served = cpu->served;
@@ -105,8 +111,22 @@ static NOINLINE int cut(struct cpu *cpu, u64 now, u64 extra)
 	victim->ran -= extra;
 	victim->taken += time + extra;
 	add_row(cpu->victim, &frame->cause, &frame->who, time + extra, first);
-	extend_episode(cpu, victim, cpu->victim, start, now);
+	extend_episode(cpu, victim, cpu->victim, start, now + extra);
 	return 0;
+}
+
+/* For the timeline: what was the matter with a victim, among what its CPU did. */
+inline_always void mark(struct cpu *cpu, const struct cause *cause, const struct who *who,
+			u32 victim, u64 start, u64 end)
+{
+	struct segment *segment = &cpu->recent[cpu->head++ & (RECENT_SEGMENTS - 1)];
+
+	__builtin_memset(segment, 0, sizeof(*segment));
+	segment->start = start;
+	segment->end = end;
+	segment->cause = *cause;
+	segment->cause.victim = victim;
+	segment->who = *who;
 }
 
 struct wait_context {
@@ -122,12 +142,15 @@ struct wait_context {
  */
 inline_always u32 why_passed_over(const struct victim *victim, const struct segment *segment)
 {
+	if (victim->priority >= 0 && victim->priority < 100 && segment->base >= 100 &&
+	    segment->served)
+		return THROTTLE_SERVER;
 	if (!segment->picked || segment->picked < victim->ready)
 		return 0;
 	if (victim->priority < 0)
 		return segment->base >= 0 ? THROTTLE_DEADLINE : 0;
 	if (victim->priority < 100)
-		return segment->base < 100 ? 0 : segment->served ? THROTTLE_SERVER : THROTTLE_RT;
+		return segment->base < 100 ? 0 : THROTTLE_EITHER;
 	return segment->base == BASE_IDLE ? THROTTLE_QUOTA : 0;
 }
 
@@ -138,7 +161,7 @@ inline_always void blame_throttle(struct victim *victim, u32 id, u32 why, u64 ti
 	struct row *row;
 
 	add_row(id, &cause, &victim->who, time, !victim->counted);
-	victim->counted = 1;
+	victim->counted = why;
 	victim->throttled_for += time;
 	row = LOOKUP(rows, &cause);
 	if (row && victim->throttled_for > row->longest)
@@ -153,6 +176,8 @@ static long blame_segment(u32 i, void *argument)
 	u64 start = segment->start > wait->since ? segment->start : wait->since;
 	u32 why = why_passed_over(wait->victim, segment);
 
+	if (segment->cause.victim)
+		return 0;
 	if (segment->end <= wait->since)
 		return 1;
 	if (why)
@@ -180,7 +205,7 @@ inline_always void blame_wait(struct cpu *cpu, struct victim *victim, u32 id, u6
 		return;
 	victim->taken += now - wait.since;
 	if (victim->throttled)
-		blame_throttle(victim, id, THROTTLE_QUOTA, now - wait.since);
+		blame_throttle(victim, id, victim->throttled, now - wait.since);
 	else
 		LOOP(RECENT_SEGMENTS, blame_segment, &wait);
 	victim->blamed = now;
@@ -193,29 +218,29 @@ inline_always void begin_wait(struct victim *victim, s32 priority, u64 now)
 	victim->priority = priority;
 	victim->counted = 0;
 	victim->throttled_for = 0;
-	victim->throttled = priority >= 100 && IS_THROTTLED(victim);
+	victim->throttled = WHY_THROTTLED(victim);
 }
 
 static NOINLINE int follow_quota_of(struct cpu *cpu, u32 id, u64 now)
 {
-	u32 throttled = 0, slot = LIMITED;
+	u32 why = 0, slot = LIMITED;
 	struct victim *victim;
 
 	if (!cpu)
 		return 0;
 	victim = LOOKUP(victims, &id);
-	if (victim && victim->since && victim->cpu == cpu->number && victim->priority >= 100) {
-		throttled = IS_THROTTLED(victim);
-		if (throttled != victim->throttled)
+	if (victim && victim->since && victim->cpu == cpu->number) {
+		why = WHY_THROTTLED(victim);
+		if (why != victim->throttled)
 			blame_wait(cpu, victim, id, now);
-		victim->throttled = throttled;
+		victim->throttled = why;
 	}
 	for (u32 i = 0; i < LIMITED; i++)
 		if (cpu->limited[i] == id || (!cpu->limited[i] && slot == LIMITED))
 			slot = i;
-	if (slot < LIMITED && (cpu->limited[slot] == id) != throttled) {
-		cpu->nr_limited += throttled ? 1 : -1;
-		cpu->limited[slot] = throttled ? id : 0;
+	if (slot < LIMITED && (cpu->limited[slot] == id) != !!why) {
+		cpu->nr_limited += why ? 1 : -1;
+		cpu->limited[slot] = why ? id : 0;
 	}
 	return 0;
 }
@@ -230,7 +255,7 @@ static long follow_limited(u32 i, void *argument)
 	return 0;
 }
 
-/* The quota of one that waits may be used up by now, or there may be a new one. */
+/* What one that waits may use may be used up by now, or there may be more of it. */
 inline_always void follow_quota(struct cpu *cpu, u64 now)
 {
 	struct wait_context wait = { .cpu = cpu, .since = now };
@@ -316,7 +341,8 @@ inline_always void pop(struct cpu *cpu, u64 now, u32 kind)
 
 	if (!cpu->depth || frame->kind != kind)
 		return;
-	cut(cpu, now, cpu->depth == 1 && kind != FRAME_SOFTIRQ ? config.interrupt_overhead : 0);
+	cut(cpu, now, kind == FRAME_FAULT ? config.fault_overhead :
+	    cpu->depth == 1 && kind != FRAME_SOFTIRQ ? config.interrupt_overhead : 0);
 	cpu->depth--;
 	if (!cpu->depth)
 		cpu->left = cpu->last;
@@ -344,6 +370,7 @@ inline_always struct frame *name_frame(struct cpu *cpu, u64 now, u32 cause, u64 
 	}
 	frame->named = 1;
 	frame->owner = OWNER_NONE;
+	frame->due = 0;
 	__builtin_memset(&frame->cause, 0, sizeof(frame->cause));
 	__builtin_memset(&frame->who, 0, sizeof(frame->who));
 	frame->cause.kind = cause;
@@ -376,7 +403,8 @@ inline_always u32 how_armed(u64 function)
 	return 0;
 }
 
-inline_always void on_timer(struct cpu *cpu, u64 now, u64 timer, u64 function)
+/* DUE: 0 if it is not known, or the ARMED one of trace events knows it. */
+inline_always void on_timer(struct cpu *cpu, u64 now, u64 timer, u64 function, u64 due, u64 slack)
 {
 	struct frame *frame;
 	struct armed *by;
@@ -391,11 +419,36 @@ inline_always void on_timer(struct cpu *cpu, u64 now, u64 timer, u64 function)
 		return;
 	frame->cause.kind = CAUSE_TIMER;
 	frame->cause.how = how << HOW_SHIFT;
-	by = how == HOW_SLEEP ? 0 : LOOKUP(armed, &timer);
+	frame->due = due;
+	frame->slack = slack;
+	by = how == HOW_SLEEP || how == HOW_PERF ? 0 : LOOKUP(armed, &timer);
 	if (by) {
 		frame->who = by->who;
 		frame->cause.id = by->who.tid;
 		frame->owner = OWNER_ARMED;
+	}
+}
+
+/* A timer of the kernel's wheel; that of a task that waits with a timeout is the task's. */
+inline_always void on_wheel(struct cpu *cpu, u64 now, u64 function)
+{
+	struct frame *frame = name_frame(cpu, now, CAUSE_WHEEL, function);
+	u32 how = frame ? how_armed(function) : 0;
+
+	if (!how)
+		return;
+	frame->cause.kind = CAUSE_TIMER;
+	frame->cause.how = how << HOW_SHIFT;
+}
+
+/* By such a timer: it is there for this work. */
+inline_always void on_work_queued(struct cpu *cpu, u64 function)
+{
+	struct frame *frame = &cpu->frames[cpu->depth & (MAX_DEPTH - 1)];
+
+	if (cpu->depth && frame->cause.kind == CAUSE_WHEEL && !frame->cause.id) {
+		frame->cause.id = 1;
+		frame->cause.function = function;
 	}
 }
 
@@ -502,6 +555,18 @@ inline_always u64 begin_preemption(struct cpu *cpu, u64 now)
 	return start;
 }
 
+static NOINLINE int set_stack(u32 victim, const struct cause *cause, u32 stack)
+{
+	struct cause key = *cause;
+	struct row *row;
+
+	key.victim = victim;
+	row = stack ? LOOKUP(rows, &key) : 0;
+	if (row)
+		row->stack = stack;
+	return 0;
+}
+
 /* It runs again. */
 inline_always void end_wait(struct cpu *cpu, struct victim *victim, u32 id, u64 now,
 			    int preempted)
@@ -513,6 +578,12 @@ inline_always void end_wait(struct cpu *cpu, struct victim *victim, u32 id, u64 
 		victim->ran -= config.switch_overhead;
 		victim->taken += config.switch_overhead;
 		add_row(id, &cause, &victim->who, config.switch_overhead, 1);
+	}
+	if (victim->throttled_for) {
+		cause.kind = CAUSE_THROTTLED;
+		cause.id = victim->counted;
+		mark(cpu, &cause, &victim->who, id, victim->since,
+		     victim->since + victim->throttled_for);
 	}
 	extend_episode(cpu, victim, id, victim->since, now);
 	victim->since = 0;
@@ -557,6 +628,8 @@ inline_always int is_to_learn(const struct cpu *cpu)
 /* What runs is known from its first event, not only from the first switch to it. */
 inline_always void learn_task(struct cpu *cpu, u32 number, const struct who *who, u32 flags)
 {
+	struct victim *victim;
+
 	if (!cpu->known) {
 		cpu->number = number;
 		set_task(cpu, who, flags);
@@ -569,8 +642,11 @@ inline_always void learn_task(struct cpu *cpu, u32 number, const struct who *who
 		cpu->victim = who->tid && !(flags & IS_KTHREAD) ? VICTIM_CPU | number : 0;
 	else
 		cpu->victim = is_victim(who, flags) ? who->tid : 0;
-	if (cpu->victim)
-		make_victim(cpu->victim, who);
+	if (cpu->victim) {
+		victim = make_victim(cpu->victim, who);
+		if (victim && config.victims_are != VICTIMS_CPUS)
+			victim->cpu = number;
+	}
 }
 
 inline_always void switch_cpu_victim(struct cpu *cpu, u32 number, int runnable,
@@ -584,12 +660,17 @@ inline_always void switch_cpu_victim(struct cpu *cpu, u32 number, int runnable,
 		make_victim(cpu->victim, next);
 }
 
-/* PREVIOUS: its number alone, if it is no victim. */
-inline_always void on_switch(struct cpu *cpu, u32 number, u64 now,
+/*
+ * PREVIOUS: its number alone, if it is no victim. SLEEP: how it sleeps, if it does. READY: NEXT
+ * waited for a CPU since then.
+ */
+inline_always void on_switch(struct cpu *cpu, void *context, u32 number, u64 now,
 			     const struct who *previous, int runnable,
-			     const struct who *next, u32 flags, u64 task)
+			     const struct who *next, u32 flags, u64 task, u64 ready, u32 sleep)
 {
 	struct victim *victim;
+	struct cause keeper = cpu->frames[0].cause;
+	s32 priority = cpu->frames[0].who.priority;
 	u64 since = now;
 	int preempted;
 
@@ -598,6 +679,7 @@ inline_always void on_switch(struct cpu *cpu, u32 number, u64 now,
 	cut(cpu, now, 0);
 	set_task(cpu, next, flags);
 	cpu->picked = now;
+	cpu->ready = ready;
 	cpu->served = next->tid && next->priority >= 100 && IS_SERVED(task);
 	leave_wait(cpu, next->tid);
 	follow_quota(cpu, now);
@@ -613,6 +695,8 @@ inline_always void on_switch(struct cpu *cpu, u32 number, u64 now,
 			know_victim(victim, previous);
 			victim->since = runnable ? since : 0;
 			victim->queued = runnable ? PREEMPTED : NOT_QUEUED;
+			victim->slept = runnable ? 0 : now;
+			victim->sleep = sleep;
 			if (runnable) {
 				begin_wait(victim, previous->priority, since);
 				expect_wait(cpu, victim, cpu->victim);
@@ -633,13 +717,166 @@ inline_always void on_switch(struct cpu *cpu, u32 number, u64 now,
 	victim->cpu = number;
 	victim->task = task;
 	know_victim(victim, next);
-	if (victim->since && victim->since < now)
+	if (victim->since && victim->since < now) {
 		end_wait(cpu, victim, next->tid, now, preempted);
+		/* it was not preempted at once: where did it give way? */
+		if (victim->priority < 100 && priority >= 100 && now - victim->ready > STAY_NS)
+			set_stack(next->tid, &keeper, TAKE_STACK(context));
+	}
 	victim->since = 0;
 }
 
-/* QUEUED: it is on the run queue now, else it is about to be put there. It may even run. */
-inline_always void on_wakeup(u64 now, const struct who *who, u32 flags, int queued)
+/* Adds up what one task kept away at a stretch. CAUSE 0: that was all. */
+static NOINLINE int blame_kept(struct cpu *cpu, const struct segment *segment, u32 kind, u64 time)
+{
+	struct lateness *late;
+
+	if (!cpu)
+		return 0;
+	late = &cpu->late;
+	if (late->kept_time && (!segment || segment->cause.id != late->kept.id ||
+				kind != late->kept.kind)) {
+		add_row(late->victim, &late->kept, &late->kept_who, late->kept_time, 1);
+		set_stack(late->victim, &late->kept, late->stack);
+		late->kept_time = 0;
+	}
+	if (!segment)
+		return 0;
+	__builtin_memset(&late->kept, 0, sizeof(late->kept));
+	late->kept.kind = kind;
+	late->kept.id = segment->cause.id;
+	late->kept.how = kind == CAUSE_KEPT ? late->waker.tid : 0;
+	late->kept_who = segment->who;
+	late->kept_time += time;
+	return 0;
+}
+
+/*
+ * Of the time in which a victim should have run, or waited for a lock. What ran on this CPU kept its
+ * timer from expiring, or what it needs from running: the timer's softirq, the lock's owner.
+ */
+static long blame_late(u32 i, void *argument)
+{
+	struct cpu *cpu = *(struct cpu **)argument;
+	struct lateness *late = &cpu->late;
+	const struct segment *segment = &cpu->recent[(cpu->head - 1 - i) & (RECENT_SEGMENTS - 1)];
+	u64 start = segment->start > late->since ? segment->start : late->since;
+	u64 time = segment->end - start;
+	u32 blocked = late->cause.kind == CAUSE_BLOCKED, is_waker, kept, task;
+	struct cause came_late = { .kind = CAUSE_TIMER_IRQ, .how = 1 };
+
+	if (segment->cause.victim)
+		return 0;
+	if (segment->end <= late->since)
+		return 1;
+	task = (segment->cause.kind == CAUSE_TASK || segment->cause.kind == CAUSE_WORK) &&
+	       segment->cause.id;
+	is_waker = segment->task == late->waker.tid;
+	if (is_waker)
+		late->ready = segment->ready;
+	kept = late->waker.tid && !is_waker &&
+	       (blocked ? late->ready && segment->end > late->ready : late->soft);
+	if (blocked && !kept && (task || !is_waker || !late->waker.tid))
+		return start == late->since;
+	late->own -= time;
+	if (task && kept)
+		blame_kept(cpu, segment, CAUSE_KEPT, time);
+	else if (task && time < IRQS_OFF_NS)
+		add_row(late->victim, &came_late, &segment->who, time, 1);
+	else if (task)
+		blame_kept(cpu, segment, CAUSE_IRQS_OFF, time);
+	else
+		add_row(late->victim, &segment->cause, &segment->who, time,
+			segment->first || start > segment->start);
+	return start == late->since;
+}
+
+/*
+ * It is late from the moment on when its timer was due, by the timer's slack, too; or, if it slept for
+ * what nobody means to wait for, since it went to sleep. Fills cpu->late.
+ */
+inline_always u64 find_lateness(struct cpu *cpu, const struct victim *victim, u32 id, u64 now)
+{
+	const struct frame *frame = &cpu->frames[cpu->depth & (MAX_DEPTH - 1)];
+	struct lateness *late = &cpu->late;
+
+	__builtin_memset(late, 0, sizeof(*late));
+	late->victim = id;
+	late->since = now;
+	late->soft = frame->kind == FRAME_SOFTIRQ;
+	if (!cpu->depth || late->soft)
+		late->waker = cpu->frames[0].who;
+	if (cpu->depth && frame->due && frame->due < now) {
+		late->since = frame->due > victim->slept ? frame->due : victim->slept;
+		late->slack = frame->due + frame->slack;
+	} else if (victim->sleep >> HOW_SHIFT) {
+		late->since = victim->slept;
+		late->cause.kind = CAUSE_BLOCKED;
+		if (cpu->depth)
+			late->waker.tid = 0;
+		late->cause.id = late->waker.tid;
+		late->cause.how = victim->sleep;
+	}
+	return late->since;
+}
+
+/* Rows for the time until NOW in which it was late, or blocked. */
+static NOINLINE int blame_lateness(struct cpu *cpu, struct victim *victim, u64 now)
+{
+	struct cause cause = { .kind = CAUSE_SLACK };
+	struct lateness *late;
+	struct cpu *argument = cpu;
+	u64 slack, since;
+
+	if (!cpu || !victim)
+		return 0;
+	cut(cpu, now, 0);
+	late = &cpu->late;
+	since = late->since;
+	victim->taken += now - since;
+	slack = late->slack < now ? late->slack : now;
+	if (slack > late->since) {
+		add_row(late->victim, &cause, &victim->who, slack - late->since, 1);
+		late->since = slack;
+	}
+	late->own = now - late->since;
+	if (late->since < now)
+		LOOP(RECENT_SEGMENTS, blame_late, &argument);
+	blame_kept(cpu, 0, 0, 0);
+	if (late->cause.kind == CAUSE_BLOCKED)
+		add_row(late->victim, &late->cause, &late->waker, late->own, 1);
+	mark(cpu, late->cause.kind ? &late->cause : &cause, &late->waker, late->victim, since, now);
+	return 0;
+}
+
+/* It sleeps no more. */
+inline_always void end_sleep(struct cpu *cpu, void *context, struct victim *victim, u32 id, u64 now)
+{
+	struct cause cause = { .kind = CAUSE_SLEPT, .how = victim->sleep };
+	u64 since;
+
+	victim->since = now;
+	if (!cpu || !victim->slept || !cpu_is_watched(victim->cpu))
+		return;
+	since = find_lateness(cpu, victim, id, now);
+	if (since < now) {
+		if (now - since > IRQS_OFF_NS && !cpu->late.cause.kind)
+			cpu->late.stack = TAKE_STACK(context);
+		blame_lateness(cpu, victim, now);
+		victim->since = since;
+		victim->blamed = now;
+	}
+	add_row(id, &cause, &victim->who,
+		(cpu->late.cause.kind ? now : since) - victim->slept, 1);
+	victim->slept = 0;
+}
+
+/*
+ * CPU: that of the one who wakes it. QUEUED: it is on the run queue now, else it is about to be put
+ * there. It may even run.
+ */
+inline_always void on_wakeup(struct cpu *cpu, void *context, u64 now, const struct who *who,
+			     u32 flags, int queued)
 {
 	struct victim *victim;
 
@@ -648,13 +885,37 @@ inline_always void on_wakeup(u64 now, const struct who *who, u32 flags, int queu
 	victim = LOOKUP(victims, &who->tid);
 	if (!victim || victim->queued)
 		return;
-	if (!victim->since || !queued)
+	if (!queued)
+		end_sleep(cpu, context, victim, who->tid, now);
+	else if (!victim->since)
 		victim->since = now;
 	victim->queued = queued ? WOKEN : NOT_QUEUED;
 	if (!queued)
 		return;
 	begin_wait(victim, who->priority, now);
 	expect_wait(FIND_CPU(victim->cpu), victim, who->tid);
+}
+
+/* How a task sleeps. CALL: the system call + 1; with its arguments. */
+inline_always u32 how_it_sleeps(u32 state, u32 call, u32 operation, u32 value)
+{
+	u32 kind = SLEEP_MEANT;
+
+	operation &= 0x7f;
+	if (state & STATE_TRACED)
+		kind = SLEEP_TRACED;
+	else if (state & STATE_STOPPED)
+		kind = SLEEP_STOPPED;
+	else if (state & (STATE_DEEP | STATE_RTLOCK) && !(state & STATE_IDLE))
+		kind = SLEEP_DEEP;
+	else if (call == config.futex && (operation == OP_LOCK_PI || operation == OP_LOCK_PI2 ||
+		 ((operation == OP_WAIT || operation == OP_WAIT_BITSET) &&
+		  (value == 2 || value == 3 || value >> 31))))
+		kind = SLEEP_LOCK;	/* the values by which C libraries and Rust mean "taken, waited for" */
+	for (u32 i = 0; i < sizeof(config.locks) / sizeof(config.locks[0]); i++)
+		if (call && call == config.locks[i] && kind == SLEEP_MEANT)
+			kind = SLEEP_LOCK;
+	return kind << HOW_SHIFT | (call & 0xffff);
 }
 
 /* A task goes to another run queue; perhaps it has waited on one. */
@@ -670,14 +931,14 @@ inline_always void on_migrate(u64 now, u32 tid, u32 cpu)
 	if (!victim->queued || !victim->since || not_blamed(victim) >= now)
 		return;
 	time = now - not_blamed(victim);
-	victim->since = now;
+	victim->blamed = now;
 	victim->ready = now;
 	victim->taken += time;
 	if (victim->throttled)
-		blame_throttle(victim, tid, THROTTLE_QUOTA, time);
+		blame_throttle(victim, tid, victim->throttled, time);
 	else
 		add_row(tid, &cause, &victim->who, time, 1);
-	victim->throttled = victim->priority >= 100 && IS_THROTTLED(victim);
+	victim->throttled = WHY_THROTTLED(victim);
 	expect_wait(FIND_CPU(cpu), victim, tid);
 }
 

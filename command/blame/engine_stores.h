@@ -11,9 +11,10 @@
 #define REMOVE(store, key) store_remove(&(store), key)
 #define ADD(counter, number) ((counter) += (number))
 #define NOINLINE
-#ifndef IS_THROTTLED
-#define IS_THROTTLED(victim) 0	/* no event tells, nor the other one */
+#ifndef WHY_THROTTLED
+#define WHY_THROTTLED(victim) 0	/* no event tells, nor the other ones */
 #endif
+#define TAKE_STACK(context) ((void)(context), 0)
 #define IS_SERVED(task) ((void)(task), 0)
 #define LOOP(count, function, argument)						\
 	do {									\

@@ -12,18 +12,31 @@
 
 #define inline_always static inline __attribute__((always_inline))
 
+/* The newest ones, and then the oldest ones: what is in between is overwritten. */
+inline_always u32 episode_slot(u32 i)
+{
+	return (i & (EPISODE_SEGMENTS / 2 - 1)) + (i < EPISODE_SEGMENTS / 2 ? 0 : EPISODE_SEGMENTS / 2);
+}
+
 /* From the newest one backwards; what is newer than the episode is left out. */
 static long copy_segment(u32 i, void *argument)
 {
 	struct cpu *cpu = *(struct cpu **)argument;
 	const struct segment *from = &cpu->recent[(cpu->head - 1 - i) & (RECENT_SEGMENTS - 1)];
 	u32 count = cpu->episode.count;
+	struct segment *last = &cpu->episode.segments[episode_slot(count - 1)];
 
-	if (from->end <= cpu->episode.start || count >= EPISODE_SEGMENTS)
+	if (from->end <= cpu->episode.start)
 		return 1;
-	if (from->start >= cpu->episode.end)
+	if (from->start >= cpu->episode.end ||
+	    (from->cause.victim && from->cause.victim != cpu->episode.victim))
 		return 0;
-	cpu->episode.segments[count & (EPISODE_SEGMENTS - 1)] = *from;
+	if (count && last->start == from->end && last->cause.kind == from->cause.kind &&
+	    last->cause.id == from->cause.id && last->cause.function == from->cause.function) {
+		last->start = from->start;
+		return 0;
+	}
+	cpu->episode.segments[episode_slot(count)] = *from;
 	cpu->episode.count = count + 1;
 	return 0;
 }

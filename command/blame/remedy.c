@@ -9,6 +9,7 @@
 #include "lib/timers.h"
 #include "symbols.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,6 +53,15 @@ static char *isolate(unsigned int cpu)
 	return format("timershield isolate %u", cpu);
 }
 
+/* The kernel refuses any affinity of a managed one, before it looks at what is written. */
+static bool is_managed(u32 irq)
+{
+	autofree char *path = format("/proc/irq/%u/smp_affinity_list", irq);
+	int ret = file_write(path, "?");
+
+	return ret == -EIO || ret == -EPERM;
+}
+
 static char *isolate_from_irqs(unsigned int cpu)
 {
 	const struct isolation *isolation = read_machine();
@@ -63,21 +73,38 @@ static char *isolate_from_irqs(unsigned int cpu)
 
 static char *boot_with(bool possible, const char *option, unsigned int cpu)
 {
-	return possible ? format("boot with %s=%u", option, cpu) : NULL;
+	return possible ? format("boot with %s%u", option, cpu) : NULL;
 }
 
-/* A real-time task of a higher level has its place there on purpose. */
-static char *give_way(const struct task_info *culprit, unsigned int cpu)
+/* To the other CPUs: a real-time task of a higher level has its place there on purpose. */
+static char *give_way(const struct task_info *culprit, unsigned int cpu, const char *else_do)
 {
 	struct cpus own = { 0 }, others;
 	autofree char *list = NULL;
 
-	if (is_alone() || !culprit->process)
+	if (is_alone() || !culprit->process || culprit->kernel_thread)
 		return NULL;
 	cpus_add(&own, cpu);
 	others = cpus_and_not(&machine.isolation.machine.online, &own);
 	list = cpus_list(&others);
-	return format("taskset -apc %s %u, or lower its priority", list, culprit->process);
+	return format("taskset -apc %s %u%s", list, culprit->process, else_do);
+}
+
+/* Among ordinary tasks niceness counts only within a cgroup. */
+static char *for_ordinary(const struct blame_victim *victim, const struct task_info *culprit)
+{
+	const struct task_info *task = task_info_of(&victim->victim.who);
+
+	if (task->unit && culprit->unit && strcmp(task->unit, culprit->unit))
+		return format("chrt -f -p 1 %u, or raise cpu.weight of its cgroup", victim->id);
+	return format("renice -n -19 -p %u, or chrt -f -p 1 %u", victim->id, victim->id);
+}
+
+/* A task that is not preempted in the kernel stays there for as long as its system call takes. */
+static bool may_become_preemptible(void)
+{
+	return file_has("/sys/kernel/debug/sched/preempt", "(none)") ||
+	       file_has("/sys/kernel/debug/sched/preempt", "(voluntary)");
 }
 
 static char *for_task(const struct blame_victim *victim, const struct blame_row *row,
@@ -86,18 +113,28 @@ static char *for_task(const struct blame_victim *victim, const struct blame_row 
 	const struct task_info *culprit = task_info_of(&row->row.who);
 	bool outranks = row->row.who.priority < 100 &&
 			row->row.who.priority <= victim->victim.who.priority;
+	char *remedy;
 
 	read_machine();
 	if (!row->cause.id || row->cause.id == victim->id || task_info_is_own(culprit))
 		return NULL;
 	if (culprit->kernel_thread && !strncmp(culprit->comm, "rcu", 3))
-		return boot_with(machine.rcu_nocbs, "rcu_nocbs", cpu);
+		return boot_with(machine.rcu_nocbs, "rcu_nocbs=", cpu);
 	if (culprit->kernel_thread && !strncmp(culprit->comm, "irq/", 4))
 		return isolate_from_irqs(cpu);
 	if (culprit->kernel_thread && strncmp(culprit->comm, "kworker/u", 9) &&
 	    strncmp(culprit->comm, "napi/", 5))
 		return NULL;
-	return outranks ? give_way(culprit, cpu) : isolate(cpu);
+	if (row->row.who.priority < 0)
+		return format("chrt -f -p 1 %u, if it needs no deadline", row->cause.id);
+	if (outranks)
+		return give_way(culprit, cpu, ", or lower its priority");
+	if (row->cause.kind == CAUSE_TASK && row->row.stack && may_become_preemptible())
+		return copy("boot with preempt=full");
+	if (victim->victim.who.priority >= 100 && !(victim->id & VICTIM_CPU))
+		return for_ordinary(victim, culprit);
+	remedy = isolate(cpu);
+	return remedy ? remedy : give_way(culprit, cpu, "");
 }
 
 static char *for_timer(const struct blame_victim *victim, const struct blame_row *row,
@@ -163,12 +200,11 @@ static char *echo(const char *value, const char *path)
 	       format("echo %s >'%s'", value, path);
 }
 
-static char *raise_quota(const char *group)
+static char *raise_quota(const char *file)
 {
-	autofree char *file = format("%s/cpu.max", group ? group : "");
-	char *remedy = group ? echo("max", file) : NULL;
+	char *remedy = file ? echo(strstr(file, "cpu.max") ? "max" : "-1", file) : NULL;
 
-	return remedy ? remedy : copy("raise cpu.max of its cgroup");
+	return remedy ? remedy : copy("raise the CPU quota of its cgroup");
 }
 
 /*
@@ -193,7 +229,7 @@ static char *for_softirq(const struct blame_row *row, unsigned int cpu)
 		       row->cause.how ? for_device(&row->row.who, cpu) : isolate_from_irqs(cpu);
 	case SOFTIRQ_RCU:
 		read_machine();
-		return boot_with(machine.rcu_nocbs, "rcu_nocbs", cpu);
+		return boot_with(machine.rcu_nocbs, "rcu_nocbs=", cpu);
 	case SOFTIRQ_SCHED:
 		return isolate(cpu);
 	case SOFTIRQ_TIMER:
@@ -204,19 +240,26 @@ static char *for_softirq(const struct blame_row *row, unsigned int cpu)
 	}
 }
 
+static char *stop_fair_server(unsigned int cpu)
+{
+	if (!fair_server_can_stop())
+		return copy("let it sleep for longer (before Linux 7.0 the kernel warns when the fair server is stopped)");
+	return format("echo 0 >" FAIR_SERVER "/cpu%u/runtime", cpu);
+}
+
 static char *for_throttle(const struct blame_row *row, unsigned int cpu)
 {
 	const struct task_info *victim = task_info_of(&row->row.who);
 
-	switch (row->cause.id) {
+	autofree char *stop = stop_fair_server(cpu);
+
+	switch (cause_throttle(row->cause.id)) {
+	case THROTTLE_EITHER:
+		return format("sysctl kernel.sched_rt_runtime_us=-1; %s", stop);
 	case THROTTLE_RT:
-		if (!cause_is_fair_server())
-			return copy("sysctl kernel.sched_rt_runtime_us=-1");
-		/* fall through */
+		return copy("sysctl kernel.sched_rt_runtime_us=-1");
 	case THROTTLE_SERVER:
-		if (!fair_server_can_stop())
-			return copy("let it sleep for longer (before Linux 7.0 the kernel warns when the fair server is stopped)");
-		return format("echo 0 >" FAIR_SERVER "/cpu%u/runtime", cpu);
+		return copy(stop);
 	case THROTTLE_QUOTA:
 		return raise_quota(victim->quota);
 	default:
@@ -236,6 +279,39 @@ static char *for_ipi(const struct blame_victim *victim, const struct blame_row *
 	return function && !strcmp(function, "rps_trigger_softirq") ? for_steering(cpu) : NULL;
 }
 
+/* It waited for one of a lower level: the owner of a lock, or a thread of the kernel. */
+static char *for_kept(const struct blame_row *row)
+{
+	const struct task_info *waits = task_info_of(&(struct who){ .tid = row->cause.how });
+	int above = 99 - row->row.who.priority + 1;
+
+	if (!waits->kernel_thread)
+		return copy("a mutex with PTHREAD_PRIO_INHERIT");
+	return above > 0 && above < 99 ? format("chrt -f -p %d %u", above > 1 ? above : 1,
+						row->cause.how) :
+	       row->row.who.priority >= 100 ? format("chrt -f -p 1 %u", row->cause.how) : NULL;
+}
+
+static char *for_blocked(const struct blame_row *row)
+{
+	autofree char *waker = row->cause.id ? who_text(&row->row.who) : copy("");
+
+	switch (row->cause.how >> HOW_SHIFT) {
+	case SLEEP_LOCK:
+		return format("let %s hold that lock for less time", waker);
+	case SLEEP_STOPPED:
+		return copy("send it no SIGSTOP");
+	case SLEEP_TRACED:
+		return format("kill %u, which traces it", row->cause.id);
+	case SLEEP_FROZEN:
+		return copy("leave cgroup.freeze of its cgroup at 0");
+	default:
+		return row->cause.how & 0xffff ?
+		       copy("leave what waits for disks to another thread") :
+		       copy("mlockall(MCL_CURRENT | MCL_FUTURE), and MAP_POPULATE");
+	}
+}
+
 char *remedy_for(const struct blame_victim *victim, const struct blame_row *row,
 		 enum masked masked)
 {
@@ -251,9 +327,21 @@ char *remedy_for(const struct blame_victim *victim, const struct blame_row *row,
 	case CAUSE_KERNEL_TIMER:
 		read_machine();
 		return boot_with(machine.nohz_full && cause_is_tick(row->cause.function),
-				 "nohz_full", cpu);
+				 "nohz_full=", cpu);
 	case CAUSE_IRQ:
-		return isolate_from_irqs(cpu);
+		read_machine();
+		return is_managed(row->cause.id) ? boot_with(true, "isolcpus=managed_irq,domain,", cpu) :
+		       isolate_from_irqs(cpu);
+	case CAUSE_IRQS_OFF:
+		return for_task(victim, row, cpu);
+	case CAUSE_KEPT:
+		return for_kept(row);
+	case CAUSE_BLOCKED:
+		return for_blocked(row);
+	case CAUSE_FAULT:
+		return copy("mlockall(MCL_CURRENT | MCL_FUTURE), and MAP_POPULATE");
+	case CAUSE_SLACK:
+		return copy("prctl(PR_SET_TIMERSLACK, 1), or a real-time priority");
 	case CAUSE_IPI:
 		return for_ipi(victim, row, cpu);
 	case CAUSE_SOFTIRQ:

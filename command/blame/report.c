@@ -27,17 +27,53 @@ static int level_of(const struct who *who)
 
 static enum masked would_mask(const struct blame_victim *victim, const struct blame_row *row)
 {
-	if (row->cause.kind != CAUSE_TIMER || row->cause.how >> HOW_SHIFT == HOW_GUEST)
+	if (row->cause.kind != CAUSE_TIMER || row->cause.how >> HOW_SHIFT >= HOW_GUEST)
 		return MASKED_NO;
 	if (!row->cause.id || victim->id & VICTIM_CPU)
 		return MASKED_UNKNOWN;
 	return level_of(&victim->victim.who) > level_of(&row->row.who) ? MASKED_YES : MASKED_NO;
 }
 
-static void add_culprit(struct victim_report *victim, const struct blame_row *row)
+/*
+ * The kernel's functions that were interrupted, or gave way, innermost first; three are enough.
+ * ENABLES: whether the first of them is one that switches interrupts on.
+ */
+static char *stack_text(const struct report *report, u32 stack, bool *enables)
 {
-	bool thread = row->cause.kind == CAUSE_TASK || row->cause.kind == CAUSE_TIMER ||
-		      row->cause.kind == CAUSE_WORK;
+	u64 addresses[STACK_DEPTH] = { 0 };
+	autotext struct text text = { 0 };
+	unsigned int first = 0, shown = 0;
+
+	if (!stack || !report->read_stack || report->read_stack(stack, addresses))
+		return copy("");
+	for (unsigned int i = 0; i < STACK_DEPTH; i++) {
+		const char *name = symbol_around(addresses[i]);
+
+		if (name && (!strncmp(name, "asm_sysvec", 10) || !strncmp(name, "el1h_64_irq", 11))) {
+			first = i + 1;
+			break;
+		}
+		if (name && i < 8 && strstr(name, "sched"))
+			first = i + 1;
+	}
+	for (unsigned int i = first; i < STACK_DEPTH && shown < 3; i++) {
+		const char *name = symbol_around(addresses[i]);
+
+		if (name && i == first)
+			*enables = strstr(name, "unlock_irq") || strstr(name, "irq_enable") ||
+				   strstr(name, "softirq") || strstr(name, "finish_task_switch");
+		if (name && !strstr(name, "unlock"))
+			text_add(&text, "%s%s", shown++ ? " < " : "", name);
+	}
+	return copy(text.length ? text.s : "");
+}
+
+static void add_culprit(const struct report *report, struct victim_report *victim,
+			const struct blame_row *row)
+{
+	u32 kind = row->cause.kind;
+	bool thread = kind == CAUSE_TASK || kind == CAUSE_TIMER || kind == CAUSE_WORK ||
+		      kind == CAUSE_IRQS_OFF || kind == CAUSE_KEPT || kind == CAUSE_BLOCKED;
 	const struct blame_victim of = { .id = victim->id, .victim = victim->sums };
 	struct culprit culprit = {
 		.kind = cause_kind(row->cause.kind),
@@ -48,6 +84,7 @@ static void add_culprit(struct victim_report *victim, const struct blame_row *ro
 		.count = row->row.count, .total = row->row.total, .longest = row->row.longest,
 	};
 	const struct task_info *task = NULL;
+	bool enables = false;
 
 	if (!culprit.function)
 		culprit.function = "";
@@ -61,16 +98,21 @@ static void add_culprit(struct victim_report *victim, const struct blame_row *ro
 				 copy("");
 	culprit.unit = copy(task && task->unit ? task->unit : "");
 	culprit.level = task ? level_text(&row->row.who) : copy("");
+	culprit.stack = stack_text(report, row->row.stack, &enables);
+	if (kind == CAUSE_IRQS_OFF && !enables) {
+		free(culprit.how);
+		culprit.how = copy("a timer interrupt came late");
+	}
 	culprit.remedy = remedy_for(&of, row, culprit.masked);
 	*append(victim->culprits, victim->count) = culprit;
 }
 
 /* A row that no event explains. */
-static void add_rest(struct victim_report *victim, u32 kind, u64 total)
+static void add_rest(const struct report *report, struct victim_report *victim, u32 kind, u64 total)
 {
 	struct blame_row row = { .cause.kind = kind, .row.total = total };
 
-	add_culprit(victim, &row);
+	add_culprit(report, victim, &row);
 }
 
 static int by_total(const void *a, const void *b)
@@ -125,6 +167,7 @@ static void free_culprit(struct culprit *culprit)
 	free(culprit->level);
 	free(culprit->how);
 	free(culprit->unit);
+	free(culprit->stack);
 	free(culprit->remedy);
 }
 
@@ -150,6 +193,10 @@ static void merge(struct culprit *sum, struct culprit *more)
 		sum->longest = more->longest;
 	keep_common(&sum->level, more->level);
 	keep_common(&sum->unit, more->unit);
+	if (!*sum->stack) {
+		free(sum->stack);
+		sum->stack = copy(more->stack);
+	}
 	if (!sum->remedy) {
 		sum->remedy = more->remedy;
 		more->remedy = NULL;
@@ -219,35 +266,110 @@ static void name_victim(struct victim_report *victim)
 	victim->level = level_text(&sums->who);
 }
 
-static void make_victim_report(struct victim_report *victim, const struct blame_figures *figures,
-			       enum row_by by)
+static void add_up(struct row *sum, const struct row *more)
+{
+	sum->count += more->count;
+	sum->total += more->total;
+	if (more->longest > sum->longest)
+		sum->longest = more->longest;
+}
+
+static void add_sleep(struct victim_report *victim, const struct blame_row *row)
+{
+	struct culprit sleep = { .name = sleep_text(row->cause.how), .total = row->row.total };
+	size_t i;
+
+	victim->slept += sleep.total;
+	for (i = 0; i < victim->sleep_count; i++)
+		if (!strcmp(victim->sleeps[i].name, sleep.name))
+			break;
+	if (i == victim->sleep_count) {
+		*append(victim->sleeps, victim->sleep_count) = sleep;
+		return;
+	}
+	victim->sleeps[i].total += sleep.total;
+	free(sleep.name);
+}
+
+/* Nothing of the kernel was interrupted by the late interrupt: it was not the kernel that kept it away. */
+static bool is_only_late(const struct report *report, const struct blame_row *row)
+{
+	autofree char *stack = NULL;
+	bool enables;
+
+	if (row->cause.kind == CAUSE_TIMER_IRQ)
+		return row->cause.how;
+	if (row->cause.kind != CAUSE_IRQS_OFF || !report->read_stack)
+		return false;
+	stack = stack_text(report, row->row.stack, &enables);
+	return !*stack;
+}
+
+/* It has been blocked to the end. */
+static u64 add_block(const struct report *report, struct victim_report *victim)
 {
 	struct victim *sums = &victim->sums;
+	struct blame_row row = {
+		.cause = { .kind = CAUSE_BLOCKED, .how = sums->sleep },
+		.row = { .count = 1, .total = report->until - sums->slept },
+	};
+
+	row.row.longest = row.row.total;
+	sums->taken += row.row.total;
+	if (sums->longest < row.row.total)
+		sums->longest = row.row.total;
+	add_culprit(report, victim, &row);
+	row.cause.kind = CAUSE_SLEPT;
+	add_sleep(victim, &row);
+	return row.row.total;
+}
+
+static void make_victim_report(const struct report *report, struct victim_report *victim,
+			       const struct blame_figures *figures, enum row_by by)
+{
+	struct victim *sums = &victim->sums;
+	struct blame_row late = { .cause = { .kind = CAUSE_TIMER_IRQ, .how = 1 } };
 	u64 explained = 0;
 
 	name_victim(victim);
 	for (size_t i = 0; i < figures->row_count; i++) {
 		if (figures->rows[i].cause.victim != victim->id)
 			continue;
-		add_culprit(victim, &figures->rows[i]);
+		if (figures->rows[i].cause.kind == CAUSE_SLEPT) {
+			add_sleep(victim, &figures->rows[i]);
+			continue;
+		}
+		if (is_only_late(report, &figures->rows[i]))
+			add_up(&late.row, &figures->rows[i].row);
+		else
+			add_culprit(report, victim, &figures->rows[i]);
 		explained += figures->rows[i].row.total;
 	}
+	if (sums->slept && sums->sleep >> HOW_SHIFT && report->until > sums->slept)
+		explained += add_block(report, victim);
+	if (late.row.count)
+		add_culprit(report, victim, &late);
 	/* The figures are read while they grow: a row may be ahead of its sum. */
 	if (sums->taken < explained)
 		sums->taken = explained;
-	add_rest(victim, CAUSE_NONE, sums->taken - explained);
+	add_rest(report, victim, CAUSE_NONE, sums->taken - explained);
 	if (victim->steal) {
 		sums->ran -= victim->steal;
 		sums->taken += victim->steal;
-		add_rest(victim, CAUSE_STEAL, victim->steal);
+		add_rest(report, victim, CAUSE_STEAL, victim->steal);
 	}
 	merge_rows(victim, by);
 	qsort(victim->culprits, victim->count, sizeof(*victim->culprits), by_total);
+	if (victim->sleep_count)
+		qsort(victim->sleeps, victim->sleep_count, sizeof(*victim->sleeps), by_total);
 }
 
 void report_make(struct report *report, const struct blame_figures *figures, enum row_by by,
 		 const u64 *steal, unsigned int cpus)
 {
+	for (size_t i = 0; i < figures->row_count; i++)
+		if (figures->rows[i].row.who.tid)
+			task_info_name(&figures->rows[i].row.who);
 	report->lost = figures->lost;
 	report->lost_events = figures->lost_events;
 	report->victims = grow(NULL, figures->victim_count + 1, sizeof(*report->victims));
@@ -260,7 +382,7 @@ void report_make(struct report *report, const struct blame_figures *figures, enu
 			continue;
 		*victim = (struct victim_report){ .id = from->id, .sums = from->victim };
 		victim->steal = stolen_from(victim, steal, cpus, report->elapsed);
-		make_victim_report(victim, figures, by);
+		make_victim_report(report, victim, figures, by);
 		report->count++;
 	}
 	qsort(report->victims, report->count, sizeof(*report->victims), by_taken);
@@ -275,6 +397,9 @@ void report_free(struct report *report)
 		for (size_t j = 0; j < victim->count; j++)
 			free_culprit(&victim->culprits[j]);
 		free(victim->culprits);
+		for (size_t j = 0; j < victim->sleep_count; j++)
+			free_culprit(&victim->sleeps[j]);
+		free(victim->sleeps);
 		free(victim->name);
 		free(victim->level);
 	}

@@ -17,6 +17,7 @@ struct culprit {
 	char *level;			/* "FIFO 80"; "" if it has none */
 	char *how;			/* how its timer was armed, what it was waiting for */
 	const char *function;		/* "" if there is none or its name is not known */
+	char *stack;			/* "write < ksys_write": where it was; "" if not known */
 	char *unit;			/* "" if it has none */
 	char *remedy;			/* a command; NULL if we know none */
 	enum masked masked;
@@ -32,6 +33,9 @@ struct victim_report {
 	u64 steal;			/* part of taken */
 	struct culprit *culprits;	/* the worst first; their totals sum to taken */
 	size_t count;
+	u64 slept;
+	struct culprit *sleeps;		/* how, each with a name */
+	size_t sleep_count;
 };
 
 struct report {
@@ -40,14 +44,15 @@ struct report {
 	struct blame_lost lost;
 	u64 lost_events;
 	const char *source;
-	u64 elapsed;			/* ns */
+	int (*read_stack)(u32 stack, u64 *addresses);	/* its; NULL: it has no stacks */
+	u64 elapsed, until;		/* ns; the end by CLOCK_MONOTONIC */
 	u64 nmis, smis;			/* meanwhile, on all CPUs and on one */
 	bool smis_known;
 	bool realtime;			/* only real-time tasks were looked at */
 	u64 interrupt_overhead, switch_overhead;
 };
 
-/* Makes sense of FIGURES; steal: ns taken by the hypervisor from each CPU, of CPUS. A row is BY what. */
+/* What SOURCE saw. Makes sense of FIGURES; steal: ns taken by the hypervisor from each CPU, of CPUS. A row is BY what. */
 void report_make(struct report *report, const struct blame_figures *figures, enum row_by by,
 		 const u64 *steal, unsigned int cpus);
 void report_free(struct report *report);

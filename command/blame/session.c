@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,6 +35,7 @@ static const struct {
 	{ "apic_timer_fn", HOW_GUEST }, { "pit_timer_fn", HOW_GUEST },
 	{ "stimer_timer_callback", HOW_GUEST }, { "kvm_hrtimer_expire", HOW_GUEST },
 	{ "kvm_bg_timer_expire", HOW_GUEST },
+	{ "process_timeout", HOW_TIMEOUT }, { "perf_swevent_hrtimer", HOW_PERF },
 };
 
 static const struct blame_source * const sources[] = {
@@ -67,6 +69,15 @@ static void find_functions(struct blame_config *config)
 		config->owned[i] = symbol_address(owned[i].function);
 		config->owned_how[i] = owned[i].how;
 	}
+}
+
+static void find_locks(struct blame_config *config)
+{
+	static const u32 locks[] = { SYS_flock, SYS_fcntl, SYS_semop, SYS_semtimedop };
+
+	config->futex = SYS_futex + 1;
+	for (size_t i = 0; i < ARRAY_SIZE(locks); i++)
+		config->locks[i] = locks[i] + 1;
 }
 
 static void limit_cpus(struct blame_config *config, const struct cpus *cpus)
@@ -123,6 +134,7 @@ int session_start(struct session *session, const char *name, const struct cpus *
 	if (ret)
 		return failed(ret, "%s", why.s);
 	find_functions(&session->config);
+	find_locks(&session->config);
 	session->config.self = (u32)getpid();
 	limit_cpus(&session->config, cpus);
 	session->cpus = (unsigned int)sysconf(_SC_NPROCESSORS_CONF);
@@ -160,9 +172,11 @@ int session_add(struct session *session, pid_t pid)
 		if (!ret)
 			ret = session->source->add_target((u32)pid);
 	}
-	tasks_for_each(thread, &threads)
+	tasks_for_each(thread, &threads) {
 		if (!ret)
 			ret = session->source->add_target((u32)thread->tid);
+		task_info_note(&(struct who){ .tid = (u32)thread->tid });
+	}
 	return ret ? failed(ret, "process %d: %s", pid, strerror(-ret)) : 0;
 }
 
@@ -200,11 +214,13 @@ int session_report(struct session *session, struct report *report)
 	int ret;
 
 	*report = (struct report){
-		.source = session->source->name, .elapsed = monotonic_now() - session->started,
+		.source = session->source->name, .read_stack = session->source->read_stack,
+		.until = monotonic_now(),
 		.realtime = session->config.realtime,
 		.interrupt_overhead = session->config.interrupt_overhead,
 		.switch_overhead = session->config.switch_overhead,
 	};
+	report->elapsed = report->until - session->started;
 	report->smis_known = !unseen_smis(0, &smis);
 	report->smis = smis - session->smis;
 	report->nmis = unseen_nmis() - session->nmis;

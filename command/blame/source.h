@@ -49,6 +49,8 @@ struct blame_source {
 	/* Adds to FIGURES, which starts as { 0 }. 0 or -errno. */
 	int (*read)(struct blame_figures *figures);
 	int (*read_cpu)(unsigned int number, struct cpu *cpu);
+	/* What row.stack stands for: STACK_DEPTH addresses, the innermost first; NULL: none has one */
+	int (*read_stack)(u32 stack, u64 *addresses);
 	void (*stop)(void);
 };
 

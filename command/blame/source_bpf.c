@@ -4,6 +4,7 @@
 
 #include "lib/file.h"
 #include "blame.skel.h"
+#include "symbols.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -31,16 +32,17 @@ static bool has_timer_vector(void)
 }
 
 /* Leaves out the programs of tracepoints that this kernel lacks, and of those not needed. */
-static void choose_programs(const struct blame_config *config, const struct btf *btf)
+static void choose_programs(const struct blame_config *config, const struct btf *btf, bool faults)
 {
-	static const char prefix[] = "tp_btf/";
 	struct bpf_program *one;
 
 	bpf_object__for_each_program(one, program->obj) {
-		const char *event = bpf_program__section_name(one) + sizeof(prefix) - 1;
+		const char *event = strchr(bpf_program__section_name(one), '/') + 1;
 		autofree char *type = format("btf_trace_%s", event);
 		bool wanted = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
 
+		if (!strcmp(event, "handle_mm_fault"))
+			wanted = faults;
 		if (!strcmp(event, "hrtimer_expire_exit") && has_timer_vector())
 			wanted = false;
 		if (config->victims_are == VICTIMS_CPUS &&
@@ -83,6 +85,25 @@ static void configure(const struct blame_config *config)
 	program->bss->config = *config;
 }
 
+/* FAULTS: with those that see page faults, which need the function tracer. */
+static int load(const struct blame_config *config, const struct btf *btf, bool faults)
+{
+	int ret;
+
+	program = blame_bpf__open();
+	if (!program)
+		return -errno;
+	choose_programs(config, btf, faults);
+	ret = bpf_map__set_max_entries(program->maps.cpus, (u32)libbpf_num_possible_cpus());
+	if (!ret)
+		ret = blame_bpf__load(program);
+	if (!ret) {
+		configure(config);
+		ret = blame_bpf__attach(program);
+	}
+	return ret;
+}
+
 static int start(const struct blame_config *config, struct text *why)
 {
 	struct btf *btf;
@@ -92,17 +113,11 @@ static int start(const struct blame_config *config, struct text *why)
 	btf = btf__load_vmlinux_btf();
 	if (!btf)
 		goto out;
-	program = blame_bpf__open();
-	ret = program ? 0 : -errno;
-	if (ret)
-		goto out;
-	choose_programs(config, btf);
-	ret = bpf_map__set_max_entries(program->maps.cpus, (u32)libbpf_num_possible_cpus());
-	if (!ret)
-		ret = blame_bpf__load(program);
-	if (!ret) {
-		configure(config);
-		ret = blame_bpf__attach(program);
+	if (config->victims_are != VICTIMS_CPUS && symbol_address("register_ftrace_direct"))
+		ret = load(config, btf, true);
+	if (ret) {
+		stop();
+		ret = load(config, btf, false);
 	}
 out:
 	if (ret) {
@@ -207,6 +222,13 @@ static int read_cpu(unsigned int number, struct cpu *cpu)
 				    sizeof(*cpu), 0);
 }
 
+static int read_stack(u32 stack, u64 *addresses)
+{
+	stack--;
+	return bpf_map__lookup_elem(program->maps.stacks, &stack, sizeof(stack), addresses,
+				    STACK_DEPTH * sizeof(*addresses), 0);
+}
+
 const struct blame_source blame_bpf = {
 	.name = "bpf",
 	.start = start,
@@ -216,5 +238,6 @@ const struct blame_source blame_bpf = {
 	.drain = drain,
 	.read = read_figures,
 	.read_cpu = read_cpu,
+	.read_stack = read_stack,
 	.stop = stop,
 };

@@ -29,9 +29,21 @@ static struct store works = {
 	.key = sizeof(u32), .value = sizeof(u64), .room = MAX_WORKS, .forgetful = true,
 };
 
+static struct store queued_since = {	/* since when a thread waits for a CPU */
+	.key = sizeof(u32), .value = sizeof(u64), .room = MAX_TARGETS, .forgetful = true,
+};
+
+struct call {
+	u32 number, operation, value;	/* number + 1; two of its arguments */
+};
+
+static struct store calls = {		/* the last one of each victim */
+	.key = sizeof(u32), .value = sizeof(struct call), .room = MAX_TARGETS, .forgetful = true,
+};
+
 static struct cpu *cpus;
-static struct trace_ring **rings;	/* NULL: a CPU that is not there */
-static unsigned int nr_cpus;
+static struct trace_ring **rings;	/* of all CPUs, and again; NULL: a CPU that is not there */
+static unsigned int nr_cpus, nr_rings;
 static u64 missed;			/* task switches without an event */
 
 #define FIND_CPU(number) ((number) < nr_cpus ? &cpus[number] : NULL)
@@ -67,10 +79,30 @@ static void on_arm(const struct trace_event *event, const unsigned char *data,
 	u32 how = how_armed(trace_number(event, data, 1));
 	struct armed by;
 
-	if (!how || how == HOW_SLEEP)
+	if (!how)
 		return;
 	read_current(&by.who, cpu, tid);
+	by.due = trace_number(event, data, 2);
+	by.slack = trace_number(event, data, 3) - by.due;
 	PUT(armed, &timer, &by);
+}
+
+/* By the clock of the timer, which may be CLOCK_MONOTONIC itself. */
+static u64 due_at(const struct armed *by, u64 timers_now, u64 now)
+{
+	if (!by)
+		return 0;
+	return timers_now - now + 1000000000 < 2000000000 ? by->due : now - (timers_now - by->due);
+}
+
+static void on_expiry(const struct trace_event *event, const unsigned char *data, struct cpu *cpu,
+		      u64 now)
+{
+	u64 timer = trace_number(event, data, 0);
+	const struct armed *by = LOOKUP(armed, &timer);
+
+	on_timer(cpu, now, timer, trace_number(event, data, 1),
+		 due_at(by, trace_number(event, data, 2), now), by ? by->slack : 0);
 }
 
 static void on_queue(u64 descriptor, const struct cpu *cpu, u32 tid)
@@ -79,6 +111,13 @@ static void on_queue(u64 descriptor, const struct cpu *cpu, u32 tid)
 
 	read_current(&by.who, cpu, tid);
 	PUT(armed, &descriptor, &by);
+}
+
+static u32 call_of(u32 tid)
+{
+	const struct call *call = LOOKUP(calls, &tid);
+
+	return call ? call->number : trace_task_call(tid);
 }
 
 static void on_wake(const struct trace_event *event, const unsigned char *data,
@@ -90,8 +129,10 @@ static void on_wake(const struct trace_event *event, const unsigned char *data,
 	read_task(&who, event, data, 0);
 	if (!queued && cpu->depth && frame->cause.kind == CAUSE_TIMER &&
 	    frame->owner < OWNER_WOKEN)
-		own_frame(cpu, &who, OWNER_WOKEN, trace_task_call(who.tid));
-	on_wakeup(now, &who, config.realtime && who.priority < 100 ?
+		own_frame(cpu, &who, OWNER_WOKEN, call_of(who.tid));
+	if (queued)
+		PUT(queued_since, &who.tid, &now);
+	on_wakeup(cpu, NULL, now, &who, config.realtime && who.priority < 100 ?
 		  trace_task_flags(who.tid) : 0, queued);
 }
 
@@ -125,15 +166,56 @@ static void on_free(u32 tid)
 	REMOVE(targets, &tid);
 }
 
+static void on_call_of_victim(const struct trace_event *event, const unsigned char *data, u32 tid)
+{
+	struct call call = {
+		.number = (u32)trace_number(event, data, 0) + 1,
+		.operation = (u32)trace_element(event, data, 1, 1),
+		.value = (u32)trace_element(event, data, 1, 2),
+	};
+
+	PUT(calls, &tid, &call);
+}
+
+/* No event tells when it ends: that is known by measuring some. */
+static void on_fault_of_victim(struct cpu *cpu, u64 now, u32 tid)
+{
+	struct call none = { 0 };
+
+	PUT(calls, &tid, &none);
+	if (cpu->victim != tid || cpu->depth)
+		return;
+	push(cpu, now, FRAME_FAULT, CAUSE_FAULT, 0);
+	pop(cpu, now, FRAME_FAULT);
+}
+
+static u32 how_trace_sleeps(u32 tid, u32 state)
+{
+	const struct call *call = LOOKUP(calls, &tid);
+
+	return call ? how_it_sleeps(state, call->number, call->operation, call->value) :
+	       how_it_sleeps(state, trace_task_call(tid), 0, 0);
+}
+
 static void on_task_switch(const struct trace_event *event, const unsigned char *data,
 			   struct cpu *cpu, u32 number, u64 now)
 {
+	u32 state = (u32)trace_number(event, data, 6) & 0xff, sleep = 0;
 	struct who previous, next;
+	const u64 *since;
 
 	read_task(&previous, event, data, 0);
 	read_task(&next, event, data, 3);
-	on_switch(cpu, number, now, &previous, !(trace_number(event, data, 6) & 0xff), &next,
-		  trace_task_flags(next.tid), 0);
+	if (cpu->frames[0].who.tid == previous.tid)
+		cpu->frames[0].who.priority = previous.priority;
+	if (!state)
+		PUT(queued_since, &previous.tid, &now);
+	else if (cpu->victim == previous.tid)
+		sleep = how_trace_sleeps(previous.tid, state);
+	since = LOOKUP(queued_since, &next.tid);
+	on_switch(cpu, NULL, number, now, &previous, !state, &next, trace_task_flags(next.tid), 0,
+		  since ? *since : 0, sleep);
+	REMOVE(queued_since, &next.tid);
 }
 
 /* Does the task in such an event certainly run on its CPU since the last switch? */
@@ -148,7 +230,7 @@ static void switch_unseen(struct cpu *cpu, u32 number, u64 now, u32 tid)
 	struct who previous = cpu->frames[0].who, next;
 
 	trace_task_who(&next, tid);
-	on_switch(cpu, number, now, &previous, 0, &next, trace_task_flags(tid), 0);
+	on_switch(cpu, NULL, number, now, &previous, 0, &next, trace_task_flags(tid), 0, 0, 0);
 	missed++;
 }
 
@@ -177,7 +259,7 @@ static void handle(const struct trace_event *event, const unsigned char *data, u
 		on_trace_poll(event, data, cpu, now);
 		break;
 	case TRACE_TIMER:
-		on_timer(cpu, now, trace_number(event, data, 0), trace_number(event, data, 1));
+		on_expiry(event, data, cpu, now);
 		break;
 	case TRACE_ARM:
 		on_arm(event, data, cpu, tid);
@@ -189,10 +271,13 @@ static void handle(const struct trace_event *event, const unsigned char *data, u
 		on_call(cpu, now, trace_number(event, data, 0), trace_number(event, data, 1));
 		break;
 	case TRACE_WHEEL:
-		name_frame(cpu, now, CAUSE_WHEEL, trace_number(event, data, 0));
+		on_wheel(cpu, now, trace_number(event, data, 0));
 		break;
 	case TRACE_WORK:
 		on_work(cpu, now, tid, trace_number(event, data, 0));
+		break;
+	case TRACE_WORK_QUEUED:
+		on_work_queued(cpu, trace_number(event, data, 0));
 		break;
 	case TRACE_WORK_END:
 		on_work(cpu, now, tid, 0);
@@ -215,6 +300,12 @@ static void handle(const struct trace_event *event, const unsigned char *data, u
 	case TRACE_FORK:
 		on_fork(event, data);
 		break;
+	case TRACE_CALLED:
+		on_call_of_victim(event, data, tid);
+		break;
+	case TRACE_FAULT:
+		on_fault_of_victim(cpu, now, tid);
+		break;
 	case TRACE_FREE:
 		on_free((u32)trace_number(event, data, 0));
 		break;
@@ -230,9 +321,9 @@ static void forget(struct cpu *cpu)
 	cpu->victim = 0;
 }
 
-static void take(unsigned int number)
+static void take(struct trace_ring *ring, unsigned int number)
 {
-	struct trace_ring *ring = rings[number];
+	size_t known = victims.used;
 	const struct trace_event *event;
 	uint16_t id;
 	u32 tid;
@@ -245,6 +336,8 @@ static void take(unsigned int number)
 	ring->gap = false;
 	if (event && config.on)
 		handle(event, ring->event, number, ring->time, tid);
+	if (victims.used > known)
+		trace_watch(cpus[number].victim);
 }
 
 /* In the order of time over all CPUs, up to now: what is later waits. */
@@ -255,7 +348,7 @@ static int drain(void)
 	for (;;) {
 		int first = -1;
 
-		for (unsigned int i = 0; i < nr_cpus; i++) {
+		for (unsigned int i = 0; i < nr_rings; i++) {
 			int ret = rings[i] && !rings[i]->ready ? trace_ring_next(rings[i]) : 0;
 
 			if (ret)
@@ -266,7 +359,7 @@ static int drain(void)
 		}
 		if (first < 0)
 			return 0;
-		take((unsigned int)first);
+		take(rings[first], (unsigned int)first % nr_cpus);
 		rings[first]->ready = false;
 	}
 }
@@ -294,7 +387,7 @@ static int reset(const struct blame_config *wanted)
 
 static void stop(void)
 {
-	for (unsigned int i = 0; rings && i < nr_cpus; i++) {
+	for (unsigned int i = 0; rings && i < nr_rings; i++) {
 		if (rings[i])
 			close(rings[i]->fd);
 		free(rings[i]);
@@ -308,6 +401,8 @@ static void stop(void)
 	store_free(&targets);
 	store_free(&armed);
 	store_free(&works);
+	store_free(&queued_since);
+	store_free(&calls);
 	trace_close();
 }
 
@@ -320,9 +415,10 @@ static int start(const struct blame_config *wanted, struct text *why)
 	config = *wanted;
 	nr_cpus = (unsigned int)sysconf(_SC_NPROCESSORS_CONF);
 	cpus = zeroed(nr_cpus, sizeof(*cpus));
-	rings = zeroed(nr_cpus, sizeof(*rings));
-	for (unsigned int i = 0; i < nr_cpus; i++) {
-		int fd = trace_open_ring(i);
+	nr_rings = TRACE_RINGS * nr_cpus;
+	rings = zeroed(nr_rings, sizeof(*rings));
+	for (unsigned int i = 0; i < nr_rings; i++) {
+		int fd = trace_open_ring(i / nr_cpus, i % nr_cpus);
 
 		if (fd < 0)
 			continue;
@@ -336,6 +432,7 @@ static int add_target(u32 id)
 {
 	u32 one = 1;
 
+	trace_watch(id);
 	return store_put(&targets, &id, &one) ? -ENOSPC : 0;
 }
 
@@ -361,7 +458,7 @@ static int read_figures(struct blame_figures *figures)
 		}
 	figures->lost = lost;
 	figures->lost_events = missed;
-	for (unsigned int i = 0; i < nr_cpus; i++)
+	for (unsigned int i = 0; i < nr_rings; i++)
 		figures->lost_events += rings[i] ? rings[i]->lost : 0;
 	return 0;
 }

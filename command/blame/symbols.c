@@ -73,6 +73,21 @@ u64 symbol_address(const char *name)
 	return 0;
 }
 
+const char *symbol_around(u64 address)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (symbols[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && address >> 63 ? symbols[low - 1].name : NULL;
+}
+
 const char *symbol_name(u64 address)
 {
 	struct symbol key = { .address = address }, *found;

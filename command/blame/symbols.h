@@ -12,6 +12,9 @@ int symbols_read(struct text *why);
 /* 0 if there is no such function. */
 u64 symbol_address(const char *name);
 
+/* The function that contains this address; NULL if none does. */
+const char *symbol_around(u64 address);
+
 /* The function at this address; NULL if it is not known. */
 const char *symbol_name(u64 address);
 

@@ -27,41 +27,87 @@ static u32 process_of(u32 tid)
 	return process;
 }
 
-/* Of GROUP and those above it, the first one that is limited. GROUP is cut to its path. */
-static void find_quota(struct task_info *person, char *group)
+/* How often each group had been throttled when it was seen first. */
+static struct group {
+	char *path;
+	long long throttled;
+} *groups;
+static size_t nr_groups;
+
+/* How often a group has been throttled since it was seen first; TOTAL: since it was made. */
+static long long throttled_since(const char *path, long long *total)
 {
+	autofree char *file = format("%s/cpu.stat", path);
+	autotext struct text stat = { 0 };
+	const char *at;
+
+	file_read(file, &stat);
+	at = stat.length ? strstr(stat.s, "nr_throttled ") : NULL;
+	*total = at ? strtoll(at + strlen("nr_throttled "), NULL, 10) : 0;
+	for (size_t i = 0; i < nr_groups; i++)
+		if (!strcmp(groups[i].path, path))
+			return *total - groups[i].throttled;
+	*append(groups, nr_groups) = (struct group){ copy(path), *total };
+	return 0;
+}
+
+/*
+ * Of GROUP, below MOUNT, and those above it, which of those that are limited by FILE was throttled
+ * most. GROUP is cut to its path.
+ */
+static void find_quota(struct task_info *person, const char *mount, char *group, const char *file,
+		       const char *unlimited)
+{
+	long long most = -1, most_total = -1, total;
 	char *end;
 
 	free(person->quota);
 	person->quota = NULL;
 	for (; (end = strrchr(group, '/')) && end[1]; *end = '\0') {
-		autofree char *path = format(CGROUP "%s", group), *file = format("%s/cpu.max", path);
-		autotext struct text max = { 0 };
+		autofree char *path = format("%s%s", mount, group);
+		autofree char *limit = format("%s/%s", path, file);
+		autotext struct text value = { 0 };
+		long long since;
 
-		if (!file_read(file, &max) && strncmp(max.s, "max", 3)) {
-			person->quota = copy(path);
-			return;
-		}
+		if (file_read(limit, &value) || !strncmp(value.s, unlimited, strlen(unlimited)))
+			continue;
+		since = throttled_since(path, &total);
+		if (since < most || (since == most && total <= most_total))
+			continue;
+		most = since;
+		most_total = total;
+		free(person->quota);
+		person->quota = copy(limit);
 	}
 }
 
 /* The last part of its place in cgroup v2: a systemd unit, as a rule. */
 static void read_unit(struct task_info *person)
 {
+	static const char * const old[] = { ":cpu,cpuacct:/", ":cpuacct,cpu:/", ":cpu:/" };
 	autofree char *path = format("/proc/%u/cgroup", person->process);
 	autotext struct text text = { 0 };
-	char *group, *last;
+	char *group = NULL, *unified;
 
-	file_read(path, &text);
-	group = strstr(text.s, "0::/");
-	if (group) {
-		group[strcspn(group, "\n")] = '\0';
-		last = strrchr(group, '/') + 1;
-		free(person->unit);
-		person->unit = copy(last);
-		make_printable(person->unit);
-		find_quota(person, group + strlen("0::"));
+	if (file_read(path, &text) || !text.length)
+		return;
+	unified = strstr(text.s, "0::/");
+	for (size_t i = 0; i < ARRAY_SIZE(old) && !group; i++) {
+		group = strstr(text.s, old[i]);
+		if (group)
+			group += strlen(old[i]) - 1;
 	}
+	for (char *at = text.s; (at = strchr(at, '\n')); )
+		*at++ = '\0';
+	if (unified) {
+		free(person->unit);
+		person->unit = copy(strrchr(unified, '/') + 1);
+		make_printable(person->unit);
+	}
+	if (group)
+		find_quota(person, CGROUP "/cpu", group, "cpu.cfs_quota_us", "-1");
+	else if (unified)
+		find_quota(person, CGROUP, unified + strlen("0::"), "cpu.max", "max");
 }
 
 /*
@@ -144,6 +190,16 @@ static struct task_info *find(const struct who *who)
 	return person;
 }
 
+void task_info_name(const struct who *who)
+{
+	struct task_info *person = find(who);
+
+	if (person->alive || !who->comm[0])
+		return;
+	snprintf(person->comm, sizeof(person->comm), "%.*s", COMM_SIZE, who->comm);
+	make_printable(person->comm);
+}
+
 const struct task_info *task_info_of(const struct who *who)
 {
 	struct task_info *person = find(who);
@@ -151,8 +207,7 @@ const struct task_info *task_info_of(const struct who *who)
 	if (refresh(person))
 		return person;
 	/* It has ended; its last events know it best. */
-	snprintf(person->comm, sizeof(person->comm), "%.*s", COMM_SIZE, who->comm);
-	make_printable(person->comm);
+	task_info_name(who);
 	if (who->policy != POLICY_UNKNOWN)
 		person->policy = (int)who->policy;
 	return person;

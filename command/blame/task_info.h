@@ -17,13 +17,16 @@ struct task_info {
 	bool alive, kernel_thread;
 	char comm[TASK_NAME_MAX + 1], process_comm[TASK_NAME_MAX + 1];
 	char *unit;			/* of its cgroup; NULL if not known, "" for the root */
-	char *quota;			/* path of the group whose cpu.max limits it; NULL: none */
+	char *quota;			/* the file of the group that limits it; NULL: none */
 };
 
 /* Reads it again if it still lives. Never NULL. */
 const struct task_info *task_info_of(const struct who *who);
 
-/* Looks at it while it lives, if that was not done yet. */
+/* What it is called if /proc does not know that any more. */
+void task_info_name(const struct who *who);
+
+/* Looks at it while it lives, if that was not done yet, and at the quotas of its groups. */
 void task_info_note(const struct who *who);
 
 /* Whether it is this process. */

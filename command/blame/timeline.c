@@ -20,10 +20,37 @@ static u64 part_of(const struct segment *segment, const struct episode *episode,
 	return end > *start ? end - *start : 0;
 }
 
+/* What was the matter with the victim comes before what the CPU did. */
+static int by_start(const void *a, const void *b)
+{
+	const struct segment *one = a, *other = b;
+
+	if (one->start != other->start)
+		return one->start < other->start ? -1 : 1;
+	return one->end > other->end ? -1 : one->end < other->end;
+}
+
+/* The parts in their order; how many there are. */
+static unsigned int sort_parts(const struct episode *episode, struct segment *parts)
+{
+	unsigned int count = episode->count < EPISODE_SEGMENTS ? episode->count : EPISODE_SEGMENTS;
+
+	memcpy(parts, episode->segments, count * sizeof(*parts));
+	if (count)
+		qsort(parts, count, sizeof(*parts), by_start);
+	return count;
+}
+
+static char *part_text(const struct segment *part)
+{
+	return part->cause.victim && part->cause.kind == CAUSE_SLACK ? copy("its timer was due") :
+	       cause_text(&part->cause, &part->who);
+}
+
 static void print_segment(const struct segment *segment, u64 start, u64 length,
 			  const struct episode *episode)
 {
-	autofree char *text = cause_text(&segment->cause, &segment->who);
+	autofree char *text = part_text(segment);
 
 	printf("  %10.1f %9.1f  %s%s\n", microseconds(start - episode->start),
 	       microseconds(length), text,
@@ -33,21 +60,25 @@ static void print_segment(const struct segment *segment, u64 start, u64 length,
 
 void timeline_print(const struct episode *episode, unsigned int cpu)
 {
+	struct segment parts[EPISODE_SEGMENTS];
+	unsigned int count = sort_parts(episode, parts);
 	u64 start, length;
 
 	printf("The worst episode: %.1f us on CPU %u\n  %10s %9s\n", microseconds(episode->length),
 	       cpu, "at us", "for us");
-	if (episode->count == EPISODE_SEGMENTS)
-		printf("  ... (only the last %u parts are kept)\n", EPISODE_SEGMENTS);
-	for (unsigned int i = episode->count; i--; ) {
-		length = part_of(&episode->segments[i], episode, &start);
+	for (unsigned int i = 0; i < count; i++) {
+		if (i == EPISODE_SEGMENTS / 2 && episode->count > EPISODE_SEGMENTS)
+			printf("  ... (%u parts)\n", episode->count - EPISODE_SEGMENTS);
+		length = part_of(&parts[i], episode, &start);
 		if (length)
-			print_segment(&episode->segments[i], start, length, episode);
+			print_segment(&parts[i], start, length, episode);
 	}
 }
 
 void timeline_print_json(const struct episode *episode, unsigned int cpu)
 {
+	struct segment parts[EPISODE_SEGMENTS];
+	unsigned int count = sort_parts(episode, parts);
 	u64 start, length;
 
 	json_open("worst_episode", '{');
@@ -55,9 +86,9 @@ void timeline_print_json(const struct episode *episode, unsigned int cpu)
 	json_number("length_ns", episode->length);
 	json_number("start_ns", episode->start);
 	json_open("parts", '[');
-	for (unsigned int i = episode->count; i--; ) {
-		const struct segment *segment = &episode->segments[i];
-		autofree char *text = cause_text(&segment->cause, &segment->who);
+	for (unsigned int i = 0; i < count; i++) {
+		const struct segment *segment = &parts[i];
+		autofree char *text = part_text(segment);
 
 		length = part_of(segment, episode, &start);
 		if (!length)
@@ -85,6 +116,8 @@ static void write_event(FILE *file, const char *name, const char *kind, u64 star
 
 int timeline_write(FILE *file, const struct episode *episode, unsigned int cpu)
 {
+	struct segment parts[EPISODE_SEGMENTS];
+	unsigned int count = sort_parts(episode, parts);
 	u64 start, length;
 
 	fprintf(file, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
@@ -94,9 +127,9 @@ int timeline_write(FILE *file, const struct episode *episode, unsigned int cpu)
 		"\"args\":{\"name\":\"CPU %u\"}}", cpu, cpu);
 	if (episode->length)
 		write_event(file, "episode", "episode", episode->start, episode->length, cpu);
-	for (unsigned int i = episode->count; i--; ) {
-		const struct segment *segment = &episode->segments[i];
-		autofree char *text = cause_text(&segment->cause, &segment->who);
+	for (unsigned int i = 0; i < count; i++) {
+		const struct segment *segment = &parts[i];
+		autofree char *text = part_text(segment);
 
 		length = part_of(segment, episode, &start);
 		if (!length)

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define TRACEFS "/sys/kernel/tracing"
@@ -42,13 +43,15 @@ static struct trace_event events[] = {
 	{ TRACE_PUSH, "irq", "softirq_entry", { "vec" }, FRAME_SOFTIRQ, CAUSE_SOFTIRQ, .id = 0 },
 	{ TRACE_POP, "irq", "softirq_exit", { "vec" }, FRAME_SOFTIRQ, .id = 0 },
 	EVENT(TRACE_POLL, "napi", "napi_poll", "dev_name"),
-	EVENT(TRACE_TIMER, "timer", "hrtimer_expire_entry", "hrtimer", "function"),
+	EVENT(TRACE_TIMER, "timer", "hrtimer_expire_entry", "hrtimer", "function", "now"),
 	{ TRACE_POP, "timer", "hrtimer_expire_exit", { "hrtimer" }, FRAME_TIMER, .id = 0 },
-	EVENT(TRACE_ARM, "timer", "hrtimer_start", "hrtimer", "function"),
+	EVENT(TRACE_ARM, "timer", "hrtimer_start", "hrtimer", "function", "softexpires",
+	      "expires"),
 	EVENT(TRACE_QUEUE, "csd", "csd_queue_cpu", "csd"),
 	EVENT(TRACE_CALL, "csd", "csd_function_entry", "func", "csd"),
 	EVENT(TRACE_WHEEL, "timer", "timer_expire_entry", "function"),
 	EVENT(TRACE_WORK, "workqueue", "workqueue_execute_start", "function"),
+	EVENT(TRACE_WORK_QUEUED, "workqueue", "workqueue_queue_work", "function"),
 	EVENT(TRACE_WORK_END, "workqueue", "workqueue_execute_end", "work"),
 	EVENT(TRACE_SWITCH, "sched", "sched_switch", "prev_pid", "prev_prio", "prev_comm",
 	      "next_pid", "next_prio", "next_comm", "prev_state"),
@@ -58,10 +61,17 @@ static struct trace_event events[] = {
 	EVENT(TRACE_SIGNAL, "signal", "signal_generate", "pid"),
 	EVENT(TRACE_FORK, "sched", "sched_process_fork", "parent_pid", "child_pid"),
 	EVENT(TRACE_FREE, "sched", "sched_process_free", "pid"),
+	EVENT(TRACE_CALLED, "raw_syscalls", "sys_enter", "id", "args"),
+	EVENT(TRACE_FAULT, "exceptions", "page_fault_user", "address"),
 };
 
 static unsigned char by_id[MAX_ID];	/* index + 1 */
-static char *instance;			/* path */
+static char *instances[TRACE_RINGS];	/* paths */
+
+static const char *instance_of(const struct trace_event *event)
+{
+	return instances[event->kind == TRACE_CALLED || event->kind == TRACE_FAULT];
+}
 
 /* "field:TYPE NAME; offset:N; size:N; ..."; NAME may be followed by "[16]". */
 static void find_field(struct trace_event *event, unsigned int i, const char *text)
@@ -83,7 +93,8 @@ static void find_field(struct trace_event *event, unsigned int i, const char *te
 
 static void read_format(struct trace_event *event)
 {
-	autofree char *path = format("%s/events/%s/%s/format", instance, event->system, event->name);
+	autofree char *path = format("%s/events/%s/%s/format", instance_of(event), event->system,
+				     event->name);
 	autotext struct text text = { 0 };
 	const char *id;
 
@@ -96,25 +107,29 @@ static void read_format(struct trace_event *event)
 	}
 }
 
-static int set(const char *file, const char *value)
+static int set(const char *instance, const char *file, const char *value)
 {
 	autofree char *path = format("%s/%s", instance, file);
 
 	return file_write(path, value);
 }
 
-/* Only the timers of tasks are of interest when they are armed, but for sleepers. */
-static void filter_arming(const struct blame_config *config, const struct trace_event *event)
+/* Only the timers of tasks are of interest when they are armed; a loop may read a clock all the time. */
+static void set_filter(const struct blame_config *config, const struct trace_event *event)
 {
 	autofree char *file = format("events/%s/%s/filter", event->system, event->name);
 	autotext struct text filter = { 0 };
 
-	for (unsigned int i = 0; i < OWNED_FUNCTIONS; i++)
-		if (config->owned[i] && config->owned_how[i] != HOW_SLEEP)
+	if (event->kind == TRACE_CALLED)
+		text_add(&filter, "id != %d", SYS_clock_gettime);
+	else if (event->kind != TRACE_ARM)
+		return;
+	for (unsigned int i = 0; i < OWNED_FUNCTIONS && event->kind == TRACE_ARM; i++)
+		if (config->owned[i])
 			text_add(&filter, "%sfunction == 0x%llx", filter.length ? " || " : "",
 				 (unsigned long long)config->owned[i]);
 	if (filter.length)
-		set(file, filter.s);		/* without it there are only more events */
+		set(instance_of(event), file, filter.s);	/* without it there are only more events */
 }
 
 static int enable(const struct blame_config *config, struct trace_event *event)
@@ -125,9 +140,8 @@ static int enable(const struct blame_config *config, struct trace_event *event)
 	if (!event->id || event->id >= MAX_ID)
 		return 0;
 	by_id[event->id] = (unsigned char)(event - events + 1);
-	if (event->kind == TRACE_ARM)
-		filter_arming(config, event);
-	return set(file, "1");
+	set_filter(config, event);
+	return set(instance_of(event), file, "1");
 }
 
 bool trace_is_stale(const char *name)
@@ -138,7 +152,7 @@ bool trace_is_stale(const char *name)
 	if (strncmp(name, PREFIX, strlen(PREFIX)))
 		return false;
 	pid = strtol(name + strlen(PREFIX), &end, 10);
-	return !*end && pid > 0 && kill((pid_t)pid, 0) && errno == ESRCH;
+	return (!*end || *end == '-') && pid > 0 && kill((pid_t)pid, 0) && errno == ESRCH;
 }
 
 static void remove_stale(void)
@@ -156,10 +170,12 @@ static void remove_stale(void)
 
 void trace_close(void)
 {
-	if (instance)
-		rmdir(instance);
-	free(instance);
-	instance = NULL;
+	for (unsigned int i = 0; i < TRACE_RINGS; i++) {
+		if (instances[i])
+			rmdir(instances[i]);
+		free(instances[i]);
+		instances[i] = NULL;
+	}
 	memset(by_id, 0, sizeof(by_id));
 }
 
@@ -175,6 +191,29 @@ static int mounted(struct text *why)
 	return ret;
 }
 
+static int make_instance(unsigned int which)
+{
+	char *path = format(TRACE_INSTANCES "/" PREFIX "%d%s", getpid(), which ? "-victims" : "");
+	int ret;
+
+	if (mkdir(path, 0700)) {
+		ret = -errno;
+		free(path);
+		return ret;
+	}
+	instances[which] = path;
+	ret = set(path, "tracing_on", "0");
+	if (!ret)
+		ret = set(path, "trace_clock", "mono");
+	if (!ret)
+		ret = set(path, "buffer_size_kb", "1024");
+	if (which) {			/* of no task so far */
+		set(path, "set_event_pid", "0");
+		set(path, "options/event-fork", "1");
+	}
+	return ret;
+}
+
 int trace_open(const struct blame_config *config, struct text *why)
 {
 	int ret;
@@ -183,33 +222,29 @@ int trace_open(const struct blame_config *config, struct text *why)
 	if (ret)
 		return ret;
 	remove_stale();
-	instance = format(TRACE_INSTANCES "/" PREFIX "%d", getpid());
-	if (mkdir(instance, 0700)) {
-		ret = -errno;
-		text_add(why, "%s: %s", instance, strerror(errno));
-		free(instance);
-		instance = NULL;
-		return ret;
-	}
-	ret = set("tracing_on", "0");
-	if (!ret)
-		ret = set("trace_clock", "mono");
-	if (!ret)
-		ret = set("buffer_size_kb", "1024");
+	for (unsigned int i = 0; i < TRACE_RINGS && !ret; i++)
+		ret = make_instance(i);
 	for (size_t i = 0; i < ARRAY_SIZE(events) && !ret; i++)
 		ret = enable(config, &events[i]);
-	if (!ret)
-		ret = set("tracing_on", "1");
+	for (unsigned int i = 0; i < TRACE_RINGS && !ret; i++)
+		ret = set(instances[i], "tracing_on", "1");
 	if (ret) {
-		text_add(why, "%s: %s", instance, strerror(-ret));
+		text_add(why, TRACE_INSTANCES "/" PREFIX "%d: %s", getpid(), strerror(-ret));
 		trace_close();
 	}
 	return ret;
 }
 
-int trace_open_ring(unsigned int cpu)
+void trace_watch(u32 tid)
 {
-	autofree char *path = format("%s/per_cpu/cpu%u/trace_pipe_raw", instance, cpu);
+	autofree char *path = format("%s/set_event_pid", instances[1]), *number = format("%u", tid);
+
+	file_write(path, number);	/* adds it to the others */
+}
+
+int trace_open_ring(unsigned int which, unsigned int cpu)
+{
+	autofree char *path = format("%s/per_cpu/cpu%u/trace_pipe_raw", instances[which], cpu);
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
@@ -227,6 +262,16 @@ u64 trace_number(const struct trace_event *event, const unsigned char *data,
 
 	if (event->sizes[field] && event->sizes[field] <= sizeof(number))
 		memcpy(&number, data + event->offsets[field], event->sizes[field]);
+	return number;
+}
+
+u64 trace_element(const struct trace_event *event, const unsigned char *data, unsigned int field,
+		  unsigned int i)
+{
+	unsigned long number = 0;
+
+	if (event->sizes[field] >= (i + 1) * sizeof(number))
+		memcpy(&number, data + event->offsets[field] + i * sizeof(number), sizeof(number));
 	return number;
 }
 

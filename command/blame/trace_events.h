@@ -11,7 +11,8 @@
 enum trace_kind {
 	TRACE_PUSH, TRACE_POP, TRACE_TIMER, TRACE_ARM, TRACE_QUEUE, TRACE_CALL, TRACE_WHEEL,
 	TRACE_WORK, TRACE_WORK_END, TRACE_SWITCH, TRACE_WAKING, TRACE_WAKEUP, TRACE_MIGRATE,
-	TRACE_SIGNAL, TRACE_FORK, TRACE_FREE, TRACE_POLL
+	TRACE_SIGNAL, TRACE_FORK, TRACE_FREE, TRACE_POLL, TRACE_CALLED, TRACE_FAULT,
+	TRACE_WORK_QUEUED
 };
 
 #define TRACE_FIELDS 7
@@ -36,20 +37,30 @@ struct trace_event {
 bool trace_is_stale(const char *name);
 
 /*
- * Makes the instance and enables the events in it; what was left by those that were
+ * Makes the instances and enables the events in them; what was left by those that were
  * killed is removed. 0, or -errno with the reason in WHY.
  */
 int trace_open(const struct blame_config *config, struct text *why);
 void trace_close(void);
 
-/* A file of the instance, for one CPU; the descriptor or -errno. */
-int trace_open_ring(unsigned int cpu);
+/* From now on this thread's system calls and page faults are events, and those of what it starts. */
+void trace_watch(u32 tid);
+
+/* One for events of all tasks, and one for those of victims alone. */
+#define TRACE_RINGS 2
+
+/* A file of an instance, for one CPU; the descriptor or -errno. */
+int trace_open_ring(unsigned int which, unsigned int cpu);
 
 const struct trace_event *trace_event_by_id(u32 id);
 
 /* A string of an event that has its place in FIELD, cut to COMM_SIZE bytes. */
 void trace_string(const struct trace_event *event, const unsigned char *data, unsigned int field,
 		  char *string);
+
+/* One of an array of numbers in an event. */
+u64 trace_element(const struct trace_event *event, const unsigned char *data, unsigned int field,
+		  unsigned int i);
 
 /* A number in an event; 0 if it has no such field. */
 u64 trace_number(const struct trace_event *event, const unsigned char *data,

@@ -34,7 +34,7 @@ static void keep(struct worst_wakeups *reasons, const struct wakeup *wakeup, con
 	reasons->worst[least].count = 0;
 	reasons->worst[least].wakeup = *wakeup;
 	for (unsigned int i = 0; i < RECENT_SEGMENTS; i++)
-		if (overlap(&cpu->recent[i], wakeup))
+		if (!cpu->recent[i].cause.victim && overlap(&cpu->recent[i], wakeup))
 			*append(reasons->worst[least].segments, reasons->worst[least].count) =
 				cpu->recent[i];
 }

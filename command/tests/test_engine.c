@@ -4,7 +4,8 @@
 
 static unsigned int nr_limited;		/* so many of these have no quota */
 
-#define IS_THROTTLED(victim) ((victim)->who.tid < 100 + nr_limited)
+#define WHY_THROTTLED(victim) \
+	((victim)->who.tid < 100 + nr_limited ? THROTTLE_QUOTA : 0)
 
 #include "blame/engine_stores.h"
 #include "check.h"
@@ -64,21 +65,31 @@ static struct cpu *event(u32 number, const struct who *now_runs)
 static void switch_tasks(u32 number, u64 us, const struct who *from, int runnable,
 			 const struct who *to)
 {
-	on_switch(event(number, from), number, START + us * US, from, runnable, to, 0, 0);
+	on_switch(event(number, from), NULL, number, START + us * US, from, runnable, to, 0, 0,
+		  0, 0);
+}
+
+static void wake_by(u32 number, u64 us)
+{
+	on_wakeup(&cpus[number], NULL, START + us * US, &who_victim, 0, 0);
+	on_wakeup(&cpus[number], NULL, START + us * US, &who_victim, 0, 1);
 }
 
 static void wake(u64 us)
 {
-	on_wakeup(START + us * US, &who_victim, 0, 0);
-	on_wakeup(START + us * US, &who_victim, 0, 1);
+	wake_by(0, us);
 }
 
-/* One on CPU 0. */
+static void interrupt_on(u32 number, u64 us, u64 ns, const struct who *now_runs)
+{
+	push(event(number, now_runs), START + us * US, FRAME_IRQ, CAUSE_IRQ, 1);
+	before_pop(&cpus[number]);
+	pop(event(number, now_runs), START + us * US + ns, FRAME_IRQ);
+}
+
 static void interrupt(u64 us, u64 ns, const struct who *now_runs)
 {
-	push(event(0, now_runs), START + us * US, FRAME_IRQ, CAUSE_IRQ, 1);
-	before_pop(&cpus[0]);
-	pop(event(0, now_runs), START + us * US + ns, FRAME_IRQ);
+	interrupt_on(0, us, ns, now_runs);
 }
 
 static const struct row *row_of(struct cause cause)
@@ -108,7 +119,8 @@ static const struct victim *expect_taken(u64 taken)
 
 	check(victim, "the victim is not there");
 	for (size_t i = 0; i < rows.slots; i++)
-		if (store_slot(&rows, i, &key, &value) && ((struct cause *)key)->victim == VICTIM)
+		if (store_slot(&rows, i, &key, &value) && ((struct cause *)key)->victim == VICTIM &&
+		    ((struct cause *)key)->kind != CAUSE_SLEPT)
 			explained += ((const struct row *)value)->total;
 	check(victim->taken == taken * US, "taken %llu ns", (unsigned long long)victim->taken);
 	check(explained == victim->taken, "explained %llu ns", (unsigned long long)explained);
@@ -221,7 +233,7 @@ static void throttled(void)
 	switch_tasks(0, 104, &fair, 1, &who_victim);
 	switch_tasks(0, 110, &who_victim, 0, &who_idle);
 	expect(26, 54, 20);
-	row = row_of((struct cause){ .kind = CAUSE_THROTTLED, .id = THROTTLE_RT });
+	row = row_of((struct cause){ .kind = CAUSE_THROTTLED, .id = THROTTLE_EITHER });
 	check(row->total == 30 * US && row->count == 1, "throttled");
 }
 
@@ -286,8 +298,174 @@ static void network(void)
 	expect(30, 70, 0);
 }
 
+enum { SLEEPS = 0xffffff81u };		/* hrtimer_wakeup() */
+
+/* The timer of the victim was due at DUE; now it expires, in an interrupt or in a softirq. */
+static void expire(u32 number, u64 us, u64 due, u32 kind, const struct who *now_runs)
+{
+	struct cpu *cpu = event(number, now_runs);
+
+	push(cpu, START + us * US, kind, kind == FRAME_SOFTIRQ ? CAUSE_SOFTIRQ : CAUSE_TIMER_IRQ, 0);
+	on_timer(cpu, START + us * US, 1, SLEEPS, START + due * US, 0);
+	own_frame(cpu, &who_victim, OWNER_WOKEN, 0);
+	wake_by(number, us + 2);
+	before_pop(cpu);
+	pop(event(number, now_runs), START + (us + 3) * US, kind);
+}
+
+static void begin_sleeping(u64 us, u32 sleep)
+{
+	begin(1);
+	config.owned[0] = SLEEPS;
+	config.owned_how[0] = HOW_SLEEP;
+	switch_tasks(0, 0, &who_idle, 1, &who_victim);
+	on_switch(event(0, &who_victim), NULL, 0, START + us * US, &who_victim, 0, &who_other, 0, 0,
+		  0, sleep);
+}
+
+static u64 total_of(struct cause cause)
+{
+	return row_of(cause)->total / US;
+}
+
+static void longest_is(u64 us)
+{
+	u32 id = VICTIM;
+	const struct victim *victim = store_find(&victims, &id);
+
+	check(victim->longest == us * US, "longest %llu ns", (unsigned long long)victim->longest);
+}
+
+/* It is late from then on: the other task has interrupts off, then they come, then it runs. */
+static void late_by_interrupts_off(void)
+{
+	begin_sleeping(10, 0);
+	expire(0, 500, 100, FRAME_VECTOR, &who_other);
+	switch_tasks(0, 510, &who_other, 1, &who_victim);
+	switch_tasks(0, 520, &who_victim, 0, &who_idle);
+	expect(20, 410, 7);
+	check(total_of((struct cause){ .kind = CAUSE_IRQS_OFF, .id = OTHER }) == 400, "interrupts off");
+	check(total_of((struct cause){ .kind = CAUSE_SLEPT }) == 90, "slept");
+	longest_is(410);
+}
+
+/* Not late by more than any interrupt is. */
+static void late_by_a_little(void)
+{
+	begin_sleeping(10, 0);
+	expire(0, 103, 100, FRAME_VECTOR, &who_other);
+	switch_tasks(0, 110, &who_other, 1, &who_victim);
+	expect(10, 10, 4);
+	check(total_of((struct cause){ .kind = CAUSE_TIMER_IRQ, .how = 1 }) == 3, "came late");
+}
+
+/* The softirq's thread waits for another task; what happened before the timer was due is not to blame. */
+static void late_by_a_softirq(void)
+{
+	static const struct who softirqs = { .tid = 15, .priority = 98 };
+
+	begin_sleeping(10, 0);
+	switch_tasks(0, 50, &who_other, 1, &who_above);
+	switch_tasks(0, 400, &who_above, 0, &softirqs);
+	expire(0, 401, 100, FRAME_SOFTIRQ, &softirqs);
+	switch_tasks(0, 410, &softirqs, 1, &who_victim);
+	expect_taken(310);
+	check(total_of((struct cause){ .kind = CAUSE_KEPT, .id = ABOVE, .how = 15 }) == 300, "kept");
+	longest_is(310);
+}
+
+/* Three times: by the owner itself, by what runs while the owner is ready, by what runs while it sleeps. */
+static void blocked(void)
+{
+	u32 sleep = SLEEP_LOCK << HOW_SHIFT | 203;
+
+	begin_sleeping(10, sleep);
+	switch_tasks(0, 60, &who_other, 0, &who_above);		/* the owner sleeps */
+	on_switch(event(0, &who_above), NULL, 0, START + 160 * US, &who_above, 1, &who_other, 0, 0,
+		  START + 140 * US, 0);
+	wake_by(0, 200);
+	switch_tasks(0, 205, &who_other, 1, &who_victim);
+	expect_taken(195);
+	check(total_of((struct cause){ .kind = CAUSE_KEPT, .id = ABOVE, .how = OTHER }) == 100, "kept");
+	check(total_of((struct cause){ .kind = CAUSE_BLOCKED, .id = OTHER, .how = sleep }) == 90,
+	      "blocked");
+	longest_is(195);
+}
+
+/* Who waits for work, or for a signal, is not blocked. */
+static void means_to_sleep(void)
+{
+	begin_sleeping(10, 0);
+	wake_by(0, 900);
+	switch_tasks(0, 905, &who_other, 1, &who_victim);
+	expect(10, 5, 5);
+	config.futex = 203;
+	check(how_it_sleeps(1, 203, OP_WAIT_BITSET, 0) >> HOW_SHIFT == SLEEP_MEANT, "a condition");
+	check(how_it_sleeps(1, 203, OP_WAIT | 128, 2) >> HOW_SHIFT == SLEEP_LOCK, "a mutex");
+	check(how_it_sleeps(1, 203, OP_LOCK_PI, 0) >> HOW_SHIFT == SLEEP_LOCK, "a PI mutex");
+	check(how_it_sleeps(STATE_DEEP, 1, 0, 0) >> HOW_SHIFT == SLEEP_DEEP, "a disk");
+	check(how_it_sleeps(STATE_DEEP | STATE_IDLE, 1, 0, 0) >> HOW_SHIFT == SLEEP_MEANT, "idle");
+}
+
+static void faults(void)
+{
+	begin(1);
+	config.fault_overhead = 2 * US;
+	switch_tasks(0, 0, &who_idle, 1, &who_victim);
+	for (u64 us = 10; us < 50; us += 10) {
+		push(event(0, &who_victim), START + us * US, FRAME_FAULT, CAUSE_FAULT, 0);
+		pop(&cpus[0], START + (us + 7) * US, FRAME_FAULT);
+	}
+	switch_tasks(0, 60, &who_victim, 0, &who_idle);
+	expect(24, 36, 0);
+	check(row_of((struct cause){ .kind = CAUSE_FAULT })->count == 4, "faults");
+	longest_is(39);		/* in a row */
+}
+
+/* A task that becomes real-time while it runs has its culprits on its own CPU. */
+static void becomes_realtime(void)
+{
+	begin(1);
+	config.realtime = 1;
+	config.victims_are = VICTIMS_ALL;
+	switch_tasks(1, 0, &who_idle, 1, &(struct who){ .tid = VICTIM, .priority = 120 });
+	interrupt_on(1, 10, US, &who_victim);
+	interrupt_on(1, 20, US, &who_victim);
+	switch_tasks(1, 30, &who_victim, 1, &who_above);
+	for (u64 us = 30; us < 5030; us += 5)
+		interrupt_on(1, us, US, &who_above);
+	switch_tasks(1, 5030, &who_above, 0, &who_victim);
+	check(total_of((struct cause){ .kind = CAUSE_TASK, .id = ABOVE }) == 4000, "%llu us by it",
+	      (unsigned long long)taken_by(ABOVE));
+}
+
+/* The worst episode keeps its beginning and its end. */
+static void keeps_both_ends(void)
+{
+	const struct episode *worst = &cpus[0].episode;
+
+	begin(1);
+	switch_tasks(0, 0, &who_idle, 1, &who_victim);
+	switch_tasks(0, 10, &who_victim, 1, &who_above);
+	for (u64 us = 11; us < 211; us++)
+		interrupt(us, US / 2, &who_above);
+	switch_tasks(0, 300, &who_above, 0, &who_victim);
+	keep_episode(&cpus[0], 0);
+	check(worst->length == 290 * US && worst->count > EPISODE_SEGMENTS, "%u parts", worst->count);
+	check(worst->segments[0].end == START + 300 * US, "the end");
+	check(worst->segments[episode_slot(worst->count - 1)].start == START + 10 * US, "the beginning");
+}
+
 int main(void)
 {
+	late_by_interrupts_off();
+	late_by_a_little();
+	late_by_a_softirq();
+	blocked();
+	means_to_sleep();
+	faults();
+	becomes_realtime();
+	keeps_both_ends();
 	without_quota();
 	network();
 	throttled();

@@ -98,7 +98,7 @@ static void on_an_able_machine(void)
 	advises_for("boot with nohz_full=1", CAUSE_KERNEL_TIMER, 0);
 	advises_for("boot with rcu_nocbs=1", CAUSE_SOFTIRQ, SOFTIRQ_RCU);
 	advises_for("timershield isolate --irqs 1", CAUSE_IRQ, 9);
-	advises_for("raise cpu.max of its cgroup", CAUSE_THROTTLED, THROTTLE_QUOTA);
+	advises_for("raise the CPU quota of its cgroup", CAUSE_THROTTLED, THROTTLE_QUOTA);
 	put("proc/sys/kernel/timershield", "1\n");
 	advises_for_timer("timershield isolate 1");
 }
@@ -111,16 +111,53 @@ static void on_an_unable_machine(void)
 	unlink(switch_file);
 	put(CGROUP "/cgroup.controllers", "cpu\n");
 	put("lib/modules/6.12.1/config", "CONFIG_HZ=250\n");
-	advises_for_task(NULL, &ordinary);
+	advises_for_task("taskset -apc 0,2-3 80", &ordinary);
 	advises_for_task("taskset -apc 0,2-3 81, or lower its priority", &higher);
 	advises_for("timershield isolate --irqs 1", CAUSE_IRQ, 9);
 	advises_for(NULL, CAUSE_KERNEL_TIMER, 0);
 	advises_for(NULL, CAUSE_SOFTIRQ, SOFTIRQ_RCU);
 	advises_for_timer("load the TimerShield module ('make module' in its source)");
 	put("proc/sys/kernel/osrelease", "6.18.1\n");
-	advises_for_timer(NULL);
+	advises_for_timer("taskset -apc 0,2-3 80");
 	put("lib/modules/6.18.1/modules.dep", "extra/timershield.ko:\n");
 	advises_for_timer("timershield timers on");
+}
+
+/* Of a task that stays long in a kernel that is not preemptible, and of what a task waits for. */
+static void for_what_keeps_it(void)
+{
+	static const struct who deadline = { .tid = 82, .tgid = 82, .comm = "dl", .priority = -1 };
+	static const u32 fsync = SLEEP_DEEP << HOW_SHIFT | 75;
+	struct blame_victim victim = { .id = 70, .victim = { .cpu = 1, .who = victim_who } };
+	struct blame_row row = { .cause = { .kind = CAUSE_TASK, .id = 80 }, .row.who = ordinary };
+	autofree char *preempt = NULL, *among = NULL;
+
+	advises_for_task("chrt -f -p 1 82, if it needs no deadline", &deadline);
+	advises("timershield isolate 1", (struct cause){ .kind = CAUSE_IRQS_OFF, .id = 80 },
+		&ordinary, MASKED_NO);
+	advises("a mutex with PTHREAD_PRIO_INHERIT", (struct cause){
+		.kind = CAUSE_KEPT, .id = 81, .how = 80 }, &higher, MASKED_NO);
+	put("proc/15/task/15/stat", "15 (ktimers/0) S 2 0 0 0 -1 2097152 0 0 0 0 0 0 0 0 20 0 1 0 1"
+	    " 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 1\n");
+	advises("chrt -f -p 91 15", (struct cause){ .kind = CAUSE_KEPT, .id = 81, .how = 15 },
+		&higher, MASKED_NO);
+	advises("let hog[80] hold that lock for less time", (struct cause){
+		.kind = CAUSE_BLOCKED, .id = 80, .how = SLEEP_LOCK << HOW_SHIFT }, &ordinary, MASKED_NO);
+	advises("kill 80, which traces it", (struct cause){
+		.kind = CAUSE_BLOCKED, .id = 80, .how = SLEEP_TRACED << HOW_SHIFT }, &ordinary,
+		MASKED_NO);
+	advises("leave what waits for disks to another thread", (struct cause){
+		.kind = CAUSE_BLOCKED, .how = fsync }, &unknown, MASKED_NO);
+	advises("mlockall(MCL_CURRENT | MCL_FUTURE), and MAP_POPULATE", (struct cause){
+		.kind = CAUSE_FAULT }, &victim_who, MASKED_NO);
+	put("sys/kernel/debug/sched/preempt", "(none) voluntary full\n");
+	row.row.stack = 1;
+	preempt = remedy_for(&victim, &row, MASKED_NO);
+	check(!strcmp(preempt, "boot with preempt=full"), "%s", preempt);
+	victim.victim.who.priority = 120;
+	row.row.stack = 0;
+	among = remedy_for(&victim, &row, MASKED_NO);
+	check(!strcmp(among, "renice -n -19 -p 70, or chrt -f -p 1 70"), "%s", among);
 }
 
 static void on_a_single_cpu(void)
@@ -136,7 +173,7 @@ static void where_it_is_isolated(void)
 	put(CGROUP "/timershield/cpuset.cpus", "1\n");
 	put(CGROUP "/timershield/cpuset.cpus.effective", "1\n");
 	put(CGROUP "/timershield/cpuset.cpus.partition", "isolated\n");
-	advises_for_task(NULL, &ordinary);
+	advises_for_task("taskset -apc 0,2-3 80", &ordinary);
 	advises_for("timershield isolate --irqs 1", CAUSE_IRQ, 9);
 }
 
@@ -175,11 +212,11 @@ static void where_users_name_groups(void)
 {
 	put_task(70, "loop", "50 1");
 	put("proc/70/status", "Name:\tloop\nTgid:\t70\n");
-	is_in_group("x;reboot;", "CPU quota of x;reboot; (cpu.max)",
+	is_in_group("x;reboot;", "CPU quota of /x;reboot; (cpu.max)",
 		    "echo max >'/sys/fs/cgroup/x;reboot;/cpu.max'");
-	is_in_group("x';reboot;'", "CPU quota of x';reboot;' (cpu.max)",
-		    "raise cpu.max of its cgroup");
-	is_in_group("\033[m", "CPU quota of ?[m (cpu.max)", "raise cpu.max of its cgroup");
+	is_in_group("x';reboot;'", "CPU quota of /x';reboot;' (cpu.max)",
+		    "raise the CPU quota of its cgroup");
+	is_in_group("\033[m", "CPU quota of /?[m (cpu.max)", "raise the CPU quota of its cgroup");
 }
 
 static void where_throttling_is(void)
@@ -267,6 +304,7 @@ int main(void)
 {
 	on(on_an_able_machine);
 	on(on_an_unable_machine);
+	on(for_what_keeps_it);
 	on(on_a_single_cpu);
 	on(where_it_is_isolated);
 	on(where_it_may_not_run);
