@@ -85,7 +85,7 @@ static void names_quota(const char *source, const char *scenario)
 	if (access(GROUP "/cpu.max", F_OK))
 		skip("this kernel has no CPU quotas");
 	victim = blame_run(source, scenario);
-	check_throttled(victim, "CPU quota of limited (cpu.max)", truth->counters[THROTTLED_NS]);
+	check_throttled(victim, "CPU quota of /limited (cpu.max)", truth->counters[THROTTLED_NS]);
 }
 
 TEST(bpf_names_quota) { names_quota("bpf", "alone"); }

@@ -36,6 +36,12 @@ static void wait_for(atomic_uint *value, unsigned int wanted)
 		usleep(1000);
 }
 
+void blame_late(u64 time)
+{
+	truth->late_total += time;
+	truth->late_longest = time > truth->late_longest ? time : truth->late_longest;
+}
+
 void blame_await_end(void)
 {
 	wait_for(&truth->done, 1);
@@ -65,6 +71,8 @@ static void spin(const struct blame_scenario *scenario)
 	}
 	if (scenario->count)
 		scenario->count(counters);
+	if (scenario->loop)
+		scenario->loop();
 	for (before = now(); before < truth->first + BLAME_SPIN ||
 	     atomic_load(&truth->loads[0].count) < scenario->until; before = time) {
 		time = now();
@@ -177,7 +185,7 @@ char *blame_run(const char *source, const char *scenario)
 	pid_t pid;
 
 	require(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0, "readlink: %m");
-	if (!truth)
+	if (!truth || truth->done)
 		make_truth();
 	pid = fork();
 	if (!pid) {
@@ -239,6 +247,27 @@ double blame_sum(const char *victim, struct blame_wanted wanted, const char *key
 			sum += blame_number(object, key);
 	}
 	return sum;
+}
+
+unsigned int blame_place(const char *victim, const char *kind, const char *name, const char *how)
+{
+	static const char start[] = "\"kind\": \"";
+	unsigned int place = 0;
+
+	for (const char *at = victim; (at = strstr(at, start)); at++) {
+		const char *next = strstr(at + 1, start);
+		size_t length = next ? (size_t)(next - at) : strlen(at);
+		char object[2048], *named, *done;
+
+		place++;
+		snprintf(object, sizeof(object), "%.*s", (int)length, at);
+		named = strstr(object, "\"name\": ");
+		done = strstr(object, "\"how\": ");
+		if (has(object, "kind", kind) && named && strstr(named, name) < strchr(named, '\n') &&
+		    strstr(named, name) && done && strstr(done, how))
+			return place;
+	}
+	return 0;
 }
 
 void blame_check(const char *what, double counted, double own, double slack)

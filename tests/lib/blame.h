@@ -22,6 +22,7 @@ struct blame_truth {
 	atomic_uint ready, done;
 	u64 first, gap_total;
 	unsigned int gaps;
+	u64 late_total, late_longest;	/* of what BLAME_LATE() was told */
 	struct {
 		pid_t pid;
 		char name[16];
@@ -43,6 +44,7 @@ struct blame_scenario {
 	struct policy victim;
 	struct blame_load loads[BLAME_LOADS];	/* until one without a name */
 	void (*count)(u64 *counters);	/* called by the victim before and after its loop */
+	void (*loop)(void);		/* the victim's own, instead of one that reads the clock */
 	unsigned int until;		/* the loop lasts until the first load has counted so much */
 	unsigned int linger;		/* the loads live for so many ms longer than the victim */
 };
@@ -52,6 +54,9 @@ int blame_main(int argc, char **argv, const struct blame_scenario *scenarios);
 
 /* When the Ith of COUNT timers expires: spread over nine tenths of the victim's loop. */
 u64 blame_expiry(unsigned int i, unsigned int count);
+
+/* The victim's loop was kept from its work for so long, by its own count. */
+void blame_late(u64 time);
 
 void blame_ready(void);
 void blame_await_end(void);
@@ -82,6 +87,9 @@ double blame_sum(const char *victim, struct blame_wanted wanted, const char *key
 
 /* Whether blame counted what they counted themselves, within 1 %, or SLACK if that is more. */
 void blame_check(const char *what, double counted, double own, double slack);
+
+/* On which place of blame's table a culprit of this kind is, from 1 on, NAME and HOW in it; 0: none. */
+unsigned int blame_place(const char *victim, const char *kind, const char *name, const char *how);
 
 /* The number after "KEY": from TEXT on, or -1. */
 double blame_number(const char *text, const char *key);

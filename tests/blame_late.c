@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What makes a task late before it is woken, and what blocks it: blame against the lateness that
+ * the victim counts itself. Its longest one, their sum, the planted culprit in one of the first
+ * two rows; and the remedy that is advised, applied as it stands, makes the victim less late.
+ */
+#define _GNU_SOURCE
+#include "lib/blame.h"
+
+#include "file.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CYCLE (2 * MSEC)
+#define CYCLES (BLAME_SPIN / CYCLE)
+#define WATCHERS 6000		/* of one eventfd: to wake them all takes more than 0.5 ms */
+#define PAGES 64
+#define FROZEN "/sys/fs/cgroup/frozen"
+
+static pthread_mutex_t mutex;
+
+/*
+ * Does its work each CYCLE; how late it is when that is done. WORK takes no time if nothing blocks.
+ * REST is not urgent.
+ */
+static void cycle(void (*work)(void), void (*rest)(unsigned int cycle))
+{
+	u64 next = now() > truth->first ? now() : truth->first;
+
+	for (unsigned int i = 0; i < CYCLES; i++) {
+		u64 start;
+
+		next += CYCLE;
+		sleep_until(next);
+		work();
+		start = now();
+		blame_late(start - next);
+		rest(i);
+		next += (start - next) / CYCLE * CYCLE;
+	}
+}
+
+static void burn(u64 time)
+{
+	u64 end = clock_now(CLOCK_THREAD_CPUTIME_ID) + time;
+
+	while (clock_now(CLOCK_THREAD_CPUTIME_ID) < end)
+		;
+}
+
+static void no_rest(unsigned int cycle)
+{
+}
+
+static void lock(void)
+{
+	pthread_mutex_lock(&mutex);
+	pthread_mutex_unlock(&mutex);
+}
+
+/* It holds the lock for a while, and does not let go of it when it sleeps. */
+static void *hold(void *times)
+{
+	const u64 *time = times;
+
+	prctl(PR_SET_NAME, "owner");
+	set_policy(0, OTHER);
+	sleep_until(truth->first);
+	for (;;) {
+		pthread_mutex_lock(&mutex);
+		burn(time[0]);
+		pthread_mutex_unlock(&mutex);
+		sleep_for(time[1]);
+	}
+	return NULL;
+}
+
+static void *hog(void *priority)
+{
+	u64 random = 1;
+
+	prctl(PR_SET_NAME, "midhog");
+	set_policy(0, FIFO((uintptr_t)priority));
+	sleep_until(truth->first);
+	for (;;) {
+		burn(8 * MSEC);
+		random = random * 1664525 + 1013904223;
+		sleep_for(10 * MSEC + (random & 0xfff) * USEC);
+	}
+	return NULL;
+}
+
+static void contend(int protocol, bool with_hog)
+{
+	static const u64 shortly[] = { 200 * USEC, 300 * USEC }, long_time[] = { 3 * MSEC, 3 * MSEC };
+	pthread_mutexattr_t attributes;
+	pthread_t thread;
+
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_setprotocol(&attributes, protocol);
+	pthread_mutex_init(&mutex, &attributes);
+	pthread_create(&thread, NULL, hold, (void *)(with_hog ? shortly : long_time));
+	if (with_hog)
+		pthread_create(&thread, NULL, hog, (void *)50);
+	cycle(lock, no_rest);
+	_exit(0);
+}
+
+static void invert(void)
+{
+	contend(PTHREAD_PRIO_NONE, true);
+}
+
+static void inherit(void)
+{
+	contend(PTHREAD_PRIO_INHERIT, true);
+}
+
+static void wait_for_owner(void)
+{
+	contend(PTHREAD_PRIO_NONE, false);
+}
+
+static void nothing(void)
+{
+}
+
+static void only_wake_up(void)
+{
+	cycle(nothing, no_rest);
+}
+
+static volatile char *pages;
+
+static void give_back(unsigned int i)
+{
+	if (i % 5 == 0)
+		madvise((void *)pages, PAGES * 4096, MADV_DONTNEED);
+}
+
+static void touch(void)
+{
+	for (unsigned int page = 0; page < PAGES; page++)
+		pages[page * 4096]++;
+}
+
+static void use_pages(void)
+{
+	pages = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	cycle(touch, give_back);
+}
+
+static void lock_memory(void)
+{
+	mlockall(MCL_CURRENT | MCL_FUTURE);
+	use_pages();
+}
+
+/* A write to the eventfd wakes so many, with interrupts off. */
+static void wake_watchers(unsigned int load)
+{
+	struct rlimit limit = { WATCHERS + 64, WATCHERS + 64 };
+	struct epoll_event event = { EPOLLIN | EPOLLET, { 0 } };
+	int fd = eventfd(0, EFD_NONBLOCK);
+
+	setrlimit(RLIMIT_NOFILE, &limit);
+	for (unsigned int i = 0; i < WATCHERS; i++)
+		if (!epoll_ctl(epoll_create1(0), EPOLL_CTL_ADD, fd, &event))
+			truth->loads[load].count++;
+	blame_ready();
+	while (!atomic_load(&truth->done)) {
+		u64 one = 1;
+
+		sleep_for(9700 * USEC);
+		if (write(fd, &one, sizeof(one)) != sizeof(one) ||
+		    read(fd, &one, sizeof(one)) != sizeof(one))
+			return;
+	}
+}
+
+/* From just before it is to wake up on, for 5 of every 20 ms. */
+static void disturb(void (*begin)(void), void (*end)(void))
+{
+	set_policy(0, FIFO(90));
+	blame_ready();
+	for (u64 next = truth->first + 20 * CYCLE; !atomic_load(&truth->done); next += 10 * CYCLE) {
+		sleep_until(next - 20 * USEC);
+		begin();
+		sleep_until(next + 5 * MSEC);
+		end();
+	}
+}
+
+static void stop(void)
+{
+	kill(truth->victim, SIGSTOP);
+}
+
+static void go_on(void)
+{
+	kill(truth->victim, SIGCONT);
+}
+
+static void stop_and_continue(unsigned int load)
+{
+	disturb(stop, go_on);
+}
+
+static void interrupt(void)
+{
+	ptrace(PTRACE_SEIZE, truth->victim, 0, 0);
+	ptrace(PTRACE_INTERRUPT, truth->victim, 0, 0);
+	waitpid(truth->victim, NULL, __WALL);
+}
+
+static void detach(void)
+{
+	ptrace(PTRACE_DETACH, truth->victim, 0, 0);
+}
+
+/* As a debugger does that prints its stack. */
+static void trace(unsigned int load)
+{
+	disturb(interrupt, detach);
+}
+
+static void freeze(void)
+{
+	file_write(FROZEN "/cgroup.freeze", "1");
+}
+
+static void thaw(void)
+{
+	file_write(FROZEN "/cgroup.freeze", "0");
+}
+
+static void freeze_and_thaw(unsigned int load)
+{
+	char pid[16];
+
+	mkdir(FROZEN, 0755);
+	blame_ready();
+	sleep_until(truth->first);
+	snprintf(pid, sizeof(pid), "%d", truth->victim);
+	file_write(FROZEN "/cgroup.procs", pid);
+	disturb(freeze, thaw);
+}
+
+/* On PREEMPT_RT the timer waits for a thread, which waits for this one. */
+static void keep_softirqs(unsigned int load)
+{
+	blame_ready();
+	hog((void *)(uintptr_t)60);
+}
+
+static void read_timer(void)
+{
+	struct itimerspec when = { .it_interval.tv_nsec = CYCLE };
+	u64 next = truth->first, expired;
+	int fd = timerfd_create(CLOCK_MONOTONIC, 0);
+
+	when.it_value.tv_sec = (next + CYCLE) / SEC;
+	when.it_value.tv_nsec = (next + CYCLE) % SEC;
+	timerfd_settime(fd, TFD_TIMER_ABSTIME, &when, NULL);
+	while (next < truth->first + BLAME_SPIN && read(fd, &expired, sizeof(expired)) > 0) {
+		blame_late(now() - next - CYCLE);
+		next += expired * CYCLE;
+	}
+}
+
+
+static const struct blame_scenario scenarios[] = {
+	{ .name = "inversion", .victim = FIFO(80), .loop = invert },
+	{ .name = "inheritance", .victim = FIFO(80), .loop = inherit },
+	{ .name = "owner", .victim = FIFO(80), .loop = wait_for_owner },
+	{
+		.name = "irqs-off", .victim = FIFO(80), .loop = only_wake_up,
+		.loads = { { "evwriter", wake_watchers, 1 } },
+	},
+	{ .name = "faults", .victim = FIFO(80), .loop = use_pages },
+	{ .name = "locked", .victim = FIFO(80), .loop = lock_memory },
+	{
+		.name = "stopped", .victim = FIFO(80), .loop = only_wake_up,
+		.loads = { { "stopper", stop_and_continue, 1 } },
+	}, {
+		.name = "traced", .victim = FIFO(80), .loop = only_wake_up,
+		.loads = { { "tracer", trace, 1 } },
+	}, {
+		.name = "frozen", .victim = FIFO(80), .loop = only_wake_up,
+		.loads = { { "freezer", freeze_and_thaw, 1 } },
+	}, {
+		.name = "softirq", .victim = FIFO(80), .loop = read_timer,
+		.loads = { { "midhog", keep_softirqs, 1 } },
+	},
+	{ 0 },
+};
+
+/* A row of this kind has NAME and HOW, and is one of the first two. */
+static const char *blames(const char *source, const char *scenario, const char *kind,
+			  const char *name, const char *how)
+{
+	const char *victim = blame_run(source, scenario);
+	double longest = blame_number(victim, "longest_ns"), taken = blame_number(victim, "taken_ns");
+	unsigned int place = blame_place(victim, kind, name, how);
+
+	note("%s: longest %.1f us, itself %.1f; sum %.1f ms, itself %.1f; row %u", scenario,
+	     longest / USEC, (double)truth->late_longest / USEC, taken / MSEC,
+	     (double)truth->late_total / MSEC, place);
+	check(longest > truth->late_longest / 2 && longest < truth->late_longest * 1.1,
+	      "the longest one is %.1f us, not %.1f", longest / USEC,
+	      (double)truth->late_longest / USEC);
+	check(taken > truth->late_total * 0.9 && taken < truth->late_total * 1.1,
+	      "the sum is %.1f ms, not %.1f", taken / MSEC, (double)truth->late_total / MSEC);
+	check(place == 1 || place == 2, "no row of '%s' among the first two, but in place %u", name,
+	      place);
+	return victim;
+}
+
+static void names_inversion(const char *source)
+{
+	u64 longest;
+	const char *victim = blames(source, "inversion", "kept", "midhog[", "owner[");
+
+	check(strstr(victim, "PTHREAD_PRIO_INHERIT"), "no remedy");
+	longest = truth->late_longest;
+	check(longest > 5 * MSEC, "nothing was inverted");
+	blame_run(source, "inheritance");
+	check(truth->late_longest < longest / 4, "the remedy does not help: %.1f us",
+	      (double)truth->late_longest / USEC);
+}
+
+BLAME_TESTS(names_inversion)
+
+static void names_owner(const char *source)
+{
+	blames(source, "owner", "blocked", "blocked in futex, woken by ", "");
+}
+
+BLAME_TESTS(names_owner)
+
+static void names_interrupts_off(const char *source)
+{
+	const char *victim = blames(source, "irqs-off", "irqs-off", "load-evwriter[", "");
+
+	check(truth->loads[0].count == WATCHERS, "%u watchers", truth->loads[0].count);
+	check(strcmp(source, "bpf") || strstr(victim, "eventfd_write"),
+	      "without its stack: %.900s", strstr(victim, "\"culprits\""));
+}
+
+BLAME_TESTS(names_interrupts_off)
+
+static void names_faults(const char *source)
+{
+	const char *victim = blames(source, "faults", "page-fault", "page faults", "");
+	u64 longest = truth->late_longest;
+
+	check(strstr(victim, "mlockall("), "no remedy");
+	blame_run(source, "locked");
+	check(truth->late_longest < longest / 4, "the remedy does not help: %.1f us",
+	      (double)truth->late_longest / USEC);
+}
+
+BLAME_TESTS(names_faults)
+
+static void names_stop(const char *source)
+{
+	blames(source, "stopped", "blocked", "stopped by a signal, woken by load-stopper[", "");
+}
+
+BLAME_TESTS(names_stop)
+
+static void names_tracer(const char *source)
+{
+	blames(source, "traced", "blocked", "stopped by its tracer, woken by load-tracer[", "");
+}
+
+BLAME_TESTS(names_tracer)
+
+static void names_freezer(const char *source)
+{
+	blames(source, "frozen", "blocked", "frozen by its cgroup, woken by load-freezer[", "");
+}
+
+/* Trace events do not tell. */
+TEST(bpf_names_freezer) { names_freezer("bpf"); }
+
+static void names_what_keeps_softirqs(const char *source)
+{
+	if (!kernel_is_rt())
+		skip("timers expire in interrupts here");
+	blames(source, "softirq", "kept", "load-midhog[", "waited for it");
+}
+
+BLAME_TESTS(names_what_keeps_softirqs)
+
+int main(int argc, char **argv)
+{
+	return blame_main(argc, argv, scenarios);
+}
