@@ -211,7 +211,11 @@ void check_prompt(const struct scene *scene, u64 limit)
 	}
 }
 
-u64 idle_lateness(const struct api *api, struct policy policy)
+/*
+ * How late a task of this policy is on a CPU with nothing else to do, after a
+ * wait with this API: maximum of some tries, ns.
+ */
+static u64 idle_lateness(const struct api *api, struct policy policy)
 {
 	u64 worst = 0;
 

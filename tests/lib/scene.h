@@ -76,12 +76,6 @@ void check_served(const struct scene *scene);
 void check_prompt(const struct scene *scene, u64 limit);
 
 /*
- * How late a task of this policy is on a CPU with nothing else to do, after a
- * wait with this API: maximum of some tries, ns.
- */
-u64 idle_lateness(const struct api *api, struct policy policy);
-
-/*
  * The bound for a task that a release wakes: what a wake-up from idle takes,
  * and a few microseconds for the switch that released it.
  */

@@ -21,17 +21,14 @@ void situation_start(struct situation *s, u64 lead)
 	s->hog_ends = s->expiry + HOG;
 }
 
-void sleep_to_expiry(void *situation)
+void sleep_to_expiry(struct situation *s)
 {
-	struct situation *s = situation;
-
 	sleep_until(s->expiry);
-	s->woke = now();
+	woken(s);
 }
 
-void spin_to_the_end(void *situation)
+void spin_to_the_end(const struct situation *s)
 {
-	const struct situation *s = situation;
 	u64 time;
 
 	while ((time = now()) < __atomic_load_n(&s->hog_ends, __ATOMIC_RELAXED))
@@ -96,11 +93,6 @@ struct situation *comparison_next(struct situation *s)
 void compare(u64 (*situation)(void *argument), void *argument, u64 tolerance)
 {
 	COMPARE(s, tolerance) s->late = situation(argument);
-}
-
-void compare_smp(u64 (*situation)(void *argument), void *argument, u64 tolerance)
-{
-	COMPARE_SMP(s, tolerance) s->late = situation(argument);
 }
 
 void expect_level(const char *function, u64 expiry, unsigned int level, const char *when)

@@ -45,8 +45,6 @@ struct situation {
 	u64 woke;		/* when the task that matters ran; 0: not yet */
 	u64 hog_ends;
 	u64 late;		/* of the task that matters, ns; 0: from expiry to woke */
-	pid_t waiter;
-	void *data;		/* the test's own; shared_memory() */
 };
 
 /* The caller becomes FIFO 99 on test_cpu; expiry is LEAD from now. */
@@ -55,11 +53,11 @@ struct situation *situation_new(void);
 /* The expiry is this LEAD from now: what comes before it may take a slow kernel too long. */
 void situation_start(struct situation *s, u64 lead);
 
-/* Waits for the expiry with clock_nanosleep() and notes when it woke. For spawn(). */
-void sleep_to_expiry(void *situation);
+/* Waits for the expiry with clock_nanosleep() and notes when it woke. */
+void sleep_to_expiry(struct situation *s);
 
-/* Spins until hog_ends, which may change meanwhile. For spawn(). */
-void spin_to_the_end(void *situation);
+/* Spins until hog_ends, which may change meanwhile. */
+void spin_to_the_end(const struct situation *s);
 
 /* The task that matters runs. */
 static inline void woken(struct situation *s)
@@ -87,7 +85,6 @@ struct situation *comparison_next(struct situation *s);
 
 /* The same with a function, which returns a lateness. */
 void compare(u64 (*situation)(void *argument), void *argument, u64 tolerance);
-void compare_smp(u64 (*situation)(void *argument), void *argument, u64 tolerance);
 
 /*
  * The test fails unless the pending timer that runs FUNCTION and expires at EXPIRY

@@ -47,7 +47,7 @@ int uring_open(struct uring *ring)
 	return 0;
 }
 
-void uring_close(struct uring *ring)
+static void uring_close(struct uring *ring)
 {
 	close(ring->fd);
 }

@@ -16,7 +16,6 @@ struct uring {
 
 /* A ring for one request, or two that are linked, at a time; 0 or -errno (-ENOSYS: no io_uring). */
 int uring_open(struct uring *ring);
-void uring_close(struct uring *ring);
 
 /* Arms a timeout for EXPIRY on CLOCK_MONOTONIC; 0 or -errno. */
 int uring_arm(struct uring *ring, u64 expiry);

@@ -198,8 +198,11 @@ void window_read(struct window *window)
 	end_interrupt(&reading);
 }
 
-/* Five times a tenth of a millisecond; two ticks cannot fall into one of these. */
-bool time_is_exact(void)
+/*
+ * Whether time is instruction-counted: spinning then has no jitter at all. Five times a tenth of a
+ * millisecond; two ticks cannot fall into one of these.
+ */
+static bool time_is_exact(void)
 {
 	static int exact = -1;
 

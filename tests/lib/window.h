@@ -49,9 +49,6 @@ void window_close(struct window *window);
 /* Fills in what the tracepoints saw; may take long. */
 void window_read(struct window *window);
 
-/* Whether time is instruction-counted: spinning then has no jitter at all. */
-bool time_is_exact(void);
-
 /* The window saw no task's timer; NAME is what runs in it. */
 void check_undisturbed(const struct window *window, const char *name);
 
