@@ -147,6 +147,8 @@ struct clockfix_options {
 	uint32_t job_reserve;	/* jobs that jobs submit: pending at most; default 256, */
 				/* to 65536 */
 	char name[16];		/* of the worker thread; default "clockfix" */
+	size_t stack_size;	/* of the worker thread, in bytes; default: the C library's. Locked */
+				/* are 64 KiB of it, or what there is */
 };
 
 #define CLOCKFIX_OPTIONS_SIZE_V1 64
@@ -233,6 +235,8 @@ enum clockfix_missed {
  */
 #define CLOCKFIX_REHEARSE 0x40
 
+typedef void (*clockfix_release)(void *arg);
+
 /* A job in full. Prepare with clockfix_spec_init(). */
 struct clockfix_spec {
 	size_t size;
@@ -243,7 +247,7 @@ struct clockfix_spec {
 	uint64_t runs;		/* instants altogether, run or missed; 0: no limit */
 	clockfix_fn fn;
 	void *arg;
-	void (*release)(void *arg);	/* or NULL: called once when the job is over for good */
+	clockfix_release release;	/* or NULL: called once when the job is over for good */
 };
 
 #define CLOCKFIX_SPEC_SIZE_V1 56

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-//! Compiles libclockfix into one object that shows `clockfix_*` only, and makes Rust of its header.
-//! `CC`, `AR` and `OBJCOPY` choose the tools, `CLOCKFIX_CFLAGS` adds options.
+//! Compiles libclockfix, by the compiler for the target that `cc` finds, and makes Rust of its header.
+//! `CLOCKFIX_CFLAGS` adds options.
 
-use std::process::Command;
 use std::{env, fs};
 
 /// Of a C type that is no pointer.
@@ -95,32 +94,26 @@ fn rust_of(header: &str) -> String {
     ).collect()
 }
 
-fn tool(variable: &str, default: &str) -> String {
-    println!("cargo:rerun-if-env-changed={variable}");
-    env::var(variable).unwrap_or_else(|_| default.into())
-}
-
 fn main() {
     let root = env::var("CARGO_MANIFEST_DIR").unwrap();
     let out = env::var("OUT_DIR").unwrap();
     if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux") {
         panic!("clockfix is for Linux");
     }
-    let script = format!(
-        "sh csrc/archive.sh \"$OUT_DIR/libclockfix.a\" {} {} {} -std=gnu11 -O2 -g -fPIC \
-         -fvisibility=hidden -D_GNU_SOURCE -pthread {} -Iinclude -Icsrc -Icsrc/linux \
-         csrc/*.c csrc/linux/*.c",
-        tool("OBJCOPY", "objcopy"), tool("AR", "ar"), tool("CC", "cc"), tool("CLOCKFIX_CFLAGS", ""),
-    );
-    let status = Command::new("sh").args(["-c", &script]).current_dir(&root).status();
-    if !status.map_or(false, |status| status.success()) {
-        panic!("{script}: a C compiler and binutils are needed");
-    }
-    let header = fs::read_to_string(format!("{root}/include/clockfix.h")).expect("the header");
-    fs::write(format!("{out}/header.rs"), rust_of(&header)).expect("OUT_DIR");
+    println!("cargo:rerun-if-env-changed=CLOCKFIX_CFLAGS");
     println!("cargo:rerun-if-changed=csrc");
     println!("cargo:rerun-if-changed=include");
-    println!("cargo:rustc-link-search=native={out}");
-    println!("cargo:rustc-link-lib=static=clockfix");
+    let sources = ["csrc", "csrc/linux"].iter().flat_map(|place| fs::read_dir(place).expect(place))
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().map_or(false, |name| name == "c"));
+    let mut build = cc::Build::new();
+    build.files(sources).includes(["include", "csrc", "csrc/linux"]).std("gnu11").opt_level(2)
+        .define("_GNU_SOURCE", None).flag("-fvisibility=hidden").flag("-pthread");
+    for flag in env::var("CLOCKFIX_CFLAGS").unwrap_or_default().split_whitespace() {
+        build.flag(flag);
+    }
+    build.compile("clockfix");
+    let header = fs::read_to_string(format!("{root}/include/clockfix.h")).expect("the header");
+    fs::write(format!("{out}/header.rs"), rust_of(&header)).expect("OUT_DIR");
     println!("cargo:include={root}/include");
 }

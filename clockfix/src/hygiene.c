@@ -10,7 +10,7 @@
 
 #include "state.h"
 
-#define STACK_LOCKED 65536
+#define STACK_LOCKED 65536u	/* bytes below the frame, on which jobs run; or what there is */
 
 static int pin(int cpu)
 {
@@ -32,16 +32,37 @@ static int schedule(const struct clockfix_options *o)
 	return -pthread_setschedparam(pthread_self(), o->policy, &param);
 }
 
+static int lock_stack(struct clockfix *timer)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0), low;
+	pthread_attr_t attr;
+	size_t size;
+	void *stack;
+	int ret = -pthread_getattr_np(pthread_self(), &attr);
+
+	if (ret)
+		return ret;
+	pthread_attr_getstack(&attr, &stack, &size);
+	pthread_attr_destroy(&attr);
+	low = (uintptr_t)stack;
+	if (here - low > STACK_LOCKED)
+		low = here - STACK_LOCKED;
+	if (mlock((void *)low, here - low))
+		return -errno;
+	timer->stack = low;
+	timer->stack_locked = here - low;
+	return 0;
+}
+
 static int lock_memory(struct clockfix *timer)
 {
-	char stack[STACK_LOCKED] = { 0 };
+	int ret;
 
 	if (!(timer->options.flags & CLOCKFIX_LOCK_MEMORY))
 		return CLOCKFIX_NOT_ASKED;
-	/* pages below this frame: jobs run on them. */
-	if (mlock(stack, sizeof(stack)))
-		return -errno;
-	timer->stack = (uintptr_t)stack;
+	ret = lock_stack(timer);
+	if (ret)
+		return ret;
 	if (mlock(timer, sizeof(*timer)))
 		return -errno;
 	return hygiene_lock_error(timer);
@@ -59,7 +80,7 @@ int hygiene_lock_error(const struct clockfix *timer)
 void hygiene_leave(struct clockfix *timer)
 {
 	if (timer->stack)
-		munlock((void *)timer->stack, STACK_LOCKED);
+		munlock((void *)timer->stack, timer->stack_locked);
 	timer->stack = 0;
 }
 

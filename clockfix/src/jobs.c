@@ -77,7 +77,7 @@ void slot_spec(const struct slot *slot, int64_t instant, struct clockfix_spec *s
 
 void slot_release(struct slot *slot)
 {
-	void (*release)(void *arg) = atomic_load_explicit(&slot->release, memory_order_relaxed);
+	clockfix_release release = atomic_load_explicit(&slot->release, memory_order_relaxed);
 	void *arg = atomic_load_explicit(&slot->arg, memory_order_relaxed);
 
 	if (!release)

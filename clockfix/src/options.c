@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* options.c - check what users hand in, whatever version they were compiled with */
 #include <errno.h>
+#include <limits.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <string.h>
@@ -13,9 +15,11 @@
 #define MAX_JOBS_MOST		16000000
 #define RESERVE_DEFAULT		256
 #define RESERVE_MOST		65536
+#define STACK_MOST		(1u << 30)
 #define SIZE_MOST		65536	/* bytes: what is greater is no size */
 
-_Static_assert(sizeof(struct clockfix_options) == CLOCKFIX_OPTIONS_SIZE_V1, "grows at its end");
+_Static_assert(sizeof(struct clockfix_options) == CLOCKFIX_OPTIONS_SIZE_V1 + sizeof(size_t),
+	       "stack_size came in version 1.1");
 _Static_assert(sizeof(struct clockfix_stats) == CLOCKFIX_STATS_SIZE_V1, "grows at its end");
 _Static_assert(sizeof(struct clockfix_capabilities) == CLOCKFIX_CAPABILITIES_SIZE_V1,
 	       "grows at its end");
@@ -113,6 +117,8 @@ int options_get(struct clockfix_options *o, const struct clockfix_options *from)
 	    (!in_range(o->late_ppm, 0, 1000000) && o->late_ppm < PAPER_NONE) || !in_range(o->cpu_ppm, 0, 1000000) ||
 	    o->name[sizeof(o->name) - 1] ||
 	    !in_range(o->source, CLOCKFIX_SOURCE_AUTO, CLOCKFIX_SOURCE_CLOCK) ||
+	    (o->stack_size && (o->stack_size < (size_t)PTHREAD_STACK_MIN ||
+			       o->stack_size > STACK_MOST)) ||
 	    !in_range(o->max_jobs, 16, MAX_JOBS_MOST) ||
 	    !in_range(o->job_reserve, 1, RESERVE_MOST))
 		return -EINVAL;

@@ -52,7 +52,7 @@ struct slot {
 	_Atomic(clockfix_fn) fn;
 	_Atomic(void *) arg;
 	uint32_t free_next;		/* next of the free slots, of the reserve or of the litter */
-	void (*_Atomic release)(void *arg);	/* or NULL: has been called, or is to be */
+	_Atomic(clockfix_release) release;	/* or NULL */
 
 	/* if periodic */
 	_Atomic int64_t period __attribute__((aligned(64)));

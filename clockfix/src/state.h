@@ -53,6 +53,7 @@ struct clockfix {
 	struct clockfix_capabilities caps;
 	int latency_fd;
 	uintptr_t stack;		/* what of the worker's is locked, or 0 */
+	size_t stack_locked;
 };
 
 /* -ECHILD in a child after fork(), -EINVAL without a timer */

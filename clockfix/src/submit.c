@@ -11,14 +11,14 @@
 struct released {
 	unsigned int count;
 	struct {
-		void (*release)(void *arg);
+		clockfix_release release;
 		void *arg;
 	} job[CLEAN_PER_SUBMISSION + 1];
 };
 
 static void note(struct released *released, struct slot *slot)
 {
-	void (*release)(void *arg) = atomic_load_explicit(&slot->release, memory_order_relaxed);
+	clockfix_release release = atomic_load_explicit(&slot->release, memory_order_relaxed);
 
 	if (!release)
 		return;

@@ -76,13 +76,18 @@ static void *worker(void *arg)
 
 static int worker_start(struct clockfix *timer)
 {
+	pthread_attr_t attr;
 	sigset_t all, old;
 	int ret;
 
+	pthread_attr_init(&attr);
+	if (timer->options.stack_size)
+		pthread_attr_setstacksize(&attr, timer->options.stack_size);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = -pthread_create(&timer->thread, NULL, worker, timer);
+	ret = -pthread_create(&timer->thread, &attr, worker, timer);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
 	if (ret)
 		return ret;
 	while (!atomic_load(&timer->ready))

@@ -234,6 +234,8 @@ static void bad_arguments_are_refused(void)
 	BAD_OPTION(cpu_latency_us, -2);
 	BAD_OPTION(name[15], 'x');
 	BAD_OPTION(source, 3);
+	BAD_OPTION(stack_size, 1);
+	BAD_OPTION(stack_size, 1UL << 40);
 	BAD_OPTION(late_ppm, 1000001);
 	BAD_OPTION(cpu_ppm, 1000001);
 	BAD_OPTION(max_jobs, 15);

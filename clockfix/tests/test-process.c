@@ -473,6 +473,12 @@ static void options_take_effect(void)
 	CHECK(MLOCK_IS_FAKE || locked_kb() - locked > 65536 / 8 + 32768 / 2);
 	destroy(timer);
 	CHECK_EQ(locked_kb(), locked);
+	/* a small stack is locked as far as there is one, and jobs run on it */
+	options.stack_size = 64 * 1024;
+	CHECK_EQ(clockfix_create(&timer, &options), 0);
+	submit(timer, now(), job, NULL);
+	destroy(timer);
+	CHECK_EQ(atomic_load(&runs), 1);
 	options.cpu = 1023;
 	CHECK_EQ(clockfix_create(&timer, &options), -EINVAL);
 }

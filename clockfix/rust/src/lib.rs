@@ -21,8 +21,9 @@
 //! ```
 //!
 //! One thread runs all jobs of a timer, one after the other; signals are blocked there. By itself
-//! it never takes a lock, allocates or frees: closures that are over are dropped by the threads
-//! that schedule others, or with the timer. A closure that panics aborts the program.
+//! it never takes a lock, allocates or frees: a closure is dropped when its job is over, by the thread
+//! that cancels it, or by one that schedules, drains or drops the timer. A closure that schedules or
+//! cancels others may drop some. A closure that panics aborts the program.
 //!
 //! Errors are those of the library, as [`std::io::Error`] with its errno. In a child made by
 //! `fork()` there is no thread: there functions fail with `ECHILD`.
@@ -48,6 +49,8 @@ pub use sys::clockfix_options as Options;
 pub use sys::clockfix_run as Run;
 /// What happened so far.
 pub use sys::clockfix_stats as Stats;
+/// What the machine offers, and what became of a timer's options: 0, -errno, or 1 (not asked).
+pub use sys::clockfix_capabilities as Capabilities;
 pub use sys::{CLOCKFIX_LOCK_MEMORY, CLOCKFIX_STRICT, SCHED_FIFO};
 pub use timer::{Cancelled, Job, Missed, Schedule, Timer};
 
@@ -65,3 +68,7 @@ pub(crate) fn checked(ret: i32) -> io::Result<i32> {
     }
     Ok(ret)
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -11,6 +11,8 @@ pub type clockid_t = c_int;
 pub type clockfix_job = u64;
 pub type clockfix_fn = Option<unsafe extern "C" fn(arg: *mut c_void, run: *const clockfix_run)>;
 
+pub type clockfix_release = Option<unsafe extern "C" fn(arg: *mut c_void)>;
+
 include!(concat!(env!("OUT_DIR"), "/header.rs"));
 
 impl Default for clockfix_options {
@@ -25,6 +27,15 @@ impl Default for clockfix_options {
 }
 
 impl clockfix_options {
+    /// With this name of the worker's thread, of which 15 bytes count.
+    pub fn named(mut self, name: &str) -> Self {
+        self.name = [0; 16];
+        for (to, from) in self.name[..15].iter_mut().zip(name.bytes()) {
+            *to = from as c_char;
+        }
+        self
+    }
+
     /// As the library may read them: it believes the size.
     pub(crate) fn sized(&self) -> Self {
         clockfix_options { size: std::mem::size_of::<Self>(), ..*self }

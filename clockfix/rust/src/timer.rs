@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //! Timers and their jobs.
 
-use crate::{checked, now, sys, Options, Run, Stats};
-use std::cell::UnsafeCell;
-use std::collections::VecDeque;
+use crate::{checked, now, sys, Capabilities, Options, Run, Stats};
 use std::io;
 use std::os::raw::c_void;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+const ECANCELED: i32 = 125;
 const EINPROGRESS: i32 = 115;
 const EINVAL: i32 = 22;
 const ENOENT: i32 = 2;
@@ -39,13 +36,23 @@ pub struct Schedule {
     pub runs: u64,
     /// What happens to instants that were missed.
     pub missed: Missed,
+    /// Call the closure once more in the last 10 us before each instant, with `started` 0, to touch
+    /// what it needs and to return within a microsecond.
+    pub rehearse: bool,
+}
+
+impl Default for Schedule {
+    fn default() -> Self {
+        Schedule { start: 0, period: Duration::ZERO, runs: 0, missed: Missed::Skip, rehearse: false }
+    }
 }
 
 /// A job's handle; dropping it leaves the job alone.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Job {
     handle: sys::clockfix_job,
-    state: Weak<State>,
+    /// Its timer's address: two timers may have handles that are equal.
+    timer: usize,
 }
 
 /// What cancelling a job came to. In no case does it start again.
@@ -59,59 +66,113 @@ pub enum Cancelled {
     Over,
 }
 
-type Call = Box<dyn FnMut(&Run) + Send>;
-
-/// What the library points to until the job is over. Meanwhile the timer owns it.
-struct State {
-    /// The timer's address.
-    owner: usize,
-    periodic: bool,
+/// What the library points to until the job is over, and then releases.
+struct State<F> {
     runs: u64,
-    /// The last that the timer's thread does with it.
-    over: AtomicBool,
-    call: UnsafeCell<Call>,
+    call: F,
 }
 
-// SAFETY: the timer's thread alone calls the closure, and it is dropped when that is over
-unsafe impl Sync for State {}
+unsafe extern "C" fn trampoline<F: FnMut(&Run)>(arg: *mut c_void, run: *const Run) {
+    // SAFETY: it lives until it is released; this thread alone calls the closure
+    let (state, run) = unsafe { (&mut *(arg as *mut State<F>), &*run) };
+    let runs = state.runs;
 
-impl std::fmt::Debug for State {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("State").finish_non_exhaustive()
-    }
-}
-
-unsafe extern "C" fn trampoline(arg: *mut c_void, run: *const Run) {
-    // SAFETY: the timer owns the state until it is over; this thread alone calls the closure
-    let (state, run) = unsafe { (&*(arg as *const State), &*run) };
     // the last instants may have been missed: it is ended here, not by the library
-    let beyond = state.runs != 0 && run.index >= state.runs;
-    let last = beyond || state.runs != 0 && run.index + 1 == state.runs;
-
-    if !beyond {
-        let call = AssertUnwindSafe(|| unsafe { (*state.call.get())(run) });
-        if catch_unwind(call).is_err() {
-            std::process::abort();
-        }
+    if (runs == 0 || run.index < runs)
+        && catch_unwind(AssertUnwindSafe(|| (state.call)(run))).is_err() {
+        eprintln!("clockfix: a closure panicked on the timer's thread");
+        std::process::abort();
     }
-    if last {
+    if runs != 0 && run.index + 1 >= runs {
         // SAFETY: the timer is alive while its job runs
         unsafe { sys::clockfix_cancel(run.timer, run.job) };
     }
-    if last || !state.periodic {
-        state.over.store(true, Ordering::Release);
+}
+
+unsafe extern "C" fn release<F>(arg: *mut c_void) {
+    // SAFETY: called once, when the job is over
+    drop(unsafe { Box::from_raw(arg as *mut State<F>) });
+}
+
+/// SAFETY: `timer` is alive.
+unsafe fn schedule<F: FnMut(&Run) + Send + 'static>(
+    timer: *mut sys::clockfix, when: Schedule, period: i64, call: F,
+) -> io::Result<Job> {
+    let state = Box::into_raw(Box::new(State { runs: when.runs, call }));
+    let rehearse = if when.rehearse { sys::CLOCKFIX_REHEARSE as i32 } else { 0 };
+    let spec = sys::clockfix_spec {
+        size: std::mem::size_of::<sys::clockfix_spec>(),
+        clock: sys::CLOCK_MONOTONIC,
+        missed: when.missed as i32 | rehearse,
+        start: when.start,
+        period,
+        runs: 0,
+        r#fn: Some(trampoline::<F>),
+        arg: state as *mut c_void,
+        release: Some(release::<F>),
+    };
+    let mut job = Job { handle: 0, timer: timer as usize };
+
+    // SAFETY: by the caller; the state stays until it is released
+    let ret = unsafe { sys::clockfix_schedule(timer, &spec, &mut job.handle) };
+    if ret < 0 {
+        // SAFETY: the library has not taken it
+        drop(unsafe { Box::from_raw(state) });
+    }
+    // a closure that is called until the timer's end need not know that it has come
+    if ret != -ECANCELED {
+        checked(ret)?;
+    }
+    Ok(job)
+}
+
+/// SAFETY: `timer` is alive.
+unsafe fn at<F: FnOnce(&Run) + Send + 'static>(
+    timer: *mut sys::clockfix, instant: i64, call: F,
+) -> io::Result<Job> {
+    let mut call = Some(call);
+    let when = Schedule { start: instant, ..Schedule::default() };
+    // SAFETY: by the caller
+    unsafe {
+        schedule(timer, when, 0, move |run| {
+            if let Some(call) = call.take() {
+                call(run);
+            }
+        })
+    }
+}
+
+fn next(period: Duration) -> Schedule {
+    Schedule { start: now().saturating_add(nanos(period)), period, ..Schedule::default() }
+}
+
+/// 0 would be once.
+fn periodic(period: Duration) -> i64 {
+    if period.is_zero() { -1 } else { nanos(period) }
+}
+
+/// SAFETY: `timer` is alive.
+unsafe fn cancel(
+    by: unsafe extern "C" fn(*mut sys::clockfix, sys::clockfix_job) -> i32,
+    timer: *mut sys::clockfix, job: &Job,
+) -> io::Result<Cancelled> {
+    if job.timer != timer as usize {
+        checked(-EINVAL)?;
+    }
+    // SAFETY: by the caller; a handle is safe to use for ever
+    match unsafe { by(timer, job.handle) } {
+        ret if ret == -ENOENT => Ok(Cancelled::Over),
+        ret if ret == -EINPROGRESS => Ok(Cancelled::Running),
+        ret => Ok(if checked(ret)? == 1 { Cancelled::Running } else { Cancelled::Pending }),
     }
 }
 
 /// A thread that calls closures at exact times.
 ///
-/// Dropping it waits for a run in progress; pending jobs do not run. A timer must not be dropped
-/// or closed by one of its own jobs: that aborts the program.
-pub struct Timer {
-    timer: NonNull<sys::clockfix>,
-    /// Of the jobs that are not over, and some that are.
-    states: Mutex<VecDeque<Arc<State>>>,
-}
+/// Dropping it waits for a run in progress; pending jobs do not run. One of its own jobs may drop
+/// it, too: it then ends when that job has returned.
+#[derive(Debug)]
+pub struct Timer(NonNull<sys::clockfix>);
 
 // SAFETY: any thread may call the library's functions; closures are Send, and one thread calls them
 unsafe impl Send for Timer {}
@@ -124,28 +185,20 @@ impl Timer {
         let options = options.sized();
         // SAFETY: valid pointers; it is set on success
         checked(unsafe { sys::clockfix_create(&mut timer, &options) })?;
-        Ok(Timer {
-            timer: NonNull::new(timer).expect("set on success"),
-            states: Mutex::default(),
-        })
+        Ok(Timer(NonNull::new(timer).expect("set on success")))
     }
 
     /// Call a closure when `CLOCK_MONOTONIC` shows `instant`; as soon as possible if that passed.
     pub fn at<F: FnOnce(&Run) + Send + 'static>(&self, instant: i64, call: F) -> io::Result<Job> {
-        let mut call = Some(call);
-        self.add(instant, 0, 0, Missed::Skip, Box::new(move |run| {
-            if let Some(call) = call.take() {
-                call(run);
-            }
-        }))
+        // SAFETY: a valid timer
+        unsafe { at(self.0.as_ptr(), instant, call) }
     }
 
     /// Call a closure each `period`, for the first time one period from now.
     pub fn every<F: FnMut(&Run) + Send + 'static>(
         &self, period: Duration, call: F,
     ) -> io::Result<Job> {
-        let start = now().saturating_add(nanos(period));
-        self.schedule(Schedule { start, period, runs: 0, missed: Missed::Skip }, call)
+        self.schedule(next(period), call)
     }
 
     /// Call a closure periodically. `EINVAL`: times out of range; `ENOMEM`: as many jobs are
@@ -153,106 +206,31 @@ impl Timer {
     pub fn schedule<F: FnMut(&Run) + Send + 'static>(
         &self, when: Schedule, call: F,
     ) -> io::Result<Job> {
-        // 0 would be once
-        let period = if when.period.is_zero() { -1 } else { nanos(when.period) };
-        self.add(when.start, period, when.runs, when.missed, Box::new(call))
-    }
-
-    fn add(&self, start: i64, period: i64, runs: u64, missed: Missed, call: Call)
-        -> io::Result<Job> {
-        let state = Arc::new(State {
-            owner: self.timer.as_ptr() as usize,
-            periodic: period != 0,
-            runs,
-            over: AtomicBool::new(false),
-            call: UnsafeCell::new(call),
-        });
-        let mut job = Job { handle: 0, state: Arc::downgrade(&state) };
-        let spec = sys::clockfix_spec {
-            size: std::mem::size_of::<sys::clockfix_spec>(),
-            clock: sys::CLOCK_MONOTONIC,
-            missed: missed as i32,
-            start,
-            period,
-            runs: 0,
-            r#fn: Some(trampoline),
-            arg: Arc::as_ptr(&state) as *mut c_void,
-        };
-
-        self.keep(Arc::clone(&state));
-        // SAFETY: the state stays until it is over
-        let ret = unsafe { sys::clockfix_schedule(self.timer.as_ptr(), &spec, &mut job.handle) };
-        state.over.fetch_or(ret < 0, Ordering::Release);
-        checked(ret)?;
-        Ok(job)
-    }
-
-    /// Keep a state, and drop two others if they are over: after the lock.
-    fn keep(&self, state: Arc<State>) {
-        let mut gone = Vec::new();
-        // what was changed under the lock is whole even if its holder panicked
-        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
-        states.push_back(state);
-        for _ in 0..2 {
-            let oldest = states.pop_front().expect("this one is not over");
-            if oldest.over.load(Ordering::Acquire) {
-                gone.push(oldest);
-            } else {
-                states.push_back(oldest);
-            }
-        }
-    }
-
-    /// A job's state, unless it is over. Two timers may have handles that are equal.
-    fn own(&self, job: &Job) -> io::Result<Option<Arc<State>>> {
-        let state = job.state.upgrade();
-        match &state {
-            Some(state) if state.owner != self.timer.as_ptr() as usize => checked(-EINVAL)?,
-            _ => 0,
-        };
-        Ok(state)
+        // SAFETY: a valid timer
+        unsafe { schedule(self.0.as_ptr(), when, periodic(when.period), call) }
     }
 
     /// See to it that a job does not start again. One that was running runs for the last time.
     /// `EINVAL`: it is another timer's.
     pub fn cancel(&self, job: &Job) -> io::Result<Cancelled> {
-        self.cancel_by(sys::clockfix_cancel, job)
+        // SAFETY: a valid timer
+        unsafe { cancel(sys::clockfix_cancel, self.0.as_ptr(), job) }
     }
 
     /// The same, and wait for the end of a run in progress. `EDEADLK`: called by one of the jobs.
     pub fn cancel_wait(&self, job: &Job) -> io::Result<Cancelled> {
-        self.cancel_by(sys::clockfix_cancel_wait, job)
-    }
-
-    fn cancel_by(
-        &self, by: unsafe extern "C" fn(*mut sys::clockfix, sys::clockfix_job) -> i32, job: &Job,
-    ) -> io::Result<Cancelled> {
-        let state = match self.own(job)? {
-            Some(state) => state,
-            None => return Ok(Cancelled::Over),
-        };
-        // SAFETY: a handle is safe to use for ever
-        let ret = unsafe { by(self.timer.as_ptr(), job.handle) };
-        if ret == -ENOENT {
-            return Ok(Cancelled::Over);
-        }
-        if ret == -EINPROGRESS {
-            // its closure is dropped with the timer
-            return Ok(Cancelled::Running);
-        }
-        checked(ret)?;
-        state.over.store(true, Ordering::Release);
-        Ok(if ret == 1 { Cancelled::Running } else { Cancelled::Pending })
+        // SAFETY: a valid timer
+        unsafe { cancel(sys::clockfix_cancel_wait, self.0.as_ptr(), job) }
     }
 
     /// Move a pending job to another instant, in one step. A periodic job keeps its period and
     /// counts its runs anew. False: it is over, or running.
     pub fn reschedule(&self, job: &mut Job, instant: i64) -> io::Result<bool> {
-        if self.own(job)?.is_none() {
-            return Ok(false);
+        if job.timer != self.0.as_ptr() as usize {
+            checked(-EINVAL)?;
         }
         // SAFETY: a handle is safe to use for ever
-        let ret = unsafe { sys::clockfix_reschedule(self.timer.as_ptr(), &mut job.handle, instant) };
+        let ret = unsafe { sys::clockfix_reschedule(self.0.as_ptr(), &mut job.handle, instant) };
         if ret == -ENOENT || ret == -EINPROGRESS {
             return Ok(false);
         }
@@ -263,40 +241,65 @@ impl Timer {
     /// Wait until no job is pending or running. `EDEADLK`: called by one of the jobs.
     pub fn drain(&self) -> io::Result<()> {
         // SAFETY: a valid timer
-        checked(unsafe { sys::clockfix_drain(self.timer.as_ptr()) })?;
+        checked(unsafe { sys::clockfix_drain(self.0.as_ptr()) })?;
         Ok(())
     }
 
     /// Wait until all that is pending has run, periodic jobs not again, and end the thread.
+    /// `EDEADLK`: called by one of the jobs; the timer is dropped all the same.
     pub fn close(self) -> io::Result<()> {
-        // SAFETY: this owns it; its states live until it returns
-        let ret = unsafe { sys::clockfix_destroy(self.timer.as_ptr(), 0) };
-        if ret < 0 {
-            std::process::abort();
-        }
-        let mut ended = std::mem::ManuallyDrop::new(self);
-        // SAFETY: nobody uses them any more
-        unsafe { ptr::drop_in_place(&mut ended.states) };
+        // SAFETY: this owns it
+        checked(unsafe { sys::clockfix_destroy(self.0.as_ptr(), 0) })?;
+        std::mem::forget(self);
         Ok(())
+    }
+
+    /// What became of the options.
+    pub fn capabilities(&self) -> io::Result<Capabilities> {
+        // SAFETY: integers only
+        let mut caps: Capabilities = unsafe { std::mem::zeroed() };
+        caps.size = std::mem::size_of::<Capabilities>();
+        // SAFETY: valid pointers
+        checked(unsafe { sys::clockfix_capabilities_read(self.0.as_ptr(), &mut caps) })?;
+        Ok(caps)
     }
 
     /// What happened so far.
     pub fn stats(&self) -> io::Result<Stats> {
         // SAFETY: valid pointers
-        sys::stats_by(|stats| unsafe { sys::clockfix_stats_read(self.timer.as_ptr(), stats) })
+        sys::stats_by(|stats| unsafe { sys::clockfix_stats_read(self.0.as_ptr(), stats) })
     }
 }
 
 impl Drop for Timer {
     fn drop(&mut self) {
         // SAFETY: nobody uses it any more
-        if unsafe { sys::clockfix_destroy(self.timer.as_ptr(), sys::CLOCKFIX_DROP_PENDING) } < 0 {
-            std::process::abort();
-        }
+        unsafe { sys::clockfix_destroy(self.0.as_ptr(), sys::CLOCKFIX_DROP_PENDING) };
     }
 }
 
+/// The timer is alive while its job runs: a closure needs no reference to it.
 impl Run {
+    /// As [`Timer::at`].
+    pub fn at<F: FnOnce(&Run) + Send + 'static>(&self, instant: i64, call: F) -> io::Result<Job> {
+        // SAFETY: see above
+        unsafe { at(self.timer, instant, call) }
+    }
+
+    /// As [`Timer::every`].
+    pub fn every<F: FnMut(&Run) + Send + 'static>(
+        &self, period: Duration, call: F,
+    ) -> io::Result<Job> {
+        // SAFETY: see above
+        unsafe { schedule(self.timer, next(period), periodic(period), call) }
+    }
+
+    /// As [`Timer::cancel`].
+    pub fn cancel(&self, job: &Job) -> io::Result<Cancelled> {
+        // SAFETY: see above
+        unsafe { cancel(sys::clockfix_cancel, self.timer, job) }
+    }
+
     /// For a periodic job, from its own closure: move the next instant and all that follow by
     /// `shift` nanoseconds; with `period`, change that too.
     pub fn adjust(&self, shift: i64, period: Option<Duration>) -> io::Result<()> {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //! What the crate adds to the library. None of this depends on how late the machine is.
 
-use clockfix::{now, sys, Cancelled, Missed, Options, Schedule, Sleeper, Timer};
+use clockfix::{now, sys, Cancelled, Missed, Options, Run, Schedule, Sleeper, Timer};
 use std::mem::size_of;
-use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{mpsc, Arc, Barrier, Mutex};
 use std::thread;
@@ -39,7 +37,7 @@ fn closures_are_told_what_the_library_says() {
     let (send, receive) = mpsc::channel();
     let start = now() + 5 * MS;
     let period = Duration::from_millis(2);
-    let when = Schedule { start, period, runs: 4, missed: Missed::CatchUp };
+    let when = Schedule { start, period, runs: 4, missed: Missed::CatchUp, rehearse: false };
     timer
         .schedule(when, move |run| {
             assert!(now() >= run.instant);
@@ -75,17 +73,13 @@ fn closures_are_dropped() {
     let period = Duration::from_micros(100);
     // of these the last may be missed
     timer
-        .schedule(Schedule { start: now(), period, runs: 5, missed: Missed::Skip }, move |run| {
+        .schedule(Schedule { start: now(), period, runs: 5, ..Schedule::default() }, move |run| {
             let _ = &held;
             assert!(run.index < 5);
             thread::sleep(Duration::from_micros(150));
         })
         .unwrap();
     timer.drain().unwrap();
-    // by those that schedule, two each
-    for _ in 0..40 {
-        timer.at(now() + HOUR, |_| ()).unwrap();
-    }
     assert_eq!(alive.load(SeqCst), 0);
     let held = canary();
     timer.at(now() + HOUR, move |_| drop(held)).unwrap();
@@ -153,27 +147,83 @@ fn jobs_belong_to_their_timer() {
     assert_eq!(two.cancel(&second).unwrap(), Cancelled::Pending);
 }
 
-/// It would end the thread that runs it. The program is this one once more.
 #[test]
-fn a_job_that_closes_its_timer_aborts() {
-    const CHILD: &str = "CLOCKFIX_CLOSES_ITS_TIMER";
-    if std::env::var_os(CHILD).is_none() {
-        let status = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "a_job_that_closes_its_timer_aborts"])
-            .env(CHILD, "1")
-            .stdout(Stdio::null())
-            .status()
-            .unwrap();
-        assert_eq!(status.signal(), Some(6));
-        return;
-    }
-    let (held, closed) = (Arc::new(Mutex::new(Some(timer()))), Arc::new(Barrier::new(2)));
-    let theirs = (Arc::clone(&held), Arc::clone(&closed));
-    held.lock().unwrap().as_ref().unwrap().at(now(), move |_| {
-        let _ = theirs.0.lock().unwrap().take().unwrap().close();
+fn a_job_drops_its_timer() {
+    let alive = Arc::new(AtomicU32::new(0));
+    let (held, dropped) = (Arc::new(Mutex::new(Some(timer()))), Arc::new(Barrier::new(2)));
+    let (theirs, canaries) = ((Arc::clone(&held), Arc::clone(&dropped)), [Canary::new(&alive), Canary::new(&alive)]);
+    let [first, second] = canaries;
+    let guard = held.lock().unwrap();
+    guard.as_ref().unwrap().at(now() + HOUR, move |_| drop(first)).unwrap();
+    guard.as_ref().unwrap().at(now(), move |run| {
+        let timer = theirs.0.lock().unwrap().take().unwrap();
+        assert_eq!(timer.close().unwrap_err().raw_os_error(), Some(35));
+        // neither does it run what comes now
+        run.at(now(), |_| unreachable!()).unwrap();
+        drop(second);
         theirs.1.wait();
     }).unwrap();
-    closed.wait();
+    drop(guard);
+    dropped.wait();
+    while alive.load(SeqCst) > 0 {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn again(runs: Arc<AtomicU32>) -> impl FnOnce(&Run) + Send {
+    move |run| {
+        runs.fetch_add(1, SeqCst);
+        let next: Box<dyn FnOnce(&Run) + Send> = Box::new(again(runs));
+        run.at(run.instant + 100_000, next).unwrap();
+    }
+}
+
+#[test]
+fn a_timer_ends_though_its_job_arms_itself() {
+    let runs = Arc::new(AtomicU32::new(0));
+    let timer = timer();
+    timer.at(now(), again(Arc::clone(&runs))).unwrap();
+    while runs.load(SeqCst) < 10 {
+        thread::sleep(Duration::from_millis(1));
+    }
+    timer.close().unwrap();
+    // and none of its closures is left
+    assert_eq!(Arc::strong_count(&runs), 1);
+}
+
+#[test]
+fn closures_of_jobs_cancelled_in_a_run_are_dropped() {
+    let alive = Arc::new(AtomicU32::new(0));
+    let timer = timer();
+    for _ in 0..50 {
+        let (begun, held) = (Arc::new(Barrier::new(2)), Canary::new(&alive));
+        let mut theirs = Some(Arc::clone(&begun));
+        let job = timer.every(Duration::from_millis(1), move |_| {
+            let _ = &held;
+            if let Some(first) = theirs.take() {
+                first.wait();
+            }
+        }).unwrap();
+        begun.wait();
+        timer.cancel_wait(&job).unwrap();
+    }
+    timer.drain().unwrap();
+    assert_eq!(alive.load(SeqCst), 0);
+}
+
+#[test]
+fn rehearsals_and_capabilities() {
+    let timer = Timer::new(&Options { cpu: 0, ..Options::default() }.named("a name")).unwrap();
+    let (send, receive) = mpsc::channel();
+    let when = Schedule {
+        start: now() + 5 * MS, period: Duration::from_millis(1), runs: 30, missed: Missed::CatchUp,
+        rehearse: true,
+    };
+    timer.schedule(when, move |run| send.send((run.index, run.started)).unwrap()).unwrap();
+    timer.drain().unwrap();
+    assert_eq!(receive.iter().filter(|(_, started)| *started != 0).count(), 30);
+    assert_eq!(timer.capabilities().unwrap().affinity, 0);
+    assert_eq!(timer.capabilities().unwrap().scheduling, 1);
 }
 
 #[test]
