@@ -19,6 +19,7 @@ NAMES = (
     "oversleep",
     "age-of-information",
     "isolated-cpu",
+    "network-priority",
     "blame",
 )
 

@@ -6,12 +6,11 @@
 #define _GNU_SOURCE
 #include "file.h"
 #include "lib/blame.h"
+#include "lib/network.h"
 #include "lib/timers.h"
 
 #include <fcntl.h>
-#include <linux/if_tun.h>
 #include <linux/membarrier.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -19,13 +18,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -132,40 +129,10 @@ static void write_terminal(unsigned int load)
 	blame_await_end();
 }
 
-static void set_up(const char *device)
-{
-	int socket_fd = socket(AF_INET, SOCK_DGRAM, 0);
-	struct ifreq request = { .ifr_flags = IFF_UP };
-
-	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", device);
-	ioctl(socket_fd, SIOCSIFFLAGS, &request);
-	close(socket_fd);
-}
-
-/* A device that is polled, as a network card is, for what is written to its file. */
-static int open_polled(void)
-{
-	struct ifreq request = {
-		.ifr_name = "polled0", .ifr_flags = IFF_TAP | IFF_NAPI | IFF_NO_PI,
-	};
-	int module = open("/lab/modules/tun.ko", O_RDONLY | O_CLOEXEC), fd;
-
-	syscall(SYS_finit_module, module, "", 0);
-	close(module);
-	mkdir("/dev/net", 0755);
-	mknod("/dev/net/tun", S_IFCHR | 0600, makedev(10, 200));
-	fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
-	if (fd >= 0 && !ioctl(fd, TUNSETIFF, &request)) {
-		set_up(request.ifr_name);
-		return fd;
-	}
-	return -1;
-}
-
 static void receive_frames(unsigned int load)
 {
 	static const char frame[64] = "\xff\xff\xff\xff\xff\xff\2\0\0\0\0\0\x88\xb5";
-	int fd = open_polled();
+	int fd = network_open_polled();
 
 	set_policy(0, FIFO(80));
 	blame_ready();
@@ -183,7 +150,7 @@ static void send_packets(unsigned int load, unsigned int packets)
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
 	socklen_t length = sizeof(own);
 
-	set_up("lo");
+	network_set_up("lo");
 	bind(fd, (struct sockaddr *)&own, length);
 	getsockname(fd, (struct sockaddr *)&own, &length);
 	set_policy(0, FIFO(80));

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "lib/isolation.h"
 #include "file.h"
+#include "lib/network.h"
 #include "lib/task.h"
 
 #include <errno.h>
@@ -493,6 +494,42 @@ TEST(priorities_of_kernel_threads)
 	for (unsigned int i = 0; i < ARRAY_SIZE(threads); i++)
 		check(priority_of(threads[i]) == before[i], "thread %u has priority %d afterwards",
 		      i, priority_of(threads[i]));
+}
+
+static bool is_threaded(void)
+{
+	char text[8] = "";
+
+	file_read("/sys/class/net/" NETWORK_POLLED "/threaded", text, sizeof(text));
+	return text[0] == '1';
+}
+
+TEST(packets_in_threads_of_a_priority)
+{
+	int device = network_open_polled();
+	FILE *file = fopen("/tmp/conf", "w");
+	pid_t thread;
+
+	prepare_cpus();
+	if (device < 0)
+		skip("this kernel has no TUN device");
+	require(!is_threaded() && !thread_called("napi/"), "it has a thread before");
+	require(file && fputs("threaded = " NETWORK_POLLED "\npriority = 40 napi/" NETWORK_POLLED "-*\n",
+			      file) >= 0 && !fclose(file), "/tmp/conf: %m");
+	check_status(timershield("status --verify=/tmp/conf"), 1);
+	isolate("--config=/tmp/conf");
+	thread = thread_called("napi/" NETWORK_POLLED);
+	require(is_threaded() && thread, "it has no thread");
+	check(sched_getscheduler(thread) == SCHED_FIFO && priority_of(thread) == 40,
+	      "the thread has priority %d", priority_of(thread));
+	check_status(timershield("status --verify=/tmp/conf"), 0);
+	isolate("1");
+	check(is_threaded() && priority_of(thread) == 40, "isolating a CPU took that away");
+	unisolate("");
+	/* The kernel keeps the thread, which has nothing to do any more. */
+	check(!is_threaded() && sched_getscheduler(thread) != SCHED_FIFO,
+	      "packets are processed by a thread afterwards");
+	close(device);
 }
 
 /* Isolates or ends it 20 times, each a process of its own, all at once. */

@@ -43,6 +43,11 @@ static int parse_priority(struct config *config, const char *value)
 	return priorities_parse(&config->priorities, value);
 }
 
+static int parse_threaded(struct config *config, const char *value)
+{
+	return priorities_parse_device(&config->priorities, value);
+}
+
 static const struct key {
 	const char *name, *values;
 	int (*parse)(struct config *config, const char *value);
@@ -53,6 +58,7 @@ static const struct key {
 	{ "timers", "keep, on, levels or off", parse_timers },
 	{ "priority", "1 to 98 and a pattern for names, such as 80 irq/*-eth0*; 64 lines at most",
 	  parse_priority },
+	{ "threaded", "the name of a network device; 64 lines at most", parse_threaded },
 };
 
 static char *trim(char *text)

@@ -123,7 +123,7 @@ static int plan(struct isolation *isolation, const struct cpus *procs, const str
 	if (by_cgroup)
 		partition_plan_adoption(journal, procs);
 	fair_server_plan(journal, procs);
-	ret = priorities_plan(journal);
+	ret = settings_plan_threaded(journal, &isolation->machine);
 	if (!ret)
 		ret = settings_plan_irqs(journal, &isolation->machine, irqs);
 	return ret ? ret : settings_plan_workqueue(journal, &isolation->machine, procs,
@@ -153,7 +153,7 @@ static int finish(struct journal *journal)
 	for (size_t i = 0; i < journal->nr_settings; i++)
 		journal->settings[i].before = journal->settings[i].wanted;
 	if (!cpus_empty(&journal->procs.wanted) || !cpus_empty(&journal->irqs.wanted) ||
-	    journal->nr_threads)
+	    journal->nr_threads || settings_thread_devices(journal))
 		return save(journal, false);
 	if (change_is_listed())
 		return 0;
@@ -211,6 +211,14 @@ static int set(struct isolation *isolation, const struct cpus *procs, const stru
 	if (ret)
 		return ret;
 	isolation->touched = true;
+	/* Threads that are to have a priority may come by this. */
+	ret = settings_apply_threaded(journal);
+	if (!ret)
+		ret = priorities_plan(journal);
+	if (!ret)
+		ret = save(journal, true);
+	if (ret)
+		return ret;
 	priorities_raise_rcu(journal);
 	if (settled && isolation->mount && !journal->by_affinity)	/* else the journal may not have every task */
 		partition_release(isolation->mount, journal, procs);

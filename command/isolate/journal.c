@@ -81,7 +81,7 @@ static bool is_mask(const char *path)
 	const char *name = strrchr(path, '/');
 
 	return name && (!strcmp(name, "/default_smp_affinity") || !strcmp(name, "/cpumask") ||
-			!strcmp(name, "/rps_cpus"));
+			!strcmp(name, "/rps_cpus") || !strcmp(name, "/threaded"));
 }
 
 int setting_parse(const char *path, const char *text, struct cpus *cpus)

@@ -200,13 +200,15 @@ static bool leads_up(const char *path)
 	return at && (!at[3] || at[3] == '/' || leads_up(at + 1));
 }
 
-/* "/sys/class/net/DEVICE/queues/rx-N/rps_cpus" */
-static bool is_steering(const char *path)
+/* "/sys/class/net/DEVICE/queues/rx-N/rps_cpus", or "threaded" of a device */
+static bool is_of_network(const char *path)
 {
 	unsigned int queue;
 	int used = 0;
 
 	sscanf(path, "/sys/class/net/%*15[^/]/queues/rx-%9u/rps_cpus%n", &queue, &used);
+	if (!used)
+		sscanf(path, "/sys/class/net/%*15[^/]/threaded%n", &used);
 	return used && !path[used] && !leads_up(path);
 }
 
@@ -217,7 +219,7 @@ static bool is_our_path(const char *path)
 	int used = 0;
 
 	if (!strcmp(path, "/proc/irq/default_smp_affinity") ||
-	    !strcmp(path, "/sys/devices/virtual/workqueue/cpumask") || is_steering(path))
+	    !strcmp(path, "/sys/devices/virtual/workqueue/cpumask") || is_of_network(path))
 		return true;
 	return sscanf(path, "/proc/irq/%9u/smp_affinity_list%n", &irq, &used) == 1 &&
 	       used && !path[used] && path[10] >= '0' && path[10] <= '9';

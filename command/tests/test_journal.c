@@ -22,6 +22,7 @@ static void fill(struct journal *journal)
 	setting = journal_add_setting(journal, "/proc/irq/default_smp_affinity", "ff,ffffffff");
 	cpus_add(&setting->wanted, 3);
 	journal_add_setting(journal, "/sys/class/net/eth0.7/queues/rx-0/rps_cpus", "00,0000000f");
+	journal_add_setting(journal, "/sys/class/net/eth0/threaded", "0");
 	for (unsigned int i = 0; i < 20; i++) {
 		char *path = format("/proc/irq/%u/smp_affinity_list", i);
 
@@ -55,7 +56,7 @@ static void comes_back(const char *text)
 	char *again;
 
 	check(!journal_parse(&journal, text, strlen(text), BOOT), "a whole journal");
-	check(journal.nr_settings == 22 && journal.nr_runs == 5 && journal.nr_tasks == 10 &&
+	check(journal.nr_settings == 23 && journal.nr_runs == 5 && journal.nr_tasks == 10 &&
 	      journal.nr_servers == 1 && journal.nr_threads == 1 && journal.nr_raised == 1,
 	      "%zu settings, %zu runs, %zu tasks", journal.nr_settings, journal.nr_runs,
 	      journal.nr_tasks);
@@ -112,6 +113,7 @@ static void foreign_paths(void)
 		"/proc/irq/1/smp_affinity_list/x", "",
 		"/sys/class/net/../queues/rx-0/rps_cpus", "/sys/class/net/a/queues/rx-0/rps_flow_cnt",
 		"/sys/class/net/a/b/queues/rx-0/rps_cpus", "/sys/class/net/a/queues/tx-0/xps_cpus",
+		"/sys/class/net/../threaded", "/sys/class/net/a/threaded/x",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {

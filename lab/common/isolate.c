@@ -35,6 +35,14 @@ int isolate_cpu(int cpu)
 	return timershield(words);
 }
 
+int isolate_as(const char *config)
+{
+	char option[64], *words[] = { "timershield", "isolate", option, NULL };
+
+	snprintf(option, sizeof(option), "--config=%s", config);
+	return timershield(words);
+}
+
 int isolate_enter(int cpu)
 {
 	char number[16], pid[16];

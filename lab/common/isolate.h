@@ -6,6 +6,9 @@
 /* Keep tasks and interrupts off @cpu. */
 int isolate_cpu(int cpu);
 
+/* As this configuration file says. */
+int isolate_as(const char *config);
+
 /* Let the calling process run there, and nowhere else. */
 int isolate_enter(int cpu);
 
