@@ -9,6 +9,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/cpu.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/slab.h>
@@ -47,7 +48,7 @@ static int __init find_stock(void)
 {
 	static struct hrtimer timer;
 	struct hrtimer_cpu_base *stock;
-	int cpu;
+	int cpu, ret = 0;
 
 	cpu = get_cpu();
 	hrtimer_setup(&timer, never, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_HARD);
@@ -55,13 +56,17 @@ static int __init find_stock(void)
 	timershield_stock = (void __percpu *)((unsigned long)stock - per_cpu_offset(cpu));
 	put_cpu();
 
-	for_each_possible_cpu(cpu) {
+	/* The queues of a CPU that never was online point nowhere. */
+	cpus_read_lock();
+	for_each_online_cpu(cpu) {
 		if (!is_as_declared(per_cpu_ptr(timershield_stock, cpu), cpu)) {
 			pr_err("the kernel's timer queues are not where its headers say\n");
-			return -ENODEV;
+			ret = -ENODEV;
+			break;
 		}
 	}
-	return 0;
+	cpus_read_unlock();
+	return ret;
 }
 
 static struct shield_bases * __init new_bases(int cpu)
