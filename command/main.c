@@ -59,6 +59,12 @@ static void print_all_json(void)
 	json_close(']');
 }
 
+#ifdef HAVE_BPF
+static const bool has_bpf = true;
+#else
+static const bool has_bpf;
+#endif
+
 static bool help_words, help_roff;
 
 static int run_help(int argc, char **argv)
@@ -111,10 +117,15 @@ static int run_version(int argc, char **argv)
 		return status;
 	if (output != OUTPUT_JSON) {
 		puts("timershield " TIMERSHIELD_VERSION);
+		if (!has_bpf)
+			puts("Built without BPF: 'blame' reads trace events, which cost more, and show\n"
+			     "neither cgroup quotas next to other tasks nor which call armed a timer.\n"
+			     "With clang, bpftool and libbpf-dev installed, 'make install' builds with it.");
 		return STATUS_OK;
 	}
 	json_open(NULL, '{');
 	json_string("version", TIMERSHIELD_VERSION);
+	json_bool("bpf", has_bpf);
 	json_close('}');
 	return STATUS_OK;
 }
