@@ -64,6 +64,9 @@ void check_limits(struct inspection *inspection);
 void check_tracing(struct inspection *inspection);
 void check_measured(struct inspection *inspection);
 
+/* Of one process; takes 0.1 s. 0, or -ESRCH if it has ended. */
+int check_process(struct inspection *inspection, pid_t pid);
+
 /* What goes on now: these wait for 0.1 s, together. */
 void check_activity(struct inspection *inspection);
 

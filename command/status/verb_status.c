@@ -9,6 +9,7 @@
 #include "lib/timers.h"
 #include "lib/verb.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 /* Of findings that are equally bad, the first is shown first. */
@@ -34,6 +35,8 @@ static void (* const checks[])(struct inspection *inspection) = {
 	check_slack,
 };
 
+static int pid;
+
 static int inspect(struct inspection *inspection)
 {
 	struct isolation *isolation = &inspection->isolation;
@@ -51,10 +54,36 @@ static int inspect(struct inspection *inspection)
 	return ret;
 }
 
+static int inspect_process(struct inspection *inspection)
+{
+	int ret = isolation_open(&inspection->isolation, false);
+
+	if (!ret)
+		ret = check_process(inspection, pid);
+	findings_sort(&inspection->findings);
+	return ret == -ESRCH ? failed(ret, "no such process: %d", pid) : ret;
+}
+
 static void read_release(struct text *release)
 {
 	if (file_read_line("/proc/sys/kernel/osrelease", release))
 		text_add(release, "of unknown version");
+}
+
+static void json_findings(const struct findings *findings)
+{
+	json_open("findings", '[');
+	for (size_t i = 0; i < findings->count; i++) {
+		const struct finding *finding = &findings->items[i];
+
+		json_open(NULL, '{');
+		json_string("severity", severity_name(finding->severity));
+		json_string("id", finding->id);
+		json_string("text", finding->text);
+		json_string("mend", finding->mend);
+		json_close('}');
+	}
+	json_close(']');
 }
 
 static void print_json(const struct inspection *inspection, const char *release)
@@ -78,18 +107,7 @@ static void print_json(const struct inspection *inspection, const char *release)
 	json_bool("on", timers > 0);
 	json_string("mode", timers < 0 ? NULL : timers_mode_name(timers));
 	json_close('}');
-	json_open("findings", '[');
-	for (size_t i = 0; i < inspection->findings.count; i++) {
-		const struct finding *finding = &inspection->findings.items[i];
-
-		json_open(NULL, '{');
-		json_string("severity", severity_name(finding->severity));
-		json_string("id", finding->id);
-		json_string("text", finding->text);
-		json_string("mend", finding->mend);
-		json_close('}');
-	}
-	json_close(']');
+	json_findings(&inspection->findings);
 	json_close('}');
 }
 
@@ -126,6 +144,8 @@ static bool check;
 static const char *profile;
 
 static const struct verb_option options[] = {
+	{ "pid", 'p', "PID", "report whether this process is ready for real time", "<pids>",
+	  .number = &pid, .least = 1, .most = INT_MAX },
 	{ "check", 0, NULL, "exit with status 1 if any finding is bad", .flag = &check },
 	{ "verify", 0, "FILE",
 	  "exit with status 1 if the machine is not as FILE, such as /etc/timershield.conf, says",
@@ -171,6 +191,19 @@ static int verify(void)
 	return status;
 }
 
+static void print_process(const struct inspection *inspection)
+{
+	if (output == OUTPUT_JSON) {
+		json_open(NULL, '{');
+		json_number("pid", (unsigned long long)pid);
+		json_findings(&inspection->findings);
+		json_close('}');
+		return;
+	}
+	for (size_t i = 0; i < inspection->findings.count; i++)
+		print_finding(&inspection->findings.items[i], output_has_colour());
+}
+
 static bool is_any_bad(const struct findings *findings)
 {
 	/* The worst is first. */
@@ -186,15 +219,19 @@ static int run(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
+	if (profile && pid)
+		return usage_error(&verb_status, "--verify and --pid are two questions");
 	if (profile && output == OUTPUT_JSON)
 		return usage_error(&verb_status, "--verify prints text: leave out --json");
 	if (profile)
 		return verify();
-	ret = inspect(&inspection);
+	ret = pid ? inspect_process(&inspection) : inspect(&inspection);
 	read_release(&release);
-	if (output == OUTPUT_JSON)
+	if (pid && !ret)
+		print_process(&inspection);
+	else if (!pid && output == OUTPUT_JSON)
 		print_json(&inspection, release.s);
-	else
+	else if (!pid)
 		print_pretty(&inspection, release.s);
 	status = ret ? (int)status_of(ret) :
 		 check && is_any_bad(&inspection.findings) ? STATUS_FAILED : STATUS_OK;

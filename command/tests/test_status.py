@@ -294,6 +294,50 @@ class KernelTest(StatusTest):
         m.write(f"{CPU}/nohz_full", "2-3")
         self.assertFalse({"tick", "rcu"} & set(m.findings()))
 
+    def process(self, kilobytes: int, cpus: str, rtprio: int, futex: str) -> "dict[str, str]":
+        """The severities of what status says of process 70, robot."""
+        m = self.machine
+        stat = f"70 (robot) S 2 0 0 0 -1 0 9 0 1 0 0 0 0 0 {19 - rtprio} 0 1 0 123"
+        for path in ("proc/70", "proc/70/task/70"):
+            m.write(f"{path}/status", f"Name:\tx\nVmLck:\t{kilobytes} kB\nVmRSS:\t4000 kB\n"
+                                      f"Cpus_allowed_list:\t{cpus}")
+            m.write(f"{path}/stat", stat + 17 * " 0" + f" {rtprio} {int(rtprio > 0)}")
+        m.write("proc/70/limits", "Max locked memory 65536 65536 bytes")
+        m.write("proc/70/timerslack_ns", "50000")
+        m.write("proc/70/task/70/syscall", futex)
+        done = m.run("status", "-p", "70", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return {f["id"]: f["severity"] for f in json.loads(done.stdout)["findings"]}
+
+    def test_process(self) -> None:
+        """Whether one is ready for real time."""
+        m = self.machine
+        m.isolate_at_boot("2-3")
+        m.write("proc/self/status", "Name:\tx\nCapEff:\t0000000000800000")
+        futex = f"{202 if os.uname().machine == 'x86_64' else 98} 0x7f00 {{}} 0x0 0x0 0x0 0x0 0x1 0x2"
+        self.assertEqual(self.process(0, "0-3", 0, "running"), {
+            "policy": "bad", "memory": "warning", "faults": "note", "slack": "note",
+            "inherited": "note"})
+        self.assertEqual(self.process(0, "0-3", 50, futex.format("0x80")), {
+            "policy": "good", "memory": "bad", "affinity": "warning", "futex": "warning",
+            "faults": "note", "inherited": "note"})
+        self.assertEqual(self.process(4000, "2", 50, futex.format("0x86")), {
+            "policy": "good", "memory": "good", "affinity": "good", "futex": "good",
+            "faults": "note", "inherited": "note"})
+        m.write("proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw")
+        m.write("proc/70/cgroup", "0::/machine/leaf")
+        m.write("boot/config-6.12.0", "CONFIG_RT_GROUP_SCHED=y")
+        m.write("proc/sys/kernel/sched_rt_runtime_us", "950000")
+        m.write("sys/fs/cgroup/machine/cpu.weight", "100")
+        m.write("sys/fs/cgroup/machine/cpu.max", "20000 100000")
+        m.write("sys/fs/cgroup/machine/leaf/cpu.max", "max 100000")
+        found = self.process(4000, "2", 50, "running")
+        self.assertEqual((found["quota"], found["budget"]), ("warning", "bad"))
+        text = m.run("status", "-p", "70").stdout
+        self.assertIn("-> echo max >/sys/fs/cgroup/machine/cpu.max", text)
+        self.assertIn("-> echo 70 >/sys/fs/cgroup/cgroup.procs", text)
+        self.assertEqual(m.run("status", "-p", "71").returncode, 1)
+
     def test_interrupts_of_cpus_isolated_at_boot(self) -> None:
         m = self.machine
         m.isolate_at_boot("2-3")

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Status of one process: whether it is ready for real time. */
+#include "finding.h"
+#include "lib/cgroup.h"
+#include "lib/file.h"
+#include "lib/refusal.h"
+#include "lib/task.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#define LOOKS 20			/* at what it waits for, in 0.1 s */
+#define PAUSE_NS 5000000
+#define UNLOCKABLE 64			/* kB, such as the vdso */
+
+struct process {
+	struct inspection *inspection;
+	struct tasks threads;
+	pid_t pid;
+	const struct task *first;	/* the real-time thread of the highest priority; NULL: none */
+};
+
+static bool is_realtime(const struct task *task)
+{
+	return task->rt_priority || task->policy == SCHED_DEADLINE;
+}
+
+/* What follows KEY in /proc/PID/FILE, as a number; -1 if it is not there. */
+static long long number_of(pid_t pid, const char *file, const char *key)
+{
+	autofree char *path = format("/proc/%d/%s", pid, file);
+	autotext struct text text = { 0 };
+	const char *at = file_read(path, &text) ? NULL : strstr(text.s, key);
+
+	return at ? atoll(at + strlen(key)) : -1;
+}
+
+static void check_memory(const struct process *process)
+{
+	struct findings *findings = &process->inspection->findings;
+	long long locked = number_of(process->pid, "status", "VmLck:");
+	long long resident = number_of(process->pid, "status", "VmRSS:");
+	long long limit = number_of(process->pid, "limits", "Max locked memory");
+	autofree char *mend = format("call mlockall(MCL_CURRENT | MCL_FUTURE) in it at its start%s",
+				     limit > 0 && limit / 1024 < resident ?
+				     ", and raise its limit: ulimit -l unlimited" : "");
+
+	if (locked < 0 || resident < 0)
+		finding_unknown(findings, "memory", "Whether its memory is locked", "/proc/PID/status",
+				-ENOENT);
+	else if (locked + UNLOCKABLE >= resident)
+		finding_add(findings, FINDING_GOOD, "memory", "", "Its memory is locked (%lld kB).",
+			    locked);
+	else
+		finding_add(findings, process->first ? FINDING_BAD : FINDING_WARNING, "memory", mend,
+			    "%lld of its %lld kB are locked: what it touches first, or again, takes a page fault.",
+			    locked, resident);
+}
+
+/* Minor and major ones of all threads. */
+static bool read_faults(pid_t pid, unsigned long long faults[2])
+{
+	autofree char *path = format("/proc/%d/stat", pid);
+	autotext struct text text = { 0 };
+	const char *at = file_read(path, &text) ? NULL : strrchr(text.s, ')');
+
+	return at && sscanf(at, ") %*c %*d %*d %*d %*d %*d %*u %llu %*u %llu", &faults[0],
+			    &faults[1]) == 2;
+}
+
+static void check_faults(const struct process *process, const unsigned long long before[2],
+			 const unsigned long long after[2])
+{
+	const unsigned long long new = after[0] + after[1] - before[0] - before[1];
+
+	finding_add(&process->inspection->findings, new ? FINDING_WARNING : FINDING_NOTE, "faults",
+		    new ? "mlockall(), and touch memory and stack before the loop begins" : "",
+		    "It has taken %llu minor and %llu major page faults so far, %llu of them in the last 0.1 s.",
+		    after[0], after[1], new);
+}
+
+static void check_threads(struct process *process)
+{
+	struct findings *findings = &process->inspection->findings;
+	autofree char *mend = format("timershield run -p 50 -P %d", process->pid);
+	autotext struct text list = { 0 };
+	size_t others = 0;
+
+	tasks_for_each(thread, &process->threads) {
+		autofree char *policy = policy_text(thread->policy, thread->rt_priority);
+
+		if (!is_realtime(thread)) {
+			others++;
+			continue;
+		}
+		text_add(&list, "%s%s[%d] %s", list.length ? ", " : "", thread->name, thread->tid,
+			 policy);
+		if (!process->first || thread->priority < process->first->priority)
+			process->first = thread;
+	}
+	if (!process->first)
+		finding_add(findings, FINDING_BAD, "policy", mend,
+			    "It has no real-time thread: any task may take its turn.");
+	else
+		finding_add(findings, FINDING_GOOD, "policy", "", "Real-time threads: %s; ordinary ones: %zu.",
+			    list.s, others);
+}
+
+static void check_places(const struct process *process)
+{
+	const struct isolation *isolation = &process->inspection->isolation;
+	autofree char *isolated = cpus_list(&isolation->isolated);
+	autofree char *mend = cpus_empty(&isolation->isolated) ?
+		copy("timershield isolate CPU, then timershield run -P PID") :
+		format("timershield run -c %s -P %d", isolated, process->pid);
+
+	tasks_for_each(thread, &process->threads) {
+		autofree char *named = cpus_named(&thread->cpus);
+
+		if (!is_realtime(thread) || (!cpus_empty(&isolation->isolated) &&
+					     cpus_subset(&thread->cpus, &isolation->isolated)))
+			continue;
+		finding_add(&process->inspection->findings, FINDING_WARNING, "affinity", mend,
+			    "Real-time thread %s[%d] may run on %s, which %s isolated: it may meet any task or interrupt there.",
+			    thread->name, thread->tid, named,
+			    cpus_count(&thread->cpus) == 1 ? "is not" : "are not all");
+		return;
+	}
+	if (process->first)
+		finding_add(&process->inspection->findings, FINDING_GOOD, "affinity", "",
+			    "Its real-time threads run on isolated CPUs alone.");
+}
+
+enum wait { WAIT_NONE, WAIT_PLAIN, WAIT_PI };
+
+/* What kind of futex the thread waits for now. */
+static enum wait look_at_wait(pid_t pid, pid_t tid)
+{
+	autofree char *path = format("/proc/%d/task/%d/syscall", pid, tid);
+	autotext struct text text = { 0 };
+	unsigned long operation;
+	long number;
+
+	if (file_read(path, &text) ||
+	    sscanf(text.s, "%ld %*x %lx", &number, &operation) != 2 || number != SYS_futex)
+		return WAIT_NONE;
+	switch (operation & FUTEX_CMD_MASK) {
+	case FUTEX_LOCK_PI:
+	case FUTEX_LOCK_PI2:
+	case FUTEX_WAIT_REQUEUE_PI:
+		return WAIT_PI;
+	default:
+		return WAIT_PLAIN;
+	}
+}
+
+/* Also spends the time in which new faults are counted. */
+static void check_locks(const struct process *process)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
+	const struct task *plain = NULL;
+	unsigned int inheriting = 0;
+
+	for (int i = 0; i < LOOKS; i++) {
+		tasks_for_each(thread, &process->threads) {
+			enum wait wait = is_realtime(thread) ?
+					 look_at_wait(process->pid, thread->tid) : WAIT_NONE;
+
+			inheriting += wait == WAIT_PI;
+			if (wait == WAIT_PLAIN)
+				plain = thread;
+		}
+		nanosleep(&pause, NULL);
+	}
+	if (plain)
+		finding_add(&process->inspection->findings, FINDING_WARNING, "futex",
+			    "if it is a mutex: pthread_mutexattr_setprotocol(…, PTHREAD_PRIO_INHERIT)",
+			    "Real-time thread %s[%d] waits for a futex that lends its holder no priority: a mutex without inheritance, a condition, a semaphore.",
+			    plain->name, plain->tid);
+	else if (inheriting)
+		finding_add(&process->inspection->findings, FINDING_GOOD, "futex", "",
+			    "Where it waited for locks, they lend its priority to their holder.");
+}
+
+static void check_timer_slack(const struct process *process)
+{
+	tasks_for_each(thread, &process->threads) {
+		autofree char *path = format("/proc/%d/timerslack_ns", thread->tid);
+		long long slack;
+
+		if (is_realtime(thread) || file_read_number(path, &slack) || slack <= 1000)
+			continue;
+		finding_add(&process->inspection->findings, FINDING_NOTE, "slack",
+			    "prctl(PR_SET_TIMERSLACK, 1) in it, or start it by timershield run",
+			    "Sleeps of its ordinary thread %s[%d] may end %.0f us late (timer slack); real-time threads have none.",
+			    thread->name, thread->tid, (double)slack / 1000);
+		return;
+	}
+}
+
+/* The limit of a group in this file: "50000 100000" or "50000"; no if it is "max" or "-1". */
+static bool has_quota(const char *group, const char *file)
+{
+	autofree char *path = format("%s/%s", group, file);
+	autotext struct text text = { 0 };
+
+	return !file_read_line(path, &text) && atoll(text.s) > 0;
+}
+
+static void check_quota(const struct process *process)
+{
+	static const char * const controllers[] = { "cpu", NULL };
+	static const char * const files[] = { "cpu.cfs_quota_us", "cpu.max" };
+	static const char * const none[] = { "-1", "max" };
+	struct refusal refusal = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		autofree char *mount = NULL;
+		autofree char *group = cgroup_of(process->pid, controllers[i], &mount);
+		autofree char *mend = NULL;
+
+		while (group && strlen(group) > strlen(mount) && !has_quota(group, files[i]))
+			*strrchr(group, '/') = '\0';
+		if (!group || strlen(group) <= strlen(mount))
+			continue;
+		mend = format("echo %s >%s/%s", none[i], group, files[i]);
+		finding_add(&process->inspection->findings, FINDING_WARNING, "quota", mend,
+			    "Its ordinary threads are stopped when their cgroup's quota is used up (%s/%s).",
+			    group, files[i]);
+	}
+	if (refusal_limit() >= 1 && refusal_find(&refusal, process->pid, 1))
+		finding_add(&process->inspection->findings, FINDING_BAD, "budget", refusal.mend,
+			    "It can have no real-time thread: %s.", refusal.reason);
+	refusal_free(&refusal);
+}
+
+static void check_inherited(const struct process *process)
+{
+	const struct task *heir = process->first ? process->first : process->threads.items;
+	autofree char *policy = policy_text(heir->policy, heir->rt_priority);
+	autofree char *named = cpus_named(&heir->cpus);
+	const int flags = *file_root() ? 0 : sched_getscheduler(heir->tid);
+	const bool resets = flags >= 0 && flags & SCHED_RESET_ON_FORK;
+
+	finding_add(&process->inspection->findings, FINDING_NOTE, "inherited", "",
+		    "What %s[%d] starts inherits %s (%s) and timer slack, but no memory locks.",
+		    heir->name, heir->tid, named, resets ? "not its policy: SCHED_RESET_ON_FORK" : policy);
+}
+
+int check_process(struct inspection *inspection, pid_t pid)
+{
+	struct process process = { .inspection = inspection, .pid = pid };
+	unsigned long long before[2], after[2];
+	int ret = tasks_read_threads(&process.threads, pid);
+
+	if (!ret && !read_faults(pid, before))
+		ret = -ESRCH;
+	if (!ret) {
+		check_threads(&process);
+		check_memory(&process);
+		check_places(&process);
+		check_quota(&process);
+		check_locks(&process);
+		if (read_faults(pid, after))
+			check_faults(&process, before, after);
+		check_timer_slack(&process);
+		check_inherited(&process);
+	}
+	tasks_free(&process.threads);
+	return ret;
+}
