@@ -25,7 +25,7 @@ static int level_of(const struct who *who)
 	return who->priority < 100 ? 100 - who->priority : 0;
 }
 
-static enum masked would_mask(const struct blame_victim *victim, const struct blame_row *row)
+enum masked blame_would_mask(const struct blame_victim *victim, const struct blame_row *row)
 {
 	if (row->cause.kind != CAUSE_TIMER || row->cause.how >> HOW_SHIFT >= HOW_GUEST)
 		return MASKED_NO;
@@ -80,7 +80,7 @@ static void add_culprit(const struct report *report, struct victim_report *victi
 		.name = cause_name(&row->cause, &row->row.who),
 		.how = cause_how(&row->cause),
 		.function = symbol_name(row->cause.function),
-		.masked = would_mask(&of, row),
+		.masked = blame_would_mask(&of, row),
 		.count = row->row.count, .total = row->row.total, .longest = row->row.longest,
 	};
 	const struct task_info *task = NULL;

@@ -57,6 +57,9 @@ void report_make(struct report *report, const struct blame_figures *figures, enu
 		 const u64 *steal, unsigned int cpus);
 void report_free(struct report *report);
 
+/* Whether the shield would keep this row from this victim. */
+enum masked blame_would_mask(const struct blame_victim *victim, const struct blame_row *row);
+
 const char *masked_text(enum masked masked);
 
 #endif

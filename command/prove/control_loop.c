@@ -13,7 +13,6 @@
 #define WORK_ROUNDS 20000
 #define LEAST_MARGIN 200		/* ns: caches, translations, a busy sibling */
 #define MOST_MARGIN 1000		/* what the shortest timer interrupt takes */
-#define WARM_UP 20
 /* Ticks come at multiples of 1, 4 or 10 ms: no job lies across one. */
 #define ALIGN_NS 20000000
 #define OFFSET_NS 500000
@@ -178,7 +177,7 @@ int control_loop_run(const struct control_loop *loop, uint64_t grid, struct job 
 
 	if (now > due)
 		due += ((now - due) / LOOP_PERIOD + 1) * LOOP_PERIOD;
-	for (int i = 0; i < WARM_UP; i++, due += LOOP_PERIOD)
+	for (int i = 0; i < LOOP_WARM_UP; i++, due += LOOP_PERIOD)
 		run_one(loop, due, &unused);
 	for (unsigned int i = 0; i < count; i++) {
 		run_one(loop, due, &jobs[i]);

@@ -28,8 +28,19 @@ static bool is_counted(const struct prove *prove)
 	return true;
 }
 
+static bool is_watched(const struct prove *prove)
+{
+	for (size_t i = 0; i < prove->count; i++)
+		if (!prove->trials[i].turns[TURN_OFF].watched ||
+		    !prove->trials[i].turns[TURN_OFF_AGAIN].watched)
+			return false;
+	return true;
+}
+
 const char *prove_head(const struct prove *prove)
 {
+	if (is_watched(prove))
+		return "next to\tp50, us\tp99.9\tmax\ttimers of others\tthey take, us\tticks\tother interrupts\ta shield";
 	return is_counted(prove) ?
 	       "next to\tp50, us\tp99.9\tmax\tinterruptions\tcycles\tcache misses\tthe shield" :
 	       "next to\tp50, us\tp99.9\tmax\tinterruptions\tthe shield";
@@ -45,9 +56,16 @@ char *prove_row(const struct prove *prove, size_t trial)
 	add_cell(&row, on.count, 1, (double)off.p50 / 1000, (double)on.p50 / 1000);
 	add_cell(&row, on.count, 1, (double)off.p999 / 1000, (double)on.p999 / 1000);
 	add_cell(&row, on.count, 1, (double)off.max / 1000, (double)on.max / 1000);
-	add_cell(&row, on.count, 2, (double)off.interruptions / off.count,
-		 on.count ? (double)on.interruptions / on.count : 0);
-	if (is_counted(prove)) {
+	if (is_watched(prove)) {
+		add_cell(&row, false, 2, (double)off.seen.timers / off.seen.jobs, 0);
+		add_cell(&row, false, 1, (double)off.seen.taken / off.seen.jobs / 1000, 0);
+		add_cell(&row, false, 2, (double)off.seen.ticks / off.seen.jobs, 0);
+		add_cell(&row, false, 2, (double)off.seen.others / off.seen.jobs, 0);
+	} else {
+		add_cell(&row, on.count, 2, (double)off.interruptions / off.count,
+			 on.count ? (double)on.interruptions / on.count : 0);
+	}
+	if (is_counted(prove) && !is_watched(prove)) {
 		add_cell(&row, on.count, 0, (double)off.cycles, (double)on.cycles);
 		add_cell(&row, on.count, 0, (double)off.misses, (double)on.misses);
 	}
@@ -114,11 +132,18 @@ char *prove_method(const struct prove *prove)
 	const struct control_loop *loop = &prove->loop;
 	const struct trial *trial = &prove->trials[0];
 
-	return format("A FIFO %d loop on CPU %u, released every %llu us, did %llu us of work %u times in each turn (shield %s), next to each load. Times are from a release to the job's end; interruptions, cycles and misses are a job's. A gap between two readings of its clock counts as an interruption if it is longer than %llu ns: here the shortest takes %llu ns, and 99.9 %% of an idle loop's take %llu ns at most.",
-		      LOOP_PRIORITY, loop->cpu, LOOP_PERIOD / 1000, LOOP_WORK / 1000,
-		      trial->turns[TURN_OFF].count, prove->shield ? "off, on, off" : "none, twice",
-		      (unsigned long long)loop->threshold, (unsigned long long)loop->round,
-		      (unsigned long long)loop->quiet);
+	struct text text = { 0 };
+
+	text_add(&text, "A FIFO %d loop on CPU %u, released every %llu us, did %llu us of work %u times in each turn (shield %s), next to each load. Times are from a release to the job's end; counts are a job's.",
+		 LOOP_PRIORITY, loop->cpu, LOOP_PERIOD / 1000, LOOP_WORK / 1000,
+		 trial->turns[TURN_OFF].count, prove->shield ? "off, on, off" : "none, twice");
+	if (is_watched(prove))
+		text_add(&text, " BPF counted what interrupted it: timers of tasks that it outranks are what a shield would spare.");
+	else
+		text_add(&text, " A gap between two readings of its clock counts as an interruption if it is longer than %llu ns: here the shortest takes %llu ns, and 99.9 %% of an idle loop's take %llu ns at most.",
+			 (unsigned long long)loop->threshold, (unsigned long long)loop->round,
+			 (unsigned long long)loop->quiet);
+	return text.s;
 }
 
 static unsigned int missed_in(const struct prove *prove)
@@ -184,7 +209,9 @@ void prove_print(const struct prove *prove)
 {
 	autofree char *summary = prove_summary(prove), *method = prove_method(prove);
 	autofree char *meanwhile = prove_meanwhile(prove), *advice = prove_advice(prove);
-	struct table table = { .columns = is_counted(prove) ? 8 : 6 };
+	struct table table = {
+		.columns = is_watched(prove) ? 9 : is_counted(prove) ? 8 : 6,
+	};
 
 	if (prove->count) {
 		printf("%s\n\n", method);
@@ -216,6 +243,13 @@ static void json_turn(const struct turn *turn, enum turn_name name)
 	json_number("max_ns", figures.max);
 	json_number("interruptions", figures.interruptions);
 	json_number("taken_ns", figures.taken);
+	if (turn->watched) {
+		json_number("watched_jobs", turn->seen.jobs);
+		json_number("timers_of_others", turn->seen.timers);
+		json_number("timers_taken_ns", turn->seen.taken);
+		json_number("ticks", turn->seen.ticks);
+		json_number("other_interrupts", turn->seen.others);
+	}
 	json_number_if("cycles", figures.counted, turn->cycles);
 	json_number_if("cache_misses", figures.counted, turn->misses);
 	json_close('}');

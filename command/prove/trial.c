@@ -43,7 +43,9 @@ static int run_turn(struct prove *prove, struct turn *turn, unsigned int count, 
 		return failed(ret, "FIFO %d on CPU %u: %s", LOOP_PRIORITY, prove->loop.cpu,
 			      strerror(-ret));
 	counters_open(&counters);
+	turn->watched = prove->watches && watch_turn();
 	ret = control_loop_run(&prove->loop, grid, turn->jobs, count);
+	turn->watched = turn->watched && watch_read(&turn->seen, count + LOOP_WARM_UP);
 	turn->counted = !counters_read(&counters, &turn->cycles, &turn->misses);
 	counters_close(&counters);
 	control_loop_leave();
@@ -117,6 +119,7 @@ int trials_run(struct prove *prove)
 	progress(&load_kinds[0], "calibrating", 0);
 	if (!ret)
 		ret = calibrate(&prove->loop);
+	prove->watches = !ret && !prove->shield && watch_start();
 	meanwhile_begin(&prove->meanwhile, prove->loop.cpu);
 	for (size_t i = 0; i < load_kind_count && !ret; i++) {
 		prove->trials[i].kind = &load_kinds[i];
@@ -125,6 +128,8 @@ int trials_run(struct prove *prove)
 			prove->count++;
 	}
 	meanwhile_end(&prove->meanwhile);
+	if (prove->watches)
+		watch_stop();
 	progress(NULL, "", 0);
 	for (size_t i = 0; i < prove->count; i++)
 		prove->judgements[i] = judge(&prove->trials[i], &prove->trials[0]);

@@ -14,6 +14,7 @@ struct prove {
 	struct control_loop loop;
 	unsigned int seconds;		/* of all turns together */
 	bool shield;			/* there is one */
+	bool watches;			/* what interrupts: without a shield */
 	int mode;			/* of it, in turns with the shield on */
 	const char *kind;		/* of the shield: timers_kind() */
 	struct undo undo;

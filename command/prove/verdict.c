@@ -60,13 +60,19 @@ static void add_turn(struct figures *figures, const struct turn *turn)
 	}
 	figures->missed += turn->missed;
 	figures->counted = figures->counted && turn->counted;
+	figures->watched = figures->watched && turn->watched;
+	figures->seen.jobs += turn->seen.jobs;
+	figures->seen.timers += turn->seen.timers;
+	figures->seen.ticks += turn->seen.ticks;
+	figures->seen.others += turn->seen.others;
+	figures->seen.taken += turn->seen.taken;
 	figures->cycles += turn->cycles;
 	figures->misses += turn->misses;
 }
 
 struct figures figures_of(const struct trial *trial, bool on)
 {
-	struct figures figures = { .counted = true };
+	struct figures figures = { .counted = true, .watched = true };
 
 	for (int i = 0; i < TURNS; i++)
 		if ((i == TURN_ON) == on && trial->turns[i].count)
@@ -181,6 +187,30 @@ static enum verdict verdict_of(enum outcome outcome, bool shield)
 	}
 }
 
+/* Whether a shield would have something to spare in this turn. */
+static bool has_timers(const struct turn *turn)
+{
+	const double p50 = measure(turn, 0, turn->count, METRIC_P50);
+
+	return (double)turn->seen.timers >= LEAST_INTERRUPTIONS * turn->seen.jobs ||
+	       (double)turn->seen.taken >= LEAST_SHARE * p50 * turn->seen.jobs;
+}
+
+static struct judgement judge_watched(const struct trial *trial)
+{
+	const struct turn *first = &trial->turns[TURN_OFF], *last = &trial->turns[TURN_OFF_AGAIN];
+	const bool once = has_timers(first), again = has_timers(last);
+
+	return (struct judgement){
+		.verdict = once != again ? VERDICT_UNKNOWN :
+			   once ? VERDICT_COULD_HELP : VERDICT_COULD_NOT_HELP,
+		.p50_gain = (double)(first->seen.taken + last->seen.taken) /
+			    (first->seen.jobs + last->seen.jobs),
+		.p50_drift = drift_of(trial, METRIC_P50),
+		.interruptions_drift = drift_of(trial, METRIC_INTERRUPTIONS),
+	};
+}
+
 struct judgement judge(const struct trial *trial, const struct trial *nothing)
 {
 	bool shield = trial->turns[TURN_ON].count;
@@ -199,6 +229,8 @@ struct judgement judge(const struct trial *trial, const struct trial *nothing)
 
 	if (!shield && trial == nothing)
 		return judgement;
+	if (!shield && trial->turns[TURN_OFF].watched && trial->turns[TURN_OFF_AGAIN].watched)
+		return judge_watched(trial);
 	if (!shield) {
 		judgement.p50_drift = fmax(judgement.p50_drift, drift_of(nothing, METRIC_P50));
 		judgement.interruptions_drift = fmax(judgement.interruptions_drift,

@@ -9,12 +9,16 @@
  * the eighths of the turns like that in less than one of 100 cases (the rank test of Mann and
  * Whitney, so that a disturbance of one eighth decides nothing). A difference that large
  * without the rest, or a drift that large, means that it could not be told.
+ *
+ * Without a shield, where blame's engine watched: it could help if the timers of tasks that the loop
+ * outranks interrupted a job once or took 1 % of its median, in both turns; in one: not told.
  */
 #ifndef TIMERSHIELD_VERDICT_H
 #define TIMERSHIELD_VERDICT_H
 
 #include "control_loop.h"
 #include "load.h"
+#include "watch.h"
 
 enum turn_name { TURN_OFF, TURN_ON, TURN_OFF_AGAIN, TURNS };
 
@@ -24,6 +28,8 @@ struct turn {
 	unsigned int missed;		/* releases */
 	bool counted;			/* cycles and misses could be */
 	uint64_t cycles, misses;	/* the whole turn's */
+	bool watched;			/* and what is in "seen" is known */
+	struct watched seen;
 };
 
 struct trial {
@@ -39,6 +45,8 @@ struct figures {
 	uint64_t interruptions, taken;	/* of all jobs together */
 	bool counted;
 	uint64_t cycles, misses;	/* a job */
+	bool watched;
+	struct watched seen;		/* by all jobs together */
 };
 
 enum verdict {

@@ -114,6 +114,39 @@ static void without_a_shield(void)
 		       VERDICT_COULD_HELP);
 }
 
+/* Timers of others a job, and the time that they take, in each of the two turns. */
+static void expect_watched(const char *what, double first, double last, double us,
+			   enum verdict wanted)
+{
+	struct trial nothing = { .kind = &hogs }, trial = { .kind = &timers };
+	struct turn *turns[] = { &trial.turns[TURN_OFF], &trial.turns[TURN_OFF_AGAIN] };
+	struct judgement judgement;
+
+	for (int i = 0; i < 2; i++) {
+		/* gaps of somebody else: without a count they would mean "could help" */
+		cook(turns[i], R(i ? 400 : 402, 20));
+		turns[i]->watched = true;
+		turns[i]->seen = (struct watched){ .jobs = 2 * JOBS,
+			.timers = (uint64_t)((i ? last : first) * 2 * JOBS),
+			.taken = (uint64_t)(us * 1000 * 2 * JOBS) };
+	}
+	judgement = judge(&trial, &nothing);
+	check(judgement.verdict == wanted, "%s: %s, not %s", what,
+	      verdict_text(judgement.verdict), verdict_text(wanted));
+	check(judgement.p50_gain > us * 1000 - 1 && judgement.p50_gain < us * 1000 + 1,
+	      "%s: gains %f ns", what, judgement.p50_gain);
+	free(turns[0]->jobs);
+	free(turns[1]->jobs);
+}
+
+static void watched_without_a_shield(void)
+{
+	expect_watched("timers of others", 4.1, 4.2, 18.9, VERDICT_COULD_HELP);
+	expect_watched("gaps, but no timers", 0, 0.1, 0.1, VERDICT_COULD_NOT_HELP);
+	expect_watched("few, but long ones", 0.2, 0.2, 6, VERDICT_COULD_HELP);
+	expect_watched("in one turn alone", 0.1, 3, 2, VERDICT_UNKNOWN);
+}
+
 static void figures(void)
 {
 	struct job jobs[1000];
@@ -220,6 +253,7 @@ int main(void)
 {
 	with_a_shield();
 	without_a_shield();
+	watched_without_a_shield();
 	figures();
 	whole();
 	what_to_put_back();
