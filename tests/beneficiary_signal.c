@@ -58,7 +58,8 @@ static void ranks_with_whom_it_signals(void)
 			if (arm->itimer)
 				itimer_arm(s->expiry);
 			else
-				posix_timer_new(arm->clock, arm->notify, waiter.thread, s->expiry, 0);
+				posix_timer_new(arm->clock, arm->notify, waiter.thread, s->expiry,
+						0);
 			if (arm->thread_last)
 				thread = signal_waiter_start(&waiter);
 			pthread_join(thread, NULL);
