@@ -20,7 +20,7 @@ from lab.boot import console as console_text
 from lab.boot import stale_code
 from lab.boot.protocol import Decoder, Outcome, ProtocolError, Transcript, Type
 from lab.errors import LabError
-from lab.kernels.arch import ARCHES
+from lab.kernels.arch import ARCHES, BOARDS
 from lab.kernels.kernels import Kernel
 from lab.kernels.toolchain import require
 from lab.processes import running
@@ -58,6 +58,8 @@ class Machine:
     append: str = ""
     options: tuple[str, ...] = ()
     """Added to QEMU's command line."""
+    board: str = ""
+    """One of BOARDS; its CPUs and memory are given."""
     turn: int = 0
     """µs; with several virtual CPUs and instruction-counted time, none executes for longer while
     another one could. QEMU lets one go on until the machine's next timer; this adds one, that
@@ -71,11 +73,18 @@ class Machine:
     def command(self, kernel: Kernel, initrd: Path) -> list[str]:
         """QEMU's command line, without the serial ports."""
         accelerator = "tcg,thread=multi" if self.parallel else "tcg"
-        command = [
-            ARCHES[kernel.arch].qemu, *ARCHES[kernel.arch].board,
-            "-accel", accelerator,
+        hardware = [
+            *ARCHES[kernel.arch].board,
             "-smp", f"{self.cpus},sockets={self.cpus // self.threads},threads={self.threads}",
             "-m", str(self.memory),
+        ]
+        if self.board:
+            board = BOARDS[self.board]
+            [tree] = (kernel.build / "root").rglob(board.device_tree)
+            hardware = ["-M", self.board, "-m", str(board.memory), "-dtb", str(tree)]
+        command = [
+            ARCHES[kernel.arch].qemu, *hardware,
+            "-accel", accelerator,
             "-nodefaults", "-no-user-config", "-display", "none", "-monitor", "none",
             "-no-reboot", "-seed", "1",
             "-rtc", "base=2026-01-01" + (",clock=vm" if self.icount else ""),
@@ -95,6 +104,8 @@ class Machine:
         """The kernel command line."""
         words = ["panic=-1", "nokaslr", "norandmaps", "rdinit=/init",
                  *ARCHES[kernel.arch].parameters]
+        if self.board:
+            words += BOARDS[self.board].parameters
         # Debian's kernels test their ciphers for a while after the boot, on any CPU.
         if kernel.debian:
             words += ["cryptomgr.notests"]
@@ -123,9 +134,9 @@ def boot_interactive(kernel: Kernel, initrd: Path, machine: Machine) -> int:
         return process.wait()
 
 
-def _result_port(kernel: Kernel, path: Path) -> list[str]:
+def _result_port(kernel: Kernel, machine: Machine, path: Path) -> list[str]:
     words = ["-chardev", f"file,id=results,path={path}"]
-    if kernel.arch == "x86_64":
+    if kernel.arch == "x86_64" or machine.board:
         return [*words, "-serial", "chardev:results"]
     # Debian's has the driver of the other bus as a module
     bus = "pci" if kernel.debian else "device"
@@ -260,32 +271,37 @@ def _run_once(
         for file in files:
             file.touch()
         parameters = machine.kernel_parameters(kernel, quiet=True)
-        if kernel.arch == "x86_64":
+        if machine.board:
+            parameters += f" lab_port={BOARDS[machine.board].port}"
+        elif kernel.arch == "x86_64":
             parameters += " lab_port=/dev/ttyS1"
         command = [
             *machine.command(kernel, archive),
             "-append", parameters,
             "-chardev", f"file,id=console,path={files[0]}",
             "-serial", "chardev:console",
-            *_result_port(kernel, files[1]),
+            *_result_port(kernel, machine, files[1]),
         ]
         try:
             with (files[0].open("rb") as console, files[1].open("rb") as results,
                   running(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE) as process):
                 watch = _Watch(run, console, results, on_outcome, on_output)
-                _follow(process, watch, run, patience)
+                _follow(process, machine, watch, run, patience)
         except ProtocolError as error:
             run.failure = f"result port: {error}"
     _judge(run)
     return run
 
 
-def _follow(process: subprocess.Popen[bytes], watch: _Watch, run: Run, patience: float) -> None:
+def _follow(process: subprocess.Popen[bytes], machine: Machine, watch: _Watch, run: Run,
+            patience: float) -> None:
     heard = time.monotonic()
     while process.poll() is None:
         if watch.look():
             heard = time.monotonic()
+        if machine.board and run.transcript.ended:    # it may not know how to switch itself off
+            return
         if _stop.is_set():
             run.failure, run.stopped = "stopped", True
             return

@@ -29,6 +29,24 @@ class Arch:
     """Words of the kernel's command line."""
 
 
+@dataclass(frozen=True)
+class Board:
+    """Another machine of QEMU's than the architecture's, for Debian's kernels."""
+
+    device_tree: str
+    """A file of the kernel's package."""
+    memory: int
+    """MiB: as much as it has."""
+    parameters: tuple[str, ...]
+    port: str
+    """The second serial port."""
+
+
+BOARDS = {
+    # The paper's. One CPU of four: the others are not waited for.
+    "raspi3b": Board("bcm2837-rpi-3-b.dtb", 1024, ("maxcpus=1",), "/dev/ttyS1"),
+}
+
 _ALL = (
     Arch(
         name="x86_64", machine="x86_64", debian="amd64", cross="x86_64-linux-gnu-",

@@ -38,7 +38,8 @@ class Boot:
     def machine(self) -> qemu.Machine:
         first = self.suites[0]
         memory = 1024 if self.kernel.debug else 512
-        return qemu.Machine(first.cpus, first.threads, first.icount, memory, first.append)
+        return qemu.Machine(first.cpus, first.threads, first.icount, memory, first.append,
+                            board=first.board)
 
     def commands(self) -> tuple[list[guests.Command], dict[int, Suite]]:
         """The command list, and which of its lines belongs to which suite."""

@@ -16,7 +16,7 @@ TABLE = TESTS / "suites.toml"
 _KEYS: dict[str, type] = {
     "name": str, "program": str, "args": list, "kernels": list, "on-stock": str, "cpus": int,
     "threads": int, "append": str, "icount": bool, "timeout": int, "alone": bool, "soak": str,
-    "tools": list,
+    "tools": list, "board": str,
 }
 ON_STOCK = ("fail", "pass")
 
@@ -39,6 +39,7 @@ class Suite:
     selftest: str = ""
     soak: str = ""
     tools: tuple[str, ...] = ()
+    board: str = ""
 
     def must_fail(self, kernel: Kernel) -> bool:
         """Whether it has to notice that ``kernel`` has no shield."""
@@ -70,7 +71,8 @@ class Suite:
 
     def boot_key(self) -> tuple[Any, ...]:
         """Suites with the same key share a boot."""
-        return (self.cpus, self.threads, self.append, self.icount, self.name if self.alone else "")
+        return (self.cpus, self.threads, self.append, self.icount, self.board,
+                self.name if self.alone else "")
 
 
 def check_keys(entry: dict[str, Any], types: dict[str, type], what: str) -> None:
