@@ -91,7 +91,7 @@ def _measured(measured: dict[str, Any], experiment: str, begins: str) -> tuple[s
     verdict = next((w for w in sorted(words) if w.startswith("missed")), sorted(words)[0])
     text = "<br>".join(r.found.replace("\n", "<br>") for r in found)
     if samples := measured[experiment].get("samples"):
-        text += f" ({' and '.join(f'{n:,}' for n in samples)} samples a scenario)"
+        text += f" (at most {samples[-1]:,} samples a scenario)"
     return text, verdict
 
 

@@ -48,7 +48,7 @@ GOOD = {
 @pytest.mark.parametrize(("rival", "spoiled", "which"), [
     ("", (), None), ("clockfix", (40, 501, 140, 0.1), 0), ("clockfix", (40, 60, 141, 0.1), 1),
     ("filter-max", (40, 60, 141, 0.1), 2), ("filter-none", (900, 1_151, 2_000, 0.9), 3),
-    ("clockfix", (40, 61, 140, 0.1), 4), ("filter-max", (40, 60, 140, 0.2), 5)])
+    ("clockfix", (40, 81, 140, 0.1), 4), ("filter-max", (40, 60, 140, 0.2), 5)])
 def test_each_claim_can_be_missed(
     tmp_path: Path, rival: str, spoiled: tuple[float, ...], which: int | None
 ) -> None:
