@@ -35,7 +35,7 @@ struct bench_options {
 	unsigned int rounds;
 	uint32_t late_ppm, cpu_ppm;
 	const char *intervals, *rivals;
-	const char *json, *chart;
+	const char *json;
 	bool quiet, peers;
 };
 
@@ -111,9 +111,6 @@ int report_json(const char *path, const struct cell *cells, size_t count,
 
 int verb_compare(const struct bench_options *opt, int argc, char **argv);
 int verb_costs(const struct bench_options *opt, int argc, char **argv);
-int verb_submit(const struct bench_options *opt, int argc, char **argv);
-int verb_replay(const struct bench_options *opt, int argc, char **argv);
-int verb_record(const struct bench_options *opt, int argc, char **argv);
 int verb_capabilities(const struct bench_options *opt, int argc, char **argv);
 
 #endif

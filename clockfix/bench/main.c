@@ -100,11 +100,11 @@ static const struct {
 	const char *name;
 	int (*run)(const struct bench_options *opt, int argc, char **argv);
 } verbs[] = {
-	{ "compare", verb_compare }, { "costs", verb_costs }, { "submit", verb_submit },
-	{ "record", verb_record }, { "replay", verb_replay }, { "capabilities", verb_capabilities },
+	{ "compare", verb_compare }, { "costs", verb_costs },
+	{ "capabilities", verb_capabilities },
 };
 
-enum { OPT_CPU = 256, OPT_LATE, OPT_PEERS, OPT_CHART };
+enum { OPT_CPU = 256, OPT_LATE, OPT_PEERS };
 
 static const struct argp_option arguments[] = {
 	{ "intervals", 'i', "LIST", 0, "e.g. 1us,100us,1ms (default: 1us to 100ms in decades)", 0 },
@@ -119,7 +119,6 @@ static const struct argp_option arguments[] = {
 	{ "late-ppm", OPT_LATE, "N", 0, "clockfix option late_ppm", 0 },
 	{ "cpu-ppm", OPT_CPU, "N", 0, "clockfix option cpu_ppm", 0 },
 	{ "json", 'j', "FILE", 0, "write the results, with their distributions, to FILE", 0 },
-	{ "chart", OPT_CHART, "FILE", 0, "replay: draw the first series to FILE, as SVG", 0 },
 	{ "quiet", 'q', NULL, 0, "print no progress", 0 },
 	{ 0 }
 };
@@ -161,9 +160,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_CPU:
 		opt->cpu_ppm = number(arg, 1, 1e6, state);
 		break;
-	case OPT_CHART:
-		opt->chart = arg;
-		break;
 	case 'j':
 		opt->json = arg;
 		break;
@@ -183,9 +179,6 @@ int main(int argc, char **argv)
 		"Measure how exact clockfix and its rivals are.\v"
 		"Verbs:\n  compare       measure lateness and CPU time (the default)\n"
 		"  costs         print what reading the clock takes, and learning, as CSV\n"
-		"  submit        measure the cost of submission, with up to a million pending jobs\n"
-		"  record NS     record a series of oversleeps: record NS > FILE\n"
-		"  replay FILE   compare estimators with the optimum in hindsight, on recorded series\n"
 		"  capabilities  print what this machine and these privileges offer\n"
 		"Exit codes: 0, 1 on an error, 2 on wrong usage, 130 if interrupted (what was measured "
 		"until then is reported).", NULL, NULL, NULL,

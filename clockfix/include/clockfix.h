@@ -347,9 +347,11 @@ void clockfix_sleeper_destroy(struct clockfix_sleeper *sleeper);
  *	PTP device, clock_getres(2), which costs a read of that to return: a microsecond or more
  * @instant: returns at once if it has passed
  *
- * Sets the calling thread's timer slack to 1 ns. Bookkeeping waits until the next call. If a
- * clock other than CLOCK_MONOTONIC is set during the sleep, or the system is suspended, the call is
- * never early by the new time, but it may be late. A cancellation point, as clock_nanosleep() is.
+ * Sets the calling thread's timer slack to 1 ns. Bookkeeping waits until the next call. If
+ * CLOCK_REALTIME, CLOCK_TAI or CLOCK_BOOTTIME jumps during the sleep, the call returns at the instant by
+ * the new time, as clock_nanosleep() does; a jump forward in the last stretch, which is polled, is
+ * not seen. By a device's clock that is set it is never early, but may be late. A cancellation
+ * point, as clock_nanosleep() is.
  *
  * -EINVAL: no such clock, or @instant is negative; -EINTR: a signal handler ran during the sleep,
  * also if the instant passed meanwhile.

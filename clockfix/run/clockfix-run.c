@@ -21,13 +21,13 @@
 static const char usage[] =
 	"usage: clockfix-run [OPTION...] [--] COMMAND [ARGUMENT...]\n"
 	"\n"
-	"Runs COMMAND and makes its clock_nanosleep(TIMER_ABSTIME) as exact as a clockfix job,\n"
-	"for CLOCK_MONOTONIC, CLOCK_REALTIME and CLOCK_TAI, in threads with real-time priority.\n"
-	"Other sleeps do not change.\n"
+	"Runs COMMAND and makes its sleeps as exact as a clockfix job: clock_nanosleep(), by\n"
+	"CLOCK_MONOTONIC, CLOCK_REALTIME and CLOCK_TAI, nanosleep() and usleep(), in threads with\n"
+	"real-time priority. Waits for a file or a futex do not change.\n"
 	"\n"
 	"  -a, --all            also serve threads without real-time priority\n"
 	"  -c, --cpu N          let a thread take at most N percent of a CPU for waiting (1 to 100)\n"
-	"  -s, --stats          print on stderr, for each process that waited, how late it was\n"
+	"  -s, --stats          print on stderr, for each process, how late it was\n"
 	"  -h, --help           print this help\n"
 	"  -V, --version        print the version\n";
 
@@ -60,10 +60,11 @@ static void set_cpu(const char *text)
 	set("CLOCKFIX_RUN_CPU", text);
 }
 
-/* The library lies next to this program, or where it is installed. */
+/* The library lies next to this program, or where it is installed or the environment says. */
 static void preload(void)
 {
-	const char *others = getenv("LD_PRELOAD");
+	const char *others = getenv("LD_PRELOAD"), *elsewhere = getenv("CLOCKFIX_RUN_LIBRARY");
+	const char *installed = elsewhere ? elsewhere : LIBRARY_DIRECTORY;
 	char path[PATH_MAX], self[PATH_MAX], *list;
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
@@ -72,10 +73,10 @@ static void preload(void)
 	self[length] = 0;
 	snprintf(path, sizeof(path), "%s/%s", dirname(self), PRELOAD);
 	if (access(path, R_OK))
-		snprintf(path, sizeof(path), "%s/%s", LIBRARY_DIRECTORY, PRELOAD);
+		snprintf(path, sizeof(path), "%s/%s", installed, PRELOAD);
 	if (access(path, R_OK))
 		die(125, "%s is neither next to this program nor in %s; install it again", PRELOAD,
-		    LIBRARY_DIRECTORY);
+		    installed);
 	/* the dynamic linker splits the list there, and knows no way to quote */
 	if (strpbrk(path, " :"))
 		die(125, "%s: a path with a blank or colon can't be preloaded; install it elsewhere",

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * preload.c - clock_nanosleep(TIMER_ABSTIME) by a clockfix sleeper, for a program as it is
+ * preload.c - clock_nanosleep(), nanosleep() and usleep() by a clockfix sleeper, for a program as it is
  *
- * clockfix-run puts this library before the C library. Each thread that sleeps until an instant
- * gets a sleeper of its own. All other sleeps are the C library's.
+ * clockfix-run puts this library before the C library. Each thread that sleeps gets a sleeper of its
+ * own. For a length it sleeps until then by CLOCK_MONOTONIC, which no step of a clock moves.
  *
  * The library is linked with --wrap=clock_nanosleep, so that the sleeper's own sleeps do not
  * come back here.
@@ -25,8 +25,6 @@
 #include "stats.h"
 
 #define NSEC_PER_SEC	1000000000LL
-/* The kernel's own sleep follows steps of CLOCK_REALTIME. It ends that long before the instant. */
-#define STRETCH		10000000
 
 struct thread {
 	struct clockfix_sleeper *sleeper;
@@ -38,6 +36,8 @@ typedef int sleep_fn(clockid_t, int, const struct timespec *, struct timespec *)
 
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *request,
 		    struct timespec *remain);
+int nanosleep(const struct timespec *request, struct timespec *remain);
+int usleep(useconds_t us);
 sleep_fn __wrap_clock_nanosleep;
 
 static sleep_fn *real;
@@ -108,7 +108,13 @@ static void report(void)
 	pthread_mutex_lock(&mutex);
 	for (thread = threads; thread; thread = thread->next)
 		collect(thread, thread == self);
-	if (lateness.count || passed_on)
+	if (!lateness.count)
+		dprintf(STDERR_FILENO,
+			"clockfix-run: %s[%d]: no sleep was served, %llu passed on%s\n",
+			program_invocation_short_name, getpid(), (unsigned long long)passed_on,
+			passed_on ? ": of threads without real-time priority, or by other clocks" :
+			"; what waits in futex, poll or timerfd does not sleep");
+	else
 		dprintf(STDERR_FILENO,
 			"clockfix-run: %s[%d]: %llu waits, %llu slept, %llu passed on; "
 			"late by ns: p50 %lld, p99 %lld, p99.9 %lld, max %lld\n",
@@ -208,45 +214,21 @@ static void fork_child(void)
 
 /* ---- sleeping --------------------------------------------------------------------------- */
 
-static struct timespec timespec_of(int64_t ns)
+/* the instant by *@clock in ns, or -1: the C library has to deal with it */
+static int64_t instant_of(clockid_t *clock, int flags, const struct timespec *request)
 {
-	return (struct timespec){ .tv_sec = ns / NSEC_PER_SEC, .tv_nsec = ns % NSEC_PER_SEC };
-}
+	int64_t instant;
 
-/* A step backwards in the last stretch is seen at its end, a step forwards is not. */
-static int sleep_realtime(struct clockfix_sleeper *sleeper, int64_t instant)
-{
-	int64_t left;
-	int ret;
-
-	for (;;) {
-		left = instant - clockfix_now(CLOCK_REALTIME);
-		if (left <= 0)
-			return 0;
-		if (left > STRETCH) {
-			struct timespec before = timespec_of(instant - STRETCH);
-
-			ret = real(CLOCK_REALTIME, TIMER_ABSTIME, &before, NULL);
-			if (ret)
-				return ret;
-			left = instant - clockfix_now(CLOCK_REALTIME);
-		}
-		ret = clockfix_sleep_until(sleeper, CLOCK_MONOTONIC,
-					   clockfix_now(CLOCK_MONOTONIC) + left);
-		if (ret)
-			return -ret;
-	}
-}
-
-/* the instant in ns, or -1: the C library has to deal with it */
-static int64_t instant_of(clockid_t clock, int flags, const struct timespec *request)
-{
-	if (flags != TIMER_ABSTIME || !request ||
-	    (clock != CLOCK_MONOTONIC && clock != CLOCK_REALTIME && clock != CLOCK_TAI) ||
-	    request->tv_sec < 0 || request->tv_sec >= INT64_MAX / NSEC_PER_SEC ||
+	if ((flags && flags != TIMER_ABSTIME) || !request ||
+	    (*clock != CLOCK_MONOTONIC && *clock != CLOCK_REALTIME && *clock != CLOCK_TAI) ||
+	    request->tv_sec < 0 || request->tv_sec >= INT64_MAX / NSEC_PER_SEC / 2 ||
 	    request->tv_nsec < 0 || request->tv_nsec >= NSEC_PER_SEC)
 		return -1;
-	return request->tv_sec * NSEC_PER_SEC + request->tv_nsec;
+	instant = request->tv_sec * NSEC_PER_SEC + request->tv_nsec;
+	if (flags)
+		return instant;
+	*clock = CLOCK_MONOTONIC;
+	return instant + clockfix_now(CLOCK_MONOTONIC);
 }
 
 /* Another thread polls its share of the CPU away, and then waits for its next turn. */
@@ -261,7 +243,8 @@ __attribute__((visibility("default")))
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *request,
 		    struct timespec *remain)
 {
-	int64_t instant = instant_of(clock, flags, request);
+	clockid_t by = clock;
+	int64_t instant = instant_of(&by, flags, request), left;
 	struct thread *thread = instant >= 0 && (all || real_time()) ? thread_get() : NULL;
 	int ret;
 
@@ -272,12 +255,33 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec *request,
 	/* clockfix_sleep_until() is one only where it sleeps */
 	pthread_testcancel();
 	thread->busy = true;
-	if (clock == CLOCK_REALTIME)
-		ret = sleep_realtime(thread->sleeper, instant);
-	else
-		ret = -clockfix_sleep_until(thread->sleeper, clock, instant);
+	ret = -clockfix_sleep_until(thread->sleeper, by, instant);
 	thread->busy = false;
+	if (ret == EINTR && !flags && remain) {
+		left = instant - clockfix_now(CLOCK_MONOTONIC);
+		left = left > 0 ? left : 0;
+		*remain = (struct timespec){ left / NSEC_PER_SEC, left % NSEC_PER_SEC };
+	}
 	return ret;
+}
+
+__attribute__((visibility("default")))
+int nanosleep(const struct timespec *request, struct timespec *remain)
+{
+	int ret = clock_nanosleep(CLOCK_REALTIME, 0, request, remain);
+
+	if (!ret)
+		return 0;
+	errno = ret;
+	return -1;
+}
+
+__attribute__((visibility("default")))
+int usleep(useconds_t us)
+{
+	struct timespec length = { us / 1000000, us % 1000000 * 1000 };
+
+	return nanosleep(&length, NULL);
 }
 
 /* ---- process ---------------------------------------------------------------------------- */

@@ -20,12 +20,12 @@
 
 enum filter_kind { FILTER_NONE, FILTER_AVERAGE, FILTER_MAX };
 
-#define FILTER_WINDOW_MOST 128
+#define FILTER_WINDOW 64
 
 struct filter {
 	enum filter_kind kind;
-	unsigned int window, count, next;
-	int64_t value[FILTER_WINDOW_MOST];
+	unsigned int count, next;
+	int64_t value[FILTER_WINDOW];
 	int64_t prediction;
 };
 
@@ -43,11 +43,9 @@ static inline void filter_predict(struct filter *f)
 
 static inline void filter_learn(struct filter *f, int64_t oversleep)
 {
-	if (!f->window)
-		f->window = 64;
 	f->value[f->next] = oversleep;
-	f->next = (f->next + 1) % f->window;
-	f->count += f->count < f->window;
+	f->next = (f->next + 1) % FILTER_WINDOW;
+	f->count += f->count < FILTER_WINDOW;
 	filter_predict(f);
 }
 

@@ -96,6 +96,29 @@ static int64_t look(clockid_t clock, int64_t instant, int64_t *mono)
 }
 
 /*
+ * The sleep is one of that clock's own, which the kernel ends earlier or later if the clock is set; a
+ * device has none. *@mono is what its distance makes of the instant, before and afterwards.
+ */
+static int approach_by(struct waiter *waiter, clockid_t clock, int64_t instant, int64_t *mono)
+{
+	int64_t before = *mono, now = pf_mono(), until = waiter_plan(waiter, before, now), offset;
+	int ret;
+
+	if (until) {
+		ret = clock < 0 ? pf_sleep(CLOCK_MONOTONIC, until) :
+		      pf_sleep(clock, until + instant - before);
+		if (ret)
+			return ret;
+		if (clock >= 0 && !clock_offset(clock, &offset)) {
+			*mono = instant - offset;
+			waiter->until += *mono - before;
+		}
+		now = waiter_woke(waiter, *mono);
+	}
+	return waiter_near(waiter, *mono, now, NULL, 0);
+}
+
+/*
  * By another clock. Its distance may change while it sleeps, as it is set or runs at another
  * speed: it is measured before and after the sleep, and once more if the instant has not come.
  */
@@ -109,7 +132,7 @@ static int wait_by(struct clockfix_sleeper *sleeper, clockid_t clock, int64_t in
 		took = look(clock, instant, &mono);
 		if (took < 0)
 			return -EINVAL;
-		ret = waiter_approach(&sleeper->waiter, mono, NULL, 0);
+		ret = approach_by(&sleeper->waiter, clock, instant, &mono);
 		if (ret)
 			return ret;
 		left = instant - pf_clock(clock);

@@ -159,7 +159,7 @@ static int sleep_before(struct waiter *w, int64_t instant, int64_t *now, struct 
 	if (!until)
 		return 0;
 	if (!wake) {
-		ret = pf_sleep(until);
+		ret = pf_sleep(CLOCK_MONOTONIC, until);
 	} else if (wake_sleep(wake, count, until, instant) != -ETIMEDOUT) {
 		stat_add(&w->stats->disturbed, 1);
 		ret = WAIT_CHANGED;

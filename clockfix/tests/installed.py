@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Install into a directory, then build and run examples with what is there and nothing else.
 
-usage: installed.py BUILD-DIRECTORY EXAMPLE.c...
+usage: installed.py BUILD-DIRECTORY EXAMPLE.c-or-TEXT.md...
+
+Of a text each block of C is an example: a program, or what stands in a function.
 """
 
 from __future__ import annotations
@@ -33,6 +35,20 @@ def one(root: Path, pattern: str) -> Path:
     return found[0]
 
 
+def programs(example: Path, directory: Path) -> list[Path]:
+    """Of a text those that it shows."""
+    if example.suffix != ".md":
+        return [example]
+    found = []
+    for number, block in enumerate(re.findall(r"```c\n(.*?)```", example.read_text(), re.S)):
+        found.append(directory / f"block{number}.c")
+        found[-1].write_text(block if "int main(" in block else
+                             f"#include <clockfix.h>\nint main(void)\n{{\n{block}return 0;\n}}\n")
+    if not found:
+        raise SystemExit(f"no C in {example}")
+    return found
+
+
 def check(build: str, examples: list[str], root: Path) -> None:
     """Install below @root and use it from there."""
     output(["meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", str(root)])
@@ -41,8 +57,9 @@ def check(build: str, examples: list[str], root: Path) -> None:
                    PKG_CONFIG_LIBDIR=str(config.parent), PKG_CONFIG_SYSROOT_DIR=str(root))
     program = root / "example"
     library = one(root, "libclockfix.so.1").parent
-    for example in examples:
-        output(["cc", "-o", str(program), example, *shlex.split(flags)])
+    for example in [p for e in examples for p in programs(Path(e), root)]:
+        output(["cc", "-Wall", "-Wno-unused-but-set-variable", "-Werror", "-o", str(program),
+                str(example), *shlex.split(flags)])
         print(output([str(program)], LD_LIBRARY_PATH=str(library)))
     bench = one(root, "clockfix-bench")
     output([str(bench), "--version"], LD_LIBRARY_PATH=f"{library}:{library}/clockfix")

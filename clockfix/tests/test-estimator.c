@@ -4,7 +4,6 @@
 
 #include "check.h"
 #include "estimator.h"
-#include "../bench/series.h"
 
 #define LENGTH	100000	/* ns: a length of sleep */
 #define MOST	INT64_MAX
@@ -270,39 +269,9 @@ static void the_papers_filters_can_be_chosen(void)
 	}
 }
 
-/* recorded series: little more late jobs than with the paper's maximum filter, less polling */
-static void it_polls_less_than_the_maximum_filter(void)
-{
-	static const struct {
-		const char *path;
-		int sleeps, percent;
-	} recorded[] = {
-		{ DATA "/oversleep-100us-busy.txt", 20000, 70 },
-		{ DATA "/oversleep-1ms-busy.txt", 10000, 30 },
-	};
-	struct clockfix_options standard;
-
-	clockfix_options_init(&standard);
-	for (int i = 0; i < 2; i++) {
-		struct outcome max, best;
-		struct series series;
-
-		CHECK_EQ(series_read(recorded[i].path, &series), 0);
-		CHECK_EQ(series.count, recorded[i].sleeps);
-		max = replay_filter(&series, FILTER_MAX, 64);
-		best = replay(&series, &standard);
-		printf("# maximum filter: %d late, %lld us polled; default: %d late, %lld us\n",
-		       (int)max.late, (long long)max.polled / 1000, (int)best.late,
-		       (long long)best.polled / 1000);
-		CHECK(best.late <= max.late * 8 / 5);
-		CHECK(best.polled < max.polled * recorded[i].percent / 100);
-		free(series.sleep);
-	}
-}
-
 CHECK_MAIN(TEST(an_outlier_does_not_move_it), TEST(as_many_are_late_as_it_is_told),
 	   TEST(longer_sleeps_are_more_punctual_by_default), TEST(a_budget_is_kept_and_used),
 	   TEST(what_costs_too_much_is_not_tried), TEST(a_change_is_followed),
 	   TEST(lengths_of_sleep_are_told_apart),
 	   TEST(trials_cause_as_many_late_jobs_as_may_be_and_are_believed),
-	   TEST(absurd_values_do_no_harm), TEST(the_papers_filters_can_be_chosen), TEST(it_polls_less_than_the_maximum_filter))
+	   TEST(absurd_values_do_no_harm), TEST(the_papers_filters_can_be_chosen))

@@ -76,6 +76,32 @@ static void another_clock_is_never_early(void)
 	clockfix_sleeper_destroy(sleeper);
 }
 
+/* It ends when the clock shows the instant, earlier or later by CLOCK_MONOTONIC. */
+static void a_clock_that_is_set_moves_the_end(void)
+{
+	static const int64_t steps[] = { 900000, -5000000, NSEC_PER_SEC };
+	struct clockfix_sleeper *sleeper;
+	int64_t begin, forward;
+
+	setup(&sleeper);
+	for (int i = 0; i < 100; i++)
+		clockfix_sleep_until(sleeper, CLOCK_TAI, clockfix_now(CLOCK_TAI) + 2000000);
+	sim.sleeping = set_clock;
+	for (int i = 0; i < 300; i++) {
+		int64_t length = i % 3 == 2 ? 2 * NSEC_PER_SEC : 2000000;
+		int64_t instant = clockfix_now(CLOCK_TAI) + length;
+
+		begin = sim.now;
+		step = steps[i % 3];
+		forward = step;
+		CHECK_EQ(clockfix_sleep_until(sleeper, CLOCK_TAI, instant), 0);
+		CHECK(clockfix_now(CLOCK_TAI) >= instant);
+		CHECK(clockfix_now(CLOCK_TAI) - instant < 1000);
+		CHECK(llabs(sim.now - begin - (length - forward)) < 2000);
+	}
+	clockfix_sleeper_destroy(sleeper);
+}
+
 /* It takes microseconds to read, and has an oscillator of its own. */
 static void a_device_of_another_speed_is_met(void)
 {
@@ -146,6 +172,7 @@ static void a_device_that_goes_away_is_an_error(void)
 }
 
 CHECK_MAIN(TEST(the_caller_sees_what_the_statistics_say), TEST(another_clock_is_never_early),
+	   TEST(a_clock_that_is_set_moves_the_end),
 	   TEST(a_device_of_another_speed_is_met),
 	   TEST(a_clock_that_is_set_back_is_not_polled_for),
 	   TEST(a_device_that_goes_away_is_an_error))

@@ -2,12 +2,11 @@
 """``lab figures``: measures what README and docs/ quote; writes the numbers and a picture there.
 
 ``docs/figures.json`` keeps what it measured, ``experiments/measured.json`` what an evaluation
-found, ``clockfix/bench/measured/`` what clockfix-bench printed. In a text their figures stand
-between ``<!-- figures: NAME -->`` and ``<!-- /figures -->``; nobody edits them by hand.
+found. In a text their figures stand between ``<!-- figures: NAME -->`` and ``<!-- /figures -->``;
+nobody edits them by hand.
 """
 
 import argparse
-import functools
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -16,8 +15,6 @@ from typing import Any
 from experiments import papers
 from experiments.commands import demo
 from experiments.common import compare
-from experiments.report import peers
-from experiments.report.peers import markdown
 from experiments.report.stats import summarize
 from experiments.response_loop import bound
 from experiments.response_time import experiment as response_time
@@ -33,7 +30,7 @@ from lab.runner.boots import KEPT as OUTPUTS
 KEPT = REPO / "docs" / "figures.json"
 PICTURE = REPO / "docs" / "demo.svg"
 TEXTS = tuple(REPO / t for t in ("README.md", "docs/module.md", "docs/bound.md",
-                                 "experiments/README.md", "clockfix/bench/README.md"))
+                                 "experiments/README.md"))
 MODULES = ("debian12/6.1-module", "debian12/6.12-module", "debian12/6.12-rt-module",
            "debian13/7.3-module", "debian13/7.3-rt-module")
 # REUSE-IgnoreStart
@@ -69,8 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def kept() -> Figures:
     """All that the texts may quote."""
-    return {**json.loads(KEPT.read_text()), "measured": papers.saved(),
-            "recorded": peers.recorded()}
+    return {**json.loads(KEPT.read_text()), "measured": papers.saved()}
 
 
 def costs() -> Figures:
@@ -106,12 +102,17 @@ def write(found: Figures) -> None:
     """Put the figures into every text that quotes them."""
     for path in TEXTS:
         path.write_text(written(path.read_text(), found))
-    peers.PICTURE.write_text(peers.picture(found["recorded"]))
 
 
 def written(text: str, found: Figures) -> str:
     """A text with the figures that its markers name."""
     return MARKED.sub(lambda m: m[1] + QUOTES[m[2]](found) + m[4], text)
+
+
+def markdown(head: list[str], lines: list[list[str]]) -> str:
+    """A table, as it stands between two markers."""
+    first, *others = ("| " + " | ".join(line) + " |\n" for line in [head, *lines])
+    return f"\n{first}|{'---|' * len(head)}\n{''.join(others)}"
 
 
 def _table(found: Figures) -> str:
@@ -172,10 +173,6 @@ def _words(found: Figures, experiment: str, claim: str, where: str = "x86_64-pre
     return text
 
 
-def _recorded(quote: Callable[[Mapping[str, str]], str], found: Figures) -> str:
-    return quote(found["recorded"])
-
-
 QUOTES: Mapping[str, Callable[[Figures], str]] = {
     "table": _table, "note": _note, "slower": _slower, "cost": _cost, "costs": _costs,
     "text": _claimed("code-size", "more code", r"\((.+)\)"),
@@ -183,5 +180,4 @@ QUOTES: Mapping[str, Callable[[Figures], str]] = {
     "held-switch": lambda _: f"{bound.SWITCH_NS['x86_64']:,}",
     "bound": _claimed("bounds", "No job loses", r"of ([\d,]+) ns"),
     "lost": _claimed("bounds", "No job loses", r"\+([\d,]+)"),
-    **{name: functools.partial(_recorded, quote) for name, quote in peers.QUOTES.items()},
 }

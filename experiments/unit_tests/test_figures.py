@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from experiments.commands import figures
-from experiments.report import peers
 from lab.paths import REPO
 
 
@@ -29,14 +28,6 @@ def test_a_figure_that_changed_is_noticed() -> None:
     found["module"]["none"]["on"]["p50"] += 1
     for claim in found["measured"]["bounds"]["claims"]:
         claim["found"] = re.sub(r"\d", lambda m: str(9 - int(m[0])), claim["found"])
-    found["recorded"]["fifo"] = found["recorded"]["fifo"].replace(" 157 ", " 158 ")
     changed = {str(p.relative_to(REPO)) for p in figures.TEXTS
                if figures.written(p.read_text(), found) != p.read_text()}
-    assert changed == {"README.md", "docs/module.md", "docs/bound.md", "clockfix/bench/README.md"}
-
-
-def test_the_picture_shows_what_was_recorded() -> None:
-    recorded = peers.recorded()
-    assert peers.PICTURE.read_text().startswith(peers.digest(recorded))
-    recorded["fifo"] += "poll"
-    assert not peers.PICTURE.read_text().startswith(peers.digest(recorded))
+    assert changed == {"README.md", "docs/module.md", "docs/bound.md"}

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -69,6 +70,31 @@ static void relative(void)
 
 	CHECK_EQ(clock_nanosleep(CLOCK_MONOTONIC, 0, &length, &left), 0);
 	CHECK(now(CLOCK_MONOTONIC) - start >= 2 * MS);
+	start = now(CLOCK_MONOTONIC);
+	CHECK_EQ(nanosleep(&length, NULL), 0);
+	CHECK_EQ(usleep(2000), 0);
+	CHECK(now(CLOCK_MONOTONIC) - start >= 4 * MS);
+	length.tv_nsec = SEC;
+	CHECK(nanosleep(&length, NULL) == -1 && errno == EINVAL);
+}
+
+static void *sleep_for_a_length(void *arg)
+{
+	struct timespec length = timespec_of(100 * US);
+
+	((int (*)(const struct timespec *, struct timespec *))arg)(&length, NULL);
+	return (void *)(intptr_t)prctl(PR_GET_TIMERSLACK);
+}
+
+/* A thread that was served has a timer slack of 1 ns. */
+static void relative_sleeps_are_served(void)
+{
+	pthread_t thread;
+	void *slack;
+
+	pthread_create(&thread, NULL, sleep_for_a_length, (void *)nanosleep);
+	pthread_join(thread, &slack);
+	CHECK((slack == (void *)1) == exact);
 }
 
 static void invalid(void)
@@ -337,7 +363,7 @@ static void served(void)
 int main(int argc, char **argv)
 {
 	static const struct check_test tests[] = {
-		TEST(served), TEST(never_early), TEST(relative), TEST(invalid), TEST(eintr),
+		TEST(served), TEST(never_early), TEST(relative), TEST(relative_sleeps_are_served), TEST(invalid), TEST(eintr),
 		TEST(sleep_in_handler), TEST(ignored_signal), TEST(stopped), TEST(cancellation),
 		TEST(threads), TEST(forked), TEST(executed), TEST(exactness),
 	};

@@ -34,11 +34,11 @@ void pf_futex_wake(const _Atomic uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 }
 
-int pf_sleep(int64_t until)
+int pf_sleep(clockid_t clock, int64_t until)
 {
 	struct timespec ts = timespec_of(until > 0 ? until : 0);
 
-	return -clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+	return -clock_nanosleep(clock, TIMER_ABSTIME, &ts, NULL);
 }
 
 void *pf_alloc(size_t size, bool huge)

@@ -88,8 +88,8 @@ bool cpu_counter_sound(void);
 int pf_futex_wait(const _Atomic uint32_t *word, uint32_t val, int64_t until);
 void pf_futex_wake(const _Atomic uint32_t *word);
 
-/* Sleep in a thread of the caller's; 0 or -EINTR. A cancellation point. */
-int pf_sleep(int64_t until);
+/* Sleep in a thread of the caller's until @clock shows @until; 0 or -EINTR. A cancellation point. */
+int pf_sleep(clockid_t clock, int64_t until);
 
 /* memory for job slots: zeroed, 2 MB each, if wished in a huge page where the system has one */
 void *pf_alloc(size_t size, bool huge);

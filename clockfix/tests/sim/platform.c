@@ -78,9 +78,14 @@ void pf_relax(void)
 	sim.now += 15;
 }
 
-static int sleep_to(int64_t until)
+static int64_t offset_of(clockid_t clock)
 {
-	int64_t begin = sim.now;
+	return clock == CLOCK_TAI ? sim.tai_offset : 0;
+}
+
+static int sleep_to(clockid_t clock, int64_t instant)
+{
+	int64_t begin = sim.now, until = instant - offset_of(clock);
 
 	sim.sleeps++;
 	sim_event();
@@ -88,6 +93,8 @@ static int sleep_to(int64_t until)
 	sim.woken = false;
 	if (sim.sleeping)
 		sim.sleeping(until);
+	/* it may have been set meanwhile */
+	until = instant - offset_of(clock);
 	if (sim.interrupt) {
 		sim.interrupt--;
 		return -EINTR;
@@ -112,7 +119,7 @@ int pf_futex_wait(const _Atomic uint32_t *word, uint32_t val, int64_t until)
 {
 	if (atomic_load(word) != val)
 		return -EAGAIN;
-	return sleep_to(until);
+	return sleep_to(CLOCK_MONOTONIC, until);
 }
 
 void pf_futex_wake(const _Atomic uint32_t *word)
@@ -121,9 +128,9 @@ void pf_futex_wake(const _Atomic uint32_t *word)
 	sim.woken = true;
 }
 
-int pf_sleep(int64_t until)
+int pf_sleep(clockid_t clock, int64_t until)
 {
-	int ret = sleep_to(until);
+	int ret = sleep_to(clock, until);
 
 	return ret == -ETIMEDOUT ? 0 : ret;
 }
