@@ -114,13 +114,14 @@ inline_always struct cpu *this_cpu(void)
 {
 	u32 number = bpf_get_smp_processor_id();
 	struct cpu *cpu = config.on ? FIND_CPU(number) : 0;
-	struct task_struct *task = bpf_get_current_task_btf();
 
 	if (!cpu)
 		return 0;
 	cpu->events++;
-	cpu->frames[0].who.priority = task->prio;	/* it may change while it runs */
+	if (!cpu->depth)		/* it may change while the task runs */
+		cpu->frames[0].who.priority = bpf_get_current_task_btf()->prio;
 	if (is_to_learn(cpu)) {
+		struct task_struct *task = bpf_get_current_task_btf();
 		struct who who;
 
 		read_task(&who, task);
@@ -236,13 +237,15 @@ inline_always void own_sampling_timer(struct cpu *cpu, struct hrtimer *timer)
 inline_always int expire(struct hrtimer *timer)
 {
 	struct cpu *cpu = this_cpu();
+	struct frame *frame;
 
 	if (!cpu)
 		return 0;
 	on_timer(cpu, bpf_ktime_get_ns(), (u64)timer, (u64)timer->function,
 		 timer->_softexpires - timer->base->offset,
 		 timer->node.expires - timer->_softexpires);
-	if (how_armed((u64)timer->function) == HOW_PERF)
+	frame = &cpu->frames[cpu->depth & (MAX_DEPTH - 1)];
+	if (frame->cause.how == HOW_PERF << HOW_SHIFT)
 		own_sampling_timer(cpu, timer);
 	return 0;
 }

@@ -555,14 +555,15 @@ inline_always u64 begin_preemption(struct cpu *cpu, u64 now)
 	return start;
 }
 
-static NOINLINE int set_stack(u32 victim, const struct cause *cause, u32 stack)
+/* A row keeps the stack of the longest TIME. */
+static NOINLINE int set_stack(u32 victim, const struct cause *cause, u32 stack, u64 time)
 {
 	struct cause key = *cause;
 	struct row *row;
 
 	key.victim = victim;
 	row = stack ? LOOKUP(rows, &key) : 0;
-	if (row)
+	if (row && time >= row->longest)
 		row->stack = stack;
 	return 0;
 }
@@ -721,7 +722,7 @@ inline_always void on_switch(struct cpu *cpu, void *context, u32 number, u64 now
 		end_wait(cpu, victim, next->tid, now, preempted);
 		/* it was not preempted at once: where did it give way? */
 		if (victim->priority < 100 && priority >= 100 && now - victim->ready > STAY_NS)
-			set_stack(next->tid, &keeper, TAKE_STACK(context));
+			set_stack(next->tid, &keeper, TAKE_STACK(context), now - victim->ready);
 	}
 	victim->since = 0;
 }
@@ -737,7 +738,7 @@ static NOINLINE int blame_kept(struct cpu *cpu, const struct segment *segment, u
 	if (late->kept_time && (!segment || segment->cause.id != late->kept.id ||
 				kind != late->kept.kind)) {
 		add_row(late->victim, &late->kept, &late->kept_who, late->kept_time, 1);
-		set_stack(late->victim, &late->kept, late->stack);
+		set_stack(late->victim, &late->kept, late->stack, late->kept_time);
 		late->kept_time = 0;
 	}
 	if (!segment)
