@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What keeps a task from running though nothing ranks above it: its cgroup's CPU quota, against
- * cpu.stat; real-time throttling or, from Linux 6.12 on, the fair server, against the task's own
+ * What keeps a task from running though nothing ranks above it: the CPU quota of a group above its
+ * own, against cpu.stat; real-time throttling or, from Linux 6.12 on, the fair server, against the task's own
  * gaps. A task of another level that runs meanwhile is not to blame.
  */
 #define _GNU_SOURCE
@@ -18,6 +18,7 @@
 
 #define CGROUP "/sys/fs/cgroup"
 #define GROUP CGROUP "/limited"
+#define LEAF GROUP "/leaf"		/* its own limit never acts */
 #define FAIR_SERVER "/sys/kernel/debug/sched/fair_server/cpu0/"
 #define RUNTIME "/proc/sys/kernel/sched_rt_runtime_us"
 #define CONSOLE_LEVEL "/proc/sys/kernel/printk"
@@ -45,7 +46,10 @@ static void count_throttled(u64 *counters)
 	file_write(CGROUP "/cgroup.subtree_control", "+cpu");
 	mkdir(GROUP, 0755);
 	file_write(GROUP "/cpu.max", "20000 100000");
-	file_write(GROUP "/cgroup.procs", pid);
+	file_write(GROUP "/cgroup.subtree_control", "+cpu");
+	mkdir(LEAF, 0755);
+	file_write(LEAF "/cpu.max", "900000 1000000");
+	file_write(LEAF "/cgroup.procs", pid);
 	file_read(GROUP "/cpu.stat", text, sizeof(text));
 	at = strstr(text, "throttled_usec ");
 	counters[THROTTLED_NS] = at ? strtoull(at + strlen("throttled_usec "), NULL, 10) * 1000 : 0;
