@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 from lab.boot import console as console_text
 from lab.boot import stale_code
-from lab.boot.protocol import Decoder, Outcome, ProtocolError, Transcript, Type
+from lab.boot.protocol import Decoder, Outcome, ProtocolError, Transcript
 from lab.errors import LabError
 from lab.kernels.arch import ARCHES, BOARDS
 from lab.kernels.kernels import Kernel
@@ -210,10 +210,10 @@ class _Watch:
         text = self._console.read()
         self._run.console += text.decode(errors="replace").replace("\r", "")
         data = self._results.read()
-        for frame in self._decoder.feed(data):
-            self._run.transcript.add(frame)
-            if frame.type is Type.OUTPUT and self._on_output is not None:
-                self._on_output(frame.payload)
+        for name, content in self._decoder.feed(data):
+            self._run.transcript.add(name, content)
+            if name.endswith("/output") and self._on_output is not None:
+                self._on_output(content)
         done = [o for o in self._run.outcomes if o.status is not None or o.timed_out]
         if self._on_outcome is not None:
             for outcome in done[self._reported :]:
@@ -232,7 +232,7 @@ def run_commands(
     patience: float | None = None,
     on_output: Callable[[bytes], None] | None = None,
 ) -> Run:
-    """Boot ``initrd``, whose init talks the lab's protocol, and collect what it sends.
+    """Boot ``initrd``, whose init is the lab's, and collect what it sends.
 
     ``timeout`` is the most guest time, in seconds, that one of its commands may take; a guest
     that says nothing for much longer, or for ``patience`` seconds of the host, hangs. One that

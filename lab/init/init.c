@@ -1,28 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * PID 1 of a guest: runs the commands that the host put into /lab/commands, one
- * after the other, and sends what they print, how they end and the files they
- * leave in their working directory by the result port.
+ * PID 1 of a guest: runs the commands that the host put into /lab/commands, one after the
+ * other. What they print, how they end and the files that they leave in their working
+ * directory leave the guest by a second serial port, as one tar stream. Its members are
+ *
+ *	uname		of the kernel
+ *	N/command	the Nth command begins: its line
+ *	N/output	a piece of what it printed
+ *	N/files/NAME	a file that it left
+ *	taint		/proc/sys/kernel/tainted, after it
+ *	N/status	the status that waitpid() gave, or -1: time was up
+ *	log		of the kernel, when all commands were run
  *
  * A line of /lab/commands is
  *
  *	TIMEOUT WORD...
  *
- * TIMEOUT in seconds, words separated by single spaces, no quoting. The first
- * word is a program, "@write", which writes its second argument to the file named
- * by its first, "@load" and "@unload", which do that with a kernel module, or "@sleep",
- * which lets so many seconds pass.
+ * TIMEOUT in seconds, words separated by single spaces, no quoting. The first word is a
+ * program, "@write", which writes its second argument to the file named by its first, "@load"
+ * and "@unload", which do that with a kernel module, or "@sleep", which lets so many seconds
+ * pass.
  */
 #define _GNU_SOURCE
-#include "port.h"
+#include "file.h"
 #include "system.h"
 
 #include <dirent.h>
-#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,86 +40,119 @@
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_WORDS 64
+#define MAX_WORDS 256
 #define SYSLOG_ACTION_READ_ALL 3
 #define SYSLOG_ACTION_SIZE_BUFFER 10
 #define COMMANDS "/lab/commands"
+#define TIMED_OUT (-1)
+#define BLOCK 512
+#define PIECE 4096
 
 struct command {
-	unsigned int number;
-	unsigned int timeout;		/* s */
+	unsigned int number, timeout;	/* s */
 	char directory[32];
 	char *words[MAX_WORDS + 1];
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
+static int port;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + now.tv_nsec;
+static void write_all(const void *data, size_t length)
+{
+	while (length) {
+		ssize_t n = write(port, data, length);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			perror("init: result port");
+			exit(1);
+		}
+		data += n;
+		length -= n;
+	}
 }
 
-static void say_hello(void)
+/* The header of a member; its contents follow, filled up to whole blocks. */
+static void send_header(const char *name, size_t size)
 {
-	struct utsname name;
-	char text[512];
+	char header[BLOCK] = "";
+	unsigned int sum = 8 * ' ';
 
-	uname(&name);
-	snprintf(text, sizeof(text), "%d %s %s %s %s", PORT_VERSION,
-		 name.sysname, name.release, name.version, name.machine);
-	port_send(PORT_HELLO, PORT_NO_COMMAND, text, strlen(text));
+	snprintf(header, 100, "%.99s", name);
+	memcpy(header + 100, "0000644\0000000000\0000000000", 24);	/* mode, uid, gid */
+	snprintf(header + 124, 12, "%011zo", size);
+	memcpy(header + 136, "00000000000", 11);	/* time */
+	header[156] = '0';				/* a file */
+	memcpy(header + 257, "ustar\00000", 8);
+	for (unsigned int i = 0; i < BLOCK; i++)
+		sum += (unsigned char)header[i];
+	snprintf(header + 148, 8, "%06o", sum);
+	header[155] = ' ';
+	write_all(header, BLOCK);
 }
 
-static void say_exit(unsigned int number, int32_t status, uint64_t took)
+static void fill_up(size_t size)
 {
-	uint8_t payload[12];
+	static const char zeros[BLOCK];
 
-	status = (int32_t)htole32((uint32_t)status);
-	took = htole64(took);
-	memcpy(payload, &status, 4);
-	memcpy(payload + 4, &took, 8);
-	port_send(PORT_EXIT, number, payload, sizeof(payload));
+	write_all(zeros, -size % BLOCK);
 }
 
-static void say_taint(unsigned int number)
+static void send_data(const char *name, const void *data, size_t size)
 {
-	static unsigned long long before;
-	unsigned long long taint = system_taint();
-	uint64_t payload = htole64(taint);
-
-	if (taint == before)
-		return;
-	before = taint;
-	port_send(PORT_TAINT, number, &payload, sizeof(payload));
+	send_header(name, size);
+	write_all(data, size);
+	fill_up(size);
 }
 
-static void send_file(unsigned int number, int directory, const char *name)
+static void send_text(const char *name, const char *format, ...)
 {
-	char buffer[PORT_MAX];
+	char text[PIECE];
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	send_data(name, text, n < PIECE ? n : PIECE - 1);
+}
+
+/* A member of the command's own. */
+static const char *of(const struct command *command, const char *what)
+{
+	static char name[320];
+
+	snprintf(name, sizeof(name), "%u/%s", command->number, what);
+	return name;
+}
+
+static void send_file(const struct command *command, int directory, const char *name)
+{
+	int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	char member[300], buffer[PIECE] = "";
 	struct stat state;
-	ssize_t n;
-	int fd;
 
-	if (fstatat(directory, name, &state, AT_SYMLINK_NOFOLLOW) ||
-	    !S_ISREG(state.st_mode))
-		return;
-	fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	port_send(PORT_FILE, number, name, strlen(name));
-	while ((n = read(fd, buffer, sizeof(buffer))) > 0)
-		port_send(PORT_DATA, number, buffer, n);
-	close(fd);
-	unlinkat(directory, name, 0);
-}
+	if (!fstat(fd, &state) && S_ISREG(state.st_mode)) {
+		snprintf(member, sizeof(member), "files/%s", name);
+		send_header(of(command, member), state.st_size);
+		for (off_t left = state.st_size; left > 0; ) {
+			ssize_t n = read(fd, buffer, left < PIECE ? left : PIECE);
 
-static int by_name(const struct dirent **a, const struct dirent **b)
-{
-	return strcmp((*a)->d_name, (*b)->d_name);
+			if (n <= 0)	/* somebody still cuts it off */
+				n = left < PIECE ? left : PIECE;
+			write_all(buffer, n);
+			left -= n;
+		}
+		fill_up(state.st_size);
+		unlinkat(directory, name, 0);
+	}
+	close(fd);
 }
 
 static void send_files(const struct command *command)
@@ -121,15 +163,32 @@ static void send_files(const struct command *command)
 
 	if (directory < 0)
 		return;
-	n = scandir(command->directory, &entries, NULL, by_name);
+	n = scandir(command->directory, &entries, NULL, alphasort);
 	for (int i = 0; i < n; i++) {
-		send_file(command->number, directory, entries[i]->d_name);
+		send_file(command, directory, entries[i]->d_name);
 		free(entries[i]);
 	}
 	if (n >= 0)
 		free(entries);
 	close(directory);
 	rmdir(command->directory);
+}
+
+static void send_status(const struct command *command, int status)
+{
+	char taint[32] = "0";
+
+	file_read("/proc/sys/kernel/tainted", taint, sizeof(taint));
+	send_text("taint", "%s", taint);
+	send_text(of(command, "status"), "%d", status);
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 static void child(const struct command *command, int output)
@@ -150,50 +209,46 @@ static void child(const struct command *command, int output)
 }
 
 /* Forward output until all writers are gone or time is up; 0 if it is up. */
-static int forward_output(const struct command *command, int fd, uint64_t limit)
+static int forward_output(const struct command *command, int fd)
 {
 	struct pollfd source = { .fd = fd, .events = POLLIN };
-	char buffer[PORT_MAX];
+	uint64_t end = now_ms() + command->timeout * 1000ull;
+	char buffer[PIECE];
 
 	for (;;) {
-		uint64_t now = now_ns();
-		int left = now >= limit ? 0 : (int)((limit - now) / 1000000) + 1;
+		uint64_t now = now_ms();
 		ssize_t n;
 
-		if (!left || poll(&source, 1, left) == 0)
+		if (now >= end || poll(&source, 1, end - now) == 0)
 			return 0;
 		n = read(fd, buffer, sizeof(buffer));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			return 1;
-		port_send(PORT_OUTPUT, command->number, buffer, n);
+		send_data(of(command, "output"), buffer, n);
 	}
-}
-
-static void reap_everything(void)
-{
-	while (waitpid(-1, NULL, WNOHANG) > 0)
-		;
 }
 
 static void run_program(const struct command *command)
 {
-	uint64_t start = now_ns();
-	int status = PORT_TIMED_OUT;
+	int status = TIMED_OUT;
 	int output[2];
 	pid_t pid;
 
 	mkdir(command->directory, 0777);
 	chmod(command->directory, 0777);
-	if (pipe2(output, O_CLOEXEC) || (pid = fork()) < 0) {
-		say_exit(command->number, 126 << 8, 0);
+	if (pipe2(output, O_CLOEXEC)) {
+		send_status(command, 126 << 8);
 		return;
 	}
+	pid = fork();
+	if (pid < 0)
+		dprintf(output[1], "fork: %m\n");
 	if (!pid)
 		child(command, output[1]);
 	close(output[1]);
-	if (forward_output(command, output[0], start + command->timeout * 1000000000ull)) {
+	if (forward_output(command, output[0])) {
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
 	} else {
@@ -202,140 +257,103 @@ static void run_program(const struct command *command)
 		waitpid(pid, NULL, 0);
 	}
 	close(output[0]);
-	reap_everything();
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
 	send_files(command);
-	say_exit(command->number, status, now_ns() - start);
+	send_status(command, status);
 }
 
-/* ERROR: of errno, or 0. */
-static void say_result(const struct command *command, int error)
+static int load(const char *path)
 {
-	const char *reason = strerror(error);
-
-	if (error)
-		port_send(PORT_OUTPUT, command->number, reason, strlen(reason));
-	say_exit(command->number, error ? 1 << 8 : 0, 0);
-}
-
-static void run_write(const struct command *command)
-{
-	int ret = -EINVAL;
-
-	if (command->words[1] && command->words[2])
-		ret = system_write(command->words[1], command->words[2]);
-	say_result(command, -ret);
-}
-
-static void run_load(const struct command *command)
-{
-	const char *path = command->words[1] ? command->words[1] : "";
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int ret = fd < 0 || syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
 
-	say_result(command, fd < 0 || syscall(SYS_finit_module, fd, "", 0) ? errno : 0);
 	if (fd >= 0)
 		close(fd);
+	return ret;
 }
 
-static void run_unload(const struct command *command)
+/* What begins with an @; 0 or -errno. */
+static int run_built_in(char **words)
 {
-	const char *name = command->words[1] ? command->words[1] : "";
+	const char *what = words[0], *first = words[1] ? words[1] : "";
 
-	say_result(command, syscall(SYS_delete_module, name, 0) ? errno : 0);
-}
-
-static void run_sleep(const struct command *command)
-{
-	sleep(command->words[1] ? strtoul(command->words[1], NULL, 10) : 0);
-	say_exit(command->number, 0, 0);
+	if (!strcmp(what, "@write") && words[1] && words[2])
+		return system_write(first, words[2]);
+	if (!strcmp(what, "@load"))
+		return load(first);
+	if (!strcmp(what, "@unload"))
+		return syscall(SYS_delete_module, first, 0) ? -errno : 0;
+	if (!strcmp(what, "@sleep"))
+		return sleep(strtoul(first, NULL, 10));
+	return -EINVAL;
 }
 
 static void run_line(unsigned int number, char *line)
 {
 	struct command command = { .number = number };
 	char *rest, *word;
-	int n = 0;
+	int n = 0, ret;
 
-	port_send(PORT_BEGIN, number, line, strlen(line));
+	send_text(of(&command, "command"), "%s", line);
 	command.timeout = strtoul(line, &rest, 10);
 	snprintf(command.directory, sizeof(command.directory), "/tmp/%u", number);
 	while (n < MAX_WORDS && (word = strsep(&rest, " ")))
 		if (*word)
 			command.words[n++] = word;
-	if (!n)
-		say_exit(number, 126 << 8, 0);
-	else if (!strcmp(command.words[0], "@write"))
-		run_write(&command);
-	else if (!strcmp(command.words[0], "@load"))
-		run_load(&command);
-	else if (!strcmp(command.words[0], "@unload"))
-		run_unload(&command);
-	else if (!strcmp(command.words[0], "@sleep"))
-		run_sleep(&command);
-	else
+	if (!n) {
+		send_status(&command, 126 << 8);
+	} else if (*command.words[0] != '@') {
 		run_program(&command);
-	say_taint(number);
+	} else {
+		ret = run_built_in(command.words);
+		if (ret)
+			send_text(of(&command, "output"), "%s", strerror(-ret));
+		send_status(&command, ret ? 1 << 8 : 0);
+	}
 }
 
 /*
- * The kernel's whole log: on PREEMPT_RT the console is written by a thread, which
- * may be a second behind.
+ * The kernel's whole log: on PREEMPT_RT the console is written by a thread, which may be a
+ * second behind.
  */
 static void send_log(void)
 {
 	int size = klogctl(SYSLOG_ACTION_SIZE_BUFFER, NULL, 0);
 	char *text = size > 0 ? malloc(size) : NULL;
 
-	if (!text)
-		return;
-	size = klogctl(SYSLOG_ACTION_READ_ALL, text, size);
-	if (size > 0)
-		port_send(PORT_LOG, PORT_NO_COMMAND, text, size);
+	size = text ? klogctl(SYSLOG_ACTION_READ_ALL, text, size) : 0;
+	send_data("log", text, size > 0 ? size : 0);
 	free(text);
 }
 
-static void run_commands(void)
+int main(void)
 {
 	unsigned int number = 0;
+	struct utsname name;
 	size_t size = 0;
 	char *line = NULL;
 	ssize_t length;
-	FILE *list = fopen(COMMANDS, "re");
+	FILE *list;
 
-	if (!list) {
-		fprintf(stderr, "init: %s: %m\n", COMMANDS);
-		return;
+	system_mount();
+	system_prepare();
+	port = system_open_port();
+	list = fopen(COMMANDS, "re");
+	if (port < 0 || !list) {
+		fprintf(stderr, "init: no result port, or no " COMMANDS ": %m\n");
+		system_restart();
 	}
+	uname(&name);
+	send_text("uname", "%s %s %s %s", name.sysname, name.release, name.version, name.machine);
 	while ((length = getline(&line, &size, list)) > 0) {
 		if (line[length - 1] == '\n')
 			line[length - 1] = '\0';
 		if (*line)
 			run_line(number++, line);
 	}
-	free(line);
-	fclose(list);
-}
-
-int main(void)
-{
-	const char *path;
-	int ret;
-
-	system_mount();
-	system_prepare();
-	path = system_find_port();
-	if (!path) {
-		fprintf(stderr, "init: no result port: neither lab_port= nor a virtio port\n");
-		system_restart();
-	}
-	ret = port_open(path);
-	if (ret) {
-		fprintf(stderr, "init: %s: %s\n", path, strerror(-ret));
-		system_restart();
-	}
-	say_hello();
-	run_commands();
 	send_log();
-	port_send(PORT_END, PORT_NO_COMMAND, NULL, 0);
-	port_drain();
+	if (isatty(port))
+		tcdrain(port);
 	system_restart();
 }

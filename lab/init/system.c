@@ -4,6 +4,7 @@
 #include "file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -114,33 +116,22 @@ void system_prepare(void)
 	system_write("/proc/sys/kernel/sched_rt_runtime_us", "-1");
 }
 
-const char *system_find_port(void)
+int system_open_port(void)
 {
-	static char path[64];
-	const char *given = getenv("lab_port");
+	const char *path = getenv("lab_port");
+	struct termios mode;
 	glob_t found;
+	int fd;
 
-	if (given)
-		return given;
-	if (glob("/dev/vport*p1", 0, NULL, &found) == 0) {
-		snprintf(path, sizeof(path), "%s", found.gl_pathv[0]);
-		globfree(&found);
-		return path;
+	if (!path && !glob("/dev/vport*p1", 0, NULL, &found))
+		path = found.gl_pathv[0];
+	fd = open(path ? path : "", O_WRONLY | O_NOCTTY | O_CLOEXEC);
+	if (fd >= 0 && !tcgetattr(fd, &mode)) {
+		cfmakeraw(&mode);
+		cfsetspeed(&mode, B115200);
+		tcsetattr(fd, TCSANOW, &mode);
 	}
-	return NULL;
-}
-
-unsigned long long system_taint(void)
-{
-	unsigned long long taint = 0;
-	FILE *file = fopen("/proc/sys/kernel/tainted", "re");
-
-	if (!file)
-		return 0;
-	if (fscanf(file, "%llu", &taint) != 1)
-		taint = 0;
-	fclose(file);
-	return taint;
+	return fd;
 }
 
 int system_write(const char *path, const char *value)

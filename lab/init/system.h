@@ -11,11 +11,8 @@ void system_mount(void);
  */
 void system_prepare(void);
 
-/* system_find_port() - path of the result port, or NULL if there is none */
-const char *system_find_port(void);
-
-/* system_taint() - /proc/sys/kernel/tainted */
-unsigned long long system_taint(void);
+/* system_open_port() - the result port, in raw mode if it is a terminal; or -1 */
+int system_open_port(void);
 
 /* system_write() - write the line @value to the file @path; 0 or -errno */
 int system_write(const char *path, const char *value);
