@@ -4,7 +4,7 @@
 import pytest
 
 from lab.boot import qemu
-from lab.kernels import guests, kernels
+from lab.kernels import cache, guests
 from lab.kernels.guests import Command
 from lab.kernels.initramfs import Initramfs
 from lab.kernels.kernels import Kernel
@@ -16,7 +16,7 @@ PROGRAM = "response_loop"
 @pytest.fixture(scope="module")
 def kernel(chosen: list[Kernel]) -> Kernel:
     """The first of those that guests run on."""
-    kernels.build(chosen[0], Progress())
+    cache.image(chosen[0], Progress())
     guests.build(chosen[0].arch, ["init", PROGRAM])
     return chosen[0]
 

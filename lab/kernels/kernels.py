@@ -388,14 +388,16 @@ def output_directory(kernel: Kernel, tree: Path) -> Path:
     return output
 
 
-def _link(kernel: Kernel, tree: Path) -> None:
-    """Put a link to the build directory where it is looked for."""
-    link = kernel.build
+def link(kernel: Kernel, tree: Path) -> Path:
+    """Make the build directory, and put a link to it where it is looked for."""
+    output = output_directory(kernel, tree)
+    place = kernel.build
     target = Path(tree.name) / kernel.words
-    if not link.is_symlink() or link.readlink() != target:
-        if link.exists() or link.is_symlink():
-            raise LabError(f"{link} exists and is not the lab's: remove it")
-        link.symlink_to(target)
+    if not place.is_symlink() or place.readlink() != target:
+        if place.exists() or place.is_symlink():
+            raise LabError(f"{place} exists and is not the lab's: remove it")
+        place.symlink_to(target)
+    return output
 
 
 def configure(kernel: Kernel, tree: Path, output: Path) -> list[str]:
@@ -436,8 +438,7 @@ def build(kernel: Kernel, progress: Progress, jobs: int | None = None) -> Path:
     require_build_tools(kernel.arch)
     tree = source_tree(kernel, progress)
     with locked(kernel.name):
-        output = output_directory(kernel, tree)
-        _link(kernel, tree)
+        output = link(kernel, tree)
         for symbol in configure(kernel, tree, output):
             progress.step(f"{kernel.name}: this tree does not know {symbol}")
         command = [*make_command(kernel, tree, output), f"-j{jobs or os.cpu_count() or 1}",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lab.boot import qemu
 from lab.boot.protocol import Outcome
-from lab.kernels import guests, kernels
+from lab.kernels import cache, guests, kernels
 from lab.kernels.kernels import Kernel
 from lab.paths import BUILD, TEST_MODULES
 from lab.progress import Progress
@@ -62,7 +62,7 @@ class Boot:
 
 def prepared(kernel: Kernel, wanted: list[Suite], progress: Progress) -> list[Boot]:
     """Build what these suites need on ``kernel``; the boots in which they then run."""
-    kernels.build(kernel, progress)
+    cache.image(kernel, progress)
     modules = kernels.modules(kernel, progress)
     spare = [*kernels.modules(kernel, progress, TEST_MODULES), *kernels.drivers(kernel)]
     tree = kernels.source_tree(kernel, progress)
