@@ -47,7 +47,8 @@ def main() -> int:
            r"sleeper\[\d+\]: no sleep was served, [1-9]\d* passed on: of threads without")
     expect([run, "--all", "--stats", "--cpu", "50", "--", sleeper, "child", "exact"], 0,
            r"sleeper\[\d+\]: [1-9]\d* waits, [1-9]\d* slept, [1-9]\d* passed on; late")
-    expect([run, "--stats", "true"], 0, r"true\[\d+\]: no sleep was served, 0 passed on; what waits")
+    expect([run, "--stats", "true"], 0,
+           r"true\[\d+\]: no sleep was served, 0 passed on; what waits")
     # what was preloaded already still is
     expect([run, "sh", "-c", "echo $LD_PRELOAD"], 0, r"libclockfix-run\.so:libc\.so\.6$",
            LD_PRELOAD="libc.so.6")
