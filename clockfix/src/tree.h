@@ -73,7 +73,4 @@ uint32_t tree_remove(struct tree *tree, struct tree_key key);
 /* the first slot of a tree that is not empty */
 uint32_t tree_first(const struct tree *tree);
 
-/* Is all as it should be? For tests. @count: slots it should hold. */
-bool tree_sound(const struct tree *tree, uint32_t count);
-
 #endif
