@@ -176,6 +176,8 @@ TEST(packets_are_not_steered_there)
 	file_write(STEERING, "2");
 	check(strstr(timershield("isolate 1")->out, "rps_cpus names only isolated CPUs"),
 	      "steering to the isolated CPU alone is not listed");
+	check(strstr(timershield("status")->out, " 1 receive queue still"),
+	      "status does not count it");
 	file_write(STEERING, "7");
 	isolate("1");
 	unisolate("");

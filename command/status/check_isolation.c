@@ -129,15 +129,22 @@ static void add_number(struct text *text, unsigned int number, const char *what)
 			 number == 1 ? "" : "s");
 }
 
+static unsigned int count_kind(const struct leftovers *unmoved, const char *kind)
+{
+	unsigned int count = 0;
+
+	for (size_t i = 0; i < unmoved->count; i++)
+		count += !strcmp(unmoved->items[i].kind, kind);
+	return count;
+}
+
 static char *unmoved_sentence(const struct leftovers *unmoved)
 {
 	struct text text = { 0 };
-	unsigned int irqs = 0;
 
-	for (size_t i = 0; i < unmoved->count; i++)
-		irqs += !strcmp(unmoved->items[i].kind, "irq");
-	add_number(&text, (unsigned int)unmoved->count - irqs, "task");
-	add_number(&text, irqs, "interrupt");
+	add_number(&text, count_kind(unmoved, "task"), "task");
+	add_number(&text, count_kind(unmoved, "irq"), "interrupt");
+	add_number(&text, count_kind(unmoved, "queue"), "receive queue");
 	text_add(&text, " still %s there (below).",
 		 unmoved->count == 1 ? "has its place" : "have their place");
 	return text.s;

@@ -104,8 +104,6 @@ class Machine:
         """The kernel command line."""
         words = ["panic=-1", "nokaslr", "norandmaps", "rdinit=/init",
                  *ARCHES[kernel.arch].parameters]
-        if self.board:
-            words += BOARDS[self.board].parameters
         # Debian's kernels test their ciphers for a while after the boot, on any CPU.
         if kernel.debian:
             words += ["cryptomgr.notests"]
