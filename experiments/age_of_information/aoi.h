@@ -26,13 +26,6 @@
 #define NODES 2
 #define TIMINGS_MAX 4
 
-/* What is put between the nodes, in both directions. */
-struct link {
-	uint64_t rate;		/* bit/s; 0: as fast as it goes */
-	int64_t delay;		/* one way */
-	double loss;		/* share of packets */
-};
-
 struct node {
 	int netns;		/* file descriptor */
 	int cpu;
@@ -51,7 +44,7 @@ struct options {
 	int priority;		/* SCHED_FIFO; 0: SCHED_OTHER */
 	int64_t deadline;	/* more than the fastest packet takes */
 	bool from_schedule;	/* next instant from the last instant, not the last send */
-	struct link link;
+	uint64_t rate;		/* of the link, bit/s; 0: as fast as it goes */
 };
 
 /* A packet's fate, as the receiving application learns it. */

@@ -24,25 +24,10 @@ static void usage(FILE *out)
 		"  -n, --packets=N      packets to record in an iteration (1000)\n"
 		"  -w, --warmup=N       packets before these (500)\n"
 		"  -r, --rate=BITS      the link's rate per second; 0: no limit (0)\n"
-		"  -d, --delay=NS       the link's delay, one way; needs netem (0)\n"
-		"  -l, --loss=SHARE     share of packets lost, 0 to 0.5; needs netem (0)\n"
 		"  -s, --from-schedule  send one interval after the last packet was due, not\n"
 		"                       after it was sent\n"
 		"\n"
 		"Exit status: 0 measured, 1 failed, 2 wrong usage.\n");
-}
-
-static void set_loss(char *text, void *to)
-{
-	double *loss = to;
-	char *end;
-	double value = strtod(text, &end);
-
-	if (*end || end == text || !(value >= 0 && value <= 0.5)) {
-		fprintf(stderr, "age_of_information: --loss=%s: not a number from 0 to 0.5\n", text);
-		exit(2);
-	}
-	*loss = value;
 }
 
 static void set_timings(char *list, void *to)
@@ -116,9 +101,7 @@ int main(int argc, char **argv)
 		{ 'i', "iterations", OPT_NUMBER(&o->iterations, 1, 1000) },
 		{ 'n', "packets", OPT_NUMBER(&o->packets, 10, 1000000) },
 		{ 'w', "warmup", OPT_NUMBER(&o->warmup, 1, 1000000) },
-		{ 'r', "rate", OPT_WIDE((int64_t *)&o->link.rate, 0, 30000000000) },
-		{ 'd', "delay", OPT_WIDE(&o->link.delay, 0, 10 * NSEC_PER_SEC) },
-		{ 'l', "loss", OPT_TEXT(set_loss, &o->link.loss) },
+		{ 'r', "rate", OPT_WIDE((int64_t *)&o->rate, 0, 30000000000) },
 		{ 's', "from-schedule", OPT_FLAG(&o->from_schedule) },
 		{ }
 	};

@@ -14,8 +14,7 @@ static void write_summary(const struct run *run)
 	fprintf(out, "packets,%d\nwarmup,%d\npayload,%d\n", o->packets, o->warmup, o->payload);
 	fprintf(out, "priority,%d\nfrom_schedule,%d\n", o->priority, o->from_schedule);
 	fprintf(out, "deadline_ns,%" PRId64 "\n", o->deadline);
-	fprintf(out, "rate_bit_s,%" PRIu64 "\ndelay_ns,%" PRId64 "\nloss,%.6f\n", o->link.rate,
-		o->link.delay, o->link.loss);
+	fprintf(out, "rate_bit_s,%" PRIu64 "\n", o->rate);
 	fprintf(out, "clock_offset_ns,%" PRId64 "\nclock_drift_ppb,%" PRId64 "\n",
 		run->nodes[1].clock_offset, run->nodes[1].clock_drift);
 	csv_finish(out, "summary.csv");

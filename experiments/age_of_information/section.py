@@ -49,10 +49,6 @@ WHY = (
     "packets may take longer on their way: who fills the link also queues. Where sends follow a "
     "fixed schedule instead, oversleep costs no rate, only jitter, and little is left to gain."
 )
-NETEM = (
-    "Delay and loss as on a home uplink need netem, which the kernel of the host measured here "
-    "may lack; then they were measured in guests only."
-)
 
 
 def _scenarios(store: Store) -> Iterator[tuple[Measured, str, str, Analysis]]:
@@ -145,7 +141,7 @@ def _clock_table(rows: list[tuple[str, Analysis]]) -> Table:
 
 def parts(store: Store) -> list[Part]:
     """Figures and tables for the host and every guest that has results."""
-    result: list[Part] = [Text(HOW), Text(WHY), Text(NETEM)]
+    result: list[Part] = [Text(HOW), Text(WHY)]
     unusable = _unusable(store)
     if unusable:
         result.append(Text("Too few packets came through in time to say anything of: "

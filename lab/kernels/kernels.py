@@ -68,7 +68,7 @@ class Kernel:
 
     @classmethod
     def parse(cls, name: str, linux: str = DEFAULT_LINUX) -> "Kernel":
-        """``x86_64-preempt-shielded``, ``7.3/x86_64-preempt-stock-network`` and the like.
+        """``x86_64-preempt-shielded``, ``7.3/x86_64-preempt-stock-nohz`` and the like.
 
         ``linux``: the version, if the name does not say it.
         """

@@ -28,6 +28,8 @@ PACKAGES = {
     "qemu-system-x86_64": "qemu-system-x86",
     "qemu-system-aarch64": "qemu-system-arm",
     "dpkg-buildpackage": "dpkg-dev",
+    "ip": "iproute2",
+    "tc": "iproute2",
 }
 
 MODULES = {
