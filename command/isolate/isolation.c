@@ -76,7 +76,7 @@ int isolation_refuse_damaged(const struct isolation *isolation)
 	autofree char *named = NULL;
 
 	if (!isolation->lost)
-		return failed(-EBADMSG, "%s is damaged: '%s' undoes what can still be read of it",
+		return failed(-EBADMSG, "%s is damaged: '%s' undoes what can be seen without it",
 			      JOURNAL_FILE, mend);
 	named = cpus_named(&isolation->partition.cpus);
 	failed(-EBADMSG, "%s: timershield isolated %s, but this record of it is missing: '%s' undoes it",

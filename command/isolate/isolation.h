@@ -22,7 +22,7 @@ struct isolation {
 	struct cpus booted;		/* those of them that the kernel's command line names */
 	bool touched;			/* something was changed */
 	bool refused;			/* by the kernel: the partition */
-	bool damaged;			/* the journal is; it has what could be read */
+	bool damaged;			/* the journal is */
 	bool lost;			/* there is a partition of ours, but no journal */
 };
 

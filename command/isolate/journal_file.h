@@ -10,8 +10,7 @@
 
 /*
  * Reads the journal; a missing one, or one of another boot, leaves an empty JOURNAL.
- * Returns 0; -EBADMSG if it is damaged, and JOURNAL has then what could be read;
- * or -errno.
+ * Returns 0; -EBADMSG if it is damaged; or -errno.
  */
 int journal_load(struct journal *journal);
 

@@ -2,7 +2,7 @@
 /*
  * The journal's text. One line a thing, tab-separated:
  *
- *	timershield-journal	1
+ *	timershield-journal	2
  *	boot	IDENTITY
  *	backend	cgroup	enabled		whether we enabled the controller; or affinity	found
  *	state	settled			or changing
@@ -14,21 +14,31 @@
  *	server	CPU	RUNTIME			of the fair server, in ns
  *	thread	TID	START	POLICY	PRIORITY	BEFORE	WANTED
  *	raised	TID	START	POLICY	PRIORITY	BEFORE	WANTED
- *	end
+ *	end	CHECKSUM			of all that comes before, FNV-1a
+ *
+ * What has its checksum is what we wrote: it is read as it stands. Anything else is damaged, and
+ * nothing of it is used.
  */
 #include "journal_text.h"
 #include "lib/text.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_FIELDS 7u
-#define HEADER "timershield-journal\t1\n"
-#define END "end\n"
+#define HEADER "timershield-journal\t2\n"
+#define END "end\t"
+
+static unsigned long long checksum(const char *text, size_t length)
+{
+	unsigned long long sum = 0xcbf29ce484222325ull;
+
+	for (size_t i = 0; i < length; i++)
+		sum = (sum ^ (unsigned char)text[i]) * 0x100000001b3ull;
+	return sum;
+}
 
 /* A cgroup's name may hold anything but a newline. */
 static void add_escaped(struct text *text, const char *field)
@@ -106,271 +116,145 @@ char *journal_text(const struct journal *journal, const char *boot)
 		add_thread(&text, "thread", &journal->threads[i]);
 	for (size_t i = 0; i < journal->nr_raised; i++)
 		add_thread(&text, "raised", &journal->raised[i]);
-	text_add(&text, END);
+	text_add(&text, END "%016llx\n", checksum(text.s, text.length));
 	return text.s;
 }
 
-struct line {
-	char *fields[MAX_FIELDS];
-	unsigned int count;
-};
-
-struct parser {
-	struct journal *journal;
-	const char *boot;
-	bool boot_seen, boot_differs;
-};
-
-static int unescape(char *field)
+static void unescape(char *field)
 {
+	unsigned int c;
 	char *to = field;
 
 	for (; *field; field++, to++) {
 		*to = *field;
-		if (*field == '%') {
-			unsigned int c;
-
-			if (!isxdigit((unsigned char)field[1]) ||
-			    !isxdigit((unsigned char)field[2]) ||
-			    sscanf(field + 1, "%2x", &c) != 1 || !c)
-				return -EBADMSG;
+		if (*field == '%' && sscanf(field + 1, "%2x", &c) == 1) {
 			*to = (char)c;
 			field += 2;
 		}
 	}
 	*to = '\0';
-	return 0;
 }
 
-static int parse_cpus(const char *field, struct cpus *cpus)
+static struct cpus read_cpus(const char *field)
 {
-	return *field && !cpus_parse(cpus, field, strlen(field)) ? 0 : -EBADMSG;
+	struct cpus cpus = { 0 };
+
+	cpus_parse(&cpus, field, strlen(field));
+	return cpus;
 }
 
-static int parse_unsigned(const char *field, unsigned long long max, unsigned long long *number)
+static void read_setting(struct journal *journal, char **fields)
 {
-	char *end;
-
-	errno = 0;
-	*number = strtoull(field, &end, 10);
-	if (errno || *field < '0' || *field > '9' || *end || *number > max)
-		return -EBADMSG;
-	return 0;
-}
-
-static int parse_boot(struct parser *parser, char **fields)
-{
-	parser->boot_seen = true;
-	parser->boot_differs = strcmp(fields[1], parser->boot) != 0;
-	return 0;
-}
-
-static int parse_backend(struct parser *parser, char **fields)
-{
-	struct journal *journal = parser->journal;
-
-	journal->by_affinity = !strcmp(fields[1], "affinity");
-	if (!journal->by_affinity && strcmp(fields[1], "cgroup"))
-		return -EBADMSG;
-	journal->exists = true;
-	journal->controller_enabled = !strcmp(fields[2], "enabled");
-	return journal->controller_enabled || !strcmp(fields[2], "found") ? 0 : -EBADMSG;
-}
-
-static int parse_state(struct parser *parser, char **fields)
-{
-	parser->journal->changing = !strcmp(fields[1], "changing");
-	return parser->journal->changing || !strcmp(fields[1], "settled") ? 0 : -EBADMSG;
-}
-
-static int parse_target(struct parser *parser, char **fields)
-{
-	struct journal *journal = parser->journal;
-	struct target *target = strcmp(fields[0], "procs") ? &journal->irqs : &journal->procs;
-	int ret = parse_cpus(fields[1], &target->wanted);
-
-	return ret ? ret : parse_cpus(fields[2], &target->before);
-}
-
-/* "/a/../b" does, "/..a" does not. */
-static bool leads_up(const char *path)
-{
-	const char *at = strstr(path, "/..");
-
-	return at && (!at[3] || at[3] == '/' || leads_up(at + 1));
-}
-
-/* "/sys/class/net/DEVICE/queues/rx-N/rps_cpus", or "threaded" of a device */
-static bool is_of_network(const char *path)
-{
-	unsigned int queue;
-	int used = 0;
-
-	sscanf(path, "/sys/class/net/%*15[^/]/queues/rx-%9u/rps_cpus%n", &queue, &used);
-	if (!used)
-		sscanf(path, "/sys/class/net/%*15[^/]/threaded%n", &used);
-	return used && !path[used] && !leads_up(path);
-}
-
-/* Nothing that a damaged journal names may be written but what we ourselves write. */
-static bool is_our_path(const char *path)
-{
-	unsigned int irq;
-	int used = 0;
-
-	if (!strcmp(path, "/proc/irq/default_smp_affinity") ||
-	    !strcmp(path, "/sys/devices/virtual/workqueue/cpumask") || is_of_network(path))
-		return true;
-	return sscanf(path, "/proc/irq/%9u/smp_affinity_list%n", &irq, &used) == 1 &&
-	       used && !path[used] && path[10] >= '0' && path[10] <= '9';
-}
-
-static int parse_setting(struct parser *parser, char **fields)
-{
-	struct journal *journal = parser->journal;
-	struct cpus original, before, wanted;
 	struct setting *setting;
 
-	if (!is_our_path(fields[1]) || journal_setting(journal, fields[1]) ||
-	    unescape(fields[2]) || setting_parse(fields[1], fields[2], &original) ||
-	    parse_cpus(fields[3], &before) || parse_cpus(fields[4], &wanted))
-		return -EBADMSG;
+	unescape(fields[2]);
 	setting = journal_add_setting(journal, fields[1], fields[2]);
-	setting->before = before;
-	setting->wanted = wanted;
-	return 0;
+	setting->before = read_cpus(fields[3]);
+	setting->wanted = read_cpus(fields[4]);
 }
 
-static int parse_run(struct parser *parser, char **fields)
+static void read_run(struct journal *journal, char **fields)
 {
-	const char *digits = fields[1] + strlen("run-");
-
-	if (strncmp(fields[1], "run-", strlen("run-")) || !*digits ||
-	    digits[strspn(digits, "0123456789")] || journal_run(parser->journal, fields[1]))
-		return -EBADMSG;
-	if (unescape(fields[2]) || fields[2][0] != '/' || leads_up(fields[2]))
-		return -EBADMSG;
-	journal_add_run(parser->journal, fields[1], fields[2], 0);
-	return 0;
+	unescape(fields[2]);
+	journal_add_run(journal, fields[1], fields[2], 0);
 }
 
-static int parse_task(struct parser *parser, char **fields)
+static void read_task(struct journal *journal, char **fields)
 {
-	struct task_record record = { 0 };
-	unsigned long long tid;
-
-	if (parse_unsigned(fields[1], INT_MAX, &tid) || !tid ||
-	    parse_unsigned(fields[2], ULLONG_MAX, &record.start) ||
-	    parse_cpus(fields[3], &record.cpus) || cpus_empty(&record.cpus))
-		return -EBADMSG;
-	record.tid = (pid_t)tid;
-	*append(parser->journal->tasks, parser->journal->nr_tasks) = record;
-	return 0;
+	*append(journal->tasks, journal->nr_tasks) = (struct task_record){
+		.tid = atoi(fields[1]), .start = strtoull(fields[2], NULL, 10),
+		.cpus = read_cpus(fields[3]) };
 }
 
-static int parse_server(struct parser *parser, char **fields)
+static void read_server(struct journal *journal, char **fields)
 {
-	struct journal *journal = parser->journal;
-	unsigned long long cpu, runtime;
-
-	if (parse_unsigned(fields[1], CPUS_MAX - 1, &cpu) ||
-	    parse_unsigned(fields[2], LLONG_MAX, &runtime) || !runtime)
-		return -EBADMSG;
-	*append(journal->servers, journal->nr_servers) =
-		(struct server_record){ (unsigned int)cpu, runtime };
-	return 0;
+	*append(journal->servers, journal->nr_servers) = (struct server_record){
+		(unsigned int)atoi(fields[1]), strtoull(fields[2], NULL, 10) };
 }
 
-static int parse_thread(struct parser *parser, char **fields)
+static void read_thread(struct journal *journal, char **fields)
 {
-	struct journal *journal = parser->journal;
-	struct thread_record *record;
-	unsigned long long tid, start, numbers[4];
+	*(*fields[0] == 'r' ? append(journal->raised, journal->nr_raised) :
+	  append(journal->threads, journal->nr_threads)) = (struct thread_record){
+		atoi(fields[1]), strtoull(fields[2], NULL, 10), atoi(fields[3]), atoi(fields[4]),
+		atoi(fields[5]), atoi(fields[6]) };
+}
 
-	if (parse_unsigned(fields[1], INT_MAX, &tid) || !tid ||
-	    parse_unsigned(fields[2], ULLONG_MAX, &start))
-		return -EBADMSG;
-	for (unsigned int i = 0; i < ARRAY_SIZE(numbers); i++)
-		if (parse_unsigned(fields[3 + i], i ? 99 : SCHED_IDLE, &numbers[i]))
-			return -EBADMSG;
-	record = strcmp(fields[0], "raised") ? append(journal->threads, journal->nr_threads) :
-					       append(journal->raised, journal->nr_raised);
-	*record = (struct thread_record){ (pid_t)tid, start, (int)numbers[0], (int)numbers[1],
-					  (int)numbers[2], (int)numbers[3] };
-	return 0;
+static void read_backend(struct journal *journal, char **fields)
+{
+	journal->exists = true;
+	journal->by_affinity = !strcmp(fields[1], "affinity");
+	journal->controller_enabled = !strcmp(fields[2], "enabled");
+}
+
+static void read_state(struct journal *journal, char **fields)
+{
+	journal->changing = !strcmp(fields[1], "changing");
+}
+
+static void read_target(struct journal *journal, char **fields)
+{
+	struct target *target = *fields[0] == 'p' ? &journal->procs : &journal->irqs;
+
+	target->wanted = read_cpus(fields[1]);
+	target->before = read_cpus(fields[2]);
 }
 
 static const struct kind {
 	const char *name;
 	unsigned int fields;
-	int (*parse)(struct parser *parser, char **fields);
+	void (*read)(struct journal *journal, char **fields);
 } kinds[] = {
-	{ "boot", 2, parse_boot },
-	{ "backend", 3, parse_backend },
-	{ "state", 2, parse_state },
-	{ "procs", 3, parse_target },
-	{ "irqs", 3, parse_target },
-	{ "set", 5, parse_setting },
-	{ "run", 3, parse_run },
-	{ "task", 4, parse_task },
-	{ "server", 3, parse_server },
-	{ "thread", 7, parse_thread },
-	{ "raised", 7, parse_thread },
+	{ "backend", 3, read_backend },
+	{ "state", 2, read_state },
+	{ "procs", 3, read_target },
+	{ "irqs", 3, read_target },
+	{ "set", 5, read_setting },
+	{ "run", 3, read_run },
+	{ "task", 4, read_task },
+	{ "server", 3, read_server },
+	{ "thread", 7, read_thread },
+	{ "raised", 7, read_thread },
 };
 
-static void split(char *text, struct line *line)
+static void read_line(struct journal *journal, char *line)
 {
-	line->count = 0;
-	while (text && line->count < MAX_FIELDS)
-		line->fields[line->count++] = strsep(&text, "\t");
-	if (text)
-		line->count = 0;
-}
+	char *fields[MAX_FIELDS];
+	unsigned int count = 0;
 
-static int parse_line(struct parser *parser, char *text)
-{
-	struct line line;
-
-	split(text, &line);
+	while (line && count < MAX_FIELDS)
+		fields[count++] = strsep(&line, "\t");
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (line.count == kinds[i].fields && !strcmp(line.fields[0], kinds[i].name))
-			return kinds[i].parse(parser, line.fields);
-	return -EBADMSG;
+		if (count == kinds[i].fields && !strcmp(fields[0], kinds[i].name))
+			kinds[i].read(journal, fields);
 }
 
-/* Lines that are cut off or make no sense are left out. */
-static int parse_lines(struct parser *parser, const char *text, size_t length)
+/* The length of what the checksum at the end covers; 0 if it does not. */
+static size_t covered(const char *text, size_t length)
 {
-	int ret = 0;
+	const size_t tail = strlen(END) + 17;
+	unsigned long long sum;
 
-	while (length) {
-		const char *end = memchr(text, '\n', length);
-		size_t size = end ? (size_t)(end - text) : length;
-		autotext struct text line = { 0 };
-
-		text_add_bytes(&line, text, size);
-		if (!end || memchr(line.s, '\0', size) || parse_line(parser, line.s))
-			ret = -EBADMSG;
-		size += !!end;
-		text += size;
-		length -= size;
-	}
-	return ret;
+	if (length < strlen(HEADER) + tail || memcmp(text, HEADER, strlen(HEADER)) ||
+	    sscanf(text + length - tail, END "%16llx", &sum) != 1 || text[length - 1] != '\n' ||
+	    sum != checksum(text, length - tail))
+		return 0;
+	return length - tail;
 }
 
 int journal_parse(struct journal *journal, const char *text, size_t length, const char *boot)
 {
-	struct parser parser = { .journal = journal, .boot = boot };
-	const size_t header = strlen(HEADER), end = strlen(END);
-	bool whole;
-	int ret;
+	const size_t size = covered(text, length);
+	autofree char *copied = format("%.*s", (int)size, text);
+	autofree char *this_boot = format("boot\t%s\n", boot);
+	char *rest = copied + strlen(HEADER), *line;
 
 	*journal = (struct journal){ 0 };
-	if (length < header || memcmp(text, HEADER, header))
+	if (!size)
 		return -EBADMSG;
-	whole = length >= header + end && !memcmp(text + length - end, END, end);
-	ret = parse_lines(&parser, text + header, length - header - (whole ? end : 0));
-	if (!whole || !parser.boot_seen || !journal->exists)
-		ret = -EBADMSG;
-	return !ret && parser.boot_differs ? -ESTALE : ret;
+	if (strncmp(rest, this_boot, strlen(this_boot)))
+		return -ESTALE;
+	while ((line = strsep(&rest, "\n")))
+		read_line(journal, line);
+	return 0;
 }

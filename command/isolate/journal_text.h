@@ -8,7 +8,7 @@
 /* BOOT identifies this boot. The caller frees the text. */
 char *journal_text(const struct journal *journal, const char *boot);
 
-/* Returns 0, -ESTALE for another boot, or -EBADMSG with what could be read. */
+/* Returns 0, -ESTALE for another boot, or -EBADMSG; JOURNAL is empty then. */
 int journal_parse(struct journal *journal, const char *text, size_t length, const char *boot);
 
 #endif

@@ -178,13 +178,13 @@ static int undo(struct isolation *isolation)
 	return isolation_set(isolation, &procs, &irqs);
 }
 
-/* What a damaged journal does not have is looked for as in the middle of a change. */
+/* What is to be undone is looked for as in the middle of a change. */
 static void salvage(struct isolation *isolation)
 {
 	isolation->journal.changing = true;
 	isolation->journal.exists = true;
 	isolation->journal.lost = isolation->partition.cpus;
-	notice("undoing what can be read of %s; masks without it that lack exactly the isolated CPUs get them back",
+	notice("without %s: masks that lack exactly the isolated CPUs get them back",
 	       JOURNAL_FILE);
 }
 

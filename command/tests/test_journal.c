@@ -67,32 +67,27 @@ static void comes_back(const char *text)
 	journal_free(&journal);
 }
 
-/* What is read of a damaged journal is a part of what was written. */
-static void is_part(const struct journal *part, const struct journal *whole)
+static void refused(const char *text, size_t length, const char *how)
 {
-	check(part->nr_settings <= whole->nr_settings && part->nr_tasks <= whole->nr_tasks &&
-	      part->nr_runs <= whole->nr_runs, "it has more than was written");
-	for (size_t i = 0; i < part->nr_settings; i++)
-		check(!strcmp(part->settings[i].original, whole->settings[i].original) &&
-		      cpus_equal(&part->settings[i].wanted, &whole->settings[i].wanted),
-		      "setting %zu", i);
-	for (size_t i = 0; i < part->nr_runs; i++)
-		check(!strcmp(part->runs[i].origin, whole->runs[i].origin), "run %zu", i);
-	for (size_t i = 0; i < part->nr_tasks; i++)
-		check(part->tasks[i].tid == whole->tasks[i].tid &&
-		      part->tasks[i].start == whole->tasks[i].start &&
-		      cpus_equal(&part->tasks[i].cpus, &whole->tasks[i].cpus), "task %zu", i);
+	struct journal journal;
+	int ret = journal_parse(&journal, text, length, BOOT);
+
+	check(ret == -EBADMSG, "%s it gives %d", how, ret);
+	check(!journal.exists && !journal.nr_settings && !journal.nr_tasks, "%s it is used", how);
 }
 
-static void cut_anywhere(const char *text, const struct journal *whole)
+/* Cut off anywhere, or with one bit changed. */
+static void damaged_anywhere(char *text)
 {
-	for (size_t length = 0; length < strlen(text); length++) {
-		struct journal journal;
-		int ret = journal_parse(&journal, text, length, BOOT);
+	const size_t length = strlen(text);
 
-		check(ret == -EBADMSG, "cut off after %zu bytes it gives %d", length, ret);
-		is_part(&journal, whole);
-		journal_free(&journal);
+	for (size_t i = 0; i < length; i++) {
+		autofree char *how = format("damaged at byte %zu", i);
+
+		refused(text, i, how);
+		text[i] ^= 1;
+		refused(text, length, how);
+		text[i] ^= 1;
 	}
 }
 
@@ -104,51 +99,6 @@ static void other_boot(const char *text)
 	journal_free(&journal);
 }
 
-/* A journal that names other files than ours is refused. */
-static void foreign_paths(void)
-{
-	static const char * const paths[] = {
-		"/etc/passwd", "/proc/irq/../sys/smp_affinity_list", "/proc/irq/1/smp_affinity",
-		"/proc/irq/ 1/smp_affinity_list", "/proc/irq/-1/smp_affinity_list",
-		"/proc/irq/1/smp_affinity_list/x", "",
-		"/sys/class/net/../queues/rx-0/rps_cpus", "/sys/class/net/a/queues/rx-0/rps_flow_cnt",
-		"/sys/class/net/a/b/queues/rx-0/rps_cpus", "/sys/class/net/a/queues/tx-0/xps_cpus",
-		"/sys/class/net/../threaded", "/sys/class/net/a/threaded/x",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
-		struct journal journal = { .exists = true }, back;
-		char *text;
-
-		journal_add_setting(&journal, paths[i], "1");
-		text = journal_text(&journal, BOOT);
-		check(journal_parse(&back, text, strlen(text), BOOT) == -EBADMSG, "%s", paths[i]);
-		check(!back.nr_settings, "%s was taken", paths[i]);
-		free(text);
-		journal_free(&journal);
-		journal_free(&back);
-	}
-}
-
-/* One whose process came from no cgroup, too. */
-static void foreign_origins(void)
-{
-	static const char * const origins[] = { "", "x", "/..", "/../x", "/a/..", "/..a/../b" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(origins); i++) {
-		struct journal journal = { .exists = true }, back;
-		char *text;
-
-		journal_add_run(&journal, "run-1", origins[i], 0);
-		text = journal_text(&journal, BOOT);
-		check(journal_parse(&back, text, strlen(text), BOOT) == -EBADMSG, "'%s'",
-		      origins[i]);
-		free(text);
-		journal_free(&journal);
-		journal_free(&back);
-	}
-}
-
 int main(void)
 {
 	struct journal journal;
@@ -157,10 +107,8 @@ int main(void)
 	fill(&journal);
 	text = journal_text(&journal, BOOT);
 	comes_back(text);
-	cut_anywhere(text, &journal);
+	damaged_anywhere(text);
 	other_boot(text);
-	foreign_paths();
-	foreign_origins();
 	free(text);
 	journal_free(&journal);
 	return 0;

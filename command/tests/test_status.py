@@ -608,7 +608,7 @@ class IsolationTest(StatusTest):
         self.assertEqual(m.read("sys/devices/virtual/workqueue/cpumask"), "f\n")
 
     def test_damaged_journal(self) -> None:
-        """It is refused, and what is legible is undone on request."""
+        """It is refused, and what can be seen without it is undone on request."""
         m = self.machine
         self.isolate()
         journal = m.root / "run/timershield/journal"
