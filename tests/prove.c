@@ -118,7 +118,7 @@ static void check_page(const char *path)
 
 	close(file);
 	check(length > 0 && strstr(page, "</html>"), "no whole page of %zd bytes", length);
-	for (const char *at = page; (at = strstr(at, "<svg")); at++)
+	for (const char *at = page; (at = strstr(at, "<figure>")); at++)
 		figures++;
 	check(figures == ARRAY_SIZE(expected), "%zu figures", figures);
 	check(!strstr(page, "http"), "the page refers to something else");

@@ -20,22 +20,27 @@
 static const char head[] =
 "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
 "<meta name=\"viewport\" content=\"width=device-width\"><title>timershield prove</title>\n<style>\n"
-":root { color-scheme: light; }\n"
-"body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto;\n"
-"       padding: 0 1rem; color: #111; background: #fff; }\n"
-"h1 { font-size: 1.7rem; margin-bottom: .2rem; } h2 { font-size: 1.15rem; margin: 1.6rem 0 .3rem; }\n"
+":root { color-scheme: light dark; --ink: #111; --paper: #fff; --rule: #ccc; --grid: #ddd;\n"
+"        --off: #d55e00; --on: #0072b2; --alone: #777; }\n"
+"@media (prefers-color-scheme: dark) { :root { --ink: #e6e6e6; --paper: #161616; --rule: #555;\n"
+"        --grid: #333; --off: #ff8c42; --on: #5db7f0; --alone: #999; } }\n"
+"body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 1.5rem auto;\n"
+"       padding: 0 1rem; color: var(--ink); background: var(--paper); }\n"
+"h1 { font-size: 1.5rem; line-height: 1.3; } h2 { font-size: 1.1rem; margin: 1.6rem 0 .3rem; }\n"
 ".scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .87rem; width: 100%; }\n"
-"th, td { padding: .25rem .55rem; text-align: right; border-bottom: 1px solid #ccc;\n"
+"th, td { padding: .25rem .55rem; text-align: right; border-bottom: 1px solid var(--rule);\n"
 "         font-variant-numeric: tabular-nums; vertical-align: top; }\n"
-"th { border-bottom: 2px solid #111; }\n"
-"th:first-child, td:first-child, th:last-child, td:last-child { text-align: left; }\n"
-"td.number { white-space: nowrap; } .machine th { border-bottom: 1px solid #ccc; width: 11rem; }\n"
+"th { border-bottom: 2px solid var(--ink); }\n"
+"th:first-child, td:first-child, th:nth-child(2), td:nth-child(2) { text-align: left; }\n"
+"td.number { white-space: nowrap; } .machine th { border-bottom: 1px solid var(--rule); width: 8rem; }\n"
 ".machine td { overflow-wrap: anywhere; }\n"
-".verdict { border: 2px solid #111; padding: .4rem .8rem; font-weight: bold; }\n"
-"figure { margin: 0; } svg { width: 100%; height: auto; font: 11px system-ui, sans-serif; fill: #111; }\n"
-"svg path { fill: none; } .grid line { stroke: #ddd; stroke-width: .7; } .axis { stroke: #111; }\n"
-".off { stroke: #d55e00; stroke-width: 1.8; stroke-dasharray: 6 3; }\n"
-".on { stroke: #0072b2; stroke-width: 1.8; }\n"
+"figure { margin: 0; display: flex; flex-wrap: wrap; }\n"
+"svg { flex: 1 1 20rem; min-width: 0; height: auto; font: 12px system-ui, sans-serif;\n"
+"      fill: var(--ink); }\n"
+"svg path { fill: none; stroke-width: 1.8; } .grid line { stroke: var(--grid); stroke-width: .7; }\n"
+".axis { stroke: var(--ink); } .alone { stroke: var(--alone); stroke-dasharray: 2 3; }\n"
+".off { stroke: var(--off); stroke-dasharray: 6 3; } .on { stroke: var(--on); }\n"
+".key { font-size: .87rem; } .key svg { display: inline; width: 2.2rem; height: .6rem; margin: 0 .3rem 0 1rem; }\n"
 "@media print { body { max-width: none; margin: 0; font-size: 10pt; }\n"
 "  table { font-size: 8pt; } .scroll { overflow: visible; } td.number { white-space: normal; }\n"
 "  section, table { break-inside: avoid; } }\n</style></head><body>\n";
@@ -74,12 +79,16 @@ static void add_element(struct text *page, const char *tag, const char *class, c
 static void add_row(struct text *page, const char *tag, const char *cells)
 {
 	autofree char *copied = copy(cells);
-	char *rest = copied, *cell;
-	unsigned int column = 0;
+	char *rest = copied, *last = strrchr(copied, '\t'), *cell;
+	const char *class = strcmp(tag, "td") ? "" : "number";
 
+	/* The verdict comes second: a narrow screen shows the beginning of a row. */
+	*last++ = '\0';
 	text_add(page, "<tr>");
+	add_element(page, tag, "", strsep(&rest, "\t"));
+	add_element(page, tag, "", last);
 	while ((cell = strsep(&rest, "\t")))
-		add_element(page, tag, column++ && !strcmp(tag, "td") ? "number" : "", cell);
+		add_element(page, tag, class, cell);
 	text_add(page, "</tr>\n");
 }
 
@@ -96,25 +105,53 @@ static void add_table(struct text *page, const struct prove *prove)
 	text_add(page, "</tbody></table></div>\n");
 }
 
-static void add_figures(struct text *page, const struct prove *prove)
+static void add_key(struct text *page, const char *class, const char *words)
 {
-	for (size_t i = 0; i < prove->count; i++) {
-		struct figures off = figures_of(&prove->trials[i], false);
-		struct figures on = figures_of(&prove->trials[i], true);
-		autofree char *title = format("Next to %s", prove->trials[i].kind->title);
-		autofree char *jobs = on.count ?
-			format("%u jobs with the shield off, %u with it on.", off.count, on.count) :
-			format("%u jobs.", off.count);
+	text_add(page, "<svg viewBox=\"0 0 34 8\"><path class=\"%s\" d=\"M0 4h34\"/></svg>%s\n",
+		 class, words);
+}
 
-		text_add(page, "<section>");
-		add_element(page, "h2", "", title);
-		text_add(page, "<figure>\n");
-		plot_distribution(page, &off, &on);
-		text_add(page, "<figcaption>%s Left: the distribution up to p99.9. Right: the tail up to the maximum.</figcaption></figure></section>\n",
-			 jobs);
-		free(off.responses);
-		free(on.responses);
+static void add_figure(struct text *page, const struct prove *prove, size_t trial,
+		       const struct scale *scale)
+{
+	struct figures alone = figures_of(&prove->trials[0], false);
+	struct figures off = figures_of(&prove->trials[trial], false);
+	struct figures on = figures_of(&prove->trials[trial], true);
+	autofree char *title = format("Next to %s", prove->trials[trial].kind->title);
+
+	text_add(page, "<section>");
+	add_element(page, "h2", "", title);
+	text_add(page, "<figure>\n");
+	plot_distribution(page, scale, trial ? &alone : NULL, &off, &on);
+	text_add(page, "</figure></section>\n");
+	free(alone.responses);
+	free(off.responses);
+	free(on.responses);
+}
+
+static void add_legend(struct text *page, const struct prove *prove)
+{
+	text_add(page, "<p class=\"key\">Left: the share of jobs that took no longer, up to p99.9. Right: the share that took as long or longer, up to the maximum. The axes are the same everywhere.\n");
+	add_key(page, "alone", "next to nothing");
+	add_key(page, "off", prove->shield ? "shield off" : "next to the load");
+	if (prove->shield)
+		add_key(page, "on", "shield on");
+	text_add(page, "</p>\n");
+}
+
+/* Of the same axes for all plots: a curve can be compared with that of any other load. */
+static struct scale find_scale(const struct prove *prove)
+{
+	struct scale scale = { 0 };
+
+	for (size_t i = 0; i < 2 * prove->count; i++) {
+		struct figures figures = figures_of(&prove->trials[i / 2], i % 2);
+
+		if (figures.count)
+			plot_include(&scale, &figures);
+		free(figures.responses);
 	}
+	return scale;
 }
 
 static void add_fact(struct text *page, const char *name, const char *value)
@@ -146,7 +183,8 @@ static char *file_or(const char *path, const char *other)
 	return file_read_line(path, &text) || !text.length ? copy(other) : copy(text.s);
 }
 
-static void add_machine(struct text *page, const struct prove *prove, const char *command)
+static void add_machine(struct text *page, const struct prove *prove, const char *command,
+			bool with_command_line)
 {
 	autofree char *cpu = processor(), *online = file_or("/sys/devices/system/cpu/online", "?");
 	autofree char *vendor = file_or("/sys/class/dmi/id/sys_vendor", "");
@@ -168,7 +206,8 @@ static void add_machine(struct text *page, const struct prove *prove, const char
 	add_fact(page, "shield", prove->kind);
 	add_fact(page, "date", date);
 	add_fact(page, "kernel", kernel);
-	add_fact(page, "kernel command line", cmdline);
+	if (with_command_line)
+		add_fact(page, "kernel command line", cmdline);
 	add_fact(page, "clock", clock);
 	add_fact(page, "machine", machine);
 	add_fact(page, "processor", cpu);
@@ -200,22 +239,32 @@ static int write_all(FILE *file, const struct text *page)
 	return ret ? failed(ret, "the report: %s", strerror(-ret)) : 0;
 }
 
-int page_write(FILE *file, const struct prove *prove, const char *command)
+int page_write(FILE *file, const struct prove *prove, const char *command, bool with_command_line)
 {
-	autofree char *summary = prove_summary(prove), *method = prove_method(prove);
-	autofree char *meanwhile = prove_meanwhile(prove), *advice = prove_advice(prove);
+	autofree char *headline = prove_headline(prove), *summary = prove_summary(prove);
+	autofree char *method = prove_method(prove), *meanwhile = prove_meanwhile(prove);
+	autofree char *advice = prove_advice(prove);
+	const struct scale scale = find_scale(prove);
+	const size_t shown = prove_best(prove);
 	autotext struct text page = { 0 };
 
-	text_add(&page, "%s<h1>Does the shield against timers help here?</h1>\n", head);
+	text_add(&page, "%s", head);
+	add_element(&page, "h1", "", headline);
+	add_figure(&page, prove, shown, &scale);
+	add_legend(&page, prove);
+	add_table(&page, prove);
 	add_element(&page, "p", "verdict", summary);
 	if (*advice)
 		add_element(&page, "p", "", advice);
-	add_table(&page, prove);
+	for (size_t i = 0; i < prove->count; i++)
+		if (i != shown)
+			add_figure(&page, prove, i, &scale);
+	text_add(&page, "<h2>How it was measured</h2>\n");
 	add_element(&page, "p", "", method);
-	add_element(&page, "p", "", rule);
+	if (prove->shield)
+		add_element(&page, "p", "", rule);
 	add_element(&page, "p", "", meanwhile);
-	add_figures(&page, prove);
-	add_machine(&page, prove, command);
+	add_machine(&page, prove, command, with_command_line);
 	text_add(&page, "</body></html>\n");
 	return write_all(file, &page);
 }

@@ -4,6 +4,7 @@
 
 #include "trial.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 /* Opens the file, whose content stays until page_write(). NULL after a message, with errno. */
@@ -13,6 +14,6 @@ FILE *page_open(const char *path);
  * Writes one HTML page that needs nothing else: the verdict, the table, a figure for each load,
  * the machine. COMMAND: the command line. Closes FILE. 0, or -errno after a message.
  */
-int page_write(FILE *file, const struct prove *prove, const char *command);
+int page_write(FILE *file, const struct prove *prove, const char *command, bool with_command_line);
 
 #endif

@@ -12,7 +12,6 @@
 #define STEPS 160			/* points of a curve */
 
 struct axes {
-	double offset;			/* of this half */
 	double low, high;		/* us */
 	double least;			/* share at the bottom of a logarithmic axis; 0: linear */
 	bool log_x;
@@ -23,7 +22,7 @@ static double x_of(const struct axes *axes, double us)
 	double share = axes->log_x ? log(us / axes->low) / log(axes->high / axes->low) :
 				     (us - axes->low) / (axes->high - axes->low);
 
-	return axes->offset + LEFT + share * (WIDTH - LEFT - RIGHT);
+	return LEFT + share * (WIDTH - LEFT - RIGHT);
 }
 
 static double y_of(const struct axes *axes, double share)
@@ -58,8 +57,8 @@ static void add_y_tick(struct text *svg, const struct axes *axes, double share)
 	autofree char *label = format("%g", share);
 	double y = y_of(axes, share);
 
-	add_line(svg, axes->offset + LEFT, y, axes->offset + WIDTH - RIGHT, y);
-	add_label(svg, axes->offset + LEFT - 5, y + 3.5, "end", label);
+	add_line(svg, LEFT, y, WIDTH - RIGHT, y);
+	add_label(svg, LEFT - 5, y + 3.5, "end", label);
 }
 
 /* 1, 2 or 5 times a power of ten, so that there are about six. */
@@ -92,7 +91,7 @@ static void add_x_ticks(struct text *svg, const struct axes *axes)
 
 static void add_frame(struct text *svg, const struct axes *axes, const char *label)
 {
-	double bottom = HEIGHT - BOTTOM, left = axes->offset + LEFT;
+	double bottom = HEIGHT - BOTTOM, left = LEFT;
 
 	text_add(svg, "<g class=\"grid\">\n");
 	add_x_ticks(svg, axes);
@@ -103,11 +102,11 @@ static void add_frame(struct text *svg, const struct axes *axes, const char *lab
 		for (int i = 0; i <= 5; i++)
 			add_y_tick(svg, axes, i / 5.0);
 	text_add(svg, "</g>\n<path class=\"axis\" d=\"M%.1f %.1fV%.1fH%.1f\"/>\n", left, TOP, bottom,
-		 axes->offset + WIDTH - RIGHT);
-	add_label(svg, axes->offset + (WIDTH + LEFT) / 2, HEIGHT - 8, "middle", "response time, us");
+		 WIDTH - RIGHT);
+	add_label(svg, (WIDTH + LEFT) / 2, HEIGHT - 8, "middle", "response time, us");
 	text_add(svg,
 		 "<text transform=\"translate(%.1f %.1f) rotate(-90)\" text-anchor=\"middle\">%s</text>\n",
-		 axes->offset + 14, (TOP + bottom) / 2, label);
+		 14.0, (TOP + bottom) / 2, label);
 }
 
 /* The share of jobs that took no longer, or as long or longer, at some of the samples. */
@@ -143,42 +142,40 @@ static void add_curve(struct text *svg, const struct axes *axes, const struct fi
 	text_add(svg, "\"/>\n");
 }
 
-static void add_key(struct text *svg, bool on)
+void plot_include(struct scale *scale, const struct figures *figures)
 {
-	double y = HEIGHT + 12, x = LEFT;
+	const double first = (double)figures->responses[0] / 1000;
 
-	text_add(svg, "<path class=\"off\" d=\"M%.1f %.1fh34\"/>\n", x, y);
-	add_label(svg, x + 40, y + 3.5, "start", on ? "shield off" : "no shield");
-	if (!on)
-		return;
-	text_add(svg, "<path class=\"on\" d=\"M%.1f %.1fh34\"/>\n", x + 140, y);
-	add_label(svg, x + 180, y + 3.5, "start", "shield on");
+	if (!scale->high || first < scale->low)
+		scale->low = fmax(floor(first / 5) * 5, 1);
+	scale->high = fmax(scale->high, ceil((double)figures->p999 / 5000) * 5);
+	scale->tail = fmax(scale->tail, ceil((double)figures->max / 5000) * 5);
+	if (figures->count > scale->most)
+		scale->most = figures->count;
 }
 
-void plot_distribution(struct text *svg, const struct figures *off, const struct figures *on)
+static void plot_half(struct text *svg, const struct axes *axes, const char *label,
+		      const struct figures *alone, const struct figures *off,
+		      const struct figures *on)
 {
-	double low = (double)off->responses[0] / 1000, high, tail;
-	struct axes left = { 0 }, right = { .offset = WIDTH };
-	unsigned int most = off->count > on->count ? off->count : on->count;
-
-	if (on->count && (double)on->responses[0] / 1000 < low)
-		low = (double)on->responses[0] / 1000;
-	high = fmax((double)off->p999, (double)on->p999) / 1000;
-	tail = fmax((double)off->max, (double)on->max) / 1000;
-	low = floor(low / 5) * 5;
-	left.low = fmax(low, 1);
-	right.low = left.low;
-	left.high = fmax(ceil(high / 5) * 5, left.low + 5);
-	right.high = fmax(ceil(tail / 5) * 5, left.low + 5);
-	right.log_x = right.high > 2 * right.low;
-	right.least = pow(10, -ceil(log10(most)));
-	text_add(svg, "<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n", 2 * WIDTH, HEIGHT + 22);
-	add_frame(svg, &left, "share of jobs that took no longer");
-	add_curve(svg, &left, off, "off");
-	add_curve(svg, &left, on, "on");
-	add_frame(svg, &right, "share that took as long or longer");
-	add_curve(svg, &right, off, "off");
-	add_curve(svg, &right, on, "on");
-	add_key(svg, on->count);
+	text_add(svg, "<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n", WIDTH, HEIGHT);
+	add_frame(svg, axes, label);
+	if (alone)
+		add_curve(svg, axes, alone, "alone");
+	add_curve(svg, axes, off, "off");
+	add_curve(svg, axes, on, "on");
 	text_add(svg, "</svg>\n");
+}
+
+void plot_distribution(struct text *svg, const struct scale *scale, const struct figures *alone,
+		       const struct figures *off, const struct figures *on)
+{
+	struct axes left = { .low = scale->low, .high = fmax(scale->high, scale->low + 5) };
+	struct axes right = { .low = scale->low, .high = fmax(scale->tail, scale->low + 5) };
+
+	left.log_x = left.high > 4 * left.low;
+	right.log_x = right.high > 2 * right.low;
+	right.least = pow(10, -ceil(log10(scale->most)));
+	plot_half(svg, &left, "share of jobs that took no longer", alone, off, on);
+	plot_half(svg, &right, "share that took as long or longer", alone, off, on);
 }

@@ -99,6 +99,36 @@ static double most_gained(const struct prove *prove, enum verdict verdict)
 	return most / 1000;
 }
 
+size_t prove_best(const struct prove *prove)
+{
+	size_t best = prove->count > 1;
+
+	for (size_t i = 1; i < prove->count; i++)
+		if (prove->judgements[i].p50_gain > prove->judgements[best].p50_gain)
+			best = i;
+	return best;
+}
+
+char *prove_headline(const struct prove *prove)
+{
+	const size_t best = prove_best(prove);
+	struct figures alone = figures_of(&prove->trials[0], false);
+	struct figures off = figures_of(&prove->trials[best], false);
+	struct figures on = figures_of(&prove->trials[best], true);
+	const struct figures *other = on.count ? &on : &alone;
+	char *headline;
+
+	headline = format("Next to %s a job of this loop takes %.0f us%s, %s %.0f us (worst %.0f and %.0f us).",
+			  prove->trials[best].kind->title, (double)off.p50 / 1000,
+			  on.count ? " without the shield" : "", on.count ? "with it" : "alone",
+			  (double)other->p50 / 1000, (double)off.max / 1000,
+			  (double)other->max / 1000);
+	free(alone.responses);
+	free(off.responses);
+	free(on.responses);
+	return headline;
+}
+
 char *prove_summary(const struct prove *prove)
 {
 	enum verdict whole = judge_all(prove->judgements, prove->count);

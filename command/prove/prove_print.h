@@ -11,7 +11,11 @@
 void prove_print(const struct prove *prove);
 void prove_print_json(const struct prove *prove);
 
+/* The load for which a shield does most. */
+size_t prove_best(const struct prove *prove);
+
 /* Sentences that the report has, too; the caller frees them. */
+char *prove_headline(const struct prove *prove);	/* about that load */
 char *prove_summary(const struct prove *prove);		/* the verdict as a whole */
 char *prove_method(const struct prove *prove);		/* what was measured, and how */
 char *prove_meanwhile(const struct prove *prove);	/* not caused by any task */

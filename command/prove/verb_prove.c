@@ -23,7 +23,7 @@
 
 static struct {
 	int cpu, seconds;
-	bool load;
+	bool load, command_line;
 	const char *report;
 } request = { .cpu = -1, .seconds = 30 };
 
@@ -37,6 +37,8 @@ static const struct verb_option options[] = {
 	  .flag = &request.load },
 	{ "report", 0, "FILE", "write figures and pictures to FILE, one HTML page",
 	  "<files>", .text = &request.report },
+	{ "command-line", 0, NULL, "put the kernel's command line into the report, too",
+	  .flag = &request.command_line },
 	{ 0 }
 };
 
@@ -126,7 +128,7 @@ static int print(const struct prove *prove, FILE *report, const char *command)
 		prove_print_json(prove);
 	else
 		prove_print(prove);
-	return report ? page_write(report, prove, command) : 0;
+	return report ? page_write(report, prove, command, request.command_line) : 0;
 }
 
 static int prove_all(const char *command)

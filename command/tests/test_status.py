@@ -314,7 +314,8 @@ class KernelTest(StatusTest):
         m = self.machine
         m.isolate_at_boot("2-3")
         m.write("proc/self/status", "Name:\tx\nCapEff:\t0000000000800000")
-        futex = f"{202 if os.uname().machine == 'x86_64' else 98} 0x7f00 {{}} 0x0 0x0 0x0 0x0 0x1 0x2"
+        number = 202 if os.uname().machine == "x86_64" else 98
+        futex = f"{number} 0x7f00 {{}} 0x0 0x0 0x0 0x0 0x1 0x2"
         self.assertEqual(self.process(0, "0-3", 0, "running"), {
             "policy": "bad", "memory": "warning", "faults": "note", "slack": "note",
             "inherited": "note"})
