@@ -70,7 +70,7 @@ extern "C" {
 #endif
 
 #define CLOCKFIX_VERSION_MAJOR 1
-#define CLOCKFIX_VERSION_MINOR 0
+#define CLOCKFIX_VERSION_MINOR 1
 #define CLOCKFIX_VERSION (CLOCKFIX_VERSION_MAJOR << 16 | CLOCKFIX_VERSION_MINOR)
 
 /* clockfix_version - CLOCKFIX_VERSION of the library that is loaded */
