@@ -10,6 +10,8 @@
 #define _GNU_SOURCE
 #include "lib/scene.h"
 #include "lib/shield.h"
+#include "lib/situation.h"
+#include "lib/timers.h"
 
 #include <errno.h>
 #include <string.h>
@@ -249,4 +251,29 @@ TEST(a_leap_second_delays_a_timer)
 	move_clock(-(s64)(day - second % day));
 	check(sleeper->woke, "the sleeper was lost");
 	check(sleeper->woke + USEC >= due, "woken %llu us early", (due - sleeper->woke) / USEC);
+}
+
+/*
+ * A clock is set all the time while a timer of CLOCK_MONOTONIC is held, whose level was not
+ * followed: the tick expires it all the same (R11).
+ */
+TEST(steps_do_not_put_off_the_tick)
+{
+	COMPARE(s, TOLERANCE_HELD) {
+		int fd = timerfd_new(CLOCK_MONOTONIC, 0);
+		pid_t waiter;
+
+		ASLEEP(OTHER) {
+			timerfd_await(fd);
+			woken(s);
+		}
+		waiter = newest;
+		ENDED(OTHER) timerfd_arm(fd, s->expiry, 0);
+		require(!set_policy(waiter, ABOVE), "the waiter cannot be raised");
+		STARTED(FIFO(60))
+			for (s64 step = MSEC; now() < s->hog_ends; step = -step) {
+				move_clock(step);
+				sleep_for(2 * MSEC);
+			}
+	}
 }

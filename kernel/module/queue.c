@@ -80,37 +80,47 @@ void queues_clock_set(struct shield *shield, ktime_t now)
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&shield->bases->base.lock, flags);
-	shield->core.clock_set = now;
-	shield->held = now;
+	/* As in the kernel part: a clock that is set all the time puts off no hold for ever. */
+	if (now - shield->core.clock_set > 2 * TICK_NSEC) {
+		shield->core.clock_set = now;
+		shield->held = now;
+	}
 	if (!shield_empty(shield))
 		update_all_minima(&shield->core);
 	raw_spin_unlock_irqrestore(&shield->bases->base.lock, flags);
 }
 
-static void drain(struct hrtimer_clock_base *from, struct hrtimer_clock_base *to)
+static unsigned int drain(struct hrtimer_clock_base *from, struct hrtimer_clock_base *to,
+			  unsigned int nr)
 {
 	struct hrtimer *timer;
 
-	while ((timer = first_timer(from))) {
+	for (; nr && (timer = first_timer(from)); nr--) {
 		queue_del(from, timer);
 		WRITE_ONCE(timer->base, to);
 		insert(to, timer);
 		to->cpu_base->active_bases |= 1 << to->index;
 	}
+	return nr;
 }
 
-/* Give all timers back to the kernel. Never by way of a third queue: see shield_move(). */
-void queues_drain(struct shield *shield)
+/*
+ * Give a few timers back to the kernel; true if there may be more. Never by way of a third queue:
+ * see shield_move().
+ */
+bool queues_drain(struct shield *shield)
 {
 	struct shield_bases *bases = shield->bases;
 	struct hrtimer_cpu_base *stock = shield->stock;
-	int i;
+	unsigned int i, nr = TIMERSHIELD_BATCH;
 
 	raw_spin_lock(&bases->base.lock);
 	raw_spin_lock_nested(&stock->lock, SINGLE_DEPTH_NESTING);
-	for (i = 0; i < SHIELD_QUEUES; i++)
-		drain(&bases->queue[i], &stock->clock_base[i % HRTIMER_MAX_CLOCK_BASES]);
+	for (i = 0; i < SHIELD_QUEUES && nr; i++)
+		nr = drain(&bases->queue[i], &stock->clock_base[i % HRTIMER_MAX_CLOCK_BASES], nr);
 	raw_spin_unlock(&stock->lock);
-	update_all_minima(&shield->core);
+	if (nr)
+		update_all_minima(&shield->core);
 	raw_spin_unlock(&bases->base.lock);
+	return !nr;
 }

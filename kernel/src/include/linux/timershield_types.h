@@ -42,6 +42,8 @@ static __always_inline u8 timershield_prio_level(int prio)
 /* Callbacks that run in one go with interrupts disabled: of held timers, of others */
 #define TIMERSHIELD_HELD_BATCH	8
 #define TIMERSHIELD_BATCH	32
+/* A tick expires no further held timer after this time, ns */
+#define TIMERSHIELD_BUDGET	(20 * NSEC_PER_USEC)
 /* Threads of a process that are looked at for the level of its timers */
 #define TIMERSHIELD_THREADS	64
 /* Timers that follow within the system call that changes a priority */
@@ -86,8 +88,10 @@ struct timershield_counters {
  *			that expired before have been masked
  * @hold:		Where the tick is stopped: held timers expire from then on
  * @minima:		Of the timers that expire in the interrupt, and in the softirq
- * @clock_set:		When a clock was set last: what has expired by that has been
- *			held only since then
+ * @clock_set:		When a clock was set, but not in each tick: what has expired by
+ *			that has been held only since then
+ * @oldest:		The tick expires next what has been held longest, else the
+ *			highest
  * @clocks:		For each level a bitmask of the clock bases that have timers
  * @counters:		For /proc/timershield
  *
@@ -99,6 +103,7 @@ struct timershield_cpu {
 	u8				threshold;
 	u8				next_level;
 	bool				tick;
+	bool				oldest;
 	u32				clock_seq;
 	ktime_t				realtime;
 	ktime_t				fell;
@@ -112,6 +117,7 @@ struct timershield_cpu {
 /**
  * struct timershield_run - the timers of tasks that one interrupt expires
  * @now: the current time
+ * @began: when the first was looked for
  * @floor: timers below this level are left for later
  * @level: the highest level of those that have expired
  * @nr: number of timers that have expired and had not been masked
@@ -122,6 +128,7 @@ struct timershield_cpu {
  */
 struct timershield_run {
 	ktime_t	now;
+	ktime_t	began;
 	u8	floor;
 	u8	level;
 	u8	nr;

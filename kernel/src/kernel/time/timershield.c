@@ -125,11 +125,14 @@ void __timershield_clock_set(struct hrtimer_cpu_base *cpu_base)
 	const unsigned int monotonic = BIT(HRTIMER_BASE_MONOTONIC) |
 				       BIT(HRTIMER_BASE_MONOTONIC_SOFT);
 	struct timershield_cpu *sc = &cpu_base->shield;
+	ktime_t now = ktime_get();
 	unsigned int level;
 
 	sc->clock_seq = cpu_base->clock_was_set_seq;
 	sc->realtime = cpu_base->clock_base[HRTIMER_BASE_REALTIME].offset;
-	sc->clock_set = ktime_get();
+	/* Clocks that are set all the time must not put off each tick that expires what is held. */
+	if (now - sc->clock_set > 2 * TICK_NSEC)
+		sc->clock_set = now;
 	for (level = TIMERSHIELD_FAIR; level <= TIMERSHIELD_DEADLINE; level++) {
 		if (!(sc->clocks[level] & ~monotonic))
 			continue;

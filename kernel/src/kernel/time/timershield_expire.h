@@ -8,11 +8,13 @@
  * be too early: with TIMERSHIELD_LAZY they are corrected when they are read.
  */
 
-/* The time at which a timer expired, or at which a clock was set so that it had expired */
+/* The time at which a timer expired, or at which its clock was set so that it had expired */
 static __always_inline ktime_t timershield_expired(const struct timershield_cpu *sc,
 						   const struct hrtimer *timer)
 {
-	return max(timershield_mono(timer), sc->clock_set);
+	ktime_t expired = timershield_mono(timer);
+
+	return timer->base->clockid == CLOCK_MONOTONIC ? expired : max(expired, sc->clock_set);
 }
 
 /* A timer expires that has been masked. */
@@ -90,26 +92,30 @@ static __always_inline bool timershield_holds(const struct timershield_cpu *sc, 
 	return minima_all(&sc->minima[soft]) <= ktime_sub_ns(now, TICK_NSEC);
 }
 
-/* Of the timers held for a tick: in turn that of the highest level, and that held longest */
+/*
+ * Of the timers held for a tick: in turn that of the highest level, and that held longest. The turn
+ * goes on in the next tick, since long callbacks leave room for one of them only.
+ */
 static noinline struct hrtimer *timershield_held(struct timershield_cpu *sc, bool soft,
 						 const struct timershield_run *run)
 {
 	ktime_t until = ktime_sub_ns(run->now, TICK_NSEC);
 	struct hrtimer *timer;
 
-	/* What has expired because a clock was set has been held only since then. */
-	if (until < sc->clock_set)
+	timer = sc->oldest ? timershield_earliest(sc, soft, TIMERSHIELD_FAIR) :
+			     timershield_highest(sc, soft, until);
+	if (!timer || timershield_expired(sc, timer) > until)
 		return NULL;
-	if (!(run->nr_held & 1))
-		return timershield_highest(sc, soft, until);
-	timer = timershield_earliest(sc, soft, TIMERSHIELD_FAIR);
-	return timer && timershield_mono(timer) <= until ? timer : NULL;
+	sc->oldest = !sc->oldest;
+	return timer;
 }
 
 /* An interrupt begins, or goes on after it has set the device in vain. */
 static __always_inline void timershield_begin(struct timershield_run *run, ktime_t now)
 {
 	run->now = now;
+	if (!run->began)
+		run->began = now;
 	/* A timer of the kernel has woken a task. It may outrank all that is due here. */
 	if (need_resched() && !run->level)
 		run->nr = TIMERSHIELD_BATCH - TIMERSHIELD_HELD_BATCH;
@@ -123,9 +129,10 @@ static __always_inline void timershield_begin(struct timershield_run *run, ktime
  * The highest level comes first, also if it expires meanwhile. Once a timer has
  * woken a task that is going to preempt the current one, those below it are left
  * for later. Only timers that have been held are released together: one by one
- * they would cost two switches each. The CPU masks the remaining timers from now on:
- * the device must not be set for them. The tick also expires timers that have been
- * held for a tick, whatever their level.
+ * they would cost two switches each. But no real-time task that has been woken waits
+ * for those of ordinary tasks. The CPU masks the remaining timers from now on: the
+ * device must not be set for them. The tick also expires timers that have been held
+ * for a tick, whatever their level, but none after a time except the first.
  *
  * Return: the timer, NULL if the interrupt has nothing more to expire.
  */
@@ -136,8 +143,8 @@ static __always_inline struct hrtimer *timershield_next(struct timershield_cpu *
 	struct hrtimer *timer;
 
 	run->floor = max(run->floor, sc->threshold);
-	if (run->fresh && need_resched())
-		run->floor = max(run->floor, run->level);
+	if (need_resched() && (run->fresh || run->level > TIMERSHIELD_FAIR))
+		run->floor = max(run->floor, run->fresh ? run->level : TIMERSHIELD_FAIR + 1);
 	for (;; again = false) {
 		timer = timershield_due(sc, false, run->floor, run->now);
 		if (!again || !(timer || sc->tick))
@@ -150,7 +157,8 @@ static __always_inline struct hrtimer *timershield_next(struct timershield_cpu *
 		if (held ? run->nr_held >= TIMERSHIELD_HELD_BATCH : run->nr >= TIMERSHIELD_BATCH)
 			return NULL;
 		run->level = max(run->level, timershield_queued_level(timer));
-	} else if (unlikely(sc->tick) && run->nr_held < TIMERSHIELD_HELD_BATCH) {
+	} else if (unlikely(sc->tick) && run->nr_held < TIMERSHIELD_HELD_BATCH &&
+		   (!run->nr_held || run->now - run->began < TIMERSHIELD_BUDGET)) {
 		timer = timershield_held(sc, false, run);
 	}
 	if (!timer)
