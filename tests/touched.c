@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A timer is held on CPU 1 while its process, on CPU 0, looks at it, sets it anew, disarms or
- * deletes it: the signal arrives if it does on stock, and the kernel warns of nothing. (Linux
- * 7.3 drops the signals of a setting that is gone.)
+ * deletes it: the signal arrives if it does on stock, whether it is blocked or has a handler, and
+ * the kernel warns of nothing. (Linux 7.3 drops blocked signals of a setting that is gone.)
  *
  * On stock nothing is held, and so it passes there.
  */
@@ -101,16 +101,32 @@ static const struct touch {
 struct touching {
 	struct situation *s;
 	const struct touch *touch;
+	bool handled;		/* by a handler; else the signal is blocked, and asked for */
 	bool signalled;
 };
+
+static bool *handler_ran;
+
+static void note_signal(int signal)
+{
+	*handler_ran = true;
+}
 
 static void touch(void *argument)
 {
 	struct touching *touching = argument;
 	u64 expiry = touching->s->expiry;
 	bool itimer = touching->touch->itimer;
-	sigset_t set = block_signal(itimer ? SIGALRM : SIGRTMIN);
+	int number = itimer ? SIGALRM : SIGRTMIN;
 	timer_t timer = NULL;
+	sigset_t set;
+
+	if (touching->handled) {
+		handler_ran = &touching->signalled;
+		signal(number, note_signal);
+	} else {
+		set = block_signal(number);
+	}
 
 	if (itimer)
 		itimer_arm(expiry);
@@ -119,25 +135,31 @@ static void touch(void *argument)
 	pin(0);
 	sleep_until(expiry + MSEC * slowness());
 	touching->touch->call(timer);
-	touching->signalled = sigtimedwait(&set, NULL, &(struct timespec){ 0 }) > 0;
 	touching->s->woke = now();
+	if (touching->handled)
+		sleep_until(touching->s->hog_ends + LEAD / 2);
+	else
+		touching->signalled = sigtimedwait(&set, NULL, &(struct timespec){ 0 }) > 0;
 }
 
-static bool play_touch(const struct touch *what)
+static bool play_touch(const struct touch *what, bool handled)
 {
 	struct touching *touching = shared_memory(sizeof(*touching));
 
 	test_cpu = 1;
 	touching->s = situation_new();
 	touching->touch = what;
+	touching->handled = handled;
 	pin(0);
 	await_sleep(spawn(OTHER, 1, touch, touching));
 	situation_lateness(touching->s);
 	return touching->signalled;
 }
 
-TEST(touching_what_is_held)
+static void touch_what_is_held(void)
 {
+	bool handled = test_argument();
+
 	if (online_cpus() < 2)
 		skip("needs two CPUs");
 	require(!kernel_has_warned(), "the kernel has warned of something before");
@@ -146,9 +168,9 @@ TEST(touching_what_is_held)
 		bool off, on;
 
 		shield_set(false);
-		off = play_touch(&touches[i]);
+		off = play_touch(&touches[i], handled);
 		shield_set(true);
-		on = play_touch(&touches[i]);
+		on = play_touch(&touches[i], handled);
 		check(on == off, "%s: %s signal; with the shield off: %s", touches[i].name,
 		      on ? "a" : "no", off ? "a" : "none");
 		note("%s: signal %d, with the shield off %d", touches[i].name, on, off);
@@ -156,3 +178,6 @@ TEST(touching_what_is_held)
 	set_softirq_threads(1, OTHER);
 	check(!kernel_has_warned(), "the kernel warned");
 }
+
+TEST_OF(touching_what_is_held, touch_what_is_held, false)
+TEST_OF(handlers_run_as_on_stock, touch_what_is_held, true)
