@@ -12,6 +12,7 @@
 #include "lib/shield.h"
 #include "lib/situation.h"
 #include "lib/timers.h"
+#include "lib/uring.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -21,6 +22,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define LEVELLED (60 * MSEC)	/* until the expiry, more than a situation needs */
@@ -36,6 +38,7 @@
 struct flood {
 	struct situation *s;
 	unsigned int timers;
+	bool same;			/* they expire at the instant of the victim's */
 	void (*victim)(struct flood *flood);
 	int fd, set;
 	pid_t thread;			/* the FIFO-80 one; 0: not there yet */
@@ -55,7 +58,8 @@ static void arm_flood(void *argument)
 		int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
 
 		require(fd >= 0, "timerfd_create: %s", strerror(errno));
-		timerfd_arm(fd, first + i * (FLOOD_BEFORE - MSEC) / flood->timers, 0);
+		timerfd_arm(fd, flood->same ? flood->s->expiry :
+			    first + i * (FLOOD_BEFORE - MSEC) / flood->timers, 0);
 	}
 	pause();
 }
@@ -233,6 +237,87 @@ TEST(raised_by_another_is_on_time)
 	check_victim(raised_by_another, 1000);
 }
 
+TEST(raised_among_timers_of_its_instant_is_on_time)
+{
+	struct flood flood = { .timers = 200, .same = true, .victim = raised_by_another };
+
+	compare(play, &flood, TOLERANCE + flood.timers * 2 * USEC);
+}
+
+/* Far behind in a large process, it makes and arms the timer that signals the process. */
+#define THREADS 90
+
+static void *idle(void *unused)
+{
+	pause();
+	return NULL;
+}
+
+static void *arm_own_timer(void *argument)
+{
+	struct flood *flood = argument;
+
+	become(ABOVE);
+	posix_timer_arm(SIGEV_SIGNAL, 0, flood->s->expiry, 0);
+	await_signal(flood, SIGRTMIN);
+	return NULL;
+}
+
+static void last_of_many_threads(struct flood *flood)
+{
+	pthread_t thread;
+
+	block_signal(SIGRTMIN);
+	for (unsigned int i = 0; i < THREADS; i++)
+		require(!pthread_create(&thread, NULL, idle, NULL), "no thread");
+	require(!pthread_create(&thread, NULL, arm_own_timer, flood), "no thread");
+	pthread_join(thread, NULL);
+}
+
+SIZES(last_of_many_threads_is_on_time, check_victim, last_of_many_threads)
+
+/* It becomes FIFO 80 while it waits in io_uring_enter(), which is a sleep like others. */
+static void raised_at_a_ring(struct flood *flood)
+{
+	struct uring ring;
+	pthread_t thread;
+	int ret = uring_open(&ring);
+
+	require(!ret, "io_uring: %s", strerror(-ret));
+	flood->thread = syscall(SYS_gettid);
+	require(!pthread_create(&thread, NULL, raise_other, flood), "no thread");
+	ret = uring_wait(&ring, flood->s->expiry - now());
+	require(ret == -ETIME, "io_uring_enter: %s", strerror(-ret));
+	note_woke(flood);
+}
+
+TEST(raised_at_a_ring_is_on_time)
+{
+	check_victim(raised_at_a_ring, 1000);
+}
+
+/* An ordinary task arms, and waits for, a timerfd while it has inherited FIFO 80. */
+static void arm_as_boosted_owner(struct flood *flood)
+{
+	u64 count;
+
+	pthread_mutex_lock(&flood->mutex);
+	ASLEEP(ABOVE) {
+		pthread_mutex_lock(&flood->mutex);
+		pause();
+	}
+	arm_timerfd(flood);
+	require(read(flood->fd, &count, sizeof(count)) == sizeof(count), "read: %s",
+		strerror(errno));
+	note_woke(flood);
+	pthread_mutex_unlock(&flood->mutex);
+}
+
+TEST(timerfd_of_a_boosted_owner_is_on_time)
+{
+	check_victim(arm_as_boosted_owner, 1000);
+}
+
 /* A FIFO-80 thread that is created when the timer is armed already */
 static void *await_as_new_thread(void *argument)
 {
@@ -263,12 +348,73 @@ TEST(thread_created_later_is_on_time)
 	check_victim(thread_created_later, 1000);
 }
 
-/* What cannot be followed: a tick serves the timer after a quarter of the flood at worst. */
+/* What cannot be followed: a tick expires the timer after a quarter of the flood at worst. */
 static void check_bounded(void (*victim)(struct flood *flood), unsigned int timers)
 {
 	struct flood flood = { .timers = timers, .victim = victim };
 
 	compare(play, &flood, flood.timers * TICK / 4 + TOLERANCE_HELD);
+}
+
+/* As "chrt -p" does: raised while it waits for a timerfd, or for a timeout of io_uring. */
+static void raised_in_read(struct flood *flood)
+{
+	pthread_t thread;
+	u64 count;
+
+	timerfd_arm(flood->fd, flood->s->expiry, 0);
+	flood->thread = syscall(SYS_gettid);
+	require(!pthread_create(&thread, NULL, raise_other, flood), "no thread");
+	require(read(flood->fd, &count, sizeof(count)) == sizeof(count), "read: %s",
+		strerror(errno));
+	note_woke(flood);
+}
+
+static void raised_in_epoll(struct flood *flood)
+{
+	pthread_t thread;
+
+	timerfd_arm(flood->fd, flood->s->expiry, 0);
+	flood->thread = syscall(SYS_gettid);
+	require(!pthread_create(&thread, NULL, raise_other, flood), "no thread");
+	require(by_epoll(flood->fd) == 1, "epoll_wait: %s", strerror(errno));
+	note_woke(flood);
+}
+
+static void raised_for_a_timeout(struct flood *flood)
+{
+	struct uring ring;
+	pthread_t thread;
+	int ret = uring_open(&ring);
+
+	if (!ret)
+		ret = uring_arm(&ring, flood->s->expiry);
+	require(!ret, "io_uring: %s", strerror(-ret));
+	flood->thread = syscall(SYS_gettid);
+	require(!pthread_create(&thread, NULL, raise_other, flood), "no thread");
+	require(!uring_await(&ring), "io_uring fails");
+	note_woke(flood);
+}
+
+TEST(raised_in_read_is_bounded)
+{
+	check_bounded(raised_in_read, 100);
+}
+
+TEST(raised_in_epoll_is_bounded)
+{
+	check_bounded(raised_in_epoll, 100);
+}
+
+TEST(raised_for_a_timeout_of_io_uring_is_bounded)
+{
+	check_bounded(raised_for_a_timeout, 100);
+}
+
+/* The module does not see who waits for an epoll set. */
+static void check_set(void (*victim)(struct flood *flood), unsigned int timers)
+{
+	(shield_is_module() ? check_bounded : check_victim)(victim, timers);
 }
 
 /*
@@ -309,7 +455,7 @@ static void await_what_others_arm(struct flood *flood)
 	await_set(flood, set);
 }
 
-SIZES(set_that_others_fill_is_bounded, check_bounded, await_what_others_arm)
+SIZES(set_that_others_fill_is_on_time, check_set, await_what_others_arm)
 
 /* The same within a process */
 static void *fill_as_thread(void *argument)
@@ -331,7 +477,7 @@ static void await_what_a_thread_arms(struct flood *flood)
 
 TEST(set_that_its_own_process_fills_is_on_time)
 {
-	check_victim(await_what_a_thread_arms, 1000);
+	check_set(await_what_a_thread_arms, 1000);
 }
 
 /* An ordinary task whose signal timer is armed inherits FIFO 80 while it waits for the signal. */

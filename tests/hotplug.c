@@ -12,6 +12,7 @@
 #include "file.h"
 #include "lib/scene.h"
 #include "lib/shield.h"
+#include "lib/situation.h"
 #include "lib/timers.h"
 
 #include <string.h>
@@ -153,6 +154,20 @@ TEST(readers_level_survives)
 		check(level == (int)policy_level(FIFO(33)), "level %d %s its CPU went, expected %u",
 		      level, round ? "after" : "before", policy_level(FIFO(33)));
 		set_online(false);
+	}
+	set_online(true);
+}
+
+/* An ordinary sleeper whose CPU has gone becomes FIFO 80 on another one: its timer follows (R5). */
+TEST(sleeper_whose_cpu_went_is_followed)
+{
+	prepare();
+	COMPARE_SMP(s, TOLERANCE_SMP) {
+		set_online(true);
+		situation_start(s, 10 * LEAD);
+		ASLEEP(OTHER, 1) sleep_to_expiry(s);
+		set_online(false);
+		require(!set_policy(newest, ABOVE), "the sleeper cannot be raised");
 	}
 	set_online(true);
 }

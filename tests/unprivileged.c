@@ -189,10 +189,6 @@ TEST(boosting_ends_with_the_boost)
 		pthread_mutex_lock(attack->mutex);
 		meet(attack);
 		meet(attack);
-		arm_all(attack);
-		gather_waiters(attack);
-		arm_all(attack);
-		meet(attack);
 		sleep_until(attack->base + SLEEP);
 	}
 	attacker = newest;
@@ -203,23 +199,51 @@ TEST(boosting_ends_with_the_boost)
 	}
 	waiter = newest;
 	meet(attack);
-	meet(attack);
 	await_sleep(attacker);
 	expect_level("hrtimer_wakeup", attack->base + SLEEP, LEVEL_FIFO + 60,
 		     "its sleep, while a FIFO-60 task waits for its lock");
-	/* What it armed, and looked at, while it was boosted never had that level. */
-	expect_ordinary(attack, "while it is boosted");
 	end_process(waiter);
 	attack->armed[SLEEP] = true;
 	expect_ordinary(attack, "after the boost");
 }
 
-/* It waits in io_uring_enter(), whose timer does not follow. */
-TEST(a_wait_at_a_ring_has_its_own_level)
+/* What it arms, and looks at, while it is boosted has that level this time, and not the next. */
+TEST(boosting_lasts_for_one_arming)
 {
 	struct attack *attack = attack_new();
-	pid_t attacker;
-	int level;
+
+	STARTED(OTHER) {
+		drop_privileges();
+		pthread_mutex_lock(attack->mutex);
+		meet(attack);
+		meet(attack);
+		arm_all(attack);
+		gather_waiters(attack);
+		meet(attack);
+		pthread_mutex_unlock(attack->mutex);
+		attack->base += KINDS;
+		arm_all(attack);
+		meet(attack);
+		pause();
+	}
+	meet(attack);
+	ASLEEP(FIFO(60)) {
+		pthread_mutex_lock(attack->mutex);
+		pause();
+	}
+	meet(attack);
+	meet(attack);
+	meet(attack);
+	expect_ordinary(attack, "armed again after the boost");
+	expect_level("posix_timer_fn", attack->base - KINDS + PROCESS, LEVEL_FIFO + 60,
+		     "armed while a FIFO-60 task waits for its lock");
+}
+
+/* Its wait in io_uring_enter() is a sleep like others. */
+TEST(a_wait_at_a_ring_is_boosted)
+{
+	struct attack *attack = attack_new();
+	pid_t attacker, waiter;
 
 	STARTED(OTHER) {
 		struct uring ring;
@@ -236,10 +260,12 @@ TEST(a_wait_at_a_ring_has_its_own_level)
 	attacker = newest;
 	meet(attack);
 	ASLEEP(FIFO(60)) pthread_mutex_lock(attack->mutex);
+	waiter = newest;
 	meet(attack);
 	await_sleep(attacker);
-	level = timer_level("io_cqring_timer_wakeup", 0);
-	check(level == LEVEL_FAIR, "while it is boosted, its wait has level %d", level);
+	expect_level("io_cqring_timer_wakeup", 0, LEVEL_FIFO + 60, "while it is boosted");
+	end_process(waiter);
+	expect_level("io_cqring_timer_wakeup", 0, LEVEL_FAIR, "after the boost");
 }
 
 /* A real-time task becomes nobody's, and ordinary, and arms its timers again. */
@@ -256,8 +282,6 @@ TEST(timers_fall_with_their_task)
 		pause();
 	}
 	meet(attack);
-	/* The timerfd has the level of a task that armed it. */
-	attack->armed[TIMERFD] = false;
 	/* Those of POSIX are others now, the first ones stay where they are. */
 	attack->armed[PROCESS] = false;
 	attack->armed[THREAD] = false;
@@ -282,8 +306,6 @@ TEST(what_a_child_inherits_does_not_help)
 		pause();
 	}
 	meet(attack);
-	/* The level of what it inherits is its parent's. */
-	attack->armed[TIMERFD] = false;
 	expect_ordinary(attack, "of a child of a FIFO-30 task");
 }
 

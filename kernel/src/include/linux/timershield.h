@@ -21,6 +21,7 @@
 #include <linux/sched.h>
 #include <linux/timershield_types.h>
 
+struct file;
 struct pid;
 
 DECLARE_STATIC_KEY_FALSE(timershield_key);
@@ -101,7 +102,13 @@ static inline void timershield_policy_changed(struct task_struct *p)
 
 void hrtimer_change_level(struct hrtimer *timer, u8 level);
 
-/* The level of a timer rises; it does not fall. */
+/**
+ * hrtimer_raise_to - a task of a level waits for, or looks at, a timer
+ * @timer: the timer; its level rises, and does not fall before it is armed again
+ * @level: the level
+ *
+ * Context: any. The caller keeps others from arming the timer.
+ */
 static inline void hrtimer_raise_to(struct hrtimer *timer, u8 level)
 {
 	if (level > READ_ONCE(timer->level))
@@ -109,49 +116,26 @@ static inline void hrtimer_raise_to(struct hrtimer *timer, u8 level)
 }
 
 /**
- * hrtimer_raise_level - the current task waits for, or looks at, a timer
- * @timer: the timer; its level rises to that of the task and does not fall
- *
- * A timer that is armed next starts at this level, too.
- *
- * Context: any. The caller keeps others from arming the timer.
- */
-static inline void hrtimer_raise_level(struct hrtimer *timer)
-{
-	if (timershield_enabled())
-		hrtimer_raise_to(timer, timershield_prio_level(READ_ONCE(current->normal_prio)));
-}
-
-void __hrtimer_raise_to_process(struct hrtimer *timer);
-
-/**
- * hrtimer_raise_to_process - the process of the current task arms a timer
- * @timer: the timer; its level rises to that of the highest-ranking thread
- *
- * Context: any. The caller keeps others from arming the timer.
- */
-static inline void hrtimer_raise_to_process(struct hrtimer *timer)
-{
-	if (timershield_enabled())
-		__hrtimer_raise_to_process(timer);
-}
-
-/* hrtimer_start() for what may serve any thread of the current process */
-static inline void hrtimer_start_for_process(struct hrtimer *timer, ktime_t time,
-					     const enum hrtimer_mode mode)
-{
-	hrtimer_raise_to_process(timer);
-	hrtimer_start(timer, time, mode);
-}
-
-/**
- * hrtimer_set_level - the current task is about to arm a timer for itself
+ * hrtimer_set_level - a timer is about to be armed for a task
  * @timer: the timer; must not be queued
+ * @p: the task; a priority that it has inherited counts this time
  */
-static inline void hrtimer_set_level(struct hrtimer *timer)
+static inline void hrtimer_set_level(struct hrtimer *timer, const struct task_struct *p)
 {
 	if (timershield_enabled())
-		timer->level = timershield_level(current);
+		timer->level = timershield_level(p);
+}
+
+/**
+ * hrtimer_set_sleeper - the current task is about to arm the timer that ends its sleep
+ * @sl: the timer, which follows the priority of the task
+ */
+static inline void hrtimer_set_sleeper(struct hrtimer_sleeper *sl)
+{
+	if (timershield_enabled()) {
+		sl->timer.level = timershield_level(current);
+		sl->timer.is_sleeper = true;
+	}
 }
 
 bool __hrtimer_claim_held(struct hrtimer *timer);
@@ -171,6 +155,12 @@ static inline bool hrtimer_claim_held(struct hrtimer *timer)
 	return timershield_enabled() && READ_ONCE(timer->queued_level) &&
 	       __hrtimer_claim_held(timer);
 }
+
+#ifdef CONFIG_TIMERFD
+void timerfd_raise(struct file *file, u8 level);
+#else
+static inline void timerfd_raise(struct file *file, u8 level) { }
+#endif
 
 u8 timershield_process_level(struct task_struct *p);
 u8 timershield_pid_level(struct pid *pid, enum pid_type type);

@@ -34,6 +34,9 @@ static __always_inline u8 timershield_prio_level(int prio)
 	return max(MAX_RT_PRIO - prio, TIMERSHIELD_FAIR);
 }
 
+/* The level of a task without inherited priorities: for what keeps its level */
+#define timershield_own_level(p)	timershield_prio_level(READ_ONCE((p)->normal_prio))
+
 /* Leaves of the tree of minima */
 #define TIMERSHIELD_LEVELS	128
 /* Clock bases of hrtimer */
@@ -48,6 +51,32 @@ static __always_inline u8 timershield_prio_level(int prio)
 #define TIMERSHIELD_THREADS	64
 /* Timers that follow within the system call that changes a priority */
 #define TIMERSHIELD_FOLLOWERS	1024
+
+/**
+ * struct timershield_seen - the levels of the tasks that looked at something lately
+ * @level: the highest since the last event, and that before it
+ *
+ * What counts as an event is the owner's business: a level lasts until the second one.
+ */
+struct timershield_seen {
+	u8	level[2];
+};
+
+static __always_inline u8 timershield_seen(const struct timershield_seen *seen)
+{
+	return max(seen->level[0], seen->level[1]);
+}
+
+static __always_inline void timershield_see(struct timershield_seen *seen, u8 level)
+{
+	seen->level[0] = max(seen->level[0], level);
+}
+
+static __always_inline void timershield_forget(struct timershield_seen *seen)
+{
+	seen->level[1] = seen->level[0];
+	seen->level[0] = 0;
+}
 
 /**
  * struct timershield_minima - the earliest expiry at each level

@@ -41,12 +41,13 @@ bool timershield_enqueue(struct hrtimer *timer, struct hrtimer_clock_base *base,
 
 	timershield_queue_add(sc, timer, level);
 	/*
-	 * A task knows the first timer that it arms, see timershield_follow(). Not one that futex
-	 * starts again while its callback runs: that makes it forget whose it is.
+	 * A task knows the first timer that it arms, see timershield_follow(), also if that moves
+	 * because its CPU goes offline. Not one that futex starts again while its callback runs:
+	 * that makes it forget whose it is.
 	 */
-	if (sleeper == current && !current->sleep_base && base->running != timer) {
-		WRITE_ONCE(current->sleep_timer, timer);
-		WRITE_ONCE(current->sleep_base, cpu_base);
+	if (sleeper && !sleeper->sleep_base && base->running != timer) {
+		WRITE_ONCE(sleeper->sleep_timer, timer);
+		WRITE_ONCE(sleeper->sleep_base, cpu_base);
 	}
 	/* The tick bounds how long it is held; where that is stopped, the device has to. */
 	if (level < sc->threshold)
@@ -293,10 +294,5 @@ u8 timershield_pid_level(struct pid *pid, enum pid_type type)
 	p = pid_task(pid, type);
 	if (!p)
 		return TIMERSHIELD_FAIR;
-	return type == PIDTYPE_PID ? timershield_own_level(p) : timershield_process_level(p);
-}
-
-void __hrtimer_raise_to_process(struct hrtimer *timer)
-{
-	hrtimer_raise_to(timer, timershield_process_level(current));
+	return type == PIDTYPE_PID ? timershield_level(p) : timershield_process_level(p);
 }

@@ -9,20 +9,14 @@
 #include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
 
-/* The level of a task without inherited priorities: for timers that keep their level. */
-static __always_inline u8 timershield_own_level(const struct task_struct *p)
-{
-	return timershield_prio_level(READ_ONCE(p->normal_prio));
-}
-
 /**
  * timershield_threads_level - the level of a timer that is armed for a process
  * @p: one of its threads
  *
- * Priorities that threads have inherited do not count: the timer keeps the level.
- *
  * Return: the level of the thread, or the highest among the first threads of the
- * process if that is higher. A thread that this misses costs a tick.
+ * process if that is higher. A thread that this misses costs a tick, but never the one
+ * that arms the timer: it counts wherever it stands, with a priority that it has
+ * inherited. Those of others do not count.
  */
 static inline u8 timershield_threads_level(struct task_struct *p)
 {
@@ -30,6 +24,8 @@ static inline u8 timershield_threads_level(struct task_struct *p)
 	struct task_struct *thread;
 	u8 level = timershield_own_level(p);
 
+	if (same_thread_group(p, current))
+		level = max(level, timershield_prio_level(READ_ONCE(current->prio)));
 	if (thread_group_empty(p))
 		return level;
 	rcu_read_lock();
