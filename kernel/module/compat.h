@@ -30,6 +30,10 @@
 #error "timershield needs CONFIG_DYNAMIC_FTRACE_WITH_ARGS, _HIGH_RES_TIMERS and _KALLSYMS"
 #endif
 
+#if defined(CONFIG_CFI) || defined(CONFIG_CFI_CLANG)
+#error "timershield's module cannot call tracepoints under CONFIG_CFI: their types vary"
+#endif
+
 #ifdef CONFIG_SCHED_PROXY_EXEC
 #error "timershield's module cannot tell whose priority counts under CONFIG_SCHED_PROXY_EXEC"
 #endif
@@ -46,7 +50,7 @@
 #define ts_queue_init		timerqueue_linked_init_head
 #define ts_queue_add		timerqueue_linked_add
 #define ts_queue_del		timerqueue_linked_del
-#define ts_timer_of(rb)		rb_entry(rb, struct hrtimer, node.node.node)
+#define ts_node_of(timer)	(&(timer)->node.node.node)
 
 static inline struct hrtimer *first_timer(struct hrtimer_clock_base *base)
 {
@@ -79,7 +83,7 @@ static inline void first_timer_changed(struct hrtimer_clock_base *base)
 #define ts_queue_init		timerqueue_init_head
 #define ts_queue_add		timerqueue_add
 #define ts_queue_del		timerqueue_del
-#define ts_timer_of(rb)		rb_entry(rb, struct hrtimer, node.node)
+#define ts_node_of(timer)	(&(timer)->node.node)
 
 static inline struct hrtimer *first_timer(struct hrtimer_clock_base *base)
 {
@@ -104,6 +108,18 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 	hrtimer_init(timer, clock, mode);
 	timer->function = function;
 }
+#endif
+
+/*
+ * What sends the signal of a POSIX timer that is being set anew. Since 6.13 the signals of a
+ * setting that is gone are dropped.
+ */
+#if KERNEL_IS(6, 1)
+#define TS_SEND_SIGNAL		"posix_timer_event"
+#define ts_send_signal(f, timer)	((int (*)(struct k_itimer *, int))(f))(timer, 0)
+#else
+#define TS_SEND_SIGNAL		"posix_timer_queue_signal"
+#define ts_send_signal(f, timer)	((int (*)(struct k_itimer *))(f))(timer)
 #endif
 
 /* A process's list of POSIX timers; with its siglock held */

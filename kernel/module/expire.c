@@ -113,6 +113,7 @@ static void expire(struct hrtimer_clock_base *queue, struct hrtimer *timer, ktim
 	queue_del(queue, timer);
 	WRITE_ONCE(timer->timer_queued, 0);
 	function = ACCESS_PRIVATE(timer, function);
+	timer_expires(timer);
 	raw_spin_unlock_irqrestore(&base->lock, flags);
 
 	trace_timer(TRACE_EXPIRE_ENTRY, timer, now);
@@ -288,6 +289,7 @@ int shield_up(unsigned int cpu)
 int shield_down(unsigned int cpu)
 {
 	struct shield *shield = per_cpu_ptr(&shields, cpu);
+	bool more;
 
 	local_irq_disable();
 	shield->on = false;
@@ -296,12 +298,15 @@ int shield_down(unsigned int cpu)
 	/* waits for its callback, so that no callback of ours runs */
 	hrtimer_cancel(&shield->proxy[SHIELD_SOFT]);
 
-	local_irq_disable();
-	queues_drain(shield);
-	/* When its first timer goes, the kernel looks through all its queues for the next. */
-	hrtimer_start(&shield->proxy[SHIELD_HARD], 0, HRTIMER_MODE_ABS_PINNED_HARD);
-	hrtimer_try_to_cancel(&shield->proxy[SHIELD_HARD]);
-	shield->armed[SHIELD_HARD] = KTIME_MAX;
-	local_irq_enable();
+	/* Nothing is queued here any more. In between other interrupts get in. */
+	do {
+		local_irq_disable();
+		more = queues_drain(shield);
+		/* When its first timer goes, the kernel looks through its queues for the next. */
+		hrtimer_start(&shield->proxy[SHIELD_HARD], 0, HRTIMER_MODE_ABS_PINNED_HARD);
+		hrtimer_try_to_cancel(&shield->proxy[SHIELD_HARD]);
+		shield->armed[SHIELD_HARD] = KTIME_MAX;
+		local_irq_enable();
+	} while (more);
 	return 0;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Where the kernel calls the shield: ftrace on a few functions, and the tracepoint of the
- * context switch. One function is replaced: the one that arms a timer, if the timer belongs to a
- * task.
+ * context switch. Replaced are the function that arms a timer, if that belongs to a task, and the
+ * one that cancels a POSIX timer.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -21,9 +21,13 @@
 /* The kernel's functions that the module knows, or hooks. Those of io_uring are optional. */
 enum {
 	/* callbacks, by which the kind of a timer is known */
-	SLEEPER, TIMERFD, POSIX_TIMER, ITIMER, IO_URING, HRTICK = IO_URING + 4,
+	SLEEPER, TIMERFD, POSIX_TIMER, ITIMER, IO_URING, URING_WAIT = IO_URING + 2,
+	HRTICK = URING_WAIT + 2,
 	/* hooked */
-	ON_PRIORITY, ON_POLICY = ON_PRIORITY + 4, ON_CLOCK, ON_POLL, ON_READ, ON_START, ON_USER_START,
+	ON_PRIORITY, ON_POLICY = ON_PRIORITY + 4, ON_CLOCK, ON_POLL, ON_READ, ON_SETITIMER, ON_START,
+	ON_USER_START, ON_CANCEL = ON_USER_START,
+	/* called */
+	SEND_SIGNAL,
 };
 
 static struct symbol functions[] = {
@@ -33,7 +37,7 @@ static struct symbol functions[] = {
 	[ITIMER] = { "it_real_fn" },
 	[IO_URING] = { "io_timeout_fn" },
 	{ "io_link_timeout_fn" },
-	{ "io_cqring_timer_wakeup" },
+	[URING_WAIT] = { "io_cqring_timer_wakeup" },
 	{ "io_cqring_min_timer_wakeup" },
 	/* of the scheduler's timer that ends an ordinary task's turn */
 	[HRTICK] = { "hrtick" },
@@ -45,9 +49,13 @@ static struct symbol functions[] = {
 	[ON_CLOCK] = { "timerfd_clock_was_set" },
 	[ON_POLL] = { "timerfd_poll" },
 	[ON_READ] = { TS_TIMERFD_READ },
+	[ON_SETITIMER] = { "do_setitimer" },
 	[ON_START] = { "hrtimer_start_range_ns" },
 #ifdef TIMERSHIELD_USER_START
 	[ON_USER_START] = { "hrtimer_start_range_ns_user" },
+#else
+	[ON_CANCEL] = { "common_hrtimer_try_to_cancel" },
+	[SEND_SIGNAL] = { TS_SEND_SIGNAL },
 #endif
 };
 
@@ -67,7 +75,7 @@ static u8 signalled_level(struct hrtimer *timer)
 	if (itimer->it_sigev_notify & SIGEV_THREAD_ID) {
 		task = pid_task(itimer->it_pid, PIDTYPE_PID);
 		if (task)
-			level = timershield_own_level(task);
+			level = shield_level(task);
 	} else {
 		task = pid_task(itimer->it_pid, PIDTYPE_TGID);
 		if (task)
@@ -78,14 +86,20 @@ static u8 signalled_level(struct hrtimer *timer)
 }
 
 /*
- * A timerfd keeps its level as long as the file is open, also when it is set up anew. The timer
- * is in a union with an alarm, which is larger: the level is behind it.
+ * The tasks that looked at a timerfd, also before it was set up anew. The timer is in a union with
+ * an alarm, which is larger: they are behind it.
  */
-static_assert(sizeof(struct alarm) > sizeof(struct hrtimer));
+static_assert(sizeof(struct alarm) >= sizeof(struct hrtimer) + sizeof(struct timershield_seen));
 
-static u8 *timerfd_level(struct hrtimer *timer)
+static struct timershield_seen *timerfd_seen(struct hrtimer *timer)
 {
-	return (u8 *)(timer + 1);
+	return (struct timershield_seen *)(timer + 1);
+}
+
+void timer_expires(struct hrtimer *timer)
+{
+	if (callback_of(timer) == functions[TIMERFD].address)
+		timershield_forget(timerfd_seen(timer));
 }
 
 /* The level only rises. True if it has. */
@@ -100,12 +114,12 @@ static bool raise(u8 *raised, u8 level)
 	return true;
 }
 
-static u8 raise_timerfd(struct hrtimer *timer, u8 level)
+/* The current task arms a timerfd. Who looks at it meanwhile raises it again: saw_timerfd() */
+static u8 armed_timerfd(struct hrtimer *timer)
 {
-	raise(timerfd_level(timer), level);
-	level = READ_ONCE(*timerfd_level(timer));
-	raise(shield_raised(timer), level);
-	return level;
+	WRITE_ONCE(*shield_raised(timer), 0);
+	smp_mb();
+	return max(shield_level(current), timershield_seen(timerfd_seen(timer)));
 }
 
 /* The level for which a timer is being armed; 0: not for a task */
@@ -122,12 +136,14 @@ static u8 level_of(struct hrtimer *timer)
 		       !(READ_ONCE(current->__state) & TASK_UNINTERRUPTIBLE) ?
 		       shield_level(current) : 0;
 	if (callback == functions[TIMERFD].address)
-		return raise_timerfd(timer, timershield_threads_level(current));
+		return armed_timerfd(timer);
 	if (callback == functions[POSIX_TIMER].address)
 		return signalled_level(timer);
-	for (i = ITIMER; i < HRTICK; i++)
+	if (callback == functions[ITIMER].address)
+		return timershield_threads_level(current);
+	for (i = IO_URING; i < HRTICK; i++)
 		if (callback == functions[i].address)
-			return timershield_threads_level(current);
+			return shield_level(current);
 	return 0;
 }
 
@@ -178,8 +194,8 @@ static void notrace on_start(unsigned long ip, unsigned long caller, struct ftra
 }
 
 /*
- * The timer of a task that sleeps is on its stack. A structure there that looks like one may be
- * left over from an earlier call.
+ * The timer of a task that sleeps is on its stack. What looks like one may be left over from an
+ * earlier call: shield_move() tells.
  */
 static __no_kasan_or_inline void move_sleeper(struct task_struct *task)
 {
@@ -187,15 +203,14 @@ static __no_kasan_or_inline void move_sleeper(struct task_struct *task)
 	unsigned long *end = (unsigned long *)task_pt_regs(task);
 
 	for (; word < end; word++) {
-		struct hrtimer_sleeper *sleeper;
+		void *callback = (void *)READ_ONCE(*word);
+		struct hrtimer *timer = container_of((void *)word, struct hrtimer, function);
 
-		if ((void *)READ_ONCE(*word) != functions[SLEEPER].address)
-			continue;
-		sleeper = container_of((void *)word, struct hrtimer_sleeper, timer.function);
-		if ((unsigned long *)(sleeper + 1) > end ||
-		    READ_ONCE(sleeper->task) != task)
-			continue;
-		shield_move(&sleeper->timer, shield_level(task));
+		if (callback && (callback == functions[SLEEPER].address ||
+				 callback == functions[URING_WAIT].address ||
+				 callback == functions[URING_WAIT + 1].address) &&
+		    (unsigned long *)(timer + 1) <= end)
+			shield_move(timer, shield_level(task), false);
 	}
 }
 
@@ -239,12 +254,12 @@ static void notrace on_policy(unsigned long ip, unsigned long caller, struct ftr
 	if (!sighand || !spin_trylock_irqsave(&sighand->siglock, flags))
 		goto out;
 	if (sighand == rcu_access_pointer(task->sighand)) {
-		shield_move(&task->signal->real_timer, timershield_threads_level(task));
+		shield_move(&task->signal->real_timer, timershield_threads_level(task), true);
 		ts_for_each_posix_timer(itimer, task->signal) {
 			struct hrtimer *timer = &itimer->it.real.timer;
 
 			if (callback_of(timer) == functions[POSIX_TIMER].address)
-				shield_move(timer, signalled_level(timer));
+				shield_move(timer, signalled_level(timer), true);
 			if (!--nr)
 				break;
 		}
@@ -299,13 +314,13 @@ static bool is_timer(struct hrtimer *timer)
 static void saw_timerfd(const struct file *file)
 {
 	struct hrtimer *timer = file->private_data;
-	u8 level = timershield_own_level(current);
+	u8 level = shield_level(current);
 
 	if (!is_timer(timer))
 		return;
-	raise(timerfd_level(timer), level);
+	timershield_see(timerfd_seen(timer), timershield_own_level(current));
 	if (raise(shield_raised(timer), level))
-		shield_move(timer, level);
+		shield_move(timer, level, true);
 }
 
 static void notrace on_poll(unsigned long ip, unsigned long caller, struct ftrace_ops *ops,
@@ -322,6 +337,36 @@ static void notrace on_read(unsigned long ip, unsigned long caller, struct ftrac
 	else
 		saw_timerfd(((struct kiocb *)ts_argument(regs, 0))->ki_filp);
 }
+
+/*
+ * A process sets its interval timer anew: the signal of one that is held comes first. Not on
+ * PREEMPT_RT, where no signal can be sent with preemption disabled.
+ */
+static void notrace on_setitimer(unsigned long ip, unsigned long caller, struct ftrace_ops *ops,
+				 struct ftrace_regs *regs)
+{
+	struct hrtimer *timer = &current->signal->real_timer;
+
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT) && ts_argument(regs, 0) == ITIMER_REAL &&
+	    shield_claim(timer))
+		ACCESS_PRIVATE(timer, function)(timer);
+}
+
+#ifndef TIMERSHIELD_USER_START
+/* The same for a POSIX timer, which may also be about to be deleted: in place of the kernel's. */
+static int try_to_cancel(struct k_itimer *itimer)
+{
+	if (shield_claim(&itimer->it.real.timer))
+		ts_send_signal(functions[SEND_SIGNAL].address, itimer);
+	return hrtimer_try_to_cancel(&itimer->it.real.timer);
+}
+
+static void notrace on_cancel(unsigned long ip, unsigned long caller, struct ftrace_ops *ops,
+			      struct ftrace_regs *regs)
+{
+	ts_redirect(regs, ops->private);
+}
+#endif
 
 #ifdef TIMERSHIELD_USER_START
 static bool start_user_timer(struct hrtimer *timer, ktime_t time, u64 slack,
@@ -341,7 +386,11 @@ static struct hook {
 	{ ON_CLOCK, ON_CLOCK, { .func = on_clock } },
 	{ ON_POLL, ON_POLL, { .func = on_poll } },
 	{ ON_READ, ON_READ, { .func = on_read } },
-#ifdef TIMERSHIELD_USER_START
+	{ ON_SETITIMER, ON_SETITIMER, { .func = on_setitimer } },
+#ifndef TIMERSHIELD_USER_START
+	{ ON_CANCEL, ON_CANCEL,
+	  { .func = on_cancel, .flags = FTRACE_OPS_FL_IPMODIFY, .private = try_to_cancel } },
+#else
 	{ ON_USER_START, ON_USER_START,
 	  { .func = on_start, .flags = FTRACE_OPS_FL_IPMODIFY, .private = start_user_timer } },
 #endif

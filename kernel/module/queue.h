@@ -49,6 +49,6 @@ struct hrtimer *timershield_first_of(struct timershield_cpu *core, u8 level, boo
 void timershield_update_minima(struct timershield_cpu *core, u8 level, bool soft);
 void queue_add(struct hrtimer_clock_base *queue, struct hrtimer *timer);
 void queue_del(struct hrtimer_clock_base *queue, struct hrtimer *timer);
-void queues_drain(struct shield *shield);
+bool queues_drain(struct shield *shield);
 
 #endif

@@ -59,8 +59,8 @@ static inline bool shield_empty(const struct shield *shield)
 }
 
 /*
- * The highest level that was seen to wait for this timer, or 0: in a byte of struct hrtimer
- * that is padding. hrtimer_setup() clears it.
+ * The highest level that was seen to wait for this timer since it was armed, or 0: in a byte of
+ * struct hrtimer that is padding. hrtimer_setup() clears it.
  */
 static_assert(offsetofend(struct hrtimer, TIMER_LAST_MEMBER) % sizeof(long) != 0,
 	      "struct hrtimer has no byte to spare");
@@ -90,7 +90,8 @@ int shield_down(unsigned int cpu);
 /* start.c */
 bool shield_start(struct shield *shield, struct hrtimer *timer, u8 level, ktime_t time,
 		  u64 slack, enum hrtimer_mode mode);
-void shield_move(struct hrtimer *timer, u8 level);
+void shield_move(struct hrtimer *timer, u8 level, bool sure);
+bool shield_claim(struct hrtimer *timer);
 
 /* symbols.c: where a function of the kernel is */
 struct symbol {
@@ -105,6 +106,7 @@ int hooks_resolve(void);
 void hooks_release(void);
 int hooks_add(void);
 void hooks_remove(void);
+void timer_expires(struct hrtimer *timer);
 int switch_probe_add(void);
 void switch_probe_remove(void);
 

@@ -5,6 +5,7 @@
  * Locks: a runqueue's, then that of a CPU's shield_bases, then that of the kernel's queues.
  */
 #include <linux/jiffies.h>
+#include <linux/uaccess.h>
 
 #include "queue.h"
 
@@ -59,7 +60,7 @@ bool shield_start(struct shield *shield, struct hrtimer *timer, u8 level, ktime_
 	/* A task polled it before it was queued here: pairs with the cmpxchg in raise(). */
 	smp_mb();
 	if (READ_ONCE(*shield_raised(timer)) > level)
-		shield_move(timer, level);
+		shield_move(timer, level, true);
 	return true;
 }
 
@@ -79,37 +80,60 @@ static struct hrtimer_clock_base *our_queue(const struct hrtimer *timer)
 	return NULL;
 }
 
-/* How many timers of equal expiry are compared, under a lock, to find one of them */
-#define SHIELD_EQUALS	64
+/* A red-black tree is not higher, whatever number of timers there is memory for. */
+#define SHIELD_HEIGHT	128
 
-/* Trusts no field of the timer, only its address. */
+/*
+ * Trusts no field of the timer, only its address: it is in the queue if each node, from its own
+ * to the root of the queue, is a child of the one above.
+ */
 static bool is_in(const struct hrtimer_clock_base *queue, const struct hrtimer *timer)
 {
-	struct rb_node *node = queue->active.rb_root.rb_root.rb_node, *found = NULL;
-	ktime_t expires = READ_ONCE_NOCHECK(timer->node.expires);
-	unsigned int left;
+	const struct rb_node *root = queue->active.rb_root.rb_root.rb_node, *node = ts_node_of(timer);
+	unsigned int left = SHIELD_HEIGHT;
+	struct rb_node copy;
 
-	while (node) {
-		if (ts_timer_of(node)->node.expires < expires) {
-			node = node->rb_right;
-		} else {
-			found = node;
-			node = node->rb_left;
-		}
+	if (copy_from_kernel_nofault(&copy, node, sizeof(copy)))
+		return false;
+	for (; node != root && left; left--) {
+		const struct rb_node *above = rb_parent(&copy);
+
+		if (copy_from_kernel_nofault(&copy, above, sizeof(copy)) ||
+		    (copy.rb_left != node && copy.rb_right != node))
+			return false;
+		node = above;
 	}
-	/* A process that arms many timers for one time waits for a tick. */
-	for (left = SHIELD_EQUALS; found && left-- && ts_timer_of(found) != timer &&
-	     ts_timer_of(found)->node.expires == expires;)
-		found = rb_next(found);
-	return found && ts_timer_of(found) == timer;
+	return root && node == root;
+}
+
+/* Take a timer out of our queues that is held there. True if it was, and will not expire. */
+bool shield_claim(struct hrtimer *timer)
+{
+	struct hrtimer_clock_base *queue = our_queue(timer);
+	struct hrtimer_cpu_base *base;
+	unsigned long flags;
+	bool held;
+
+	if (!queue)
+		return false;
+	base = queue->cpu_base;
+	raw_spin_lock_irqsave(&base->lock, flags);
+	held = READ_ONCE(timer->base) == queue && queue->running != timer && timer->timer_queued &&
+	       queue_expiry(queue, timer->node.expires) <= ktime_get();
+	if (held) {
+		queue_del(queue, timer);
+		WRITE_ONCE(timer->timer_queued, 0);
+	}
+	raw_spin_unlock_irqrestore(&base->lock, flags);
+	return held;
 }
 
 /*
- * @timer is readable memory that may be a timer. If it is one in one of our queues, change its
- * level. For its readers it stays in these queues, and always points to one of them. Tasks that
- * raise a timerfd's level may come here in another order than they raised it.
+ * If a timer is in one of our queues, change its level. For its readers it stays in these queues,
+ * and always points to one of them. Tasks that raise a timerfd's level may come here in another
+ * order than they raised it. @sure: it is a timer; else it is readable memory that may be one.
  */
-void shield_move(struct hrtimer *timer, u8 level)
+void shield_move(struct hrtimer *timer, u8 level, bool sure)
 {
 	struct hrtimer_clock_base *from = our_queue(timer), *to;
 	struct hrtimer_cpu_base *base;
@@ -123,7 +147,7 @@ void shield_move(struct hrtimer *timer, u8 level)
 	bases = container_of(base, struct shield_bases, base);
 	raw_spin_lock_irqsave(&base->lock, flags);
 	if (READ_ONCE_NOCHECK(timer->base) == from && from->running != timer &&
-	    is_in(from, timer)) {
+	    (sure ? timer->timer_queued : is_in(from, timer))) {
 		level = max(level, READ_ONCE(*shield_raised(timer)));
 		level = min(level, TIMERSHIELD_DEADLINE);
 		to = &bases->queue[level * HRTIMER_MAX_CLOCK_BASES + from->index];
