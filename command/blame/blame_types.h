@@ -189,6 +189,7 @@ struct lateness {
 struct cpu {
 	u64 last;			/* accounted until then */
 	u64 left;			/* when an interrupt or softirq ended last */
+	u64 entered;			/* when one interrupted a task last */
 	u64 picked;			/* when the scheduler chose what runs; 0: not known */
 	u64 ready;			/* what runs had waited since then; 0: not known */
 	u64 events;

@@ -326,6 +326,8 @@ inline_always void push(struct cpu *cpu, u64 now, u32 kind, u32 cause, u32 id)
 	flush_wait(cpu);
 	if (cpu->depth >= MAX_DEPTH - 1)
 		return;
+	if (!cpu->depth)
+		cpu->entered = now;
 	cpu->depth++;
 	frame = &cpu->frames[cpu->depth & (MAX_DEPTH - 1)];
 	__builtin_memset(frame, 0, sizeof(*frame));
@@ -861,7 +863,7 @@ inline_always void end_sleep(struct cpu *cpu, void *context, struct victim *vict
 		return;
 	since = find_lateness(cpu, victim, id, now);
 	if (since < now) {
-		if (now - since > IRQS_OFF_NS && !cpu->late.cause.kind)
+		if (cpu->entered > since + IRQS_OFF_NS && !cpu->late.cause.kind && !cpu->late.soft)
 			cpu->late.stack = TAKE_STACK(context);
 		blame_lateness(cpu, victim, now);
 		victim->since = since;

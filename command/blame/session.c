@@ -194,7 +194,7 @@ int session_update(struct session *session)
 		if (figures.rows[i].row.who.tid)
 			task_info_note(&figures.rows[i].row.who);
 	for (size_t i = 0; i < figures.victim_count; i++)
-		task_info_note(&figures.victims[i].victim.who);
+		task_info_of(&figures.victims[i].victim.who);	/* it may move to another cgroup */
 	blame_figures_free(&figures);
 	return ret;
 }

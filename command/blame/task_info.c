@@ -51,13 +51,13 @@ static long long throttled_since(const char *path, long long *total)
 	return 0;
 }
 
-/*
- * Of GROUP, below MOUNT, and those above it, which of those that are limited by FILE was throttled
- * most. GROUP is cut to its path.
- */
-static void find_quota(struct task_info *person, const char *mount, char *group, const char *file,
-		       const char *unlimited)
+/* Of its group and those above it, which of those that are limited was throttled most. */
+static void find_quota(struct task_info *person)
 {
+	const char *mount = person->old ? CGROUP "/cpu" : CGROUP;
+	const char *file = person->old ? "cpu.cfs_quota_us" : "cpu.max";
+	const char *unlimited = person->old ? "-1" : "max";
+	autofree char *group = copy(person->group ? person->group : "/");
 	long long most = -1, most_total = -1, total;
 	char *end;
 
@@ -104,10 +104,11 @@ static void read_unit(struct task_info *person)
 		person->unit = copy(strrchr(unified, '/') + 1);
 		make_printable(person->unit);
 	}
-	if (group)
-		find_quota(person, CGROUP "/cpu", group, "cpu.cfs_quota_us", "-1");
-	else if (unified)
-		find_quota(person, CGROUP, unified + strlen("0::"), "cpu.max", "max");
+	person->old = group;
+	if (!group && unified)
+		group = unified + strlen("0::");
+	free(person->group);
+	person->group = group ? copy(group) : NULL;
 }
 
 /*
@@ -173,6 +174,7 @@ static bool refresh(struct task_info *person)
 		strcpy(person->process_comm, leader.name);
 	call_by_machine(person);
 	read_unit(person);
+	find_quota(person);
 	return true;
 }
 
@@ -206,7 +208,8 @@ const struct task_info *task_info_of(const struct who *who)
 
 	if (refresh(person))
 		return person;
-	/* It has ended; its last events know it best. */
+	/* It has ended; its last events know it best. Its group may still be there. */
+	find_quota(person);
 	task_info_name(who);
 	if (who->policy != POLICY_UNKNOWN)
 		person->policy = (int)who->policy;

@@ -17,6 +17,8 @@ struct task_info {
 	bool alive, kernel_thread;
 	char comm[TASK_NAME_MAX + 1], process_comm[TASK_NAME_MAX + 1];
 	char *unit;			/* of its cgroup; NULL if not known, "" for the root */
+	char *group;			/* its path in the hierarchy of CPU quotas; NULL: not known */
+	bool old;			/* that of cgroup v1 */
 	char *quota;			/* the file of the group that limits it; NULL: none */
 };
 

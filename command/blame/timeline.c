@@ -11,15 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The part of a segment that is in the episode; 0 if none is. */
-static u64 part_of(const struct segment *segment, const struct episode *episode, u64 *start)
-{
-	u64 end = segment->end < episode->end ? segment->end : episode->end;
-
-	*start = segment->start > episode->start ? segment->start : episode->start;
-	return end > *start ? end - *start : 0;
-}
-
 /* What was the matter with the victim comes before what the CPU did. */
 static int by_start(const void *a, const void *b)
 {
@@ -30,12 +21,21 @@ static int by_start(const void *a, const void *b)
 	return one->end > other->end ? -1 : one->end < other->end;
 }
 
-/* The parts in their order; how many there are. */
+/* What of the segments is in the episode, in its order; how many there are. */
 static unsigned int sort_parts(const struct episode *episode, struct segment *parts)
 {
-	unsigned int count = episode->count < EPISODE_SEGMENTS ? episode->count : EPISODE_SEGMENTS;
+	unsigned int count = 0;
 
-	memcpy(parts, episode->segments, count * sizeof(*parts));
+	for (unsigned int i = 0; i < episode->count && i < EPISODE_SEGMENTS; i++) {
+		struct segment *part = &parts[count];
+
+		*part = episode->segments[i];
+		if (part->start < episode->start)
+			part->start = episode->start;
+		if (part->end > episode->end)
+			part->end = episode->end;
+		count += part->start < part->end;
+	}
 	if (count)
 		qsort(parts, count, sizeof(*parts), by_start);
 	return count;
@@ -47,31 +47,23 @@ static char *part_text(const struct segment *part)
 	       cause_text(&part->cause, &part->who);
 }
 
-static void print_segment(const struct segment *segment, u64 start, u64 length,
-			  const struct episode *episode)
-{
-	autofree char *text = part_text(segment);
-
-	printf("  %10.1f %9.1f  %s%s\n", microseconds(start - episode->start),
-	       microseconds(length), text,
-	       segment->cause.kind == CAUSE_TASK && segment->cause.id == episode->victim ?
-	       " itself" : "");
-}
-
 void timeline_print(const struct episode *episode, unsigned int cpu)
 {
 	struct segment parts[EPISODE_SEGMENTS];
 	unsigned int count = sort_parts(episode, parts);
-	u64 start, length;
 
 	printf("The worst episode: %.1f us on CPU %u\n  %10s %9s\n", microseconds(episode->length),
 	       cpu, "at us", "for us");
 	for (unsigned int i = 0; i < count; i++) {
+		autofree char *text = NULL;
+
 		if (i == EPISODE_SEGMENTS / 2 && episode->count > EPISODE_SEGMENTS)
 			printf("  ... (%u parts)\n", episode->count - EPISODE_SEGMENTS);
-		length = part_of(&parts[i], episode, &start);
-		if (length)
-			print_segment(&parts[i], start, length, episode);
+		text = part_text(&parts[i]);
+		printf("  %10.1f %9.1f  %s%s\n", microseconds(parts[i].start - episode->start),
+		       microseconds(parts[i].end - parts[i].start), text,
+		       parts[i].cause.kind == CAUSE_TASK && parts[i].cause.id == episode->victim ?
+		       " itself" : "");
 	}
 }
 
@@ -79,7 +71,6 @@ void timeline_print_json(const struct episode *episode, unsigned int cpu)
 {
 	struct segment parts[EPISODE_SEGMENTS];
 	unsigned int count = sort_parts(episode, parts);
-	u64 start, length;
 
 	json_open("worst_episode", '{');
 	json_number("cpu", cpu);
@@ -87,15 +78,11 @@ void timeline_print_json(const struct episode *episode, unsigned int cpu)
 	json_number("start_ns", episode->start);
 	json_open("parts", '[');
 	for (unsigned int i = 0; i < count; i++) {
-		const struct segment *segment = &parts[i];
-		autofree char *text = part_text(segment);
+		autofree char *text = part_text(&parts[i]);
 
-		length = part_of(segment, episode, &start);
-		if (!length)
-			continue;
 		json_open(NULL, '{');
-		json_number("at_ns", start - episode->start);
-		json_number("ns", length);
+		json_number("at_ns", parts[i].start - episode->start);
+		json_number("ns", parts[i].end - parts[i].start);
 		json_string("what", text);
 		json_close('}');
 	}
@@ -118,7 +105,6 @@ int timeline_write(FILE *file, const struct episode *episode, unsigned int cpu)
 {
 	struct segment parts[EPISODE_SEGMENTS];
 	unsigned int count = sort_parts(episode, parts);
-	u64 start, length;
 
 	fprintf(file, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
 		"{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,"
@@ -128,13 +114,10 @@ int timeline_write(FILE *file, const struct episode *episode, unsigned int cpu)
 	if (episode->length)
 		write_event(file, "episode", "episode", episode->start, episode->length, cpu);
 	for (unsigned int i = 0; i < count; i++) {
-		const struct segment *segment = &parts[i];
-		autofree char *text = part_text(segment);
+		autofree char *text = part_text(&parts[i]);
 
-		length = part_of(segment, episode, &start);
-		if (!length)
-			continue;
-		write_event(file, text, cause_kind(segment->cause.kind), start, length, cpu);
+		write_event(file, text, cause_kind(parts[i].cause.kind), parts[i].start,
+			    parts[i].end - parts[i].start, cpu);
 	}
 	fputs("\n]}\n", file);
 	return fclose(file) ? failed(-errno, "--trace: %s", strerror(errno)) : 0;
