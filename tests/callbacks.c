@@ -18,7 +18,6 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define WATCHERS 4000
@@ -39,11 +38,11 @@ static int watch_signals(const sigset_t *set)
 {
 	struct rlimit files = { WATCHERS + 64, WATCHERS + 64 };
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
-	int epoll = epoll_create1(0), fd;
+	int epoll = epoll_with(-1), fd;
 
 	require(!setrlimit(RLIMIT_NOFILE, &files), "setrlimit: %s", strerror(errno));
 	fd = signalfd(-1, set, SFD_NONBLOCK);
-	require(epoll >= 0 && fd >= 0, "signalfd: %s", strerror(errno));
+	require(fd >= 0, "signalfd: %s", strerror(errno));
 	become_nobody();
 	for (unsigned int i = 0; i < WATCHERS; i++)
 		require(!epoll_ctl(epoll, EPOLL_CTL_ADD, dup(fd), &event), "epoll_ctl: %s",
@@ -68,10 +67,9 @@ static void watch_timerfds(int *fds, unsigned int timers, unsigned int entries)
 	}
 }
 
-static void attack(void *argument)
+static void attack(struct attack *attack)
 {
 	static struct epoll_event events[WATCHERS];
-	struct attack *attack = argument;
 	sigset_t set = block_signal(SIGRTMIN);
 	int epoll = watch_signals(&set);
 	timer_t timers[TIMERS];
@@ -95,9 +93,8 @@ static void attack(void *argument)
 }
 
 /* Its response times beyond the work */
-static void run_loop(void *argument)
+static void run_loop(struct attack *attack)
 {
-	struct attack *attack = argument;
 	u64 start = now() + PERIOD;
 
 	for (unsigned int job = 0; job < JOBS; job++) {
@@ -125,11 +122,12 @@ static void play(struct attack *state)
 	pin(test_cpu);
 	become(FIFO(98));
 	*state = (struct attack){ 0 };
-	attacker = spawn(OTHER, test_cpu, attack, state);
+	STARTED(OTHER) attack(state);
+	attacker = newest;
 	while (!state->armed)
 		sleep_for(MSEC);
 	sleep_for(10 * MSEC);
-	waitpid(spawn(FIFO(99), test_cpu, run_loop, state), NULL, 0);
+	ENDED(FIFO(99)) run_loop(state);
 	end_process(attacker);
 }
 

@@ -18,11 +18,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/timerfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define LEVELLED (60 * MSEC)	/* until the expiry, more than a situation needs */
@@ -42,22 +39,20 @@ struct flood {
 	void (*victim)(struct flood *flood);
 	int fd, set;
 	pid_t thread;			/* the FIFO-80 one; 0: not there yet */
-	bool armed, waits;
+	bool armed;
 	pthread_mutex_t mutex;
 };
 
-static void arm_flood(void *argument)
+static void arm_flood(const struct flood *flood)
 {
-	struct flood *flood = argument;
 	struct rlimit files = { flood->timers + 64, flood->timers + 64 };
 	u64 first = flood->s->expiry - FLOOD_BEFORE;
 
 	require(!setrlimit(RLIMIT_NOFILE, &files), "setrlimit: %s", strerror(errno));
 	become_nobody();
 	for (unsigned int i = 0; i < flood->timers; i++) {
-		int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+		int fd = timerfd_new(CLOCK_MONOTONIC, 0);
 
-		require(fd >= 0, "timerfd_create: %s", strerror(errno));
 		timerfd_arm(fd, flood->same ? flood->s->expiry :
 			    first + i * (FLOOD_BEFORE - MSEC) / flood->timers, 0);
 	}
@@ -71,49 +66,42 @@ static void note_woke(struct flood *flood)
 	__atomic_store_n(&flood->s->hog_ends, flood->s->woke + MSEC, __ATOMIC_RELAXED);
 }
 
-static void be_victim(void *argument)
+static void play(const struct flood *wanted, u64 tolerance)
 {
-	struct flood *flood = argument;
+	COMPARE(s, tolerance) {
+		struct flood *flood = shared_memory(sizeof(*flood));
 
-	flood->victim(flood);
-	pause();
-}
-
-static u64 play(void *argument)
-{
-	struct flood *flood = shared_memory(sizeof(*flood));
-	const struct flood *wanted = argument;
-
-	*flood = *wanted;
-	pi_mutex_init(&flood->mutex);
-	flood->s = situation_new();
-	flood->s->expiry = now() + LEVELLED * slowness();
-	flood->s->hog_ends = flood->s->expiry + FLOOD_HOG * slowness();
-	flood->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-	await_sleep(spawn(OTHER, test_cpu, arm_flood, flood));
-	await_sleep(spawn(OTHER, test_cpu, be_victim, flood));
-	while (!__atomic_load_n(&flood->armed, __ATOMIC_ACQUIRE))
-		sleep_for(200 * USEC);
-	return situation_lateness(flood->s);
+		*flood = *wanted;
+		flood->s = s;
+		pi_mutex_init(&flood->mutex);
+		flood->fd = timerfd_new(CLOCK_MONOTONIC, 0);
+		s->expiry = now() + LEVELLED * slowness();
+		s->hog_ends = s->expiry + FLOOD_HOG * slowness();
+		ASLEEP(OTHER) arm_flood(flood);
+		ASLEEP(OTHER) {
+			flood->victim(flood);
+			pause();
+		}
+		while (!__atomic_load_n(&flood->armed, __ATOMIC_ACQUIRE))
+			sleep_for(200 * USEC);
+	}
 }
 
 static void check_victim(void (*victim)(struct flood *flood), unsigned int timers)
 {
 	struct flood flood = { .timers = timers, .victim = victim };
 
-	compare(play, &flood, TOLERANCE);
+	play(&flood, TOLERANCE);
 }
 
 /* FIFO 80 blocks in read() before a thread of its process, an ordinary one, arms the timerfd. */
 static void *read_it(void *argument)
 {
 	struct flood *flood = argument;
-	u64 count;
 
 	become(ABOVE);
 	__atomic_store_n(&flood->thread, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
-	require(read(flood->fd, &count, sizeof(count)) == sizeof(count), "read: %s",
-		strerror(errno));
+	require(timerfd_await(flood->fd), "read: %s", strerror(errno));
 	note_woke(flood);
 	return NULL;
 }
@@ -241,7 +229,7 @@ TEST(raised_among_timers_of_its_instant_is_on_time)
 {
 	struct flood flood = { .timers = 200, .same = true, .victim = raised_by_another };
 
-	compare(play, &flood, TOLERANCE + flood.timers * 2 * USEC);
+	play(&flood, TOLERANCE + flood.timers * 2 * USEC);
 }
 
 /* Far behind in a large process, it makes and arms the timer that signals the process. */
@@ -299,7 +287,6 @@ TEST(raised_at_a_ring_is_on_time)
 /* An ordinary task arms, and waits for, a timerfd while it has inherited FIFO 80. */
 static void arm_as_boosted_owner(struct flood *flood)
 {
-	u64 count;
 
 	pthread_mutex_lock(&flood->mutex);
 	ASLEEP(ABOVE) {
@@ -307,8 +294,7 @@ static void arm_as_boosted_owner(struct flood *flood)
 		pause();
 	}
 	arm_timerfd(flood);
-	require(read(flood->fd, &count, sizeof(count)) == sizeof(count), "read: %s",
-		strerror(errno));
+	require(timerfd_await(flood->fd), "read: %s", strerror(errno));
 	note_woke(flood);
 	pthread_mutex_unlock(&flood->mutex);
 }
@@ -353,20 +339,18 @@ static void check_bounded(void (*victim)(struct flood *flood), unsigned int time
 {
 	struct flood flood = { .timers = timers, .victim = victim };
 
-	compare(play, &flood, flood.timers * TICK / 4 + TOLERANCE_HELD);
+	play(&flood, flood.timers * TICK / 4 + TOLERANCE_HELD);
 }
 
 /* As "chrt -p" does: raised while it waits for a timerfd, or for a timeout of io_uring. */
 static void raised_in_read(struct flood *flood)
 {
 	pthread_t thread;
-	u64 count;
 
 	timerfd_arm(flood->fd, flood->s->expiry, 0);
 	flood->thread = syscall(SYS_gettid);
 	require(!pthread_create(&thread, NULL, raise_other, flood), "no thread");
-	require(read(flood->fd, &count, sizeof(count)) == sizeof(count), "read: %s",
-		strerror(errno));
+	require(timerfd_await(flood->fd), "read: %s", strerror(errno));
 	note_woke(flood);
 }
 
@@ -423,35 +407,26 @@ static void check_set(void (*victim)(struct flood *flood), unsigned int timers)
  */
 static void await_set(struct flood *flood, int set)
 {
-	struct epoll_event event;
-
 	become(ABOVE);
 	__atomic_store_n(&flood->thread, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
-	require(epoll_wait(set, &event, 1, -1) == 1, "epoll_wait: %s", strerror(errno));
+	require(epoll_await(set) == 1, "epoll_wait: %s", strerror(errno));
 	note_woke(flood);
 }
 
 static void fill_set(struct flood *flood, int set)
 {
-	struct epoll_event event = { .events = EPOLLIN };
-
 	while (!__atomic_load_n(&flood->thread, __ATOMIC_ACQUIRE))
 		sleep_for(200 * USEC);
 	await_sleep(flood->thread);
-	require(!epoll_ctl(set, EPOLL_CTL_ADD, flood->fd, &event), "epoll_ctl: %s",
-		strerror(errno));
+	epoll_add(set, flood->fd);
 	arm_timerfd(flood);
 }
 
 static void await_what_others_arm(struct flood *flood)
 {
-	int set = epoll_create1(EPOLL_CLOEXEC);
-	pid_t pid = fork();
+	int set = epoll_with(-1);
 
-	if (!pid) {
-		fill_set(flood, set);
-		_exit(0);
-	}
+	STARTED(OTHER) fill_set(flood, set);
 	await_set(flood, set);
 }
 
@@ -470,7 +445,7 @@ static void await_what_a_thread_arms(struct flood *flood)
 {
 	pthread_t thread;
 
-	flood->set = epoll_create1(EPOLL_CLOEXEC);
+	flood->set = epoll_with(-1);
 	require(!pthread_create(&thread, NULL, fill_as_thread, flood), "no thread");
 	await_set(flood, flood->set);
 }
@@ -483,26 +458,12 @@ TEST(set_that_its_own_process_fills_is_on_time)
 /* An ordinary task whose signal timer is armed inherits FIFO 80 while it waits for the signal. */
 static void inherit_in_sigwait(struct flood *flood)
 {
-	pid_t pid = fork();
-
-	if (pid) {
-		pthread_mutex_lock(&flood->mutex);
-		block_signal(SIGALRM);
-		itimer_arm(flood->s->expiry);
-		flood->thread = getpid();
-		while (!__atomic_load_n(&flood->waits, __ATOMIC_ACQUIRE))
-			sleep_for(200 * USEC);
-		await_sleep(pid);
-		await_signal(flood, SIGALRM);
-		pthread_mutex_unlock(&flood->mutex);
-		return;
-	}
-	while (!__atomic_load_n(&flood->thread, __ATOMIC_ACQUIRE))
-		sleep_for(200 * USEC);
-	become(ABOVE);
-	__atomic_store_n(&flood->waits, true, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&flood->mutex);
-	_exit(0);
+	block_signal(SIGALRM);
+	itimer_arm(flood->s->expiry);
+	ASLEEP(ABOVE) pthread_mutex_lock(&flood->mutex);
+	await_signal(flood, SIGALRM);
+	pthread_mutex_unlock(&flood->mutex);
 }
 
 SIZES(signal_of_one_that_inherits_is_bounded, check_bounded, inherit_in_sigwait)

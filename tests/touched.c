@@ -112,9 +112,8 @@ static void note_signal(int signal)
 	*handler_ran = true;
 }
 
-static void touch(void *argument)
+static void touch(struct touching *touching)
 {
-	struct touching *touching = argument;
 	u64 expiry = touching->s->expiry;
 	bool itimer = touching->touch->itimer;
 	int number = itimer ? SIGALRM : SIGRTMIN;
@@ -151,7 +150,7 @@ static bool play_touch(const struct touch *what, bool handled)
 	touching->touch = what;
 	touching->handled = handled;
 	pin(0);
-	await_sleep(spawn(OTHER, 1, touch, touching));
+	ASLEEP(OTHER) touch(touching);
 	situation_lateness(touching->s);
 	return touching->signalled;
 }

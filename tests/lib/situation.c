@@ -90,11 +90,6 @@ struct situation *comparison_next(struct situation *s)
 	return NULL;
 }
 
-void compare(u64 (*situation)(void *argument), void *argument, u64 tolerance)
-{
-	COMPARE(s, tolerance) s->late = situation(argument);
-}
-
 void expect_level(const char *function, u64 expiry, unsigned int level, const char *when)
 {
 	int found = timer_level(function, expiry);

@@ -83,9 +83,6 @@ u64 situation_lateness(struct situation *s);
 struct situation *comparison_begin(u64 tolerance, struct policy softirq_threads);
 struct situation *comparison_next(struct situation *s);
 
-/* The same with a function, which returns a lateness. */
-void compare(u64 (*situation)(void *argument), void *argument, u64 tolerance);
-
 /*
  * The test fails unless the pending timer that runs FUNCTION and expires at EXPIRY
  * (0: whenever) has this LEVEL in /proc/timer_list.

@@ -208,12 +208,6 @@ void end_of_block(void)
 	_exit(0);
 }
 
-pid_t spawn(struct policy policy, int cpu, void (*function)(void *), void *argument)
-{
-	STARTED(policy, cpu) function(argument);
-	return newest;
-}
-
 void end_process(pid_t pid)
 {
 	kill(pid, SIGKILL);

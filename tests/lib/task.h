@@ -110,9 +110,6 @@ extern pid_t newest;
 bool new_process(struct policy policy, int cpu, void (*await)(pid_t pid));
 void end_of_block(void) __attribute__((noreturn));
 
-/* The same with a function. */
-pid_t spawn(struct policy policy, int cpu, void (*function)(void *), void *argument);
-
 /* Kills it, and waits until it has ended. */
 void end_process(pid_t pid);
 
