@@ -131,7 +131,7 @@ static void add_figure(struct text *page, const struct prove *prove, size_t tria
 
 static void add_legend(struct text *page, const struct prove *prove)
 {
-	text_add(page, "<p class=\"key\">Left: the share of jobs that took no longer, up to p99.9. Right: the share that took as long or longer, up to the maximum. The axes are the same everywhere.\n");
+	text_add(page, "<p class=\"key\">First the share of jobs that took no longer, up to p99.9; then the share that took as long or longer, up to the maximum. The axes are the same everywhere.\n");
 	add_key(page, "alone", "next to nothing");
 	add_key(page, "off", prove->shield ? "shield off" : "next to the load");
 	if (prove->shield)

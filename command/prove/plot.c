@@ -5,7 +5,7 @@
 
 #define WIDTH 430.0			/* of each half */
 #define HEIGHT 250.0
-#define LEFT 58.0
+#define LEFT 68.0
 #define RIGHT 14.0
 #define TOP 10.0
 #define BOTTOM 40.0

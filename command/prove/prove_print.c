@@ -118,11 +118,16 @@ char *prove_headline(const struct prove *prove)
 	const struct figures *other = on.count ? &on : &alone;
 	char *headline;
 
-	headline = format("Next to %s a job of this loop takes %.0f us%s, %s %.0f us (worst %.0f and %.0f us).",
-			  prove->trials[best].kind->title, (double)off.p50 / 1000,
-			  on.count ? " without the shield" : "", on.count ? "with it" : "alone",
-			  (double)other->p50 / 1000, (double)off.max / 1000,
-			  (double)other->max / 1000);
+	if (prove->judgements[best].verdict == VERDICT_COULD_HELP && is_watched(prove))
+		headline = format("Next to %s, timers of other tasks take %.1f us from each job of this loop. A shield would spare them.",
+				  prove->trials[best].kind->title,
+				  prove->judgements[best].p50_gain / 1000);
+	else
+		headline = format("Next to %s a job of this loop takes %.0f us%s, %s %.0f us (worst %.0f and %.0f us).",
+				  prove->trials[best].kind->title, (double)off.p50 / 1000,
+				  on.count ? " without the shield" : "",
+				  on.count ? "with it" : "alone", (double)other->p50 / 1000,
+				  (double)off.max / 1000, (double)other->max / 1000);
 	free(alone.responses);
 	free(off.responses);
 	free(on.responses);
