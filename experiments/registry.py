@@ -20,7 +20,6 @@ NAMES = (
     "age-of-information",
     "isolated-cpu",
     "network-priority",
-    "blame",
 )
 
 

@@ -2,7 +2,7 @@
 /*
  * Several known culprits at once: timers of several processes expire while a FIFO 50 task
  * runs, a FIFO 80 task preempts it, and blame looks on. Then one timer API after another;
- * and the shield, which leaves none of these timers an interrupt of its own.
+ * the shield, which leaves none of these timers an interrupt of its own; and what blame costs.
  */
 #define _GNU_SOURCE
 #include "lib/blame.h"
@@ -156,6 +156,10 @@ static struct blame_scenario scenarios[] = {
 			[HOG] = { "hog", spin_above, 1 },
 		},
 	},
+	{
+		.name = "timerfds", .victim = FIFO(50),
+		.loads = { [TIMERFD] = { "timerfd", arm_timerfds, 1 } },
+	},
 	{ 0 },
 };
 
@@ -276,6 +280,23 @@ static void names_apis(const char *source)
 }
 
 BLAME_TESTS(names_apis)
+
+/* In instructions, an interruption by a timer or the tick. */
+static void costs_little(const char *source)
+{
+	double limit = strcmp(source, "bpf") ? 5000 : 3600, added;
+	struct blame_truth without;
+
+	shield_set(false);
+	without = blame_without("timerfds");
+	blame_run(source, "timerfds");
+	added = ((double)truth->gap_total - without.gap_total) / without.gaps;
+	note("%u interruptions of %.0f without blame, which adds %.0f", without.gaps,
+	     (double)without.gap_total / without.gaps, added);
+	check(added < limit, "blame adds %.0f to an interruption", added);
+}
+
+BLAME_TESTS(costs_little)
 
 int main(int argc, char **argv)
 {

@@ -103,9 +103,9 @@ def test_each_experiment_needs_a_scenario_of_its_own() -> None:
 def test_the_list_names_the_scenarios_of_an_experiment(
     capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.main(["list", "blame", "oversleep"]) == 0
+    assert cli.main(["list", "hostile", "oversleep"]) == 0
     found = capsys.readouterr().out
-    assert "Scenarios of blame:\n  none " in found
+    assert "Scenarios of hostile:\n  none " in found
     assert "  100us                 100 µs\n" in found
     assert "Kernels" not in found
 

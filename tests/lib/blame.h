@@ -70,6 +70,9 @@ void blame_prepare(unsigned int ready, void (*run)(void));
 /* Runs blame with that source on a scenario; returns the victim's part of its JSON. */
 char *blame_run(const char *source, const char *scenario);
 
+/* What a scenario's victim counts without blame. */
+struct blame_truth blame_without(const char *scenario);
+
 /* Of which culprits; NULL, "" and 0: of whichever. */
 struct blame_wanted {
 	const char *kind, *name, *how, *function, *unit, *masked;
