@@ -107,7 +107,7 @@ fn main() {
         .map(|entry| entry.expect("an entry").path())
         .filter(|path| path.extension().map_or(false, |name| name == "c"));
     let mut build = cc::Build::new();
-    build.files(sources).includes(["include", "csrc", "csrc/linux"]).std("gnu11").opt_level(2)
+    build.files(sources).includes(["include", "csrc", "csrc/linux"]).flag("-std=gnu11").opt_level(2)
         .define("_GNU_SOURCE", None).flag("-fvisibility=hidden").flag("-pthread");
     for flag in env::var("CLOCKFIX_CFLAGS").unwrap_or_default().split_whitespace() {
         build.flag(flag);
