@@ -672,7 +672,6 @@ inline_always void on_switch(struct cpu *cpu, void *context, u32 number, u64 now
 			     const struct who *next, u32 flags, u64 task, u64 ready, u32 sleep)
 {
 	struct victim *victim;
-	struct cause keeper = cpu->frames[0].cause;
 	s32 priority = cpu->frames[0].who.priority;
 	u64 since = now;
 	int preempted;
@@ -680,6 +679,7 @@ inline_always void on_switch(struct cpu *cpu, void *context, u32 number, u64 now
 	if (runnable && cpu->victim == previous->tid)
 		since = begin_preemption(cpu, now);
 	cut(cpu, now, 0);
+	cpu->late.kept = cpu->frames[0].cause;	/* the stack has no room for it */
 	set_task(cpu, next, flags);
 	cpu->picked = now;
 	cpu->ready = ready;
@@ -724,7 +724,7 @@ inline_always void on_switch(struct cpu *cpu, void *context, u32 number, u64 now
 		end_wait(cpu, victim, next->tid, now, preempted);
 		/* it was not preempted at once: where did it give way? */
 		if (victim->priority < 100 && priority >= 100 && now - victim->ready > STAY_NS)
-			set_stack(next->tid, &keeper, TAKE_STACK(context), now - victim->ready);
+			set_stack(next->tid, &cpu->late.kept, TAKE_STACK(context), now - victim->ready);
 	}
 	victim->since = 0;
 }

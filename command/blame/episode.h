@@ -15,7 +15,11 @@
 /* The newest ones, and then the oldest ones: what is in between is overwritten. */
 inline_always u32 episode_slot(u32 i)
 {
-	return (i & (EPISODE_SEGMENTS / 2 - 1)) + (i < EPISODE_SEGMENTS / 2 ? 0 : EPISODE_SEGMENTS / 2);
+	u32 slot = (i & (EPISODE_SEGMENTS / 2 - 1)) + (i < EPISODE_SEGMENTS / 2 ? 0 : EPISODE_SEGMENTS / 2);
+
+	/* Linux 6.1 does not see that it is below EPISODE_SEGMENTS, the compiler does */
+	__asm__ volatile("" : "+r"(slot));
+	return slot & (EPISODE_SEGMENTS - 1);
 }
 
 /* From the newest one backwards; what is newer than the episode is left out. */
