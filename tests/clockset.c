@@ -38,7 +38,7 @@ static struct sleeper *sleep_to(u64 expiry)
 	struct sleeper *sleeper = shared_memory(sizeof(*sleeper));
 
 	sleeper->expiry = expiry;
-	ASLEEP(FIFO(10)) {
+	ASLEEP(LOW(10)) {
 		struct timespec time = to_timespec(expiry);
 
 		while (clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &time, NULL) == EINTR)
@@ -83,7 +83,7 @@ static u64 lateness_after_setting(bool *masked)
 /* The clock is set past the expiry of a timer below the running task. */
 TEST(set_forward_past_a_masked_timer)
 {
-	u64 bound = release_bound(api_find("clock_nanosleep_realtime"), FIFO(10));
+	u64 bound = release_bound(api_find("clock_nanosleep_realtime"), LOW(10));
 	bool masked;
 	u64 late;
 
@@ -147,7 +147,7 @@ static void lateness_of_each(u64 step, u64 *late)
 	scene->has_runner = false;
 	scene->length = 20 * MSEC;
 	for (unsigned int i = 0; i < scene->owners; i++) {
-		scene->owner[i].policy = FIFO(10 + i);
+		scene->owner[i].policy = LOW(10 + i);
 		scene->owner[i].api = api_find(i % 2 ? "clock_nanosleep" : "futex_bitset");
 		scene->owner[i].offset = 1 * MSEC + i * step;
 	}
@@ -189,7 +189,7 @@ static u64 monotonic_lateness(void)
  */
 TEST(monotonic_timers_do_not_notice)
 {
-	u64 bound = release_bound(api_find("clock_nanosleep"), FIFO(10));
+	u64 bound = release_bound(api_find("clock_nanosleep"), LOW(10));
 	u64 off, on;
 
 	shield_set(false);

@@ -81,7 +81,7 @@ TEST(cpu_goes_with_masked_timers)
 	end = start + 60 * MSEC * slowness();
 	for (unsigned int i = 0; i < api_count; i++) {
 		sleepers[i].api = &apis[i];
-		STARTED(FIFO(10 + i), 1) sleep_once(&sleepers[i], start + i * 100 * USEC);
+		STARTED(LOW(10 + i), 1) sleep_once(&sleepers[i], start + i * 100 * USEC);
 	}
 	sleep_for(20 * MSEC * slowness());
 	STARTED(FIFO(90), 1) spin_until(end);
@@ -104,7 +104,7 @@ TEST(cpu_goes_with_pending_timers)
 	start = now() + 500 * MSEC * slowness();
 	for (unsigned int i = 0; i < api_count; i++) {
 		sleepers[i].api = &apis[i];
-		STARTED(i % 2 ? FIFO(10 + i) : OTHER, 1)
+		STARTED(i % 2 ? LOW(10 + i) : OTHER, 1)
 			sleep_once(&sleepers[i], start + i * 100 * USEC);
 	}
 	sleep_for(50 * MSEC * slowness());

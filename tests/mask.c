@@ -21,7 +21,7 @@
 static void api_is_masked(void)
 {
 	const struct api *api = &apis[test_argument()];
-	u64 bound = release_bound(api, FIFO(10));
+	u64 bound = release_bound(api, LOW(10));
 	struct scene *scene = scene_new(1);
 
 	scene->owner[0].api = api;
@@ -47,7 +47,7 @@ TEST(all_apis_at_many_priorities_are_masked)
 
 	scene->length = 20 * MSEC;
 	for (unsigned int i = 0; i < count; i++) {
-		scene->owner[i].policy = FIFO(1 + i);
+		scene->owner[i].policy = LOW(1 + i);
 		scene->owner[i].api = &apis[i % api_count];
 		scene->owner[i].offset = 2 * MSEC + i * 200 * USEC;
 	}
@@ -102,7 +102,7 @@ TEST(higher_timer_behind_masked_ones_is_on_time)
 	struct owner *high = &scene->owner[8];
 
 	for (unsigned int i = 0; i < 8; i++) {
-		scene->owner[i].policy = FIFO(10 + i);
+		scene->owner[i].policy = LOW(10 + i);
 		scene->owner[i].offset = 1 * MSEC + i * 400 * USEC;
 	}
 	high->policy = FIFO(95);
@@ -128,7 +128,7 @@ static void mask_timerfd(int fd, u64 expiry, struct window *window)
 {
 	pin(test_cpu);
 	become(FIFO(90));
-	STARTED(FIFO(10)) timerfd_arm(fd, expiry, 0);
+	STARTED(LOW(10)) timerfd_arm(fd, expiry, 0);
 	sleep_for(2 * MSEC);
 	require(now() < expiry, "armed too late");
 	window_spin(window, expiry + 500 * USEC);

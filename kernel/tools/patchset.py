@@ -58,6 +58,14 @@ def patches(linux: str) -> list[Path]:
     return sorted((PATCHES / linux).glob("*.patch"))
 
 
+def classes(linux: str) -> dict[str, str]:
+    """Name -> text of each patch of the series that masks ordinary tasks' timers only.
+
+    It stands alone, new files included. Empty: there is none for this version.
+    """
+    return {p.name: p.read_text() for p in patches(f"{linux}-classes")}
+
+
 def texts(linux: str, *more: Path) -> dict[str, str]:
     """Name -> text of each patch of a version, then ``more`` diffs; the new files are the first."""
     new = NEW
@@ -212,19 +220,26 @@ def refresh(tree: Path, linux: str, base: str = BASE) -> None:
     print(f"{len(commits)} patches, {len(new)} new files")
 
 
-def mails(linux: str, signoff: bool = False) -> dict[str, str]:
-    """File name -> mail: the cover letter, the new files, each patch."""
+def mails(linux: str, signoff: bool = False, step: int = 2) -> dict[str, str]:
+    """File name -> mail: the cover letter, the new files, each patch.
+
+    ``step``: 1 is the series of classes, which stands alone and has no cover letter yet.
+    """
     name, address = (git(Path(), "config", "--default", "", key).strip()
                      for key in ("user.name", "user.email"))
     if signoff and not (name and address):
         raise ToolError("to sign off, first set user.name and user.email with git config")
     author = f"{name or 'TimerShield'} <{address or 'timershield@localhost'}>"
-    ours = {name[5:]: text for name, text in texts(linux).items()}
+    ours = {name[5:]: text
+            for name, text in (classes(linux) if step == 1 else texts(linux)).items()}
+    if not ours:
+        raise ToolError(f"there is no series of step {step} for Linux {linux}")
     subjects = "".join(f"  {text.splitlines()[0][9:]}\n" for text in ours.values())
     cover = ("Subject: TimerShield: timers rank with their tasks\n\n"
              f"{(PATCHES / 'cover-letter.txt').read_text()}\n{subjects}---\n")
     result = {}
-    for number, (file, text) in enumerate({"cover-letter.txt": cover, **ours}.items()):
+    letter = {} if step == 1 else {"cover-letter.txt": cover}
+    for number, (file, text) in enumerate({**letter, **ours}.items(), len(letter) == 0):
         subject, _, rest = text.removeprefix("Subject: ").partition("\n")
         if signoff and number:
             rest = rest.replace("\n---\n", f"\n\nSigned-off-by: {author}\n---\n", 1)
@@ -235,11 +250,11 @@ def mails(linux: str, signoff: bool = False) -> dict[str, str]:
     return result
 
 
-def series(output: Path, linux: str, signoff: bool) -> None:
+def series(output: Path, linux: str, signoff: bool, step: int) -> None:
     """Write the mails."""
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise ToolError(f"{output} is there already and is not an empty directory")
-    written = mails(linux, signoff)
+    written = mails(linux, signoff, step)
     write_all(output, {name: text.encode() for name, text in written.items()})
     print(f"{len(written)} files in {output}; to apply them: git am {output}/*.patch")
     if not signoff:
@@ -254,6 +269,9 @@ def _run(name: str, argv: Sequence[str] | None) -> None:
     if name == "series":
         option("--linux", choices=versions(), default=DEFAULT,
                help=f"for which version ({DEFAULT})")
+        option("--step", type=int, choices=(1, 2), default=2,
+               help="1: the series that masks the timers of ordinary tasks only (Linux 7.3); "
+                    "2: the shield (default)")
         option("-s", "--signoff", action="store_true", help="add your Signed-off-by: lines")
         option("output", type=Path, help="an empty directory, or one to create")
         series(**vars(parser.parse_args(argv)))

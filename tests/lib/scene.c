@@ -22,12 +22,13 @@ struct scene *scene_new(unsigned int owners)
 
 	scene->main = FIFO(1);
 	scene->runner = FIFO(90);
-	scene->hog = OTHER;
+	/* What it computes must not delay an owner. */
+	scene->hog = shield_has_levels() ? OTHER : IDLE;
 	scene->has_runner = true;
 	scene->length = 6 * MSEC;
 	scene->owners = owners;
 	for (unsigned int i = 0; i < owners; i++) {
-		scene->owner[i].policy = FIFO(10);
+		scene->owner[i].policy = LOW(10);
 		scene->owner[i].api = api_find("clock_nanosleep");
 		scene->owner[i].offset = 3 * MSEC;
 		scene->owner[i].scene = scene;

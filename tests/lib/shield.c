@@ -17,6 +17,11 @@ bool shield_present(void)
 	return access(SHIELD_SWITCH, F_OK) == 0;
 }
 
+bool shield_has_levels(void)
+{
+	return access(SHIELD_STATE, F_OK) == 0 || !shield_present();
+}
+
 bool shield_is_module(void)
 {
 	return access("/sys/module/timershield_bases", F_OK) == 0;

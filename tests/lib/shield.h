@@ -28,6 +28,15 @@ enum {
 /* Whether this kernel has the shield at all. */
 bool shield_present(void);
 
+/* Whether it masks by level, and not only the timers of ordinary tasks. Also without a shield. */
+bool shield_has_levels(void);
+
+/*
+ * The policy of a task whose timers a real-time task of higher priority masks: where the shield
+ * knows classes only, an ordinary one.
+ */
+#define LOW(priority) (shield_has_levels() ? FIFO(priority) : OTHER)
+
 /* Whether it is kernel/module's; also when that is not loaded at the moment. */
 bool shield_is_module(void);
 
