@@ -5,12 +5,14 @@
 #include "pause.h"
 #include "shield.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <grp.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -85,14 +87,21 @@ void become_nobody(void)
 pid_t thread_called(const char *name)
 {
 	char path[64], comm[64];
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	pid_t pid = 0;
 
-	for (pid_t pid = 2; pid < 200; pid++) {
-		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-		if (file_read(path, comm, sizeof(comm)) > 0 &&
+	require(dir, "/proc: %m");
+	while (!pid && (entry = readdir(dir))) {
+		int number = atoi(entry->d_name);
+
+		snprintf(path, sizeof(path), "/proc/%d/comm", number);
+		if (number > 1 && file_read(path, comm, sizeof(comm)) > 0 &&
 		    !strncmp(comm, name, strlen(name)))
-			return pid;
+			pid = number;
 	}
-	return 0;
+	closedir(dir);
+	return pid;
 }
 
 static bool set_thread(const char *name, struct policy policy)
