@@ -4,6 +4,18 @@
 
 #include "state.h"
 
+static _Thread_local const struct clockfix *self;
+
+bool worker_is_self(const struct clockfix *timer)
+{
+	return self == timer;
+}
+
+void worker_set_self(const struct clockfix *timer)
+{
+	self = timer;
+}
+
 uint64_t timer_pending(struct clockfix *timer)
 {
 	/* what makes it less is read first: never less than there are */

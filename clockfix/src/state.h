@@ -95,6 +95,10 @@ void slot_spec(const struct slot *slot, int64_t instant, struct clockfix_spec *s
 /* A job is over: spec->release, unless that was called. Not with the mutex held. */
 void slot_release(struct slot *slot);
 
+/* Is the calling thread this timer's worker? */
+bool worker_is_self(const struct clockfix *timer);
+void worker_set_self(const struct clockfix *timer);
+
 uint64_t timer_pending(struct clockfix *timer);
 
 /* To be called after pending jobs have become less. */
@@ -109,10 +113,6 @@ void timer_clean(struct clockfix *timer);
 
 /* One turn of the worker: wait for the earliest job and run it. False: it is to end. */
 bool worker_turn(struct clockfix *timer);
-
-/* Is the calling thread this timer's worker? */
-bool worker_is_self(const struct clockfix *timer);
-void worker_set_self(const struct clockfix *timer);
 
 /* Called by a job. */
 int worker_submit(struct clockfix *timer, const struct clockfix_spec *spec, clockfix_job *job);

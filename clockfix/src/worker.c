@@ -25,18 +25,6 @@ struct pick {
 #define COLLECT_PER_TURN 64	/* slots: some us */
 #define COLLECT_AHEAD	 100000	/* ns: with that much time left the next turn can begin */
 
-static _Thread_local const struct clockfix *self;
-
-bool worker_is_self(const struct clockfix *timer)
-{
-	return self == timer;
-}
-
-void worker_set_self(const struct clockfix *timer)
-{
-	self = timer;
-}
-
 /* ---- slots the worker is through with --------------------------------------------------- */
 
 /* A queue to submitters: its last slot stays there until another comes. */
