@@ -99,6 +99,8 @@ void shield_switch(struct shield *shield, u8 level)
 		rearm(shield, 0, 0);
 }
 
+const void *timerfd_callback;
+
 /* As the kernel's __run_hrtimer() does it, for readers without a lock. */
 static void expire(struct hrtimer_clock_base *queue, struct hrtimer *timer, ktime_t now,
 		   unsigned long flags)
@@ -113,7 +115,8 @@ static void expire(struct hrtimer_clock_base *queue, struct hrtimer *timer, ktim
 	queue_del(queue, timer);
 	WRITE_ONCE(timer->timer_queued, 0);
 	function = ACCESS_PRIVATE(timer, function);
-	timer_expires(timer);
+	if (function == timerfd_callback)
+		timershield_forget(timerfd_seen(timer));
 	raw_spin_unlock_irqrestore(&base->lock, flags);
 
 	trace_timer(TRACE_EXPIRE_ENTRY, timer, now);

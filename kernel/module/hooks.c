@@ -6,7 +6,6 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/alarmtimer.h>
 #include <linux/fs.h>
 #include <linux/pid.h>
 #include <linux/posix-timers.h>
@@ -83,23 +82,6 @@ static u8 signalled_level(struct hrtimer *timer)
 	}
 	rcu_read_unlock();
 	return level;
-}
-
-/*
- * The tasks that looked at a timerfd, also before it was set up anew. The timer is in a union with
- * an alarm, which is larger: they are behind it.
- */
-static_assert(sizeof(struct alarm) >= sizeof(struct hrtimer) + sizeof(struct timershield_seen));
-
-static struct timershield_seen *timerfd_seen(struct hrtimer *timer)
-{
-	return (struct timershield_seen *)(timer + 1);
-}
-
-void timer_expires(struct hrtimer *timer)
-{
-	if (callback_of(timer) == functions[TIMERFD].address)
-		timershield_forget(timerfd_seen(timer));
 }
 
 /* The level only rises. True if it has. */
@@ -430,6 +412,7 @@ int hooks_resolve(void)
 	int i, err;
 
 	symbols_find(functions, ARRAY_SIZE(functions));
+	timerfd_callback = functions[TIMERFD].address;
 	for (i = 0; i < ARRAY_SIZE(functions); i++) {
 		if (!functions[i].address && !optional(i)) {
 			pr_err("this kernel has no function %s()\n", functions[i].name);

@@ -2,6 +2,7 @@
 #ifndef TIMERSHIELD_SHIELD_H
 #define TIMERSHIELD_SHIELD_H
 
+#include <linux/alarmtimer.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
 
@@ -101,12 +102,25 @@ struct symbol {
 
 void symbols_find(struct symbol *symbols, unsigned int nr);
 
+/*
+ * The tasks that looked at a timerfd, also before it was set up anew. The timer is in a union with
+ * an alarm, which is larger: they are behind it.
+ */
+static_assert(sizeof(struct alarm) >= sizeof(struct hrtimer) + sizeof(struct timershield_seen));
+
+static inline struct timershield_seen *timerfd_seen(struct hrtimer *timer)
+{
+	return (struct timershield_seen *)(timer + 1);
+}
+
+/* expire.c: what a timerfd calls; hooks.c finds it */
+extern const void *timerfd_callback;
+
 /* hooks.c */
 int hooks_resolve(void);
 void hooks_release(void);
 int hooks_add(void);
 void hooks_remove(void);
-void timer_expires(struct hrtimer *timer);
 int switch_probe_add(void);
 void switch_probe_remove(void);
 
