@@ -88,7 +88,7 @@ $(VENV)/ready: lab/setup pyproject.toml
 quick: $(VENV)/ready
 	@lab/setup module-demo
 	@$(VENV)/bin/python -m pytest -q lab experiments tests/test_host.py::test_lint tests/suites.toml \
-		--kernels $(QUICK_KERNEL) --suites mask,release,held,priority
+		--kernels $(QUICK_KERNEL) --suites mask,release,hold,priority
 
 #:   make test           everything, in half an hour; installs the Debian packages that it needs
 test: $(VENV)/ready
