@@ -8,12 +8,14 @@
 #include <linux/hrtimer_types.h>
 #include <linux/timerqueue.h>
 #include <linux/timershield_types.h>
+#include <time.h>
 
 enum { HRTIMER_BASE_MONOTONIC, HRTIMER_BASE_TAI = 3, HRTIMER_BASE_MONOTONIC_SOFT,
        HRTIMER_BASE_TAI_SOFT = 7 };
 
 struct hrtimer_clock_base {
 	unsigned int index;
+	clockid_t clockid;
 	ktime_t offset;
 };
 
