@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """pytest runs the guests: each test of a suite on a kernel is an item of suites.toml.
 
-Kernels are built, and guests booted, in the background, from the first test on. Only suites with a
-chosen test are booted, those of one machine together.
+Kernels are built, and guests booted, in the background, once the unit tests are over. Only suites
+with a chosen test are booted, those of one machine together.
 """
 
 import os
@@ -32,6 +32,7 @@ from lab.runner.verdict import Verdict
 KERNELS = "x86_64-preempt-shielded,7.3/x86_64-preempt-shielded,debian12/6.12"
 """Two are built; what must fail without the shield does so on Debian's."""
 MUST_FAIL = "fails_without_the_shield"
+WANTED = pytest.StashKey[list["Guest"]]()
 GUESTS = pytest.StashKey["Guests"]()
 Ran = tuple[dict[str, Verdict], str]
 """What each suite of a boot did, and what is wrong with the machine."""
@@ -168,7 +169,7 @@ class Machine(Guest):
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Begin in the background with what the chosen tests need.
+    """Note what the chosen tests need.
 
     Each boot gets its :class:`Machine`. What follows the host's clock comes last, by itself.
     """
@@ -179,13 +180,21 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if not booted or session.config.getoption("collectonly"):
         return
     wanted = [i for group in booted.values() for i in group]
-    session.stash[GUESTS] = Guests(wanted, give_way=len(wanted) < len(session.items))
+    session.stash[WANTED] = wanted
     for first, *rest in booted.values():
         names = ", ".join(dict.fromkeys(i.suite.name for i in (first, *rest)))
         session.items.append(Machine.from_parent(
             first.parent or session, name=f"silent during {names}", kernel=first.kernel,
             suite=first.suite))
     session.items.sort(key=lambda i: isinstance(i, Guest) and (1 if i.suite.icount else 2))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Begin in the background; not during unit tests, which change what the lab's modules see."""
+    wanted = item.session.stash.get(WANTED, [])
+    if wanted and GUESTS not in item.session.stash and item.path.parent == suites.TABLE.parent:
+        item.session.stash[GUESTS] = Guests(
+            wanted, give_way=len(wanted) < len(item.session.items))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
