@@ -24,7 +24,7 @@
  * - One worker thread runs all jobs of a timer, one after the other [III.a]. It never takes a
  *   lock, allocates, frees, or waits for a thread that submits. A job that takes long delays the
  *   jobs behind it; the statistics say by how much.
- * - Jobs lie in a list sorted by instant; those who submit keep it sorted and clean it up
+ * - Jobs lie in a list sorted by instant; submitters keep it sorted and free finished jobs
  *   [III.c-e]. Any number of threads may submit, cancel and read statistics at a time; among
  *   themselves they take turns with a priority-inheriting mutex. Submission takes logarithmic
  *   time in the number of pending jobs.

@@ -135,7 +135,7 @@ void check_governor(struct inspection *inspection)
 	}
 	if (!any) {
 		finding_add(&inspection->findings, FINDING_UNKNOWN, "governor", "",
-			    "Whether the CPUs' clock rate changes is unknown: the kernel has no cpufreq driver here.");
+			    "CPU frequency scaling: unknown (no cpufreq driver).");
 		return;
 	}
 	if (cpus_empty(&slow)) {
