@@ -159,6 +159,11 @@ def test_what_a_function_raises(monkeypatch: pytest.MonkeyPatch) -> None:
             timer.drain()
         # one is raised, others go where those of threads go
         assert hooked == [ValueError]
+        monkeypatch.setattr(threading, "excepthook", int)
+        for _ in range(2):
+            timer.after(0, int, "x")
+        with pytest.raises(ValueError, match="invalid literal"):
+            timer.drain()
         timer.drain()
         timer.after(0, sys.exit, 3)
         with pytest.raises(SystemExit):
@@ -256,6 +261,36 @@ def test_close_beside_users() -> None:
     assert not _open
 
 
+def test_statistics_are_refused_while_the_thread_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends, end = threading.Event(), threading.Event()
+
+    class Held(set[object]):
+        def discard(self, _: object) -> None:
+            ends.set()
+            end.wait()
+
+    errors: list[str] = []
+
+    def read() -> None:
+        try:
+            timer.stats()
+        except ClosedError as error:
+            errors.append(str(error))
+
+    timer = Timer()
+    monkeypatch.setattr("clockfix.timer._open", Held())
+    reader, closer = (threading.Thread(target=target, daemon=True) for target in
+                      (read, timer.close))
+    closer.start()
+    ends.wait()
+    reader.start()
+    reader.join(10)
+    end.set()
+    closer.join()
+    _open.clear()
+    assert errors == ["the timer is closed"]
+
+
 def test_no_leak() -> None:
     class Canary:
         def __call__(self) -> None:
@@ -279,20 +314,34 @@ def test_no_leak() -> None:
 
 def test_fork() -> None:
     with Timer() as timer:
-        timer.every(0.001, int)
+        job = timer.every(0.001, int)
+        held, forked = threading.Event(), threading.Event()
+
+        def hold() -> None:
+            with timer._worker.changed:
+                held.set()
+                forked.wait()
+
+        threading.Thread(target=hold).start()
+        held.wait()
         child = os.fork()
         if not child:
-            status = 1
+            signal.alarm(20)
+            refused = 0
             try:
-                timer.after(0, int)
-            except OSError:
+                for use in (lambda: timer.after(0, int), timer.stats, timer.drain, job.cancel,
+                            lambda: job.cancel(wait=True), lambda: job.reschedule(0)):
+                    try:
+                        use()
+                    except OSError:
+                        refused += 1
                 timer.close()
                 with Timer() as own:
                     own.after(0, int)
-                status = 0
             finally:
-                os._exit(status)
-        assert os.waitpid(child, 0)[1] == 0
+                os._exit(refused)
+        forked.set()
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 6
 
 
 def test_exit_with_an_open_timer() -> None:

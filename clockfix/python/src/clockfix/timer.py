@@ -75,6 +75,7 @@ class Job:
         progress has ended when this returns.
         """
         worker = self._worker
+        worker.check()
         if wait:
             worker.refuse()
         with worker.changed:
@@ -90,6 +91,7 @@ class Job:
         False: it is over, or being called at this moment.
         """
         worker = self._worker
+        worker.check()
         _check_instant(instant)
         with worker.changed:
             if worker.current is self or not self.pending:
@@ -153,6 +155,7 @@ class _Worker:
         self.order = itertools.count(1)
         self.current: Job | None = None
         self.ending = False
+        self.over = False  # the thread does nothing more
         self.error: BaseException | None = None
         self.asked: list[Callable[[], object]] = []  # what the thread is to do at once
         self.cancelled = self.missed = self.longest = 0
@@ -181,8 +184,7 @@ class _Worker:
             checked(-errno.ECHILD)
 
     def refuse(self) -> None:
-        """Not by the thread itself. Without the condition."""
-        self.check()
+        """Not by the thread itself."""
         if threading.current_thread() is self.thread:
             raise RuntimeError("a function that the timer calls can't wait for its own timer")
 
@@ -243,6 +245,7 @@ class _Worker:
                 self.changed.notify_all()
                 job = self.earliest()
                 if self.ending and not job:
+                    self.over = True
                     break
                 instant = job._due if job else NEVER - 1
             lib.clockfix_sleeper_arm(self.sleeper, time.CLOCK_MONOTONIC,
@@ -318,8 +321,9 @@ class _Worker:
                 self.remove(job)
                 first, self.error = self.error is None, self.error or error
             if not first:
-                threading.excepthook(threading.ExceptHookArgs(
-                    (type(error), error, error.__traceback__, None)))
+                with contextlib.suppress(BaseException):  # or the hook's error ends the thread
+                    threading.excepthook(threading.ExceptHookArgs(
+                        (type(error), error, error.__traceback__, None)))
         self.longest = max(self.longest, time.monotonic_ns() - now)
 
 
@@ -393,6 +397,7 @@ class Timer:
     def drain(self) -> None:
         """Wait until no job is pending or running; raise what a function raised."""
         worker = self._worker
+        worker.check()
         worker.refuse()
         with worker.changed:
             worker.changed.wait_for(lambda: not worker.pending and not worker.current)
@@ -448,11 +453,11 @@ class Timer:
             look()
         else:
             with worker.changed:
+                if worker.over:
+                    raise ClosedError("the timer is closed")
                 worker.asked.append(look)
                 os.eventfd_write(worker.wake, 1)
-                worker.changed.wait_for(lambda: read or not worker.thread.is_alive())
-        if not read:
-            raise ClosedError("the timer is closed")
+                worker.changed.wait_for(lambda: read)
         return read[0]
 
     def capabilities(self) -> Capabilities:
