@@ -194,7 +194,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     wanted = item.session.stash.get(WANTED, [])
     if wanted and GUESTS not in item.session.stash and item.path.parent == suites.TABLE.parent:
         item.session.stash[GUESTS] = Guests(
-            wanted, give_way=len(wanted) < len(item.session.items))
+            wanted, give_way=not all(isinstance(i, Guest) for i in item.session.items))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
