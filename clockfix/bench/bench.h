@@ -35,24 +35,16 @@ struct bench_options {
 	unsigned int rounds;
 	uint32_t late_ppm, cpu_ppm;
 	const char *intervals, *rivals;
-	const char *json;
 	bool quiet, peers;
 };
 
 /* ---- samples.c -------------------------------------------------------------------------- */
 
-void sort_ns(int64_t *ns, size_t count);
+/* As CSV: @what, a value, and how often it occurs; times are whole ns and repeat. Sorts @ns. */
+void print_counts(const char *what, int64_t *ns, size_t count);
 
-#define CDF_POINTS 400
-
-struct summary {
-	uint64_t count, early;
-	int64_t p1, p50, p95, p99, p999, max;
-	double over_1us;	/* share */
-	double cpu;		/* share of a CPU */
-	double p99_error, over_1us_error;	/* standard errors, by how rounds differ */
-	int64_t cdf[CDF_POINTS + 1];
-};
+/* CPU time that the hypervisor has taken from a CPU since it started, as the kernel tells */
+double steal_ms(int cpu);
 
 #define ROUNDS_MOST 1000
 
@@ -61,28 +53,21 @@ struct cell {			/* one rival at one interval */
 	size_t rival;
 	int64_t *late;
 	uint64_t count, limit;
-	uint64_t round_end[ROUNDS_MOST];
+	struct {
+		uint64_t end;		/* of its samples */
+		int64_t cpu, elapsed;	/* ns */
+	} round[ROUNDS_MOST];
 	unsigned int rounds;
-	int64_t cpu, elapsed;	/* ns */
-	double most;		/* CPU time of a round, in percent */
 	uint64_t random;	/* state of the generator that spreads intervals */
 	bool warm;		/* it ran in an earlier round */
 	struct clockfix *timer;	/* of the rivals that have one */
 	struct wait_state wait;	/* of the others */
-	struct summary sum;
 };
-
-/* Sorts its samples. */
-void cell_summarise(struct cell *cell);
-
-/* CPU time that the hypervisor has taken from a CPU since it started, as the kernel tells */
-double steal_ms(int cpu);
 
 /* ---- rivals.c --------------------------------------------------------------------------- */
 
 struct rival {
 	const char *name;
-	const char *text;
 	/* in a thread of its own; NULL: clockfix, a job */
 	void (*wait)(int64_t instant, struct wait_state *state);
 	bool peer;		/* with --peers only */
@@ -98,14 +83,6 @@ int thread_prepare(const struct bench_options *opt);
 
 /* Let a rival do that many jobs, or until then. */
 int rival_run(const struct bench_options *opt, struct cell *cell, uint64_t jobs, int64_t until);
-
-/* ---- report.c --------------------------------------------------------------------------- */
-
-void report_table(FILE *to, const struct cell *cells, size_t count, double stolen);
-/* Does any rival lie below our curve of lateness by CPU time, by more than the rounds differ? */
-void report_curves(FILE *to, const struct cell *cells, size_t count);
-int report_json(const char *path, const struct cell *cells, size_t count,
-		const struct bench_options *opt, double stolen);
 
 /* ---- verbs ------------------------------------------------------------------------------ */
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench.h"
 
@@ -126,10 +127,25 @@ static int run_rounds(const struct bench_options *opt, struct cell *cells, size_
 	return 0;
 }
 
-int verb_compare(const struct bench_options *given, int argc, char **argv)
+static void print_cell(const struct cell *cell)
+{
+	uint64_t begin = 0;
+
+	for (unsigned int i = 0; i < cell->rounds; begin = cell->round[i++].end) {
+		char what[96];
+		int len = snprintf(what, sizeof(what), "%lld,%s,%u,", (long long)cell->interval,
+				   rivals[cell->rival].name, i);
+
+		printf("%scpu,%lld,1\n%selapsed,%lld,1\n", what, (long long)cell->round[i].cpu,
+		       what, (long long)cell->round[i].elapsed);
+		snprintf(what + len, sizeof(what) - len, "late");
+		print_counts(what, cell->late + begin, cell->round[i].end - begin);
+	}
+}
+
+int verb_compare(const struct bench_options *opt, int argc, char **argv)
 {
 	static struct cell cells[CELLS_MAX];
-	struct bench_options opt = *given;
 	const char *error;
 	double stolen;
 	size_t count;
@@ -139,32 +155,38 @@ int verb_compare(const struct bench_options *given, int argc, char **argv)
 		fprintf(stderr, "clockfix-bench: compare takes no argument '%s'\n", argv[1]);
 		return 2;
 	}
-	if (!known_rivals(opt.rivals))
+	if (isatty(STDOUT_FILENO)) {
+		fprintf(stderr, "clockfix-bench: it prints samples; try 'clockfix-bench | "
+			"clockfix-bench-report'\n");
 		return 2;
-	error = opt.peers ? peers_load(PEERS) : NULL;
+	}
+	if (!known_rivals(opt->rivals))
+		return 2;
+	error = opt->peers ? peers_load(PEERS) : NULL;
 	if (error) {
 		fprintf(stderr, "clockfix-bench: no peers: %s\n"
 			"Build them: ninja -C BUILD-DIRECTORY bench/libclockfix-peers.so\n", error);
 		return 2;
 	}
-	count = cells_create(&opt, cells);
+	count = cells_create(opt, cells);
 	if (!count)
 		return 2;
-	stolen = steal_ms(opt.cpu);
-	ret = run_rounds(&opt, cells, count);
-	stolen = steal_ms(opt.cpu) - stolen;
+	stolen = steal_ms(opt->cpu);
+	ret = run_rounds(opt, cells, count);
+	stolen = steal_ms(opt->cpu) - stolen;
 	if (ret)
 		return 1;
-	for (size_t i = 0; i < count; i++)
-		cell_summarise(&cells[i]);
-	report_table(stdout, cells, count, stolen);
-	report_curves(stdout, cells, count);
-	if (opt.json && report_json(opt.json, cells, count, &opt, stolen))
-		return 1;
+	printf("interval_ns,rival,round,what,value,count\n0,,0,stolen_ms,%.0f,1\n"
+	       "0,,0,priority,%d,1\n", stolen, opt->priority);
 	for (size_t i = 0; i < count; i++) {
+		print_cell(&cells[i]);
 		clockfix_destroy(cells[i].timer, 0);
 		clockfix_sleeper_destroy(cells[i].wait.sleeper);
 		free(cells[i].late);
+	}
+	if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "clockfix-bench: writing failed\n");
+		return 1;
 	}
 	return interrupted ? 130 : 0;
 }

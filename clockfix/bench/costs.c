@@ -62,17 +62,6 @@ static void measure(size_t which, int64_t *took, uint64_t count)
 	}
 }
 
-/* Times are whole ns and repeat a lot: how often each occurred. */
-static void print(const char *name, int64_t *took, uint64_t count)
-{
-	sort_ns(took, count);
-	for (uint64_t i = 0, end; i < count; i = end) {
-		for (end = i; end < count && took[end] == took[i];)
-			end++;
-		printf("%s,%lld,%llu\n", name, (long long)took[i], (unsigned long long)(end - i));
-	}
-}
-
 int verb_costs(const struct bench_options *opt, int argc, char **argv)
 {
 	int64_t *took = calloc(opt->jobs, sizeof(*took));
@@ -88,7 +77,7 @@ int verb_costs(const struct bench_options *opt, int argc, char **argv)
 	printf("what,took_ns,count\n");
 	for (size_t i = 0; i < sizeof(costs) / sizeof(*costs) && !interrupted; i++) {
 		measure(i, took, opt->jobs);
-		print(costs[i].name, took, opt->jobs);
+		print_counts(costs[i].name, took, opt->jobs);
 	}
 	free(took);
 	return 0;

@@ -118,7 +118,6 @@ static const struct argp_option arguments[] = {
 	  "ninja -C BUILD-DIRECTORY bench/libclockfix-peers.so)", 0 },
 	{ "late-ppm", OPT_LATE, "N", 0, "clockfix option late_ppm", 0 },
 	{ "cpu-ppm", OPT_CPU, "N", 0, "clockfix option cpu_ppm", 0 },
-	{ "json", 'j', "FILE", 0, "write the results, with their distributions, to FILE", 0 },
 	{ "quiet", 'q', NULL, 0, "print no progress", 0 },
 	{ 0 }
 };
@@ -160,9 +159,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_CPU:
 		opt->cpu_ppm = number(arg, 1, 1e6, state);
 		break;
-	case 'j':
-		opt->json = arg;
-		break;
 	case 'q':
 		opt->quiet = true;
 		break;
@@ -177,7 +173,7 @@ int main(int argc, char **argv)
 	static const struct argp argp = {
 		arguments, parse, "[VERB]",
 		"Measure how exact clockfix and its rivals are.\v"
-		"Verbs:\n  compare       measure lateness and CPU time (the default)\n"
+		"Verbs:\n  compare       print lateness and CPU time, for clockfix-bench-report (the default)\n"
 		"  costs         print what reading the clock takes, and learning, as CSV\n"
 		"  capabilities  print what this machine and these privileges offer\n"
 		"Exit codes: 0, 1 on an error, 2 on wrong usage, 130 if interrupted (what was measured "

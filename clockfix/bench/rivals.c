@@ -77,15 +77,8 @@ static uint64_t warm_up(struct cell *cell)
 /* Of a round of @cell, which began at @begin with @cpu of CPU time used. */
 static void account(struct cell *cell, int64_t cpu, int64_t begin)
 {
-	double share;
-
-	cpu = bench_clock(CLOCK_THREAD_CPUTIME_ID) - cpu;
-	begin = now_ns() - begin;
-	share = 100.0 * cpu / begin;
-	cell->cpu += cpu;
-	cell->elapsed += begin;
-	if (share > cell->most)
-		cell->most = share;
+	cell->round[cell->rounds].cpu = bench_clock(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	cell->round[cell->rounds].elapsed = now_ns() - begin;
 }
 
 struct own {
@@ -232,33 +225,31 @@ int rival_run(const struct bench_options *opt, struct cell *cell, uint64_t jobs,
 
 	int ret = (rival->wait ? run_own : run_clockfix)(rival, opt, cell, jobs, until);
 
-	cell->round_end[cell->rounds++] = cell->count;
+	cell->round[cell->rounds++].end = cell->count;
 	return ret;
 }
 
+/* report.py has what they are */
 const struct rival rivals[] = {
-	{ "poll", "polling loop on clock_gettime()", .wait = wait_poll },
-	{ "clock_nanosleep", "clock_nanosleep(), absolute", .wait = wait_clock_nanosleep },
-	{ "nanosleep", "nanosleep()", .wait = wait_nanosleep },
-	{ "futex", "futex wait with a timeout", .wait = wait_futex },
-	{ "margin-60us", "clock_nanosleep() until 60 us before, then polling", .wait = wait_margin,
-	  .margin = 60000 },
-	{ "margin-125us", "clock_nanosleep() until 125 us before, then polling",
-	  .wait = wait_margin, .margin = 125000 },
-	{ "mean-deviation", "mean and two deviations of oversleeps, then polling", .wait = wait_mean },
-	{ "filter-none", "the paper's worker without learning", .late_ppm = PAPER_NONE },
-	{ "filter-average", "the paper's worker, average filter", .late_ppm = PAPER_AVERAGE },
-	{ "filter-max", "the paper's worker, maximum filter", .late_ppm = PAPER_MAXIMUM },
-	{ "spin_sleep", "Rust's spin_sleep::sleep()", .wait = wait_spin_sleep, .peer = true },
-	{ "clockfix", "clockfix, a job", .wait = NULL },
-	{ "clockfix-sleep", "clockfix_sleep_until()", .wait = wait_sleep_until },
-	{ "clockfix-rehearse", "clockfix, a job with CLOCKFIX_REHEARSE",
-	  .missed = CLOCKFIX_REHEARSE },
-	{ "clockfix-1in10", "clockfix, a job, late_ppm 100000", .late_ppm = 100000 },
-	{ "clockfix-1in30", "clockfix, a job, late_ppm 33333", .late_ppm = 33333 },
-	{ "clockfix-1in100", "clockfix, a job, late_ppm 10000", .late_ppm = 10000 },
-	{ "clockfix-1in300", "clockfix, a job, late_ppm 3333", .late_ppm = 3333 },
-	{ "clockfix-1in1000", "clockfix, a job, late_ppm 1000", .late_ppm = 1000 },
+	{ "poll", .wait = wait_poll },
+	{ "clock_nanosleep", .wait = wait_clock_nanosleep },
+	{ "nanosleep", .wait = wait_nanosleep },
+	{ "futex", .wait = wait_futex },
+	{ "margin-60us", .wait = wait_margin, .margin = 60000 },
+	{ "margin-125us", .wait = wait_margin, .margin = 125000 },
+	{ "mean-deviation", .wait = wait_mean },
+	{ "filter-none", .late_ppm = PAPER_NONE },
+	{ "filter-average", .late_ppm = PAPER_AVERAGE },
+	{ "filter-max", .late_ppm = PAPER_MAXIMUM },
+	{ "spin_sleep", .wait = wait_spin_sleep, .peer = true },
+	{ "clockfix", .wait = NULL },
+	{ "clockfix-sleep", .wait = wait_sleep_until },
+	{ "clockfix-rehearse", .missed = CLOCKFIX_REHEARSE },
+	{ "clockfix-1in10", .late_ppm = 100000 },
+	{ "clockfix-1in30", .late_ppm = 33333 },
+	{ "clockfix-1in100", .late_ppm = 10000 },
+	{ "clockfix-1in300", .late_ppm = 3333 },
+	{ "clockfix-1in1000", .late_ppm = 1000 },
 };
 
 const size_t rivals_count = sizeof(rivals) / sizeof(*rivals);

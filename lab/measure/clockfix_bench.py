@@ -3,7 +3,7 @@
 
 import json
 import subprocess
-import tempfile
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from lab.paths import BUILD, REPO
 DIRECTORY = BUILD / "clockfix-test"
 """Not build/clockfix, which docs/clockfix.md has the user configure."""
 PROGRAM = DIRECTORY / "bench" / "clockfix-bench"
+REPORT = REPO / "clockfix" / "bench" / "report.py"
 
 
 def host_system() -> System:
@@ -51,14 +52,13 @@ def run(rivals: Sequence[str], intervals: Sequence[str], seconds: float,
     program = build()
     words = ["--quiet", f"--rivals={','.join(rivals)}", f"--intervals={','.join(intervals)}",
              f"--seconds={seconds:g}", f"--jobs={jobs}"]
-    with tempfile.TemporaryDirectory(prefix="timershield-") as name:
-        result = Path(name) / "bench.json"
-        done = processes.run([str(program), *words, f"--json={result}"],
-                             stderr=subprocess.PIPE)
-        if done.returncode:
-            raise LabError(f"clockfix-bench failed with status {done.returncode}:\n"
-                           f"{done.stderr.strip()[-2000:]}")
-        measured: dict[str, Any] = json.loads(result.read_text())
+    done = processes.run([str(program), *words], stderr=subprocess.PIPE)
+    if done.returncode:
+        raise LabError(f"clockfix-bench failed with status {done.returncode}:\n"
+                       f"{done.stderr.strip()[-2000:]}")
+    report = subprocess.run([sys.executable, str(REPORT), "--json"], input=done.stdout,
+                            stdout=subprocess.PIPE, text=True, check=True)
+    measured: dict[str, Any] = json.loads(report.stdout)
     return measured, " ".join([program.name, *words])
 
 
