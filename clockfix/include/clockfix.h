@@ -405,6 +405,14 @@ struct clockfix_histogram {
 	uint64_t bucket[CLOCKFIX_HISTOGRAM_BUCKETS];
 };
 
+/*
+ * clockfix_histogram_add - count a value
+ *
+ * For a histogram of one's own, which begins with zeros: a job that wants statistics apart from its
+ * timer's adds run->started - run->instant. One thread adds; others may read meanwhile.
+ */
+void clockfix_histogram_add(struct clockfix_histogram *histogram, int64_t value);
+
 /* clockfix_histogram_floor - the least value that bucket @i counts */
 int64_t clockfix_histogram_floor(unsigned int i);
 

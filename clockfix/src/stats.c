@@ -28,7 +28,7 @@ int64_t clockfix_histogram_floor(unsigned int i)
 	return (int64_t)(i - (shift << SUB_BITS)) << shift;
 }
 
-void histogram_add(struct clockfix_histogram *h, int64_t val)
+void clockfix_histogram_add(struct clockfix_histogram *h, int64_t val)
 {
 	stat_add(&h->bucket[bucket_of(val)], 1);
 	stat_add(&h->sum, val);

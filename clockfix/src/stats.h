@@ -12,8 +12,6 @@
 #define stat_set(stat, val)	__atomic_store_n(stat, val, __ATOMIC_RELAXED)
 #define stat_add(stat, n)	stat_set(stat, *(stat) + (n))
 
-void histogram_add(struct clockfix_histogram *histogram, int64_t val);
-
 /* all but pending */
 void stats_copy(const struct clockfix_stats *stats, struct clockfix_stats *to);
 

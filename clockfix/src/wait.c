@@ -140,7 +140,7 @@ int64_t waiter_woke(struct waiter *w, int64_t instant)
 	int64_t now = time_now(w);
 
 	w->oversleep = now > w->until ? now - w->until : 0;
-	histogram_add(&w->stats->oversleep, w->oversleep);
+	clockfix_histogram_add(&w->stats->oversleep, w->oversleep);
 	w->deferred = instant - now < 2 * cost_of(w);
 	if (w->deferred)
 		return now;
@@ -320,8 +320,8 @@ void waiter_ran(struct waiter *w, int64_t instant)
 {
 	int64_t late = w->started - instant + w->way_back;
 
-	histogram_add(&w->stats->lateness, late);
-	histogram_add(&w->stats->polling, w->started - w->poll_start);
+	clockfix_histogram_add(&w->stats->lateness, late);
+	clockfix_histogram_add(&w->stats->polling, w->started - w->poll_start);
 	account_polling(w, w->started);
 	account_shares(w, late);
 	stat_add(&w->stats->jobs, 1);

@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The examples run, and say how late they were."""
+"""The examples run, and say how late they were; what README.md shows runs, too."""
 
+import asyncio
+import contextlib
+import re
 import subprocess
 import sys
+import textwrap
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from clockfix import AsyncTimer
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -16,3 +24,24 @@ def test_example(path: Path) -> None:
                           check=True)
     assert int(done.stdout.split()[0]) > 100, done.stdout
     assert "steps, p50" in done.stdout
+
+
+def test_readme() -> None:
+    text = (EXAMPLES.parent / "README.md").read_text()
+    timer, loop = re.findall("```python\n(.*?)```", text, re.DOTALL)
+    calls: list[str] = []
+    names: dict[str, Any] = {
+        "time": time, "step": lambda: calls.append("step"), "AsyncTimer": AsyncTimer,
+        "shoot": lambda: calls.append("shoot"), "instant": time.monotonic_ns()}
+    exec(timer, names)
+    assert calls.count("step") > 10
+    assert calls.count("shoot") == 1
+    exec("async def main():\n" + textwrap.indent(loop, "    "), names)
+    before = len(calls)
+
+    async def some_steps() -> None:
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(names["main"](), 0.5)
+
+    asyncio.run(some_steps())
+    assert len(calls) > before + 10

@@ -3,6 +3,7 @@
 
 use crate::{checked, sys, Options, Stats};
 use std::io;
+use std::os::unix::io::RawFd;
 use std::ptr::{self, NonNull};
 
 /// Returns at an exact time; it learns from the sleeps of the thread that uses it.
@@ -44,6 +45,30 @@ impl Sleeper {
     pub fn sleep_until_by(&mut self, clock: i32, instant: i64) -> io::Result<()> {
         // SAFETY: &mut self: nobody else uses it
         checked(unsafe { sys::clockfix_sleep_until(self.0.as_ptr(), clock, instant) })?;
+        Ok(())
+    }
+
+    /// For event loops: readable shortly before the instant of `arm()`. It stays the sleeper's.
+    pub fn descriptor(&mut self) -> io::Result<RawFd> {
+        // SAFETY: &mut self: nobody else uses it
+        checked(unsafe { sys::clockfix_sleeper_fd(self.0.as_ptr()) })
+    }
+
+    /// Have the descriptor become readable before `CLOCK_MONOTONIC` shows `instant`. Replaces what
+    /// was armed.
+    pub fn arm(&mut self, instant: i64) -> io::Result<()> {
+        // SAFETY: &mut self: nobody else uses it
+        checked(unsafe {
+            sys::clockfix_sleeper_arm(self.0.as_ptr(), sys::CLOCK_MONOTONIC, instant)
+        })?;
+        Ok(())
+    }
+
+    /// When it is readable: wait out the rest, and return at the instant.
+    /// [`io::ErrorKind::WouldBlock`]: it is not; `Interrupted`: as [`Sleeper::sleep_until`].
+    pub fn finish(&mut self) -> io::Result<()> {
+        // SAFETY: &mut self: nobody else uses it
+        checked(unsafe { sys::clockfix_sleeper_finish(self.0.as_ptr()) })?;
         Ok(())
     }
 

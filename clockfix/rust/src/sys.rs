@@ -42,7 +42,20 @@ impl clockfix_options {
     }
 }
 
+impl Default for clockfix_histogram {
+    fn default() -> Self {
+        // SAFETY: integers only
+        unsafe { std::mem::zeroed() }
+    }
+}
+
 impl clockfix_histogram {
+    /// Count a value: a job that wants statistics apart from its timer's adds `started - instant`.
+    pub fn add(&mut self, value: i64) {
+        // SAFETY: a valid histogram
+        unsafe { clockfix_histogram_add(self, value) }
+    }
+
     /// The value that a share of `q` (0 to 1) does not exceed; 0 without values.
     pub fn quantile(&self, q: f64) -> i64 {
         // SAFETY: a valid histogram

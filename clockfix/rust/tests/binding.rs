@@ -2,6 +2,7 @@
 //! What the crate adds to the library. None of this depends on how late the machine is.
 
 use clockfix::{now, sys, Cancelled, Missed, Options, Run, Schedule, Sleeper, Timer};
+use std::io::ErrorKind;
 use std::mem::size_of;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{mpsc, Arc, Barrier, Mutex};
@@ -268,8 +269,15 @@ fn sleepers_are_never_early() {
         sleeper.sleep_until(instant).unwrap();
         assert!(now() >= instant);
     }
+    let link = format!("/proc/self/fd/{}", sleeper.descriptor().unwrap());
+    assert_eq!(std::fs::read_link(link).unwrap().to_str(), Some("anon_inode:[timerfd]"));
+    let instant = now() + 50 * MS;
+    sleeper.arm(instant).unwrap();
+    assert_eq!(sleeper.finish().unwrap_err().kind(), ErrorKind::WouldBlock);
+    while sleeper.finish().is_err() {}
+    assert!(now() >= instant);
     let stats = sleeper.stats().unwrap();
-    assert_eq!(stats.jobs, 50);
+    assert_eq!(stats.jobs, 51);
     assert!(stats.lateness.quantile(0.5) <= stats.lateness.max);
     assert!(sleeper.sleep_until_by(99, 1).is_err());
 }
