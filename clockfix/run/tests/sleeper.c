@@ -78,23 +78,39 @@ static void relative(void)
 	CHECK(nanosleep(&length, NULL) == -1 && errno == EINVAL);
 }
 
-static void *sleep_for_a_length(void *arg)
-{
-	struct timespec length = timespec_of(100 * US);
+struct sleep {
+	clockid_t clock;
+	int flags;
+};
 
-	((int (*)(const struct timespec *, struct timespec *))arg)(&length, NULL);
+static void *slack_after(void *arg)
+{
+	const struct sleep *sleep = arg;
+	struct timespec ts = timespec_of(100 * US + (sleep->flags ? now(sleep->clock) : 0));
+
+	if (sleep->clock < 0)
+		nanosleep(&ts, NULL);
+	else
+		clock_nanosleep(sleep->clock, sleep->flags, &ts, NULL);
 	return (void *)(intptr_t)prctl(PR_GET_TIMERSLACK);
 }
 
 /* A thread that was served has a timer slack of 1 ns. */
-static void relative_sleeps_are_served(void)
+static void sleeps_are_served(void)
 {
-	pthread_t thread;
-	void *slack;
+	static const struct sleep sleeps[] = {
+		{ -1, 0 }, { CLOCK_MONOTONIC, 0 }, { CLOCK_MONOTONIC, TIMER_ABSTIME },
+		{ CLOCK_REALTIME, TIMER_ABSTIME }, { CLOCK_TAI, TIMER_ABSTIME },
+	};
 
-	pthread_create(&thread, NULL, sleep_for_a_length, (void *)nanosleep);
-	pthread_join(thread, &slack);
-	CHECK((slack == (void *)1) == exact);
+	for (size_t i = 0; i < sizeof(sleeps) / sizeof(*sleeps); i++) {
+		pthread_t thread;
+		void *slack;
+
+		pthread_create(&thread, NULL, slack_after, (void *)&sleeps[i]);
+		pthread_join(thread, &slack);
+		CHECK((slack == (void *)1) == exact);
+	}
 }
 
 static void invalid(void)
@@ -301,55 +317,6 @@ static void executed(void)
 	CHECK_EQ(status, 0);
 }
 
-/* ---- exactness -------------------------------------------------------------------------- */
-
-static int compare(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-#define SAMPLES 301
-
-static bool twice_as_exact(clockid_t clock)
-{
-	static int64_t ours[SAMPLES], kernels[SAMPLES];
-
-	for (int i = 0; i < SAMPLES; i++) {
-		int64_t instant = now(clock) + MS;
-		struct timespec ts = timespec_of(instant);
-
-		sleep_until(clock, instant);
-		ours[i] = now(clock) - instant;
-		instant = now(clock) + MS;
-		ts = timespec_of(instant);
-		syscall(SYS_clock_nanosleep, clock, TIMER_ABSTIME, &ts, NULL);
-		kernels[i] = now(clock) - instant;
-	}
-	qsort(ours, SAMPLES, sizeof(*ours), compare);
-	qsort(kernels, SAMPLES, sizeof(*kernels), compare);
-	printf("# clock %d: median %lld ns, the kernel's %lld ns\n", clock,
-	       (long long)ours[SAMPLES / 2], (long long)kernels[SAMPLES / 2]);
-	return ours[SAMPLES / 2] * 2 < kernels[SAMPLES / 2];
-}
-
-/* On a machine that is busy, one of some attempts. */
-static void exactness(void)
-{
-	static const clockid_t clocks[] = { CLOCK_MONOTONIC, CLOCK_REALTIME, CLOCK_TAI };
-
-	if (!exact)
-		SKIP("the C library's own");
-	for (int c = 0; c < 3; c++) {
-		int attempts = 10;
-
-		while (attempts && !twice_as_exact(clocks[c]))
-			attempts--;
-		CHECK(attempts);
-	}
-}
-
 static void served(void)
 {
 	int (*function)(clockid_t, int, const struct timespec *, struct timespec *);
@@ -363,9 +330,9 @@ static void served(void)
 int main(int argc, char **argv)
 {
 	static const struct check_test tests[] = {
-		TEST(served), TEST(never_early), TEST(relative), TEST(relative_sleeps_are_served), TEST(invalid), TEST(eintr),
-		TEST(sleep_in_handler), TEST(ignored_signal), TEST(stopped), TEST(cancellation),
-		TEST(threads), TEST(forked), TEST(executed), TEST(exactness),
+		TEST(served), TEST(never_early), TEST(relative), TEST(sleeps_are_served), TEST(invalid),
+		TEST(eintr), TEST(sleep_in_handler), TEST(ignored_signal), TEST(stopped),
+		TEST(cancellation), TEST(threads), TEST(forked), TEST(executed),
 	};
 
 	arguments = argv;
