@@ -225,6 +225,27 @@ def test_gil_lead_is_never_early() -> None:
     assert not early
 
 
+def test_rehearsals() -> None:
+    calls: list[int] = []
+    rehearsals: list[int] = []
+    with Timer() as timer:
+        job = timer.every(0.005, lambda: (calls if job.started else rehearsals).append(job.index),
+                          runs=30, missed=Missed.CATCH_UP, rehearse=True)
+        timer.drain()
+        assert calls == list(range(30))
+        assert rehearsals == sorted(set(rehearsals))
+        assert rehearsals
+        job = timer.every(0.005, lambda: None if job.started else calls.clear(), rehearse=True)
+        while calls:
+            time.sleep(0.001)
+        job.cancel(wait=True)
+        # what one raises ends the job
+        job = timer.every(0.005, lambda: None if job.started else 1 // 0, rehearse=True)
+        with pytest.raises(ZeroDivisionError):
+            timer.drain()
+        assert job.started == 0
+
+
 def test_stats_and_capabilities() -> None:
     with Timer(Options(late_ppm=1000, cpu_ppm=500000)) as timer:
         timer.every(0.001, int, runs=20, missed=Missed.CATCH_UP)

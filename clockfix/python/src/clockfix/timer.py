@@ -28,6 +28,7 @@ from clockfix.stats import Capabilities, Stats, capabilities, read_stats
 
 MAX_JOBS = 1_000_000
 NEVER = 2**63 - 1
+REHEARSAL = 20_000  # ns that must be left for it
 
 
 class Missed(IntEnum):
@@ -48,17 +49,18 @@ class Job:
     instant = 0
     """When it was meant to be called, in nanoseconds of CLOCK_MONOTONIC."""
     started = 0
-    """CLOCK_MONOTONIC when the thread had waited, and had the GIL."""
+    """CLOCK_MONOTONIC when the thread had waited, and had the GIL; 0: this is a rehearsal."""
     index = 0
     """Of a periodic job: this call is for start + index * period."""
     missed = 0
     """Of a periodic job: instants passed over since the last call."""
 
     def __init__(self, worker: "_Worker", call: Callable[[], object], start: int, period: int,
-                 runs: int, missed: Missed) -> None:
+                 runs: int, missed: Missed, rehearse: bool) -> None:
         self._worker = worker
         self._call = call
         self._due, self._period, self._runs, self._policy = start, period, runs, missed
+        self._rehearse = rehearse
         self._next_index = 0
         self._skipped = 0
         self._order = 0  # of its entry in the queue; 0: it is not pending
@@ -253,8 +255,10 @@ class _Worker:
             events = [fd for fd, _ in poll.poll()]
             if self.wake in events:
                 os.eventfd_read(self.wake)
-            elif job and not lib.clockfix_sleeper_finish(self.sleeper):
-                self.arrived(job, instant)
+            elif job:
+                self.rehearse(job, instant)
+                if not lib.clockfix_sleeper_finish(self.sleeper):
+                    self.arrived(job, instant)
         _open.discard(self)
 
     def set_up(self) -> None:
@@ -312,6 +316,20 @@ class _Worker:
                 job._order = 0
                 self.pending -= 1
 
+    def rehearse(self, job: Job, instant: int) -> None:
+        """Go once through what follows, with the call if it may be: it is in the caches then."""
+        with self.changed:
+            if (self.earliest() is not job or job._due != instant
+                    or time.monotonic_ns() + REHEARSAL > instant):
+                return
+            if job._rehearse:
+                job.instant, job.started, job.index = instant, 0, job._next_index
+                self.current = job
+        if self.current:
+            self.call(job, time.monotonic_ns())
+        with self.changed:
+            self.current = None
+
     def call(self, job: Job, now: int) -> None:
         """What it raises ends it."""
         try:
@@ -353,10 +371,12 @@ class Timer:
         return self.at(self.now() + nanoseconds(seconds), function, *args)
 
     def every(self, seconds: float, function: Callable[..., object], *args: object,
-              start: int | None = None, runs: int = 0, missed: Missed = Missed.SKIP) -> Job:
+              start: int | None = None, runs: int = 0, missed: Missed = Missed.SKIP,
+              rehearse: bool = False) -> Job:
         """Call it at start + k * seconds, for ever or for that many k.
 
-        The first instant is one period from now if no other is given.
+        The first instant is one period from now if no other is given. With rehearse it is called
+        once more before each instant, if there is time, with job.started 0.
         """
         period = nanoseconds(seconds)
         if period <= 0:
@@ -364,17 +384,18 @@ class Timer:
         if runs < 0:
             raise ValueError("runs is negative")
         first = self.now() + period if start is None else start
-        return self._schedule(function, args, first, period, runs, missed)
+        return self._schedule(function, args, first, period, runs, missed, rehearse)
 
     def _schedule(self, function: Callable[..., object], args: tuple[object, ...], start: int,
-                  period: int = 0, runs: int = 0, missed: Missed = Missed.SKIP) -> Job:
+                  period: int = 0, runs: int = 0, missed: Missed = Missed.SKIP,
+                  rehearse: bool = False) -> Job:
         worker = self._worker
         if not callable(function):
             raise TypeError(f"{function!r} can't be called")
         _check_instant(start)
         worker.check()
         job = Job(worker, (lambda: function(*args)) if args else function, start, period, runs,
-                  Missed(missed))
+                  Missed(missed), rehearse)
         with worker.changed:
             if worker.ending:
                 # a function that is called until the end need not know that it has come
