@@ -345,16 +345,23 @@ static int drain(void)
 {
 	u64 end = monotonic_now();
 
+	for (unsigned int i = 0; i < nr_rings; i++)
+		if (rings[i])
+			rings[i]->empty = false;
 	for (;;) {
 		int first = -1;
 
 		for (unsigned int i = 0; i < nr_rings; i++) {
-			int ret = rings[i] && !rings[i]->ready ? trace_ring_next(rings[i]) : 0;
+			struct trace_ring *ring = rings[i];
+			int ret = ring && !ring->ready && !ring->empty ? trace_ring_next(ring) : 0;
 
 			if (ret)
 				return ret;
-			if (rings[i] && rings[i]->ready && rings[i]->time <= end &&
-			    (first < 0 || rings[i]->time < rings[first]->time))
+			if (!ring)
+				continue;
+			ring->empty = !ring->ready;
+			if (ring->ready && ring->time <= end &&
+			    (first < 0 || ring->time < rings[first]->time))
 				first = (int)i;
 		}
 		if (first < 0)
@@ -375,6 +382,10 @@ static void configure(const struct blame_config *wanted)
 static int reset(const struct blame_config *wanted)
 {
 	drain();
+	trace_watch_none();		/* the reader's own reads would be events to read */
+	for (unsigned int i = 0; i < nr_rings; i++)
+		if (rings[i])
+			rings[i]->lost = 0;
 	store_clear(&rows);
 	store_clear(&victims);
 	store_clear(&targets);

@@ -242,6 +242,20 @@ void trace_watch(u32 tid)
 	file_write(path, number);	/* adds it to the others */
 }
 
+/* An empty list means all tasks: there is always the idle task in it. */
+void trace_watch_none(void)
+{
+	autofree char *path = format("%s/set_event_pid", instances[1]);
+	int fd;
+
+	set(instances[1], "tracing_on", "0");
+	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	set(instances[1], "set_event_pid", "0");
+	set(instances[1], "tracing_on", "1");
+}
+
 int trace_open_ring(unsigned int which, unsigned int cpu)
 {
 	autofree char *path = format("%s/per_cpu/cpu%u/trace_pipe_raw", instances[which], cpu);

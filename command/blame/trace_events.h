@@ -45,6 +45,7 @@ void trace_close(void);
 
 /* From now on this thread's system calls and page faults are events, and those of what it starts. */
 void trace_watch(u32 tid);
+void trace_watch_none(void);
 
 /* One for events of all tasks, and one for those of victims alone. */
 #define TRACE_RINGS 2

@@ -16,6 +16,7 @@ struct trace_ring {
 	u64 time;
 	u64 lost;			/* events, since the start */
 	bool gap;			/* some were lost just before the event */
+	bool empty;			/* for the reader: it was, when looked at last */
 
 	/* the event that is next, if there is one */
 	bool ready;
