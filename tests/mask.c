@@ -45,6 +45,8 @@ TEST(all_apis_at_many_priorities_are_masked)
 	unsigned int count = 2 * api_count;
 	struct scene *scene = scene_new(count);
 
+	if (kernel_is_rt() && !shield_has_levels())
+		skip("timers of ordinary tasks expire in a thread");
 	scene->length = 20 * MSEC;
 	for (unsigned int i = 0; i < count; i++) {
 		scene->owner[i].policy = LOW(1 + i);

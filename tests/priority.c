@@ -187,6 +187,8 @@ TEST(sleepers_that_are_lowered_are_masked)
 {
 	struct window window;
 
+	if (shield_is_module() && !shield_has_levels())
+		skip("the module leaves to the kernel what real-time tasks arm");
 	if (slowness() > 1)
 		skip("a debug kernel takes longer than the window");
 	shield_set(false);
@@ -344,7 +346,7 @@ TEST(level_follows_inheritance)
 	}
 }
 
-/* FIFO 10 raises itself to FIFO 90: a FIFO-50 timer no longer interrupts it. */
+/* A task raises itself to FIFO 90: a timer below that no longer interrupts it. */
 static void raise_oneself_and_spin(struct scene *scene)
 {
 	become(FIFO(90));
@@ -355,11 +357,11 @@ TEST(raised_by_itself)
 {
 	struct scene *scene = scene_new(1);
 
-	scene->owner[0].policy = FIFO(50);
-	scene->runner = FIFO(10);
+	scene->owner[0].policy = LOW(50);
+	scene->runner = LOW(10);
 	scene->run = raise_oneself_and_spin;
 	scene_run(scene);
-	check_undisturbed(&scene->window, "FIFO 10 became FIFO 90");
+	check_undisturbed(&scene->window, "it became FIFO 90");
 	check_served(scene);
 }
 

@@ -16,8 +16,10 @@ TABLE = TESTS / "suites.toml"
 _KEYS: dict[str, type] = {
     "name": str, "program": str, "args": list, "kernels": list, "on-stock": str, "cpus": int,
     "threads": int, "append": str, "icount": bool, "timeout": int, "alone": bool, "soak": str,
-    "tools": list, "board": str,
+    "tools": list, "board": str, "levels": list,
 }
+LEVELS = "timershield=2"
+"""What a kernel boots with to mask by level."""
 ON_STOCK = ("fail", "pass")
 
 
@@ -84,7 +86,8 @@ def check_keys(entry: dict[str, Any], types: dict[str, type], what: str) -> None
             raise LabError(f"{what}: {key} must be {types[key].__name__}")
 
 
-def _suite(entry: dict[str, Any], path: Path) -> Suite:
+def _suites(entry: dict[str, Any], path: Path) -> list[Suite]:
+    """What an entry describes: a suite, and the same with levels."""
     name = entry.get("name", "?")
     check_keys(entry, _KEYS, f"{path}: suite '{name}'")
     values: dict[str, Any] = {
@@ -92,10 +95,14 @@ def _suite(entry: dict[str, Any], path: Path) -> Suite:
     }
     if "name" not in values:
         raise LabError(f"{path}: a suite has no name")
+    levels = values.pop("levels", None)
     suite = Suite(**{"program": name, **values})
     if suite.on_stock not in ON_STOCK:
         raise LabError(f"{path}: suite '{name}': on-stock must be one of {', '.join(ON_STOCK)}")
-    return suite
+    if levels is None:
+        return [suite]
+    return [suite, replace(suite, name=f"{name}-levels", kernels=levels,
+                           append=f"{suite.append} {LEVELS}".strip())]
 
 
 @dataclass
@@ -121,7 +128,7 @@ def read(path: Path) -> dict[str, Any]:
 def load(path: Path = TABLE) -> Suites:
     """Read and check the table."""
     table = read(path)
-    suites = [_suite(entry, path) for entry in table.get("suite", [])]
+    suites = [s for entry in table.get("suite", []) for s in _suites(entry, path)]
     suites += [Suite(f"selftest-{name}", selftest=f"timers/{name}", timeout=timeout,
                      args=tuple(args))
                for name, (timeout, *args) in table.get("selftests", {}).items()]

@@ -55,6 +55,19 @@ def test_selftests(tmp_path: Path) -> None:
     assert (suite.timeout, suite.args) == (240, ("-x",))
 
 
+def test_levels_are_a_suite_of_their_own(tmp_path: Path) -> None:
+    one, two = load(tmp_path, """
+[[suite]]
+name = "mask"
+kernels = ["*-shielded", "*-module"]
+append = "quiet"
+levels = ["*-module"]
+""").suites
+    assert (one.name, one.append) == ("mask", "quiet")
+    assert (two.name, two.program, two.append) == ("mask-levels", "mask", "quiet timershield=2")
+    assert two.kernels == ("*-module",)
+
+
 def test_suites_share_boots(tmp_path: Path) -> None:
     table = load(tmp_path, """
 [[suite]]

@@ -164,7 +164,9 @@ static void switch_or_load(struct disturber *disturber)
 		shield_load(true);
 		disturber->churn->loads++;
 	} else {
-		shield_set(pick(&disturber->random, 3) != 0);
+		int mode = pick(&disturber->random, 3);
+
+		shield_set_mode(mode <= shield_last_mode() ? mode : 1);
 	}
 }
 

@@ -17,8 +17,19 @@ bool shield_present(void)
 	return access(SHIELD_SWITCH, F_OK) == 0;
 }
 
+/* The command line of a kernel without a shield of its own tells what the module is to do. */
+static bool boots_with_levels(void)
+{
+	char text[4096] = "";
+
+	file_read("/proc/cmdline", text, sizeof(text));
+	return strstr(text, "timershield=2");
+}
+
 bool shield_has_levels(void)
 {
+	if (shield_is_module())
+		return boots_with_levels();
 	return access(SHIELD_STATE, F_OK) == 0 || !shield_present();
 }
 
@@ -50,14 +61,25 @@ int shield_write(const char *text)
 	return file_write(SHIELD_SWITCH, text);
 }
 
-void shield_set(bool on)
+int shield_last_mode(void)
 {
+	return shield_is_module() ? 2 : 1;
+}
+
+void shield_set_mode(int mode)
+{
+	char text[16];
 	int ret;
 
-	if (!shield_present())
-		return;
-	ret = shield_write(on ? "1" : "0");
-	require(!ret, SHIELD_SWITCH ": cannot write %d: %s", on, strerror(-ret));
+	snprintf(text, sizeof(text), "%d", mode);
+	ret = shield_write(text);
+	require(!ret, SHIELD_SWITCH ": cannot write %d: %s", mode, strerror(-ret));
+}
+
+void shield_set(bool on)
+{
+	if (shield_present())
+		shield_set_mode(!on ? 0 : boots_with_levels() ? 2 : 1);
 }
 
 int shield_get(void)

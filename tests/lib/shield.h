@@ -44,12 +44,16 @@ bool shield_is_module(void);
 void shield_load(bool loaded);
 
 /*
- * Switches the shield. On a kernel without it "off" is what there is, and "on"
+ * Switches the shield; on is what the guest is to test, 2 if it boots with timershield=2. On a kernel without it "off" is what there is, and "on"
  * changes nothing, so that a test of masking fails by what it observes.
  */
 void shield_set(bool on);
 
-/* 0 or 1, or -errno. */
+/* The highest value of the switch, and how to choose one. */
+int shield_last_mode(void);
+void shield_set_mode(int mode);
+
+/* 0, 1 or 2, or -errno. */
 int shield_get(void);
 
 /* Writes TEXT to the switch; 0 or -errno. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #define _GNU_SOURCE
 #include "tap.h"
-#include "file.h"
+#include "shield.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -118,16 +118,11 @@ void add_test(struct test *test)
 
 static void run_in_child(const struct test *test, unsigned int flags)
 {
-	int ret;
-
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_TIMERSLACK, 1);
-	if (!(flags & TESTS_KEEP_SWITCH)) {
-		ret = file_write("/proc/sys/kernel/timershield", "1");
-		if (ret && ret != -ENOENT)	/* stock kernels have no switch */
-			fail("cannot switch the shield on: %s", strerror(-ret));
-	}
+	if (!(flags & TESTS_KEEP_SWITCH))
+		shield_set(true);
 	if (mlockall(MCL_CURRENT | MCL_FUTURE))
 		fail("mlockall: %s (run as root)", strerror(errno));
 	test->run();

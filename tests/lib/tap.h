@@ -26,7 +26,7 @@ typedef long long s64;
 #define MSEC 1000000ull
 #define SEC 1000000000ull
 
-/* Run tests without setting kernel.timershield to 1 before each. */
+/* Run tests without switching the shield on before each. */
 #define TESTS_KEEP_SWITCH 1u
 
 struct test {
