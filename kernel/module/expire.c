@@ -7,6 +7,7 @@
 #include "timershield_expire.h"
 
 DEFINE_PER_CPU(struct shield, shields);
+u8 shield_ceiling;
 
 /* Without PREEMPT_RT no task's timer expires in a softirq. */
 #define CONTEXTS	(IS_ENABLED(CONFIG_PREEMPT_RT) ? SHIELD_CONTEXTS : 1)
@@ -90,9 +91,10 @@ void shield_switch(struct shield *shield, u8 level)
 {
 	if (level > TIMERSHIELD_FAIR)
 		ts_cancel_hrtick(shield->hrtick);
-	if (shield->core.threshold == level && !shield->left)
+	if (shield->core.threshold == level && !shield->left && !shield->raised)
 		return;
 	shield->left = 0;
+	shield->raised = false;
 	if (shield->core.threshold != level)
 		set_level(shield, level);
 	if (!shield_empty(shield))
@@ -161,6 +163,34 @@ static void unlock_expiry(struct hrtimer_cpu_base *base) { }
 static void yield_expiry(struct hrtimer_cpu_base *base, unsigned long flags) { }
 #endif
 
+static bool only_classes(void)
+{
+	return shield_never_masks(TIMERSHIELD_FAIR + 1);
+}
+
+/*
+ * Only timers of ordinary tasks are due here, and one is due in the kernel's queues. With two
+ * classes it may be a real-time task's: it comes first.
+ */
+static bool gives_way(const struct shield *shield, ktime_t now)
+{
+	struct hrtimer_cpu_base *stock = shield->stock;
+	bool due = false;
+	int i;
+
+	if (!only_classes() ||
+	    minima_highest(&shield->core.minima[SHIELD_HARD], now) > TIMERSHIELD_FAIR)
+		return false;
+	raw_spin_lock_nested(&stock->lock, SINGLE_DEPTH_NESTING);
+	for (i = 0; i < HRTIMER_MAX_CLOCK_BASES / 2; i++) {
+		const struct hrtimer *timer = first_timer(&stock->clock_base[i]);
+
+		due |= timer && timershield_mono(timer) <= now;
+	}
+	raw_spin_unlock(&stock->lock);
+	return due;
+}
+
 /*
  * Expire timers of a context as the kernel part does. Masked timers wait for a tick and no
  * longer, but only a few of them interrupt the task in one tick.
@@ -170,14 +200,14 @@ static void serve(struct shield *shield, enum shield_context context)
 	struct timershield_run run = {};
 	struct timershield_cpu *core = &shield->core;
 	struct shield_bases *bases = shield->bases;
-	struct hrtimer *timer;
+	struct hrtimer *timer = NULL;
 	unsigned long flags;
 
 	timershield_begin(&run, ktime_get());
 	raw_spin_lock_irqsave(&bases->base.lock, flags);
 	core->tick = READ_ONCE(shield->held) <= run.now - TICK_NSEC;
-	while ((timer = context == SHIELD_SOFT ? timershield_next_soft(core, &run) :
-						 timershield_next(core, &run))) {
+	while (context == SHIELD_SOFT ? (timer = timershield_next_soft(core, &run)) :
+	       !gives_way(shield, run.now) && (timer = timershield_next(core, &run))) {
 		struct hrtimer_clock_base *queue = timer->base;
 
 		expire(queue, timer, ktime_sub(run.now, queue_expiry(queue, 0)), flags);
@@ -203,16 +233,26 @@ static enum hrtimer_restart hard_proxy(struct hrtimer *proxy)
 	struct shield *shield = container_of(proxy, struct shield, proxy[SHIELD_HARD]);
 
 	shield->armed[SHIELD_HARD] = KTIME_MAX;
-	/* It may have changed its priority; if it is about to be preempted, the mask is higher. */
+	/*
+	 * It may have changed its priority. If it is about to be preempted, the mask is higher: with
+	 * two classes a timer of the kernel may have woken a real-time task.
+	 */
+	shield->raised = need_resched() && only_classes();
 	if (!need_resched())
 		set_level(shield, shield_masks(current));
+	else if (shield->raised && shield->core.threshold == TIMERSHIELD_FAIR)
+		set_level(shield, TIMERSHIELD_FAIR + 1);
 	serve(shield, SHIELD_HARD);
 	/*
 	 * What is left over has to wait a little: other interrupts get in, and the kernel does
 	 * not take it for a hang.
 	 */
-	if (!shield_empty(shield))
+	if (!shield_empty(shield)) {
 		rearm(shield, ktime_get(), SHIELD_GAP);
+		if (shield->raised)
+			shield_arm(shield, SHIELD_HARD,
+				   min(shield->armed[SHIELD_HARD], ktime_get() + SHIELD_LOOK));
+	}
 	return HRTIMER_NORESTART;
 }
 
@@ -237,9 +277,9 @@ static enum hrtimer_restart soft_proxy(struct hrtimer *proxy)
 	return HRTIMER_NORESTART;
 }
 
-static void kicked(void *info)
+static void look(void *unused)
 {
-	struct shield *shield = info;
+	struct shield *shield = this_cpu_ptr(&shields);
 
 	set_level(shield, shield_masks(current));
 	rearm(shield, 0, 0);
@@ -263,6 +303,14 @@ void shield_kick(int cpu)
 	local_irq_restore(flags);
 }
 
+/* Timers that are armed already leave from where they are. */
+void shield_choose(enum shield_mode mode)
+{
+	WRITE_ONCE(shield_ceiling,
+		   mode == SHIELD_CLASSES ? TIMERSHIELD_FAIR + 1 : TIMERSHIELD_CRITICAL);
+	on_each_cpu(look, NULL, true);
+}
+
 void shield_setup(struct shield *shield, int cpu)
 {
 	shield->core = (struct timershield_cpu)TIMERSHIELD_CPU_INIT;
@@ -274,7 +322,7 @@ void shield_setup(struct shield *shield, int cpu)
 		      HRTIMER_MODE_ABS_SOFT);
 	shield->armed[SHIELD_HARD] = KTIME_MAX;
 	shield->armed[SHIELD_SOFT] = KTIME_MAX;
-	INIT_CSD(&shield->kick, kicked, shield);
+	INIT_CSD(&shield->kick, look, NULL);
 }
 
 int shield_up(unsigned int cpu)

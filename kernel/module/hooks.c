@@ -108,10 +108,9 @@ static u8 armed_timerfd(struct hrtimer *timer)
 static u8 level_of(struct hrtimer *timer)
 {
 	void *callback = callback_of(timer);
+	u8 level;
 	int i;
 
-	if (!in_task() || current->flags & PF_KTHREAD)
-		return 0;
 	/* Drivers sleep uninterruptibly, system calls do not. */
 	if (callback == functions[SLEEPER].address)
 		return container_of(timer, struct hrtimer_sleeper, timer)->task == current &&
@@ -119,8 +118,10 @@ static u8 level_of(struct hrtimer *timer)
 		       shield_level(current) : 0;
 	if (callback == functions[TIMERFD].address)
 		return armed_timerfd(timer);
-	if (callback == functions[POSIX_TIMER].address)
-		return signalled_level(timer);
+	if (callback == functions[POSIX_TIMER].address) {
+		level = signalled_level(timer);
+		return shield_never_masks(min(level, shield_level(current))) ? 0 : level;
+	}
 	if (callback == functions[ITIMER].address)
 		return timershield_threads_level(current);
 	for (i = IO_URING; i < HRTICK; i++)
@@ -164,14 +165,20 @@ static void notrace on_start(unsigned long ip, unsigned long caller, struct ftra
 			     struct ftrace_regs *regs)
 {
 	struct hrtimer *timer = (struct hrtimer *)ts_argument(regs, 0);
+	const void *callback = callback_of(timer);
 	int i;
 
 	if (this_cpu_read(shields.bypass))
 		return;
-	if (TS_HRTICK && callback_of(timer) == functions[HRTICK].address)
+	if (TS_HRTICK && callback == functions[HRTICK].address)
 		this_cpu_write(shields.hrtick, timer);
+	if (!in_task() || current->flags & PF_KTHREAD)
+		return;
+	/* Only one that sends a signal may be for a task of the other class. */
+	if (shield_never_masks(shield_level(current)) && callback != functions[POSIX_TIMER].address)
+		return;
 	for (i = 0; i < HRTICK; i++)
-		if (functions[i].address && callback_of(timer) == functions[i].address)
+		if (functions[i].address && callback == functions[i].address)
 			ts_redirect(regs, ops->private);
 }
 

@@ -13,12 +13,12 @@
 
 #include "shield.h"
 
-static int on = 1;
-module_param(on, int, 0);
-MODULE_PARM_DESC(on, "1: on at once (default); 0: off until kernel.timershield=1");
+static int at_first = SHIELD_CLASSES;
+module_param_named(mode, at_first, int, 0);
+MODULE_PARM_DESC(mode, "what kernel.timershield is at first: 0: off; 1: timers of ordinary tasks are masked (default); 2: by level");
 
-static DEFINE_MUTEX(switch_lock);
-static int is_on;
+static DEFINE_MUTEX(mode_lock);
+static int mode;
 static enum cpuhp_state cpu_state;
 static struct ctl_table_header *sysctl;
 
@@ -28,7 +28,6 @@ static void turn_off(void)
 	hooks_remove();
 	cpuhp_remove_state(cpu_state);
 	switch_probe_remove();
-	is_on = 0;
 }
 
 static int turn_on(void)
@@ -44,18 +43,32 @@ static int turn_on(void)
 		return err;
 	}
 	cpu_state = err;
-	is_on = 1;
 	err = hooks_add();
 	if (err)
 		turn_off();
 	return err;
 }
 
+static int choose(int chosen)
+{
+	int err = 0;
+
+	if (chosen != SHIELD_OFF)
+		shield_choose(chosen);
+	if (mode == SHIELD_OFF && chosen != SHIELD_OFF)
+		err = turn_on();
+	else if (mode != SHIELD_OFF && chosen == SHIELD_OFF)
+		turn_off();
+	if (!err)
+		mode = chosen;
+	return err;
+}
+
 #if KERNEL_IS(6, 1)
-static int set_switch(struct ctl_table *table, int write, void *buffer, size_t *length,
+static int set_mode(struct ctl_table *table, int write, void *buffer, size_t *length,
 		      loff_t *position)
 #else
-static int set_switch(const struct ctl_table *table, int write, void *buffer, size_t *length,
+static int set_mode(const struct ctl_table *table, int write, void *buffer, size_t *length,
 		      loff_t *position)
 #endif
 {
@@ -66,19 +79,15 @@ static int set_switch(const struct ctl_table *table, int write, void *buffer, si
 		.maxlen = sizeof(value),
 		.mode = table->mode,
 		.extra1 = SYSCTL_ZERO,
-		.extra2 = SYSCTL_ONE,
+		.extra2 = SYSCTL_TWO,
 	};
 
-	mutex_lock(&switch_lock);
-	value = is_on;
+	mutex_lock(&mode_lock);
+	value = mode;
 	err = proc_dointvec_minmax(&copy, write, buffer, length, position);
-	if (!err && write && value != is_on) {
-		if (value)
-			err = turn_on();
-		else
-			turn_off();
-	}
-	mutex_unlock(&switch_lock);
+	if (!err && write)
+		err = choose(value);
+	mutex_unlock(&mode_lock);
 	return err;
 }
 
@@ -86,7 +95,7 @@ static struct ctl_table sysctls[] = {
 	{
 		.procname = "timershield",
 		.mode = 0644,
-		.proc_handler = set_switch,
+		.proc_handler = set_mode,
 	},
 #if KERNEL_IS(6, 1)
 	{ }
@@ -134,32 +143,29 @@ static int __init shield_init(void)
 {
 	int cpu, err;
 
+	if (at_first < SHIELD_OFF || at_first > SHIELD_LEVELS) {
+		pr_err("mode=%d: expected 0, 1 or 2\n", at_first);
+		return -EINVAL;
+	}
 	err = check_kernel();
 	if (err)
 		return err;
 	for_each_possible_cpu(cpu)
 		shield_setup(per_cpu_ptr(&shields, cpu), cpu);
 
+	err = choose(at_first);
+	if (err)
+		goto no_mode;
 	err = -ENOMEM;
 	if (!proc_create_single("timershield", 0400, NULL, show))
 		goto no_proc;
 	sysctl = register_sysctl("kernel", sysctls);
-	if (!sysctl)
-		goto no_sysctl;
-	err = 0;
-	mutex_lock(&switch_lock);
-	if (on && !is_on)
-		err = turn_on();
-	mutex_unlock(&switch_lock);
-	if (!err)
+	if (sysctl)
 		return 0;
-	unregister_sysctl_table(sysctl);
-	/* by the sysctl, meanwhile */
-	if (is_on)
-		turn_off();
-no_sysctl:
 	remove_proc_entry("timershield", NULL);
 no_proc:
+	choose(SHIELD_OFF);
+no_mode:
 	hooks_release();
 	return err;
 }
@@ -169,8 +175,7 @@ static void __exit shield_exit(void)
 {
 	unregister_sysctl_table(sysctl);
 	remove_proc_entry("timershield", NULL);
-	if (is_on)
-		turn_off();
+	choose(SHIELD_OFF);
 	hooks_release();
 }
 module_exit(shield_exit);

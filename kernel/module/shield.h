@@ -11,6 +11,8 @@
 
 /* How long the CPU runs between two batches of callbacks, ns */
 #define SHIELD_GAP	2000LL
+/* After what time a task that has been woken runs, or does not, ns */
+#define SHIELD_LOOK	10000LL
 
 /* The context in which a timer expires; in the kernel's order, four clocks of each */
 enum shield_context { SHIELD_HARD, SHIELD_SOFT, SHIELD_CONTEXTS };
@@ -29,6 +31,7 @@ struct shield {
 	ktime_t armed[SHIELD_CONTEXTS];		/* KTIME_MAX: not */
 	struct hrtimer *hrtick;	/* on 7.3, ends an ordinary task's turn; NULL: not seen yet */
 	bool on;
+	bool raised;		/* the mask, until the next switch; the proxy sees if there is none */
 	u8 left;		/* soft timers below wait for the next switch; 0: none */
 	bool bypass;		/* what starts now is for the kernel */
 	ktime_t held;		/* when a masked timer was expired last, or the first was masked */
@@ -36,6 +39,20 @@ struct shield {
 };
 
 DECLARE_PER_CPU(struct shield, shields);
+
+/* kernel.timershield */
+enum shield_mode { SHIELD_OFF, SHIELD_CLASSES, SHIELD_LEVELS };
+
+/*
+ * Timers from this level on are never masked. With two classes it is the lowest of real-time
+ * tasks; with levels no task has it.
+ */
+extern u8 shield_ceiling;
+
+static inline bool shield_never_masks(u8 level)
+{
+	return level >= READ_ONCE(shield_ceiling);
+}
 
 /* A task's level. One that inherits a priority has it. */
 static inline u8 shield_level(const struct task_struct *task)
@@ -49,7 +66,8 @@ static inline u8 shield_level(const struct task_struct *task)
  */
 static inline u8 shield_masks(const struct task_struct *task)
 {
-	return task->flags & PF_KTHREAD ? TIMERSHIELD_FAIR : shield_level(task);
+	return task->flags & PF_KTHREAD ? TIMERSHIELD_FAIR :
+	       min(shield_level(task), READ_ONCE(shield_ceiling));
 }
 
 /* May there be timers in a CPU's queues? The last may have left without telling. */
@@ -85,6 +103,7 @@ void shield_setup(struct shield *shield, int cpu);
 void shield_arm(struct shield *shield, enum shield_context context, ktime_t expires);
 void shield_switch(struct shield *shield, u8 level);
 void shield_kick(int cpu);
+void shield_choose(enum shield_mode mode);
 int shield_up(unsigned int cpu);
 int shield_down(unsigned int cpu);
 
