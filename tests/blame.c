@@ -5,6 +5,7 @@
  * the shield, which leaves none of these timers an interrupt of its own; and what blame costs.
  */
 #define _GNU_SOURCE
+#include "file.h"
 #include "lib/blame.h"
 #include "lib/command.h"
 #include "lib/shield.h"
@@ -13,6 +14,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -163,11 +165,12 @@ static struct blame_scenario scenarios[] = {
 	{ 0 },
 };
 
+/* MASKED: "yes" for those of ordinary tasks, "levels" for those of real-time ones. */
 static double timers_of(const char *victim, unsigned int load, const char *how,
-			bool by_thread)
+			const char *masked, bool by_thread)
 {
 	return blame_sum(victim, (struct blame_wanted){
-		.kind = "timer", .how = how, .masked = "yes",
+		.kind = "timer", .how = how, .masked = masked,
 		.comm = by_thread ? NULL : truth->loads[load].name,
 		.thread = by_thread ? truth->loads[load].pid : 0,
 	}, "count");
@@ -180,12 +183,12 @@ static void check_names(const char *source)
 	const char *victim = blame_run(source, "together");
 	double taken = blame_number(victim, "taken_ns");
 
-	blame_check("timerfds", timers_of(victim, TIMERFD, "timerfd", true),
+	blame_check("timerfds", timers_of(victim, TIMERFD, "timerfd", "yes", true),
 		    soft ? 0 : truth->loads[TIMERFD].count, 1);
 	/* trace events do not tell in which system call it slept */
 	blame_check("sleepers", timers_of(victim, SLEEPER, strcmp(source, "bpf") ? "" :
-					  "clock_nanosleep", false), truth->loads[SLEEPER].count, 1);
-	blame_check("POSIX timers", timers_of(victim, POSIX, "POSIX timer", true),
+					  "clock_nanosleep", "levels", false), truth->loads[SLEEPER].count, 1);
+	blame_check("POSIX timers", timers_of(victim, POSIX, "POSIX timer", "yes", true),
 		    soft ? 0 : truth->loads[POSIX].count, 1);
 	blame_check("preempting task", blame_sum(victim, (struct blame_wanted){
 		.kind = "task", .masked = "no", .comm = truth->loads[PREEMPTER].name,
@@ -220,7 +223,7 @@ static void explains_waits(const char *source)
 	check(taken > BLAME_SPIN * 7 / 10, "%.1f us were taken", taken / 1000);
 	check(unexplained < taken / 100, "%.1f us of %.1f are unexplained", unexplained / 1000,
 	      taken / 1000);
-	blame_check("timerfds", timers_of(victim, TIMERFD, "timerfd", true),
+	blame_check("timerfds", timers_of(victim, TIMERFD, "timerfd", "yes", true),
 		    kernel_is_rt() ? 0 : truth->loads[TIMERFD].count, 1);
 }
 
@@ -274,7 +277,7 @@ static void names_apis(const char *source)
 			continue;
 		}
 		blame_check(calls[i].api, timers_of(victim, i, sleeps && strcmp(source, "bpf") ? "" : how,
-						    false),
+						    "levels", false),
 			    soft ? 0 : truth->loads[i].count, 0);
 	}
 }
@@ -297,6 +300,22 @@ static void costs_little(const char *source)
 }
 
 BLAME_TESTS(costs_little)
+
+/* Else each of its reads would be an event to read. */
+TEST(trace_does_not_watch_itself)
+{
+	pid_t pid = timershield_start("blame --source=trace -c 0 -s 5 --csv");
+	char path[128], pids[256] = "", own[16];
+	int status;
+
+	snprintf(path, sizeof(path), "/sys/kernel/tracing/instances/timershield-%d-victims/set_event_pid",
+		 pid);
+	snprintf(own, sizeof(own), "%d\n", pid);
+	sleep_for(4 * SEC);		/* it has measured itself by then */
+	check(file_read(path, pids, sizeof(pids)) > 0, "%s: nothing in it", path);
+	check(!strstr(pids, own), "%d watches: %s", pid, pids);
+	check(waitpid(pid, &status, 0) == pid && !status, "blame ended with status %#x", status);
+}
 
 int main(int argc, char **argv)
 {

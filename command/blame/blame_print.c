@@ -16,7 +16,7 @@ static double share_of(const struct victim_report *victim, u64 total)
 
 static void print_culprit(const struct victim_report *victim, const struct culprit *culprit)
 {
-	printf("  %9llu %12.1f %10.1f %6.1f%%  %-4s  %s%s%s", (unsigned long long)culprit->count,
+	printf("  %9llu %12.1f %10.1f %6.1f%%  %-6s  %s%s%s", (unsigned long long)culprit->count,
 	       microseconds(culprit->total), microseconds(culprit->longest),
 	       share_of(victim, culprit->total), masked_text(culprit->masked), culprit->name,
 	       *culprit->level ? " " : "", culprit->level);
@@ -45,7 +45,7 @@ void culprits_print(const struct victim_report *victim, unsigned int lines)
 	const struct culprit *unexplained = NULL;
 	size_t left = lines && victim->count > lines ? lines - 2 : victim->count, more = 0;
 
-	printf("  %9s %12s %10s %7s  %-4s  %s\n", "times", "total us", "longest us", "share",
+	printf("  %9s %12s %10s %7s  %-6s  %s\n", "times", "total us", "longest us", "share",
 	       "mask", "culprit");
 	for (size_t i = 0; i < victim->count; i++) {
 		const struct culprit *culprit = &victim->culprits[i];
@@ -119,14 +119,16 @@ static void print_remedies(const struct victim_report *victim)
 	}
 }
 
-static u64 maskable(const struct victim_report *victim)
+static void print_maskable(const struct victim_report *victim, enum masked masked, const char *what)
 {
 	u64 total = 0;
 
 	for (size_t i = 0; i < victim->count; i++)
-		if (victim->culprits[i].masked == MASKED_YES)
+		if (victim->culprits[i].masked == masked)
 			total += victim->culprits[i].total;
-	return total;
+	if (total)
+		printf("  TimerShield masks timers of %s: %.1f us (%.1f %%) of this.\n", what,
+		       microseconds(total), share_of(victim, total));
 }
 
 /* "Unexplained" is what the kernel saw and no event names; this it did not even see. */
@@ -166,16 +168,14 @@ void report_print(const struct report *report, unsigned int lines)
 		shown = 8;
 	for (size_t i = 0; i < shown; i++) {
 		const struct victim_report *victim = &report->victims[i];
-		u64 masked = maskable(victim);
 
 		if (i)
 			putchar('\n');
 		print_head(victim);
 		culprits_print(victim, lines ? lines / (unsigned int)shown : 30);
-		if (masked)
-			printf("  TimerShield masks timers of tasks of a lower level: %.1f us "
-			       "(%.1f %%) of this.\n", microseconds(masked),
-			       share_of(victim, masked));
+		print_maskable(victim, MASKED_YES, "ordinary tasks");
+		print_maskable(victim, MASKED_LEVELS,
+			       "real-time tasks of a lower level, in the mode 'levels'");
 		if (!lines)
 			print_remedies(victim);
 	}

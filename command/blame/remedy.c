@@ -6,6 +6,7 @@
 #include "lib/file.h"
 #include "lib/kernel.h"
 #include "lib/machine.h"
+#include "lib/task.h"
 #include "lib/timers.h"
 #include "symbols.h"
 
@@ -137,6 +138,24 @@ static char *for_task(const struct blame_victim *victim, const struct blame_row 
 	return remedy ? remedy : give_way(culprit, cpu, "");
 }
 
+/* One that is not may wake up later in the mode of levels. */
+static bool all_are_pinned(void)
+{
+	autotasks struct tasks tasks = { 0 };
+	struct cpus online = read_machine()->machine.online;
+
+	if (tasks_read(&tasks))
+		return false;
+	tasks_for_each(task, &tasks) {
+		struct cpus cpus = cpus_and(&task->cpus, &online);
+
+		if (task->priority < 100 && !(task->flags & TASK_KERNEL_THREAD) &&
+		    cpus_count(&cpus) > 1)
+			return false;
+	}
+	return true;
+}
+
 static char *for_timer(const struct blame_victim *victim, const struct blame_row *row,
 		       enum masked masked, unsigned int cpu)
 {
@@ -148,6 +167,9 @@ static char *for_timer(const struct blame_victim *victim, const struct blame_row
 		if (timers_module_possible())
 			return copy("load the TimerShield module ('make module' in its source)");
 	}
+	if (masked == MASKED_LEVELS && shield >= 0 && shield != TIMERS_LEVELS &&
+	    !strcmp(timers_kind(), "built in") && all_are_pinned())
+		return copy("timershield timers levels");
 	return for_task(victim, row, cpu);
 }
 

@@ -16,7 +16,9 @@ void blame_figures_free(struct blame_figures *figures)
 
 const char *masked_text(enum masked masked)
 {
-	return masked == MASKED_YES ? "yes" : masked == MASKED_NO ? "no" : "?";
+	static const char * const texts[] = { "no", "yes", "levels", "?" };
+
+	return texts[masked];
 }
 
 /* Ordinary tasks share one level, every real-time priority has its own. */
@@ -31,7 +33,9 @@ enum masked blame_would_mask(const struct blame_victim *victim, const struct bla
 		return MASKED_NO;
 	if (!row->cause.id || victim->id & VICTIM_CPU)
 		return MASKED_UNKNOWN;
-	return level_of(&victim->victim.who) > level_of(&row->row.who) ? MASKED_YES : MASKED_NO;
+	if (level_of(&victim->victim.who) <= level_of(&row->row.who))
+		return MASKED_NO;
+	return level_of(&row->row.who) ? MASKED_LEVELS : MASKED_YES;
 }
 
 /*

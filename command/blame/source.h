@@ -14,8 +14,8 @@ static inline double microseconds(u64 ns)
 	return (double)ns / 1000;
 }
 
-/* Whether the shield would have kept a timer away. */
-enum masked { MASKED_NO, MASKED_YES, MASKED_UNKNOWN };
+/* Would the shield mask that timer? LEVELS: in its mode of levels alone. */
+enum masked { MASKED_NO, MASKED_YES, MASKED_LEVELS, MASKED_UNKNOWN };
 
 struct blame_row {
 	struct cause cause;		/* of cause.victim */

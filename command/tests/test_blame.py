@@ -198,7 +198,7 @@ class BlameTest(unittest.TestCase):
         self.assertTrue(rows, done.stderr)
         for row in rows:
             self.assertGreaterEqual(int(row["total_ns"]), int(row["longest_ns"]))
-            self.assertIn(row["masked"], ("yes", "no", "?"))
+            self.assertIn(row["masked"], ("yes", "no", "levels", "?"))
 
     def test_output(self) -> None:
         with tempfile.TemporaryDirectory() as directory:

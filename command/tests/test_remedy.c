@@ -70,6 +70,13 @@ static void advises_for_timer(const char *wanted)
 	advises(wanted, (struct cause){ .kind = CAUSE_TIMER, .id = 80 }, &ordinary, MASKED_YES);
 }
 
+static void advises_for_realtime_timer(const char *wanted)
+{
+	static const struct who lower = { .tid = 83, .tgid = 83, .comm = "low", .priority = 79 };
+
+	advises(wanted, (struct cause){ .kind = CAUSE_TIMER, .id = 83 }, &lower, MASKED_LEVELS);
+}
+
 static void advises_for(const char *wanted, u32 kind, u32 id)
 {
 	advises(wanted, (struct cause){ .kind = kind, .id = id, .function = TICK },
@@ -101,6 +108,26 @@ static void on_an_able_machine(void)
 	advises_for("raise the CPU quota of its cgroup", CAUSE_THROTTLED, THROTTLE_QUOTA);
 	put("proc/sys/kernel/timershield", "1\n");
 	advises_for_timer("timershield isolate 1");
+}
+
+/* Levels mask timers of real-time tasks, and only where all of these are pinned. */
+static void on_a_machine_of_real_time_tasks(void)
+{
+	put("proc/83/task/83/stat", "83 (low) S 1 0 0 0 -1 0 0 0 0 0 0 0 0 0 -21 0 1 0 123"
+	    " 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1\n");
+	put("proc/83/task/83/status", "Name:\tlow\nCpus_allowed_list:\t1\n");
+	put("proc/sys/kernel/timershield", "0\n");
+	advises_for_realtime_timer("timershield timers levels");
+	put("proc/sys/kernel/timershield", "1\n");
+	advises_for_realtime_timer("timershield timers levels");
+	put("proc/sys/kernel/timershield", "2\n");
+	advises_for_realtime_timer("timershield isolate 1");
+	put("proc/sys/kernel/timershield", "1\n");
+	put("proc/83/task/83/status", "Name:\tlow\nCpus_allowed_list:\t1-2\n");
+	advises_for_realtime_timer("timershield isolate 1");
+	put("proc/83/task/83/status", "Name:\tlow\nCpus_allowed_list:\t1\n");
+	put("sys/module/timershield/initstate", "live\n");
+	advises_for_realtime_timer("timershield isolate 1");
 }
 
 /* No cpusets, no shield, and nothing of the kernel's that a command line could switch on. */
@@ -303,6 +330,7 @@ static void on(void (*machine)(void))
 int main(void)
 {
 	on(on_an_able_machine);
+	on(on_a_machine_of_real_time_tasks);
 	on(on_an_unable_machine);
 	on(for_what_keeps_it);
 	on(on_a_single_cpu);
