@@ -224,6 +224,52 @@ void report_print_csv(const struct report *report)
 			csv_row(&report->victims[i], &report->victims[i].culprits[j]);
 }
 
+static void label(const char *name, const char *value)
+{
+	printf("%s=\"", name);
+	for (; *value; value++)
+		printf(*value == '"' || *value == '\\' ? "\\%c" : "%c", *value);
+	putchar('"');
+}
+
+static void metric(const char *name, const struct victim_report *victim,
+		   const struct culprit *culprit)
+{
+	const char * const labels[][2] = {
+		{ "{victim", victim->name }, { ",kind", culprit->kind }, { ",culprit", culprit->name },
+		{ ",level", culprit->level }, { ",how", culprit->how },
+		{ ",function", culprit->function }, { ",cgroup", culprit->unit },
+	};
+
+	fputs(name, stdout);
+	for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
+		label(labels[i][0], labels[i][1]);
+	fputs("} ", stdout);
+}
+
+/* Every row of two families, which each stand together. */
+void report_print_openmetrics(const struct report *report)
+{
+	for (int times = 0; times <= 1; times++) {
+		puts(times ? "# TYPE timershield_blame_events counter" :
+		     "# TYPE timershield_blame_taken_seconds counter\n"
+		     "# UNIT timershield_blame_taken_seconds seconds");
+		for (size_t i = 0; i < report->count; i++)
+			for (size_t j = 0; j < report->victims[i].count; j++) {
+				const struct culprit *culprit = &report->victims[i].culprits[j];
+
+				metric(times ? "timershield_blame_events_total" :
+				       "timershield_blame_taken_seconds_total",
+				       &report->victims[i], culprit);
+				if (times)
+					printf("%llu\n", (unsigned long long)culprit->count);
+				else
+					printf("%.9f\n", (double)culprit->total / 1e9);
+			}
+	}
+	puts("# EOF");
+}
+
 static void json_culprit(const struct culprit *culprit)
 {
 	json_open(NULL, '{');

@@ -8,6 +8,7 @@
 /* At most LINES lines, as far as that is possible; 0: as many as there are. */
 void report_print(const struct report *report, unsigned int lines);
 void report_print_csv(const struct report *report);
+void report_print_openmetrics(const struct report *report);
 
 /* Into a JSON object that is open. */
 void report_print_json(const struct report *report);

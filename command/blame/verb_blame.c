@@ -18,21 +18,22 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 static struct {
 	struct cpus cpus;
-	bool realtime, stop, csv;
+	bool realtime, stop, csv, openmetrics;
 	enum row_by by;
 	pid_t pid;
-	double seconds, over, max;	/* us but for seconds; 0: not given */
+	double seconds, interval, over, max;	/* us but for seconds; 0: not given */
 	const char *source;
 	FILE *trace;
-	int file;			/* for what is printed; -1: standard output */
+	const char *output;		/* for what is printed; NULL: standard output */
 	char **command;
-} request = { .file = -1 };
+} request;
 
 static int take_by(const struct verb *verb)
 {
@@ -69,11 +70,17 @@ static int take_trace(const struct verb *verb)
 	return request.trace ? -1 : no_file();
 }
 
+/* It is not empty before there is something to print, which then takes its place at once. */
 static int take_output(const struct verb *verb)
 {
+	int file = open(optarg, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+
 	(void)verb;
-	request.file = open(optarg, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	return request.file < 0 ? no_file() : -1;
+	if (file < 0)
+		return no_file();
+	close(file);
+	request.output = optarg;
+	return -1;
 }
 
 static const struct verb_option options[] = {
@@ -85,6 +92,9 @@ static const struct verb_option options[] = {
 	{ "realtime", 'r', NULL, "watch them only while they are real-time tasks",
 	  .flag = &request.realtime },
 	{ "seconds", 's', "N", "stop after N seconds", .decimal = &request.seconds },
+	{ "interval", 0, "N",
+	  "print every N seconds what was taken since the start, with --csv, --json or --openmetrics",
+	  .decimal = &request.interval },
 	{ "by", 0, "WHAT", "a row for each process (the default), program or thread",
 	  "process program thread", .take = take_by },
 	{ "over", 0, "US",
@@ -100,6 +110,8 @@ static const struct verb_option options[] = {
 	  "watch by bpf or by trace (trace events); the default is bpf where the kernel allows it",
 	  "bpf trace", .take = take_source },
 	{ "csv", 0, NULL, "print all rows as CSV, times in ns", .flag = &request.csv },
+	{ "openmetrics", 0, NULL, "print all rows as OpenMetrics, for monitoring",
+	  .flag = &request.openmetrics },
 	{ "output", 0, "FILE",
 	  "print to FILE; COMMAND's own output stays where it is", "<files>", .take = take_output },
 	{ 0 }
@@ -176,26 +188,98 @@ static bool process_ended(pid_t pid)
 	return task_read_stat(&task, pid, pid) == -ESRCH;
 }
 
-static unsigned int terminal_lines(void)
+/* What follows goes to FILE.new, which becomes FILE; to a device or pipe directly. */
+static int redirect(char **temporary)
 {
-	struct winsize size;
+	struct stat file;
+	int fd, ret = 0;
 
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || size.ws_row < 10)
-		return 24;
-	return size.ws_row;
+	*temporary = NULL;
+	if (!request.output)
+		return 0;
+	if (!stat(request.output, &file) && S_ISREG(file.st_mode))
+		*temporary = format("%s.new", request.output);
+	fd = open(*temporary ? *temporary : request.output,
+		  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0)
+		ret = failed(-errno, "%s: %s", request.output, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return ret;
 }
 
-static int draw(struct session *session)
+static int take_its_place(const char *temporary)
 {
+	if (fflush(stdout) || ferror(stdout) || (temporary && rename(temporary, request.output)))
+		return failed(-errno, "%s: %s", request.output ? request.output : "standard output",
+			      strerror(errno));
+	return 0;
+}
+
+static void print_rows(const struct report *report)
+{
+	if (request.csv)
+		report_print_csv(report);
+	else if (request.openmetrics)
+		report_print_openmetrics(report);
+	else
+		report_print_json(report);
+}
+
+static int print_now(struct session *session)
+{
+	autofree char *temporary = NULL;
 	struct report report;
 	int ret = session_report(session, &report);
 
 	if (ret)
 		return ret;
+	ret = redirect(&temporary);
+	if (!ret && output == OUTPUT_JSON)
+		json_open(NULL, '{');
+	if (!ret)
+		print_rows(&report);
+	if (!ret && output == OUTPUT_JSON)
+		json_close('}');
+	report_free(&report);
+	return ret ? ret : take_its_place(temporary);
+}
+
+/* TEXT, no wider than the terminal: lines that wrap would push the first ones out. */
+static void print_cut(const char *text, unsigned int columns)
+{
+	while (*text) {
+		size_t length = strcspn(text, "\n");
+
+		printf("%.*s\n", length > columns ? (int)columns : (int)length, text);
+		text += length + (text[length] == '\n');
+	}
+}
+
+static int draw(struct session *session)
+{
+	struct winsize size = { .ws_row = 24, .ws_col = 80 };
+	FILE *terminal = stdout;
+	struct report report;
+	char *text = NULL;
+	size_t length;
+	int ret = session_report(session, &report);
+
+	if (ret)
+		return ret;
+	ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+	stdout = open_memstream(&text, &length);
+	if (stdout) {
+		report_print(&report, size.ws_row > 10 ? size.ws_row - 6 : 4);
+		fclose(stdout);
+	}
+	stdout = terminal;
 	printf("\033[H\033[Jtimershield blame, %.0f s; Ctrl-C ends it with a summary\n\n",
 	       (double)report.elapsed / 1e9);
-	report_print(&report, terminal_lines() - 6);
+	if (text)
+		print_cut(text, size.ws_col ? size.ws_col : 80);
 	fflush(stdout);
+	free(text);
 	report_free(&report);
 	return 0;
 }
@@ -212,10 +296,10 @@ static bool exceeded(struct session *session, u64 limit)
 
 static int watch(struct session *session, struct child *child)
 {
-	bool live = output == OUTPUT_PRETTY && !request.csv && !request.command &&
-		    request.file < 0 && output_has_colour();
+	bool live = output == OUTPUT_PRETTY && !request.csv && !request.openmetrics &&
+		    !request.command && !request.output && output_has_colour();
 	u64 end = request.seconds ? session->started + (u64)(request.seconds * 1e9) : ~0ull;
-	u64 drawn = session->started, looked = drawn, now;
+	u64 drawn = session->started, looked = drawn, printed = drawn, now;
 	int ret = 0;
 
 	while (!ret && !session_interrupted && (now = monotonic_now()) < end && !child_ended(child) &&
@@ -231,6 +315,10 @@ static int watch(struct session *session, struct child *child)
 			ret = draw(session);
 			drawn = now;
 		}
+		if (!ret && request.interval && now - printed >= (u64)(request.interval * 1e9)) {
+			printed += (u64)(request.interval * 1e9);
+			ret = print_now(session);
+		}
 		if (request.stop && now - looked > 100000000) {
 			looked = now;
 			if (exceeded(session, session->config.over))
@@ -245,20 +333,20 @@ static int watch(struct session *session, struct child *child)
 /* STATUS: what to end with, if anything is wrong with what was found. */
 static int print_result(struct session *session, int *status)
 {
+	bool rows = request.csv || request.openmetrics, too_long;
+	autofree char *temporary = NULL;
 	struct episode *worst = NULL;
 	struct report report;
 	unsigned int cpu = 0;
-	bool too_long;
 	int ret;
 
 	session_halt(session);
 	ret = session_report(session, &report);
 	if (ret)
 		goto out;
-	if (request.file >= 0 && dup2(request.file, STDOUT_FILENO) < 0) {
-		ret = failed(-errno, "--output: %s", strerror(errno));
+	ret = redirect(&temporary);
+	if (ret)
 		goto free_report;
-	}
 	worst = session_worst(session, &cpu);
 	for (size_t i = 0; request.max > 0 && i < report.count; i++)
 		if (microseconds(report.victims[i].sums.longest) > request.max)
@@ -266,11 +354,11 @@ static int print_result(struct session *session, int *status)
 	too_long = *status;
 	if (!report.count)
 		*status = STATUS_FAILED;
-	if (request.csv) {
-		report_print_csv(&report);
+	if (rows) {
+		print_rows(&report);
 	} else if (output == OUTPUT_JSON) {
 		json_open(NULL, '{');
-		report_print_json(&report);
+		print_rows(&report);
 		if (worst->length)
 			timeline_print_json(worst, cpu);
 		json_close('}');
@@ -281,9 +369,10 @@ static int print_result(struct session *session, int *status)
 		else if (request.over > 0)
 			printf("No episode was longer than %g us.\n", request.over);
 	}
-	if (too_long && output == OUTPUT_PRETTY && !request.csv)
+	if (too_long && output == OUTPUT_PRETTY && !rows)
 		printf("Longer than --max %g us.\n", request.max);
-	if (request.trace)
+	ret = take_its_place(temporary);
+	if (!ret && request.trace)
 		ret = timeline_write(request.trace, worst, cpu);
 free_report:
 	report_free(&report);
@@ -356,8 +445,10 @@ static int run(int argc, char **argv)
 		return usage_error(&verb_blame, "--stop requires --over=US");
 	if (request.command && request.pid)
 		return usage_error(&verb_blame, "give either --pid or a command, not both");
-	if (request.csv && output == OUTPUT_JSON)
-		return usage_error(&verb_blame, "give either --csv or --json, not both");
+	if (request.csv + request.openmetrics + (output == OUTPUT_JSON) > 1)
+		return usage_error(&verb_blame, "give one of --csv, --json and --openmetrics");
+	if (request.interval && !request.csv && !request.openmetrics && output != OUTPUT_JSON)
+		return usage_error(&verb_blame, "--interval requires --csv, --json or --openmetrics");
 	ret = machine_read(&machine);
 	if (!ret)
 		ret = machine_check_online(&machine, &request.cpus);

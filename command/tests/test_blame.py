@@ -10,6 +10,7 @@ import io
 import json
 import os
 import pty
+import re
 import select
 import shutil
 import signal
@@ -206,6 +207,30 @@ class BlameTest(unittest.TestCase):
             done = self.blame("--json", f"--output={file}", "--", "sh", "-c", "echo own; sleep .1")
             self.assertEqual((done.returncode, done.stdout), (0, "own\n"), done.stderr)
             self.assertIn("victims", json.loads(file.read_text()))
+
+    def test_interval(self) -> None:
+        """Each object has what was taken since the start, and the last one is the whole."""
+        done = self.blame("--json=line", "--interval=.2", "--", "sh", "-c", LOOP[2] + "; sleep 1")
+        found = [json.loads(line)["elapsed_ns"] for line in done.stdout.splitlines()]
+        self.assertGreater(len(found), 1, done.stderr)
+        self.assertEqual(found, sorted(found))
+        self.assertEqual(self.blame("--interval=1", "--", "true").returncode, 2)
+
+    def test_openmetrics(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            file = Path(directory) / "blame.prom"
+            done = self.blame("--openmetrics", f"--output={file}", "--", *LOOP)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual([f.name for f in Path(directory).iterdir()], [file.name])
+            lines = file.read_text().splitlines()
+        self.assertEqual(lines[-1], "# EOF")
+        rows = [re.fullmatch(r'timershield_blame_(taken_seconds|events)_total'
+                             r'\{victim="[^"]+",kind="[^"]+",.*\} [0-9.]+', line)
+                for line in lines if not line.startswith("#")]
+        self.assertTrue(rows)
+        self.assertNotIn(None, rows)
+        families = [row[1] for row in rows if row]
+        self.assertEqual(families, sorted(families, reverse=True))
 
     @unittest.skipUnless(shutil.which("unshare"), "needs unshare")
     def test_container(self) -> None:
