@@ -245,20 +245,6 @@ static void running_jobs_are_waited_for()
 	CHECK(!ended);
 }
 
-static void jobs_schedule_jobs()
-{
-	std::atomic<int> runs(0);
-	cf::timer timer;
-	std::function<void(const cf::run &)> again = [&](const cf::run &) {
-		if (++runs < 1000)
-			timer.at(cf::now(), again);
-	};
-
-	timer.at(cf::now(), again);
-	timer.drain();
-	CHECK_EQ(runs.load(), 1000);
-}
-
 static void sleepers_sleep()
 {
 	cf::sleeper sleeper;
@@ -284,4 +270,4 @@ CHECK_MAIN(TEST(jobs_are_told_what_the_library_says), TEST(errors_are_exceptions
 	   TEST(a_timer_ends_though_its_job_arms_itself), TEST(a_job_drops_its_timer),
 	   TEST(timers_and_callables_move), TEST(jobs_belong_to_their_timer),
 	   TEST(rehearsals_adjust_nothing), TEST(running_jobs_are_waited_for),
-	   TEST(jobs_schedule_jobs), TEST(sleepers_sleep))
+	   TEST(sleepers_sleep))
