@@ -39,11 +39,14 @@ void watch_stop(void)
 static void add(struct watched *watched, const struct blame_victim *victim,
 		const struct blame_row *row)
 {
+	enum masked masked;
+
 	switch (row->cause.kind) {
 	case CAUSE_TIMER:
 		if (row->cause.id == victim->id)
 			return;		/* what the job waits for */
-		if (blame_would_mask(victim, row) == MASKED_YES) {
+		masked = blame_would_mask(victim, row);
+		if (masked == MASKED_YES || masked == MASKED_LEVELS) {
 			watched->timers += row->row.count;
 			watched->taken += row->row.total;
 			return;
