@@ -239,6 +239,9 @@ def test_rehearsals() -> None:
         while calls:
             time.sleep(0.001)
         job.cancel(wait=True)
+        job = timer.every(0.005, lambda: None if job.started else job.adjust(1), rehearse=True)
+        with pytest.raises(PermissionError):
+            timer.drain()
         # what one raises ends the job
         job = timer.every(0.005, lambda: None if job.started else 1 // 0, rehearse=True)
         with pytest.raises(ZeroDivisionError):

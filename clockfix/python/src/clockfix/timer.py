@@ -109,7 +109,8 @@ class Job:
         becomes the new period.
         """
         worker = self._worker
-        if worker.current is not self or threading.current_thread() is not worker.thread:
+        if (worker.current is not self or not self.started
+                or threading.current_thread() is not worker.thread):
             checked(-errno.EPERM)
         if not self._period or seconds < 0:
             checked(-errno.EINVAL)
@@ -376,7 +377,8 @@ class Timer:
         """Call it at start + k * seconds, for ever or for that many k.
 
         The first instant is one period from now if no other is given. With rehearse it is called
-        once more before each instant, if there is time, with job.started 0.
+        once more before each instant, if there is time, with job.started 0; it is to be brief then,
+        and can't adjust itself.
         """
         period = nanoseconds(seconds)
         if period <= 0:
