@@ -12,6 +12,7 @@
 #include "lib/timers.h"
 #include "lib/window.h"
 #include "file.h"
+#include "loop/loads.h"
 #include "prove/control_loop.h"
 
 #include <dirent.h>
@@ -254,7 +255,7 @@ static void serve_timerfds(void)
 /* One job after another, each next to the tracepoints. */
 static void count_both(const struct control_loop *loop, u64 *own, u64 *truth)
 {
-	u64 due = control_loop_grid(200 * MSEC);
+	u64 due = (u64)loads_zero(200 * MSEC);
 
 	for (int i = 0; i < JOBS; i++, due += 20 * MSEC) {
 		struct window window;

@@ -2,6 +2,9 @@
 #include "control_loop.h"
 
 #include "lib/text.h"
+#include "loop/clock.h"
+#include "loop/loads.h"
+#include "loop/rounds.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -13,18 +16,13 @@
 #define WORK_ROUNDS 20000
 #define LEAST_MARGIN 200		/* ns: caches, translations, a busy sibling */
 #define MOST_MARGIN 1000		/* what the shortest timer interrupt takes */
-/* Ticks come at multiples of 1, 4 or 10 ms: no job lies across one. */
-#define ALIGN_NS 20000000
-#define OFFSET_NS 500000
+#define LEAD_NS 2000000
 
-volatile sig_atomic_t prove_interrupted;
-
-static volatile uint64_t sink;
 static cpu_set_t elsewhere;		/* where it may run between two turns */
 
 void loop_sleep_until(uint64_t time)
 {
-	while (!prove_interrupted && monotonic_sleep_until(time) == EINTR)
+	while (!loads_interrupted && monotonic_sleep_until(time) == EINTR)
 		;
 }
 
@@ -61,33 +59,6 @@ void control_loop_leave(void)
 	set_policy(SCHED_OTHER, 0);
 }
 
-static inline uint64_t round_of_work(uint64_t x)
-{
-	for (int i = 0; i < 16; i++)
-		x = x * 6364136223846793005ull + 1442695040888963407ull;
-	return x;
-}
-
-__attribute__((noinline))
-void control_loop_work(const struct control_loop *loop, struct job *job)
-{
-	const uint64_t threshold = loop->threshold, round = loop->round;
-	uint64_t before = monotonic_now(), x = before;
-
-	for (uint64_t i = 0; i < loop->rounds; i++) {
-		uint64_t now;
-
-		x = round_of_work(x);
-		now = monotonic_now();
-		if (now - before > threshold) {
-			job->interruptions++;
-			job->taken += now - before - round;
-		}
-		before = now;
-	}
-	sink = x;
-}
-
 static int by_size(const void *a, const void *b)
 {
 	const uint32_t *one = a, *other = b;
@@ -95,25 +66,29 @@ static int by_size(const void *a, const void *b)
 	return *one < *other ? -1 : *one > *other;
 }
 
-/* In batches of a job's length, so that real-time throttling has no reason to step in. */
-static void time_rounds(uint32_t *times, unsigned int count)
+void control_loop_work(const struct control_loop *loop, struct job *job)
 {
-	uint64_t before = monotonic_now(), x = before, batch = before;
+	struct interruptions seen = { 0 };
 
-	for (unsigned int i = 0; i < count; i++) {
-		uint64_t now;
+	work_rounds(loop->rounds, (uint64_t)((double)loop->threshold * loop->ticks_per_ns),
+		    (uint64_t)((double)loop->round * loop->ticks_per_ns), &seen);
+	job->interruptions += (uint32_t)seen.count;
+	job->taken += (uint64_t)((double)seen.ticks / loop->ticks_per_ns);
+}
 
-		x = round_of_work(x);
-		now = monotonic_now();
-		times[i] = now - before < UINT32_MAX ? (uint32_t)(now - before) : UINT32_MAX;
-		before = now;
-		if (now - batch < LOOP_WORK)
-			continue;
-		loop_sleep_until(batch + LOOP_PERIOD);
-		batch = monotonic_now();
-		before = monotonic_now();
+/* In batches of a job's length, so that real-time throttling has no reason to step in. */
+static void time_rounds(const struct control_loop *loop, uint32_t *times)
+{
+	unsigned int batch = (unsigned int)(LOOP_WORK / 100);
+
+	for (unsigned int i = 0; i < CALIBRATION_ROUNDS; i += batch) {
+		unsigned int left = CALIBRATION_ROUNDS - i;
+
+		time_each_round(&times[i], left < batch ? left : batch);
+		loop_sleep_until(monotonic_now() + LOOP_PERIOD - LOOP_WORK);
 	}
-	sink = x;
+	for (unsigned int i = 0; i < CALIBRATION_ROUNDS; i++)
+		times[i] = (uint32_t)(times[i] / loop->ticks_per_ns);
 }
 
 static void set_rounds(struct control_loop *loop)
@@ -139,7 +114,8 @@ void control_loop_calibrate(struct control_loop *loop)
 	uint32_t *times = grow(NULL, CALIBRATION_ROUNDS, sizeof(*times));
 	uint64_t margin;
 
-	time_rounds(times, CALIBRATION_ROUNDS);
+	loop->ticks_per_ns = measure_ticks_per_ns();
+	time_rounds(loop, times);
 	qsort(times, CALIBRATION_ROUNDS, sizeof(*times), by_size);
 	loop->round = times[0];
 	loop->quiet = times[CALIBRATION_ROUNDS - CALIBRATION_ROUNDS / 1000 - 1];
@@ -153,13 +129,6 @@ void control_loop_calibrate(struct control_loop *loop)
 	set_rounds(loop);
 }
 
-uint64_t control_loop_grid(uint64_t lead)
-{
-	uint64_t time = monotonic_now() + lead;
-
-	return time - time % ALIGN_NS + ALIGN_NS + OFFSET_NS;
-}
-
 static void run_one(const struct control_loop *loop, uint64_t due, struct job *job)
 {
 	*job = (struct job){ 0 };
@@ -168,20 +137,17 @@ static void run_one(const struct control_loop *loop, uint64_t due, struct job *j
 	job->response = monotonic_now() - due;
 }
 
-int control_loop_run(const struct control_loop *loop, uint64_t grid, struct job *jobs,
-		     unsigned int count)
+int control_loop_run(const struct control_loop *loop, struct job *jobs, unsigned int count)
 {
-	uint64_t due = grid, now = monotonic_now();
+	uint64_t due = (uint64_t)loads_zero(LEAD_NS), now;
 	struct job unused;
 	int missed = 0;
 
-	if (now > due)
-		due += ((now - due) / LOOP_PERIOD + 1) * LOOP_PERIOD;
 	for (int i = 0; i < LOOP_WARM_UP; i++, due += LOOP_PERIOD)
 		run_one(loop, due, &unused);
 	for (unsigned int i = 0; i < count; i++) {
 		run_one(loop, due, &jobs[i]);
-		if (prove_interrupted)
+		if (loads_interrupted)
 			return -EINTR;
 		due += LOOP_PERIOD;
 		for (now = monotonic_now(); now > due; due += LOOP_PERIOD)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The measured loop: SCHED_FIFO 99, a job every millisecond that does a fixed amount of
- * work. After every small round of work it reads the clock; a round that took longer than
+ * work. After every small round of work it reads the CPU's counter; a round that took longer than
  * the threshold was interrupted. Times in ns, on CLOCK_MONOTONIC.
  */
 #ifndef TIMERSHIELD_CONTROL_LOOP_H
@@ -9,7 +9,6 @@
 
 #include "lib/clock.h"
 
-#include <signal.h>
 #include <stdbool.h>
 
 #define LOOP_PERIOD 1000000ull
@@ -26,14 +25,13 @@ struct job {
 struct control_loop {
 	unsigned int cpu;
 	uint64_t rounds;		/* of work in a job */
+	double ticks_per_ns;		/* of the CPU's counter */
 	uint64_t round;			/* the shortest one */
 	uint64_t quiet;			/* 99.9 % of an idle loop's took no longer */
 	uint64_t threshold;		/* one that takes longer was interrupted */
 };
 
-/* Set by a signal: everything that waits or measures ends soon. */
-extern volatile sig_atomic_t prove_interrupted;
-
+/* Ends sooner when loads_interrupted is set, as everything here that waits. */
 void loop_sleep_until(uint64_t time);
 
 /*
@@ -49,15 +47,11 @@ void control_loop_calibrate(struct control_loop *loop);
 /* One job's work; adds to JOB's interruptions and taken. */
 void control_loop_work(const struct control_loop *loop, struct job *job);
 
-/* A time in the future at which a job may be released: half-way between two ticks. */
-uint64_t control_loop_grid(uint64_t lead);
-
 /*
- * After control_loop_enter(): waits for the next time on GRID, does a few jobs that do not
- * count and then COUNT that do. Returns how many releases it missed because a job took longer
- * than a period, or -EINTR.
+ * After control_loop_enter(), in step with the loads: does a few jobs that do not count and then
+ * COUNT that do. Returns how many releases it missed because a job took longer than a period, or
+ * -EINTR.
  */
-int control_loop_run(const struct control_loop *loop, uint64_t grid, struct job *jobs,
-		     unsigned int count);
+int control_loop_run(const struct control_loop *loop, struct job *jobs, unsigned int count);
 
 #endif

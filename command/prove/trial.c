@@ -13,9 +13,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define LEAD_NS 100000000
-#define SETTLE_NS 200000000		/* until a load that has just started is in full swing */
-
 static const char * const turn_names[] = {
 	[TURN_OFF] = "shield off", [TURN_ON] = "shield on", [TURN_OFF_AGAIN] = "shield off again",
 };
@@ -32,7 +29,7 @@ static void progress(const struct load_kind *kind, const char *what, size_t numb
 	fflush(stderr);
 }
 
-static int run_turn(struct prove *prove, struct turn *turn, unsigned int count, uint64_t grid)
+static int run_turn(struct prove *prove, struct turn *turn, unsigned int count)
 {
 	struct counters counters;
 	int ret;
@@ -44,7 +41,7 @@ static int run_turn(struct prove *prove, struct turn *turn, unsigned int count, 
 			      strerror(-ret));
 	counters_open(&counters);
 	turn->watched = prove->watches && watch_turn();
-	ret = control_loop_run(&prove->loop, grid, turn->jobs, count);
+	ret = control_loop_run(&prove->loop, turn->jobs, count);
 	turn->watched = turn->watched && watch_read(&turn->seen, count + LOOP_WARM_UP);
 	turn->counted = !counters_read(&counters, &turn->cycles, &turn->misses);
 	counters_close(&counters);
@@ -57,8 +54,7 @@ static int run_turn(struct prove *prove, struct turn *turn, unsigned int count, 
 	return 0;
 }
 
-static int run_turns(struct prove *prove, struct trial *trial, const struct load *load,
-		     uint64_t grid)
+static int run_turns(struct prove *prove, struct trial *trial, const struct loads *loads)
 {
 	unsigned int turns = prove->shield ? 3 : 2;
 	unsigned int count = prove->seconds * 1000 / (turns * (unsigned int)load_kind_count);
@@ -70,8 +66,8 @@ static int run_turns(struct prove *prove, struct trial *trial, const struct load
 		progress(trial->kind, turn_names[i], prove->count);
 		ret = prove->shield ? undo_switch(&prove->undo, i == TURN_ON ? prove->mode : TIMERS_OFF) : 0;
 		if (!ret)
-			ret = run_turn(prove, &trial->turns[i], count, grid);
-		if (!ret && load_has_ended(load))
+			ret = run_turn(prove, &trial->turns[i], count);
+		if (!ret && loads_have_ended(loads))
 			ret = failed(-ECHILD, "the load '%s' has ended", trial->kind->title);
 		if (ret)
 			return ret;
@@ -81,16 +77,12 @@ static int run_turns(struct prove *prove, struct trial *trial, const struct load
 
 static int run_trial(struct prove *prove, struct trial *trial)
 {
-	uint64_t grid = control_loop_grid(LEAD_NS);
-	struct load load;
-	int ret;
+	struct loads loads;
+	int ret = load_start(&loads, trial->kind, prove->loop.cpu, prove->undo.group);
 
-	ret = load_start(&load, trial->kind, prove->loop.cpu, grid, prove->undo.group);
-	if (ret)
-		return ret;
-	loop_sleep_until(grid + SETTLE_NS);
-	ret = prove_interrupted ? -EINTR : run_turns(prove, trial, &load, grid);
-	load_stop(&load);
+	if (!ret)
+		ret = run_turns(prove, trial, &loads);
+	loads_end(&loads);
 	return ret;
 }
 
@@ -109,7 +101,7 @@ static int calibrate(struct control_loop *loop)
 			      " (if it is isolated, measure on another: -c)" : "");
 	control_loop_calibrate(loop);
 	control_loop_leave();
-	return prove_interrupted ? -EINTR : 0;
+	return loads_interrupted ? -EINTR : 0;
 }
 
 int trials_run(struct prove *prove)

@@ -45,7 +45,7 @@ static const struct verb_option options[] = {
 static void interrupt(int number)
 {
 	(void)number;
-	prove_interrupted = 1;
+	loads_interrupted = 1;
 }
 
 static void catch_signals(void)

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The measured loop. A job looks at the CPU's counter after every small round
- * of work; a gap that is longer than the round can be is an interruption. Where
- * an instruction takes a fixed time this is exact; on a real machine short
- * pauses for other reasons (system management, refresh) count as well.
- */
+/* The measured loop. */
 #define _GNU_SOURCE
 #include "response.h"
 #include "clock.h"
-#include "rounds.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -20,25 +14,6 @@
 #define WORK_NS (300 * NSEC_PER_USEC)
 
 static volatile uint64_t sink;
-
-static __attribute__((noinline)) void work(int64_t rounds, uint64_t gap,
-					   uint64_t round_ticks, struct job *job)
-{
-	uint64_t before = counter(), x = before;
-
-	for (int64_t i = 0; i < rounds; i++) {
-		uint64_t now;
-
-		x = round_of_work(x);
-		now = counter();
-		if (now - before > gap) {
-			job->interruptions++;
-			job->stolen += now - before - round_ticks;
-		}
-		before = now;
-	}
-	sink = x;
-}
 
 static __attribute__((noinline)) void multiply(double c[3][3], double a[3][3],
 					       double b[3][3])
@@ -77,10 +52,10 @@ void job_calibrate(struct run *run)
 	run->round_ticks = shortest_round(CALIBRATION_ROUNDS);
 	run->ticks_per_ns = measure_ticks_per_ns();
 	for (int i = 0; i < CALIBRATION_RUNS; i++) {
-		struct job unused = { 0 };
+		struct interruptions unused = { 0 };
 		int64_t start = clock_ns(), took;
 
-		work(CALIBRATION_ROUNDS, UINT64_MAX, 0, &unused);
+		work_rounds(CALIBRATION_ROUNDS, UINT64_MAX, 0, &unused);
 		took = clock_ns() - start;
 		if (took < best)
 			best = took;
@@ -111,18 +86,18 @@ static void run_one(struct run *run, int64_t due, struct job *job)
 		work_matrix((uint64_t)(options->matrix * run->ticks_per_ns), options->products,
 			    job);
 	else
-		work(options->work, gap, run->round_ticks, job);
+		work_rounds(options->work, gap, run->round_ticks, &job->seen);
 	job->response = clock_ns() - due;
-	job->due = due - run->shared->zero;
+	job->due = due - run->loads.shared->zero;
 }
 
 int job_run_all(struct run *run)
 {
 	const struct options *options = &run->options;
-	struct task self = { .policy = SCHED_FIFO, .priority = options->priority };
+	struct load_task self = { .policy = SCHED_FIFO, .priority = options->priority };
 	int ret;
 
-	ret = task_pin(options->cpu);
+	ret = loop_pin(run->loads.cpu);
 	if (ret)
 		return ret;
 	ret = task_become(&self);

@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "response.h"
 #include "clock.h"
-#include "options.h"
 
 #include <inttypes.h>
 #include <sched.h>
@@ -25,13 +24,13 @@ static void usage(FILE *out)
 		"  -x, --products=N    multiply 3x3 matrices N times in each job instead\n"
 		"  -l, --load=KIND[:n=N][,SETTING]...   see below; may be repeated\n"
 		"  -s, --spare         count the work that a SCHED_IDLE task can do\n"
-		"  -a, --arm           arm and cancel a timerfd at the beginning of each job\n"
-		"  -A, --anywhere      loads may run on every CPU (on the job's only)\n"
+		"  -r, --arm           arm and cancel a timerfd at the beginning of each job\n"
+		"  -a, --anywhere      loads may run on every CPU (on the job's only)\n"
 		"  -S, --seed=N        seed of random periods and phases (1)\n"
 		"  -C, --calibrate     print the rounds of work that take 300 us, and exit\n"
 		"\n"
 		"Loads:\n");
-	load_describe(out);
+	loads_describe(out);
 	fprintf(out,
 		"Settings of sleepers: priority=N (70), or spread over priorities 1 to 90; sync:\n"
 		"released together with the job; periods=bosch (1 to 1000 ms), long (from 5 ms),\n"
@@ -45,31 +44,30 @@ int main(int argc, char **argv)
 	struct run run = {
 		.options = {
 			.jobs = 1000, .warmup = 20, .priority = 99, .gap = 200,
-			.period = NSEC_PER_MSEC, .seed = 1,
+			.period = NSEC_PER_MSEC,
 		},
+		.loads.seed = 1,
 	};
 	struct options *o = &run.options;
-	struct loads loads = { };
 	const struct opt opts[] = {
-		JOB_OPTIONS(o, &loads),
+		JOB_OPTIONS(&run),
 		{ 'g', "gap", OPT_WIDE(&o->gap, 1, NSEC_PER_SEC) },
 		{ 'm', "matrix", OPT_WIDE(&o->matrix, 1, NSEC_PER_SEC) },
 		{ 'x', "products", OPT_WIDE(&o->products, 1, NSEC_PER_SEC) },
-		{ 's', "spare", OPT_FLAG(&o->spare) },
-		{ 'a', "arm", OPT_FLAG(&o->arm) },
-		{ 'A', "anywhere", OPT_FLAG(&o->anywhere) },
+		{ 's', "spare", OPT_FLAG(&run.loads.spare) },
+		{ 'r', "arm", OPT_FLAG(&o->arm) },
 		{ 'C', "calibrate", OPT_FLAG(&o->calibrate) },
 		{ }
 	};
 
 	parse_options(argc, argv, opts, usage);
-	if (task_pin(run.options.cpu))
+	if (loop_pin(run.loads.cpu))
 		return 1;
 	job_calibrate(&run);
 	if (run.options.calibrate) {
 		printf("%" PRId64 "\n", run.options.work);
 		return 0;
 	}
-	run_plan(&run, &loads);
+	run_plan(&run);
 	return run_measure(&run, NULL, job_run_all) ? 1 : 0;
 }

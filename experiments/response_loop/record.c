@@ -83,9 +83,9 @@ static void write_jobs(const struct run *run)
 	for (int i = 0; i < run->options.jobs; i++) {
 		const struct job *job = &run->jobs[i];
 
-		fprintf(out, "%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%.0f,%" PRId64 "\n",
-			job->due, job->latency, job->response, job->interruptions,
-			job->stolen / run->ticks_per_ns, job->products);
+		fprintf(out, "%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRIu64 ",%.0f,%" PRId64 "\n",
+			job->due, job->latency, job->response, job->seen.count,
+			job->seen.ticks / run->ticks_per_ns, job->products);
 	}
 	csv_finish(out, "jobs.csv");
 }
@@ -95,8 +95,8 @@ static void write_tasks(const struct run *run)
 	FILE *out = csv_create("tasks.csv",
 			       "task,kind,policy,priority,period_ns,phase_ns,expected,served,early");
 
-	for (int i = 0; i < run->task_count; i++) {
-		const struct task *task = &run->tasks[i];
+	for (int i = 0; i < run->loads.task_count; i++) {
+		const struct load_task *task = &run->loads.tasks[i];
 
 		fprintf(out, "%d,%s,%d,%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
 			",%" PRId64 "\n", i, task->kind, task->policy, task->priority,
@@ -109,8 +109,8 @@ static void write_releases(const struct run *run)
 {
 	FILE *out = csv_create("releases.csv", "task,due_ns,lateness_ns,response_ns");
 
-	for (int i = 0; i < run->task_count; i++) {
-		const struct task *task = &run->tasks[i];
+	for (int i = 0; i < run->loads.task_count; i++) {
+		const struct load_task *task = &run->loads.tasks[i];
 
 		for (int64_t k = 0; task->releases && k < task->served; k++)
 			fprintf(out, "%d,%" PRId64 ",%" PRId64 ",%" PRId64 "\n", i,
@@ -124,7 +124,7 @@ void record_write(const struct run *run)
 {
 	write_summary(run);
 	write_jobs(run);
-	if (!run->task_count)
+	if (!run->loads.task_count)
 		return;
 	write_tasks(run);
 	write_releases(run);

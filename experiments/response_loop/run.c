@@ -5,81 +5,67 @@
 #include "clock.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#define MAX_TASKS 20000
-/*
- * Jobs are released half-way between two milliseconds, so that no scheduler
- * tick, which comes at multiples of 1, 4 or 10 ms, falls into one.
- */
-#define ALIGN_NS (20 * NSEC_PER_MSEC)
-#define OFFSET_NS (500 * NSEC_PER_USEC)
 #define LEAD_NS (40 * NSEC_PER_MSEC)
 
-void loads_add(char *text, void *to)
+void run_add(char *text, void *to)
 {
-	struct loads *loads = to;
+	struct run *run = to;
 
-	if (loads->count < MAX_LOADS && !load_parse(text, &loads->load[loads->count++]))
-		return;
-	fprintf(stderr, "%s: --load=%s: no such load; see --help\n",
-		program_invocation_short_name, text);
-	exit(2);
+	if (run->description_count < MAX_LOADS)
+		run->descriptions[run->description_count++] = text;
 }
 
-void run_plan(struct run *run, const struct loads *loads)
+static void give_up(const char *what, int status)
 {
-	run->shared = shared_alloc(sizeof(*run->shared));
-	run->task_room = MAX_TASKS;
-	run->tasks = shared_alloc(MAX_TASKS * sizeof(*run->tasks));
-	run->jobs = shared_alloc(run->options.jobs * sizeof(*run->jobs));
-	run->children = calloc(MAX_TASKS + 1, sizeof(*run->children));
-	if (!run->children) {
-		fprintf(stderr, "%s: no memory\n", program_invocation_short_name);
-		exit(1);
-	}
-	for (int i = 0; i < loads->count; i++)
-		if (load_plan(run, &loads->load[i]))
-			exit(2);
+	fprintf(stderr, "%s: %s\n", program_invocation_short_name, what);
+	exit(status);
 }
 
-static void set_time_zero(struct run *run)
+void run_plan(struct run *run)
 {
-	struct shared *shared = run->shared;
-	int64_t jobs = run->options.warmup + run->options.jobs;
-	int64_t zero = clock_ns() + LEAD_NS;
+	const struct options *options = &run->options;
 
-	shared->zero = zero - zero % ALIGN_NS + ALIGN_NS + OFFSET_NS;
-	shared->stop = shared->zero + jobs * run->options.period;
-	atomic_store(&shared->go, 1);
-	syscall(SYS_futex, &shared->go, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	run->loads.span = (options->warmup + options->jobs) * options->period;
+	run->jobs = shared_alloc(options->jobs * sizeof(*run->jobs));
+	if (!run->jobs || loads_plan(&run->loads))
+		give_up("no memory for samples", 1);
+	for (int i = 0; i < run->description_count; i++)
+		if (loads_add(&run->loads, run->descriptions[i]))
+			give_up("--load: no such load, or too many tasks; see --help", 2);
+}
+
+static void begin(struct run *run)
+{
+	int64_t zero = loads_zero(LEAD_NS);
+
+	loads_go(&run->loads, zero, zero + run->loads.span);
 }
 
 int run_jobs(struct run *run, void (*one)(struct run *run, int64_t due, struct job *job))
 {
 	const struct options *options = &run->options;
-	struct task ordinary = { .policy = SCHED_OTHER };
+	const struct load_task ordinary = { .policy = SCHED_OTHER };
 	struct job unrecorded = { 0 };
 	int64_t due, start;
 
-	set_time_zero(run);
-	due = run->shared->zero;
+	begin(run);
+	due = run->loads.shared->zero;
 	for (int i = 0; i < options->warmup; i++, due += options->period)
 		one(run, due, &unrecorded);
 
 	record_counters(run, false);
 	recording();
-	run->spare_rounds = atomic_load(&run->shared->spare);
+	run->spare_rounds = atomic_load(&run->loads.shared->spare);
 	start = clock_ns();
 	for (int i = 0; i < options->jobs; i++, due += options->period)
 		one(run, due, &run->jobs[i]);
-	run->spare_rounds = atomic_load(&run->shared->spare) - run->spare_rounds;
+	run->spare_rounds = atomic_load(&run->loads.shared->spare) - run->spare_rounds;
 	run->window = clock_ns() - start;
 	recording();
 	record_counters(run, true);
@@ -96,17 +82,20 @@ int run_measure(struct run *run, int (*meanwhile)(struct run *), int (*job)(stru
 			program_invocation_short_name);
 		return ret;
 	}
-	ret = load_start(run);
+	ret = loads_start(&run->loads);
 	if (!ret && meanwhile)
 		ret = meanwhile(run);
 	if (!ret)
-		ret = load_wait_ready(run);
+		ret = loads_wait_ready(&run->loads);
+	if (ret)
+		fprintf(stderr, "%s: the loads could not be set up: %s\n",
+			program_invocation_short_name, strerror(-ret));
 	if (!ret)
 		ret = job(run);
 	if (!ret)
-		ret = load_finish(run);
-	load_kill(run);
+		ret = loads_finish(&run->loads);
 	if (!ret)
 		record_write(run);
+	loads_end(&run->loads);
 	return ret;
 }

@@ -40,18 +40,18 @@ static void use_file(int fd)
 /* Give up privileges, and wait for time zero. */
 static int begin(struct together *together)
 {
-	struct task self = { .policy = 0, .unprivileged = true };
+	struct load_task self = { .policy = 0, .unprivileged = true };
 
 	munlockall();
 	if (task_become(&self))
 		return -1;
-	task_ready_and_wait(&together->run, 0);
+	task_ready_and_wait(&together->run.loads, 0);
 	return 0;
 }
 
 static int hog(struct together *together)
 {
-	const struct shared *shared = together->run.shared;
+	const struct shared *shared = together->run.loads.shared;
 	int fd = memfd_create("hog", MFD_CLOEXEC);
 
 	if (fd < 0 || begin(together))
@@ -66,7 +66,7 @@ static int hog(struct together *together)
 
 static int spinner(struct together *together)
 {
-	const struct shared *shared = together->run.shared;
+	const struct shared *shared = together->run.loads.shared;
 
 	if (begin(together))
 		return 1;
@@ -83,7 +83,7 @@ int hogs_start(struct run *run)
 	struct together *together = together_of(run);
 
 	for (int i = 0; i < together->hogs + together->spinners; i++) {
-		int pid = load_fork(run);
+		int pid = load_fork(&run->loads);
 
 		if (pid < 0)
 			return pid;

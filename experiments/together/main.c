@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "together.h"
 #include "clock.h"
-#include "options.h"
 
 #include <sched.h>
 
@@ -29,7 +28,7 @@ static void usage(FILE *out)
 		"  -S, --seed=N        seed of random periods and phases (1)\n"
 		"\n"
 		"Loads:\n");
-	load_describe(out);
+	loads_describe(out);
 	fprintf(out, "\nExit status: 0 measured, 1 failed, 2 wrong usage.\n");
 }
 
@@ -38,27 +37,24 @@ int main(int argc, char **argv)
 	struct together together = {
 		.run.ticks_per_ns = 1,
 		.run.options = {
-			.jobs = 1000, .warmup = 300, .priority = 99, .seed = 1,
-			.period = NSEC_PER_MSEC,
+			.jobs = 1000, .warmup = 300, .priority = 99, .period = NSEC_PER_MSEC,
 		},
+		.run.loads.seed = 1,
 	};
-	struct options *o = &together.run.options;
-	struct loads loads = { };
 	const struct opt opts[] = {
-		JOB_OPTIONS(o, &loads),
+		JOB_OPTIONS(&together.run),
 		{ 'x', "clockfix", OPT_FLAG(&together.clockfix) },
 		{ 'H', "hogs", OPT_NUMBER(&together.hogs, 0, 100) },
 		{ 'C', "spinners", OPT_NUMBER(&together.spinners, 0, 100) },
-		{ 'a', "anywhere", OPT_FLAG(&o->anywhere) },
 		{ 'i', "isolate", OPT_FLAG(&together.isolate) },
 		{ }
 	};
 
 	parse_options(argc, argv, opts, usage);
-	if (!o->work) {
+	if (!together.run.options.work) {
 		fprintf(stderr, "together: --work is missing\n");
 		return 2;
 	}
-	run_plan(&together.run, &loads);
+	run_plan(&together.run);
 	return run_measure(&together.run, hogs_start, work_run_all) ? 1 : 0;
 }

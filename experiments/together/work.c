@@ -27,11 +27,11 @@ static __attribute__((noinline)) void compute(int64_t rounds)
 }
 
 /* If there are other CPUs, they have turns meanwhile. */
-static void work(const struct options *options)
+static void work(const struct run *run)
 {
-	int64_t rounds = options->work;
+	int64_t rounds = run->options.work;
 
-	for (; options->anywhere && rounds > ROUNDS_OF_TURN; rounds -= ROUNDS_OF_TURN) {
+	for (; run->loads.anywhere && rounds > ROUNDS_OF_TURN; rounds -= ROUNDS_OF_TURN) {
 		compute(ROUNDS_OF_TURN);
 		pause_cpu();
 	}
@@ -66,23 +66,23 @@ static void run_one(struct run *run, int64_t due, struct job *job)
 	wait_until(together_of(run)->sleeper, due);
 	job->latency = clock_ns() - due;
 	mark_begin();
-	work(&run->options);
+	work(run);
 	mark_end();
 	job->response = clock_ns() - due;
-	job->due = due - run->shared->zero;
+	job->due = due - run->loads.shared->zero;
 }
 
 int work_run_all(struct run *run)
 {
 	struct together *together = together_of(run);
 	const struct options *options = &run->options;
-	struct task self = { .policy = SCHED_FIFO, .priority = options->priority };
+	struct load_task self = { .policy = SCHED_FIFO, .priority = options->priority };
 	int ret;
 
 	if (together->isolate)
-		ret = isolate_cpu(options->cpu) ?: isolate_enter(options->cpu);
+		ret = isolate_cpu(run->loads.cpu) ?: isolate_enter(run->loads.cpu);
 	else
-		ret = task_pin(options->cpu);
+		ret = loop_pin(run->loads.cpu);
 	if (ret)
 		return ret;
 	prctl(PR_SET_TIMERSLACK, 1UL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reading time: the kernel's clock in ns, and the CPU's own counter. */
-#ifndef LAB_CLOCK_H
-#define LAB_CLOCK_H
+#ifndef LOOP_CLOCK_H
+#define LOOP_CLOCK_H
 
 #include <errno.h>
 #include <stdint.h>

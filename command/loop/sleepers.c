@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Threads that sleep, and the counter of spare time. */
-#define _GNU_SOURCE
-#include "response.h"
+#include "loads.h"
 #include "clock.h"
 
 #include <limits.h>
@@ -14,8 +13,8 @@
 #define ROUNDS_OF_WORK 100
 
 struct sleeper {
-	struct run *run;
-	struct task *task;
+	struct loads *loads;
+	struct load_task *task;
 };
 
 static void small_work(void)
@@ -27,24 +26,24 @@ static void small_work(void)
 static void *sleeper(void *argument)
 {
 	struct sleeper *self = argument;
-	struct task *task = self->task;
-	const struct shared *shared = self->run->shared;
+	struct load_task *task = self->task;
+	const struct shared *shared = self->loads->shared;
 	int64_t due;
 
 	if (!task->unprivileged && task_become(task))
 		exit(1);
-	task_ready_and_wait(self->run, 1);
+	task_ready_and_wait(self->loads, 1);
 	for (due = shared->zero + task->phase; due <= shared->stop; due += task->period) {
-		struct release *release = &task->releases[task->served];
 		int64_t woken;
 
 		sleep_until(due);
 		woken = clock_ns();
 		small_work();
-		release->due = due - shared->zero;
-		release->lateness = woken - due;
-		release->response = clock_ns() - due;
 		task->early += woken < due;
+		if (task->releases)
+			task->releases[task->served] = (struct release){
+				due - shared->zero, woken - due, clock_ns() - due,
+			};
 		task->served++;
 	}
 	/* What the kernel does for threads that exit is no load of timers: not before the end. */
@@ -52,7 +51,7 @@ static void *sleeper(void *argument)
 	return NULL;
 }
 
-int sleepers_run(struct run *run, struct task *tasks, int count)
+int sleepers_run(struct loads *loads, struct load_task *tasks, int count)
 {
 	pthread_t *threads = calloc(count, sizeof(*threads));
 	struct sleeper *sleepers = calloc(count, sizeof(*sleepers));
@@ -67,10 +66,10 @@ int sleepers_run(struct run *run, struct task *tasks, int count)
 	for (int i = 0; i < count; i++) {
 		int error;
 
-		sleepers[i] = (struct sleeper){ run, &tasks[i] };
+		sleepers[i] = (struct sleeper){ loads, &tasks[i] };
 		error = pthread_create(&threads[i], &attributes, sleeper, &sleepers[i]);
 		if (error) {
-			fprintf(stderr, "response_loop: thread %d: %s\n", i, strerror(error));
+			fprintf(stderr, "%s: thread %d: %s\n", program_invocation_short_name, i, strerror(error));
 			return 1;
 		}
 	}
@@ -79,15 +78,15 @@ int sleepers_run(struct run *run, struct task *tasks, int count)
 	return 0;
 }
 
-int spare_run(struct run *run)
+int spare_run(struct loads *loads)
 {
-	struct task self = { .policy = SCHED_IDLE };
-	struct shared *shared = run->shared;
+	struct load_task self = { .policy = SCHED_IDLE };
+	struct shared *shared = loads->shared;
 	uint64_t rounds = 0;
 
 	if (task_become(&self))
 		return 1;
-	task_ready_and_wait(run, 1);
+	task_ready_and_wait(loads, 1);
 	while (++rounds % 1024 || clock_ns() < shared->stop)
 		atomic_store_explicit(&shared->spare, rounds, memory_order_relaxed);
 	return 0;

@@ -5,8 +5,7 @@
  * only to within the time that reading takes, so a count passes that is right
  * for some time between SLACK before and after it.
  */
-#define _GNU_SOURCE
-#include "response.h"
+#include "loads.h"
 #include "clock.h"
 
 #include <errno.h>
@@ -23,9 +22,9 @@
 #define SLACK (2 * NSEC_PER_MSEC)
 #define BATCH 64
 
-static void account(const struct run *run, struct task *task, int64_t now)
+static void account(const struct loads *loads, struct load_task *task, int64_t now)
 {
-	int64_t since = now - run->shared->zero;
+	int64_t since = now - loads->shared->zero;
 	int64_t at_least = releases_due(task, since - SLACK);
 	int64_t at_most = releases_due(task, since);
 
@@ -35,7 +34,7 @@ static void account(const struct run *run, struct task *task, int64_t now)
 
 static int fail(const char *what)
 {
-	fprintf(stderr, "response_loop: %s: %m\n", what);
+	fprintf(stderr, "%s: %s: %m\n", program_invocation_short_name, what);
 	return 1;
 }
 
@@ -53,7 +52,7 @@ static int open_timerfds(int *fds, int count)
 	return epoll;
 }
 
-static void read_timerfd(int fd, struct task *task)
+static void read_timerfd(int fd, struct load_task *task)
 {
 	uint64_t expirations;
 
@@ -61,9 +60,9 @@ static void read_timerfd(int fd, struct task *task)
 		task->served += expirations;
 }
 
-int timerfds_run(struct run *run, struct task *tasks, int count)
+int timerfds_run(struct loads *loads, struct load_task *tasks, int count)
 {
-	const struct shared *shared = run->shared;
+	const struct shared *shared = loads->shared;
 	struct epoll_event events[BATCH];
 	struct rlimit limit = { count + 64, count + 64 };
 	int *fds = calloc(count, sizeof(*fds));
@@ -76,7 +75,7 @@ int timerfds_run(struct run *run, struct task *tasks, int count)
 		return fail("timerfds");
 	if (task_become(tasks))
 		return 1;
-	task_ready_and_wait(run, count);
+	task_ready_and_wait(loads, count);
 	for (int i = 0; i < count; i++) {
 		struct itimerspec when = {
 			.it_value = to_timespec(shared->zero + tasks[i].phase),
@@ -94,7 +93,7 @@ int timerfds_run(struct run *run, struct task *tasks, int count)
 	} while (clock_ns() < shared->stop);
 	for (int i = 0; i < count; i++) {
 		read_timerfd(fds[i], &tasks[i]);
-		account(run, &tasks[i], clock_ns());
+		account(loads, &tasks[i], clock_ns());
 	}
 	return 0;
 }
@@ -114,9 +113,9 @@ static int create_posix_timers(timer_t *timers, int count)
 	return 0;
 }
 
-int posix_timers_run(struct run *run, struct task *tasks, int count)
+int posix_timers_run(struct loads *loads, struct load_task *tasks, int count)
 {
-	const struct shared *shared = run->shared;
+	const struct shared *shared = loads->shared;
 	timer_t *timers = calloc(count, sizeof(*timers));
 	int left = count;
 	sigset_t set;
@@ -126,7 +125,7 @@ int posix_timers_run(struct run *run, struct task *tasks, int count)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	if (!timers || task_become(tasks) || create_posix_timers(timers, count))
 		return fail("POSIX timers");
-	task_ready_and_wait(run, count);
+	task_ready_and_wait(loads, count);
 	for (int i = 0; i < count; i++) {
 		struct itimerspec when = {
 			.it_value = to_timespec(shared->zero + tasks[i].phase),
@@ -139,7 +138,7 @@ int posix_timers_run(struct run *run, struct task *tasks, int count)
 	/* until every timer has signalled once more after the end */
 	while (left) {
 		siginfo_t info;
-		struct task *task;
+		struct load_task *task;
 		int64_t now;
 		int i;
 
@@ -151,7 +150,7 @@ int posix_timers_run(struct run *run, struct task *tasks, int count)
 		task->served += 1 + info.si_overrun;
 		if (now < shared->stop)
 			continue;
-		account(run, task, now);
+		account(loads, task, now);
 		timer_delete(timers[i]);
 		left--;
 	}
@@ -162,9 +161,9 @@ int posix_timers_run(struct run *run, struct task *tasks, int count)
  * An interval timer does not tell how often it expired while its signal was
  * pending, so no more can be asked than that it goes on until the end.
  */
-int itimer_run(struct run *run, struct task *task)
+int itimer_run(struct loads *loads, struct load_task *task)
 {
-	const struct shared *shared = run->shared;
+	const struct shared *shared = loads->shared;
 	const struct timespec patience = to_timespec(task->period + 100 * NSEC_PER_MSEC);
 	struct itimerval when;
 	int64_t armed;
@@ -175,7 +174,7 @@ int itimer_run(struct run *run, struct task *task)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	if (task_become(task))
 		return 1;
-	task_ready_and_wait(run, 1);
+	task_ready_and_wait(loads, 1);
 	when.it_interval.tv_sec = task->period / NSEC_PER_SEC;
 	when.it_interval.tv_usec = task->period % NSEC_PER_SEC / NSEC_PER_USEC;
 	when.it_value = when.it_interval;
