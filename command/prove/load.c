@@ -11,7 +11,7 @@
 #define LEAD_NS 100000000
 #define SETTLE_NS 200000000		/* until a load that has just started is in full swing */
 
-const struct load_kind load_kinds[] = {
+struct load_kind load_kinds[] = {
 	{ "nothing", "nothing", NULL, false },
 	{ "timerfds", "1,000 timerfds", "timerfds:n=1000", true },
 	{ "threads", "200 sleeping threads", "threads:n=200", true },
@@ -19,7 +19,22 @@ const struct load_kind load_kinds[] = {
 	{ "hogs", "2 CPU hogs", "hogs:n=2", false },
 };
 
-const size_t load_kind_count = ARRAY_SIZE(load_kinds);
+size_t load_kind_count = ARRAY_SIZE(load_kinds);
+
+int load_choose(const char *description)
+{
+	struct loads loads = { 0 };
+	int ret = loads_plan(&loads);
+
+	if (!ret)
+		ret = loads_add(&loads, description);
+	loads_end(&loads);
+	load_kinds[1] = (struct load_kind){
+		description, description, description, strncmp(description, "hogs", 4),
+	};
+	load_kind_count = 2;
+	return ret;
+}
 
 int load_start(struct loads *loads, const struct load_kind *kind, unsigned int cpu,
 	       const char *group)

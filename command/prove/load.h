@@ -13,8 +13,11 @@ struct load_kind {
 };
 
 /* The first one is nothing: what the others are compared with. */
-extern const struct load_kind load_kinds[];
-extern const size_t load_kind_count;
+extern struct load_kind load_kinds[];
+extern size_t load_kind_count;
+
+/* From now on only nothing and this load are there. 0, or -EINVAL: there is no such load. */
+int load_choose(const char *description);
 
 /*
  * Starts it on CPU, in the cgroup GROUP (a path, or NULL) unless that takes no real-time

@@ -24,7 +24,7 @@
 static struct {
 	int cpu, seconds;
 	bool load, command_line;
-	const char *report;
+	const char *next_to, *report;
 } request = { .cpu = -1, .seconds = 30 };
 
 static const struct verb_option options[] = {
@@ -32,6 +32,8 @@ static const struct verb_option options[] = {
 	  "<cpus>", .number = &request.cpu, .least = 0, .most = CPU_SETSIZE - 1 },
 	{ "seconds", 's', "N", "measure for N seconds, all turns together (30)",
 	  .number = &request.seconds, .least = 1, .most = 86400 },
+	{ "next-to", 0, "LOAD", "measure next to this load, such as threads:n=400, and next to nothing",
+	  "timerfds posix-timers threads itimers hogs sleepers cyclictest", .text = &request.next_to },
 	{ "load", 0, NULL,
 	  "load the shield's module if it is not loaded, and unload it afterwards",
 	  .flag = &request.load },
@@ -175,6 +177,8 @@ static int run(int argc, char **argv)
 		return status;
 	if (*file_root())
 		return usage_error(&verb_prove, "it measures this machine, not a directory (--root)");
+	if (request.next_to && load_choose(request.next_to))
+		return usage_error(&verb_prove, "'%s': there is no such load", request.next_to);
 	if (geteuid())
 		return status_of(failed(-EPERM, "prove runs real-time tasks and switches the shield: run it as root"));
 	return status_of(prove_all(command));
@@ -188,7 +192,11 @@ const struct verb verb_prove = {
 "A FIFO 99 loop does 300 us of work every millisecond: alone, next to 1,000 timerfds, 200\n"
 "sleeping threads, 100 FIFO tasks that wake up together, and two tasks that compute; each\n"
 "with the shield off, on and off again. It restores everything when it ends, also after\n"
-"Ctrl-C. If prove is killed, its next start restores the rest.\n",
+"Ctrl-C. If prove is killed, its next start restores the rest.\n"
+"\n"
+"LOAD is timerfds, posix-timers, threads, itimers or hogs, of ordinary tasks; sleepers or\n"
+"cyclictest, of FIFO tasks; then :n=N; then, for FIFO tasks, priority=N, spread (over 1 to 90), sync,\n"
+"period=NS or periods=bosch, long, drift or long+drift: sleepers:n=1000,spread,periods=long.\n",
 	.options = options,
 	.run = run,
 };
