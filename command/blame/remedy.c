@@ -138,22 +138,12 @@ static char *for_task(const struct blame_victim *victim, const struct blame_row 
 	return remedy ? remedy : give_way(culprit, cpu, "");
 }
 
-/* One that is not may wake up later in the mode of levels. */
+/* Else levels would make some wake up later. */
 static bool all_are_pinned(void)
 {
 	autotasks struct tasks tasks = { 0 };
-	struct cpus online = read_machine()->machine.online;
 
-	if (tasks_read(&tasks))
-		return false;
-	tasks_for_each(task, &tasks) {
-		struct cpus cpus = cpus_and(&task->cpus, &online);
-
-		if (task->priority < 100 && !(task->flags & TASK_KERNEL_THREAD) &&
-		    cpus_count(&cpus) > 1)
-			return false;
-	}
-	return true;
+	return !tasks_read(&tasks) && !tasks_unpinned(&tasks);
 }
 
 static char *for_timer(const struct blame_victim *victim, const struct blame_row *row,

@@ -3,6 +3,7 @@
 #include "file.h"
 
 #include <errno.h>
+#include <linux/sched.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,6 +125,15 @@ int tasks_read(struct tasks *tasks)
 			ret = 0;
 	}
 	return ret;
+}
+
+const struct task *tasks_unpinned(const struct tasks *tasks)
+{
+	tasks_for_each(task, tasks)
+		if (!(task->flags & TASK_KERNEL_THREAD) && cpus_count(&task->cpus) > 1 &&
+		    (task->rt_priority || task->policy == SCHED_DEADLINE))
+			return task;
+	return NULL;
 }
 
 void tasks_free(struct tasks *tasks)

@@ -43,6 +43,9 @@ void tasks_free(struct tasks *tasks);
 
 #define autotasks __attribute__((cleanup(tasks_free)))
 
+/* A real-time task of a process that may run on several CPUs; NULL: there is none. */
+const struct task *tasks_unpinned(const struct tasks *tasks);
+
 /* The same for the threads of one process; -ESRCH if there is none. */
 int tasks_read_threads(struct tasks *tasks, pid_t pid);
 

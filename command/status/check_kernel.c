@@ -9,7 +9,6 @@
 #include "lib/timers.h"
 
 #include <errno.h>
-#include <linux/sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -163,26 +162,24 @@ static void add_counters(struct findings *findings)
 /* A task is where its timer is served only if it cannot have moved meanwhile. */
 static void check_levels(struct findings *findings)
 {
+	autofree char *cpus = NULL, *policy = NULL, *mend = NULL;
 	autotasks struct tasks tasks = { 0 };
+	const struct task *task;
 
 	tasks_read(&tasks);
-	tasks_for_each(task, &tasks) {
-		autofree char *cpus = NULL, *policy = NULL, *mend = NULL;
-
-		if (task->flags & TASK_KERNEL_THREAD || cpus_count(&task->cpus) < 2 ||
-		    !(task->rt_priority || task->policy == SCHED_DEADLINE))
-			continue;
-		cpus = cpus_named(&task->cpus);
-		policy = policy_text(task->policy, task->rt_priority);
-		mend = format("timershield timers on; or timershield run -c CPU -P %d, for each of them",
-			      task->pid);
-		finding_add(findings, FINDING_WARNING, "timers_mode", mend,
-			    "The timer shield's levels are for pinned real-time tasks: %s[%d], %s, may run on %s, and wake up to two ticks late.",
-			    task->name, task->tid, policy, cpus);
+	task = tasks_unpinned(&tasks);
+	if (!task) {
+		finding_add(findings, FINDING_GOOD, "timers_mode", "",
+			    "The timer shield orders real-time tasks by level, and all of them are pinned.");
 		return;
 	}
-	finding_add(findings, FINDING_GOOD, "timers_mode", "",
-		    "The timer shield orders real-time tasks by level, and all of them are pinned.");
+	cpus = cpus_named(&task->cpus);
+	policy = policy_text(task->policy, task->rt_priority);
+	mend = format("timershield timers on; or timershield run -c CPU -P %d, for each of them",
+		      task->pid);
+	finding_add(findings, FINDING_WARNING, "timers_mode", mend,
+		    "The timer shield's levels are for pinned real-time tasks: %s[%d], %s, may run on %s, and wake up to two ticks late.",
+		    task->name, task->tid, policy, cpus);
 }
 
 void check_timers(struct inspection *inspection)

@@ -114,7 +114,7 @@ static void on_an_able_machine(void)
 static void on_a_machine_of_real_time_tasks(void)
 {
 	put("proc/83/task/83/stat", "83 (low) S 1 0 0 0 -1 0 0 0 0 0 0 0 0 0 -21 0 1 0 123"
-	    " 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1\n");
+	    " 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 20 1\n");
 	put("proc/83/task/83/status", "Name:\tlow\nCpus_allowed_list:\t1\n");
 	put("proc/sys/kernel/timershield", "0\n");
 	advises_for_realtime_timer("timershield timers levels");
