@@ -149,17 +149,16 @@ static bool all_are_pinned(void)
 static char *for_timer(const struct blame_victim *victim, const struct blame_row *row,
 		       enum masked masked, unsigned int cpu)
 {
+	bool levels = masked == MASKED_LEVELS;
 	int shield = timers_get();
 
-	if (masked == MASKED_YES && shield <= 0) {
-		if (!shield || timers_module_there())
-			return copy("timershield timers on");
+	if (levels ? shield != TIMERS_LEVELS && all_are_pinned() :
+	    masked == MASKED_YES && shield <= 0) {
+		if (shield >= 0 || timers_module_there())
+			return copy(levels ? "timershield timers levels" : "timershield timers on");
 		if (timers_module_possible())
 			return copy("load the TimerShield module ('make module' in its source)");
 	}
-	if (masked == MASKED_LEVELS && shield >= 0 && shield != TIMERS_LEVELS &&
-	    !strcmp(timers_kind(), "built in") && all_are_pinned())
-		return copy("timershield timers levels");
 	return for_task(victim, row, cpu);
 }
 

@@ -125,9 +125,6 @@ static void on_a_machine_of_real_time_tasks(void)
 	put("proc/sys/kernel/timershield", "1\n");
 	put("proc/83/task/83/status", "Name:\tlow\nCpus_allowed_list:\t1-2\n");
 	advises_for_realtime_timer("timershield isolate 1");
-	put("proc/83/task/83/status", "Name:\tlow\nCpus_allowed_list:\t1\n");
-	put("sys/module/timershield/initstate", "live\n");
-	advises_for_realtime_timer("timershield isolate 1");
 }
 
 /* No cpusets, no shield, and nothing of the kernel's that a command line could switch on. */
