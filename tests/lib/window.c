@@ -185,7 +185,7 @@ static void read_line(char *line, void *argument)
 void window_read(struct window *window)
 {
 	struct reading reading = {
-		.window = window, .module = shield_is_module() && shield_get() == 1,
+		.window = window, .module = shield_is_module() && shield_get() > 0,
 	};
 
 	window->interrupts = 0;
