@@ -33,7 +33,7 @@ static ktime_t next_event(struct shield *shield, enum shield_context context, kt
 	if (minima_all(&core->minima[context]) < first) {
 		timer = timershield_earliest(core, context, TIMERSHIELD_FAIR);
 		held = timer && timershield_queued_level(timer) < threshold ?
-		       max(timershield_mono(timer), READ_ONCE(shield->held)) : KTIME_MAX;
+		       max(timershield_expired(core, timer), READ_ONCE(shield->held)) : KTIME_MAX;
 		if (held < KTIME_MAX - 2 * TICK_NSEC)
 			first = min(first, max(roundup(held, TICK_NSEC) + TICK_NSEC, now + gap));
 	}
@@ -84,6 +84,22 @@ static void set_level(struct shield *shield, u8 level)
 }
 
 /*
+ * The proxies are right for a task that masks nothing, and far away. If a task masks for that long,
+ * they interrupt it once in vain.
+ */
+static bool may_stay(const struct shield *shield)
+{
+	ktime_t far = ktime_get() + SHIELD_FAR;
+	int context;
+
+	for (context = 0; context < CONTEXTS; context++)
+		if (shield->armed[context] < far ||
+		    shield->armed[context] > minima_all(&shield->core.minima[context]))
+			return false;
+	return true;
+}
+
+/*
  * Another task runs on this CPU now, or the same one at another level. An ordinary task starts the
  * hrtick anew when it is picked.
  */
@@ -97,7 +113,7 @@ void shield_switch(struct shield *shield, u8 level)
 	shield->raised = false;
 	if (shield->core.threshold != level)
 		set_level(shield, level);
-	if (!shield_empty(shield))
+	if (!shield_empty(shield) && !may_stay(shield))
 		rearm(shield, 0, 0);
 }
 

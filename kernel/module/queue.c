@@ -81,10 +81,8 @@ void queues_clock_set(struct shield *shield, ktime_t now)
 
 	raw_spin_lock_irqsave(&shield->bases->base.lock, flags);
 	/* As in the kernel part: a clock that is set all the time puts off no hold for ever. */
-	if (now - shield->core.clock_set > 2 * TICK_NSEC) {
+	if (now - shield->core.clock_set > 2 * TICK_NSEC)
 		shield->core.clock_set = now;
-		shield->held = now;
-	}
 	if (!shield_empty(shield))
 		update_all_minima(&shield->core);
 	raw_spin_unlock_irqrestore(&shield->bases->base.lock, flags);

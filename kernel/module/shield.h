@@ -12,7 +12,9 @@
 /* How long the CPU runs between two batches of callbacks, ns */
 #define SHIELD_GAP	2000LL
 /* After what time a task that has been woken runs, or does not, ns */
-#define SHIELD_LOOK	10000LL
+#define SHIELD_LOOK	50000LL
+/* A switch of tasks leaves a proxy where it is that expires so much later, ns */
+#define SHIELD_FAR	NSEC_PER_SEC
 
 /* The context in which a timer expires; in the kernel's order, four clocks of each */
 enum shield_context { SHIELD_HARD, SHIELD_SOFT, SHIELD_CONTEXTS };
