@@ -40,7 +40,7 @@ MARKED = re.compile(r"(<!-- figures: ([a-z-]+) -->)(.*?)(<!-- /figures -->)", re
 QUOTED = {
     demo.WORST: "1,000 timerfds of one unprivileged process",
     "threads-200": "200 unprivileged sleeping threads",
-    "sync-100": "100 FIFO 70 tasks that wake at the same time",
+    "sync-100": "100 FIFO 70 tasks that wake at the same time (`kernel.timershield=2`)",
 }
 Figures = Mapping[str, Any]
 
@@ -70,14 +70,14 @@ def kept() -> Figures:
 
 
 def costs() -> Figures:
-    """What the suite ``cost`` prints: instructions without the module and with it."""
-    if lab_test.run(argparse.Namespace(kernels=",".join(MODULES), suites="cost", linux="",
+    """Instructions without the module and with levels: what the suite ``cost`` prints."""
+    if lab_test.run(argparse.Namespace(kernels=",".join(MODULES), suites="cost-levels", linux="",
                                        guests_only=True, host_only=False, more=[])):
-        raise LabError("the suite cost failed")
+        raise LabError("the suite cost-levels failed")
     found = {}
     for kernel in map(Kernel.parse, MODULES):
         release = re.sub(r"\+deb\d+|-amd64\n", "", (kernel.build / "release").read_text())
-        text = (OUTPUTS / kernel.name / "cost" / "output.txt").read_text()
+        text = (OUTPUTS / kernel.name / "cost-levels" / "output.txt").read_text()
         found[release] = {what: f"{off} → {on}" for what, off, on in re.findall(
             r"^# (.+): unloaded (\d+), off \d+, on (\d+),", text, re.MULTILINE)}
     return found
