@@ -255,7 +255,7 @@ static char *block_name(const struct cause *cause, const struct who *who)
 	const char *in = cause->how >> HOW_SHIFT < SLEEP_STOPPED ? "blocked in " : "";
 
 	return waker ? format("%s%s, woken by %s", in, sleep, waker) :
-	       format("%s%s%s", in, sleep, cause->how >> HOW_SHIFT == SLEEP_DEEP ? " (disk)" : "");
+	       format("%s%s%s", in, sleep, cause->how >> HOW_SHIFT == SLEEP_DEEP ? " (disk, or a lock of the kernel)" : "");
 }
 
 char *cause_name(const struct cause *cause, const struct who *who)

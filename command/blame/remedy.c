@@ -294,13 +294,13 @@ static char *for_ipi(const struct blame_victim *victim, const struct blame_row *
 static char *for_kept(const struct blame_row *row)
 {
 	const struct task_info *waits = task_info_of(&(struct who){ .tid = row->cause.how });
-	int above = 99 - row->row.who.priority + 1;
+	int above = row->row.who.priority < 100 ? 99 - row->row.who.priority + 1 : 1;
+	autofree char *raise = above < 99 ? format("chrt -f -p %d %u", above, row->cause.how) : NULL;
 
-	if (!waits->kernel_thread)
-		return copy("a mutex with PTHREAD_PRIO_INHERIT");
-	return above > 0 && above < 99 ? format("chrt -f -p %d %u", above > 1 ? above : 1,
-						row->cause.how) :
-	       row->row.who.priority >= 100 ? format("chrt -f -p 1 %u", row->cause.how) : NULL;
+	if (waits->kernel_thread)
+		return raise ? copy(raise) : NULL;
+	return raise ? format("a mutex with PTHREAD_PRIO_INHERIT; for other locks %s", raise) :
+	       copy("a mutex with PTHREAD_PRIO_INHERIT");
 }
 
 static char *for_blocked(const struct blame_row *row)
@@ -318,7 +318,7 @@ static char *for_blocked(const struct blame_row *row)
 		return copy("leave cgroup.freeze of its cgroup at 0");
 	default:
 		return row->cause.how & 0xffff ?
-		       copy("leave what waits for disks to another thread") :
+		       copy("leave that system call to another thread") :
 		       copy("mlockall(MCL_CURRENT | MCL_FUTURE), and MAP_POPULATE");
 	}
 }

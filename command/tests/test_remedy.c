@@ -159,7 +159,7 @@ static void for_what_keeps_it(void)
 	advises_for_task("chrt -f -p 1 82, if it needs no deadline", &deadline);
 	advises("timershield isolate 1", (struct cause){ .kind = CAUSE_IRQS_OFF, .id = 80 },
 		&ordinary, MASKED_NO);
-	advises("a mutex with PTHREAD_PRIO_INHERIT", (struct cause){
+	advises("a mutex with PTHREAD_PRIO_INHERIT; for other locks chrt -f -p 91 80", (struct cause){
 		.kind = CAUSE_KEPT, .id = 81, .how = 80 }, &higher, MASKED_NO);
 	put("proc/15/task/15/stat", "15 (ktimers/0) S 2 0 0 0 -1 2097152 0 0 0 0 0 0 0 0 20 0 1 0 1"
 	    " 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 1\n");
@@ -170,7 +170,7 @@ static void for_what_keeps_it(void)
 	advises("kill 80, which traces it", (struct cause){
 		.kind = CAUSE_BLOCKED, .id = 80, .how = SLEEP_TRACED << HOW_SHIFT }, &ordinary,
 		MASKED_NO);
-	advises("leave what waits for disks to another thread", (struct cause){
+	advises("leave that system call to another thread", (struct cause){
 		.kind = CAUSE_BLOCKED, .how = fsync }, &unknown, MASKED_NO);
 	advises("mlockall(MCL_CURRENT | MCL_FUTURE), and MAP_POPULATE", (struct cause){
 		.kind = CAUSE_FAULT }, &victim_who, MASKED_NO);
