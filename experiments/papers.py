@@ -7,37 +7,41 @@ papers.toml says what a row is; measured.json what the last evaluation found, as
 import json
 import re
 import tomllib
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from experiments.report.claims import Claim, rows
+from experiments import registry
+from experiments.common.claims import Claim
+from experiments.report.claims import Judged, rows
+from lab.measure.systems import System
 from lab.paths import REPO
 
 DIRECTORY = REPO / "experiments"
 MEASURED = DIRECTORY / "measured.json"
 README = DIRECTORY / "README.md"
 BEGIN, END = "<!-- papers -->\n", "<!-- end of papers -->\n"
-
-
 UNKNOWN = ["unknown"]
+NOTHING: dict[str, Any] = {"claims": []}
+CELL = 80
+"""Characters of a cell, without what a link leads to."""
 
 
 def compact(results: dict[str, Any]) -> dict[str, Any]:
     """What of an evaluation's results.json is kept in the repository; of a machine less."""
-    return {name: _compact(found) for name, found in results["experiments"].items()}
-
-
-def _compact(found: dict[str, Any]) -> dict[str, Any]:
-    systems = found["systems"].values()
-    commands = " ".join(c for m in systems for c in m["commands"].values())
-    return {
-        "kernels": sorted({re.sub(r"(\d+\.\d+\.\d+)\S* .*, ", r"\1, ", m["kernel"])
-                           for m in systems}),
-        "commits": sorted({m["commit"] for m in systems}),
-        "kernel_parts": sorted({m["kernel_part"] for m in systems if m["target"] == "guest"}),
-        "samples": sorted({int(n) for n in re.findall(r"--(?:jobs|samples)=(\d+)", commands)}),
-        "claims": [{k: v for k, v in claim.items() if k != "verdict"}
-                   for claim in found["claims"]]}
+    kept = {}
+    for name, found in results["experiments"].items():
+        systems = found["systems"].values()
+        commands = " ".join(c for m in systems for c in m["commands"].values())
+        kept[name] = {
+            "kernels": sorted({re.sub(r"(\d+\.\d+\.\d+)\S* .*, ", r"\1, ", m["kernel"])
+                               for m in systems}),
+            "kernel_parts": sorted({m["kernel_part"] for m in systems if m["target"] == "guest"}),
+            "samples": sorted({int(n) for n in re.findall(r"--(?:jobs|samples)=(\d+)", commands)}),
+            "claims": [{**{k: v for k, v in claim.items() if k != "verdict"},
+                        "at": next(m["commit"] for m in systems if claim["where"]
+                                   == System.from_description(m["system"]).place)}
+                       for claim in found["claims"]]}
+    return kept
 
 
 def saved() -> dict[str, Any]:
@@ -58,7 +62,7 @@ def merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
         both = [old[name], new[name]] if kept else [new[name]]
         result[name] = {
             **{key: sorted({v for found in both for v in found.get(key, UNKNOWN)})
-               for key in ("kernels", "commits", "kernel_parts")},
+               for key in ("kernels", "kernel_parts")},
             "samples": sorted({n for found in both for n in found.get("samples", [])}),
             "claims": sorted(claims, key=lambda c: (order.index(c["text"]), c["where"]))}
     return result
@@ -81,57 +85,71 @@ def as_json(value: Any) -> str:
     return re.sub(r"[{\[][^{}\[\]]*[}\]]", lambda m: re.sub(r"\s*\n\s*", " ", m[0]), text)
 
 
-def _measured(measured: dict[str, Any], experiment: str, begins: str) -> tuple[str, str]:
-    """What was found for the claims that begin so, and their verdict."""
-    claims = [Claim(**c) for c in measured.get(experiment, {}).get("claims", [])]
-    found = rows(c for c in claims if c.text.startswith(begins))
-    if not found:
-        return "not measured", "–"
-    words = {r.verdict + (f" (on {r.where})" if r.where else "") for r in found}
-    verdict = next((w for w in sorted(words) if w.startswith("missed")), sorted(words)[0])
-    text = "<br>".join(r.found.replace("\n", "<br>") for r in found)
-    if samples := measured[experiment].get("samples"):
-        text += f" (at most {samples[-1]:,} samples a scenario)"
-    return text, verdict
+def _short(words: str, room: int) -> str:
+    """As much as a cell has room for; the report has all."""
+    words = words.replace("\n", " ")
+    return words if len(words) <= room else words[:room - 2].rpartition(" ")[0].rstrip(",;") + " …"
+
+
+def _cells(found: dict[str, Any], claims: Sequence[Claim]) -> list[str]:
+    """Of claims of an experiment: the worst that was found, where it is from, and the verdict."""
+    judged = [(claim, Judged(**{k: v for k, v in c.items() if k != "at"}), c["at"])
+              for claim in claims for c in found["claims"] if c["text"] == claim.title]
+    if not judged:
+        return ["not measured", "", "–"]
+    _, worst, commit = max(judged, key=lambda j: (
+        j[1].met is False, j[1].met is not None, j[0].badness(j[1].value)))
+    verdicts = rows(j for _, j, _ in judged)
+    missed = [r for r in verdicts if r.verdict == "missed"]
+    verdict = (missed or [r for r in verdicts if r.verdict == "met"] or verdicts)[0]
+    where = f" (on {verdict.where})" if verdict.where else ""
+    place = f" ({worst.where})"
+    taken = found.get("samples", [])
+    return [_short(worst.found, CELL - len(place)) + place,
+            commit + (f"; {taken[-1]:,}" if taken else ""),
+            _short(verdict.verdict + where, CELL)]
 
 
 def _line(cells: Iterable[str]) -> str:
     return "| " + " | ".join(c.replace("|", "\\|") for c in cells) + " |\n"
 
 
-def _beyond(measured: dict[str, Any], shown: Collection[list[str]]) -> str:
-    """What is measured and is in no paper's row."""
-    text = "\n### Beyond the papers\n\n| must be shown | measured | verdict |\n|---|---|---|\n"
-    for experiment in measured:
-        claims = [c["text"] for c in measured[experiment]["claims"]]
-        for claim in dict.fromkeys(claims):
-            if not any(e == experiment and claim.startswith(begins) for e, begins in shown):
-                link = f"[{claim}](../experiments/{experiment.replace('-', '_')})"
-                text += _line((link, *_measured(measured, experiment, claim)))
-    return text
+def _head(title: str, *names: str) -> str:
+    cells = ("", *names, "measured", "at; samples", "verdict")
+    return f"\n### {title}\n\n{_line(cells)}|{'---|' * len(cells)}\n"
+
+
+def _judges(row: str) -> tuple[str, list[Claim]]:
+    """The experiment that judges a row, and by which claims."""
+    for experiment in registry.EXPERIMENTS:
+        if claims := [c for c in experiment.claims if row in c.rows.split()]:
+            return experiment.name, claims
+    return "", []
 
 
 def table(measured: dict[str, Any]) -> str:
-    """The table as Markdown."""
-    rows_of = tomllib.loads((DIRECTORY / "papers.toml").read_text())
+    """The tables as Markdown: the papers' rows, and what is measured and in none of them."""
     text = ""
-    for paper, lines in rows_of["papers"].items():
-        text += f"\n### {paper}\n\n| | paper | ours | measured | verdict |\n|---|---|---|---|---|\n"
+    for paper, lines in tomllib.loads((DIRECTORY / "papers.toml").read_text()).items():
+        text += _head(paper, "paper", "ours")
         for number, theirs, ours, verdict, place in lines:
-            found = ""
-            if number in rows_of["measured"]:
-                found, verdict = _measured(measured, *rows_of["measured"][number])
-            link = f"[{number}](../{place})" if place else number
-            text += _line((link, theirs, ours, found, verdict))
-    return text + _beyond(measured, rows_of["measured"].values())
+            experiment, claims = _judges(number)
+            cells = _cells(measured.get(experiment, NOTHING), claims) if claims else [
+                "", "", verdict]
+            text += _line((f"[{number}](../{place})", theirs, ours, *cells))
+    text += _head("Beyond the papers", "must be shown")
+    for beyond in registry.EXPERIMENTS:
+        place = f"[{beyond.name}]({beyond.name.replace('-', '_')})"
+        for claim in beyond.claims:
+            if not claim.rows and (found := measured.get(beyond.name)):
+                text += _line((place, claim.title, *_cells(found, [claim])))
+    return text
 
 
 def written(readme: str, measured: dict[str, Any]) -> str:
     """``readme`` with the table between its marks."""
     before, _, rest = readme.partition(BEGIN)
     after = rest.partition(END)[2]
-    kernels = sorted({k for e in measured.values() for k in e["kernels"]})
-    commits = sorted({c for e in measured.values() for c in e.get("commits", UNKNOWN)})
-    return (f"{before}{BEGIN}{table(measured)}\nMeasured at commit {', '.join(commits)}, on: "
-            f"{'; '.join(kernels)}.\n"
-            f"{END}{after}")
+    kernels = sorted({" ".join(re.findall(r"^Linux \S+|(?:Intel|AMD|ARM).*", k))
+                      for e in measured.values() for k in e["kernels"] if k.startswith("Linux")})
+    return f"{before}{BEGIN}{table(measured)}\nOn {'; '.join(kernels)}.\n{END}{after}"

@@ -23,17 +23,8 @@ NAMES = (
 )
 
 
-def package(name: str) -> str:
-    """The folder of an experiment, as Python names it."""
-    return f"experiments.{name.replace('-', '_')}"
-
-
-def _experiment(name: str) -> Experiment:
-    experiment: Experiment = import_module(f"{package(name)}.experiment").EXPERIMENT
-    return experiment
-
-
-EXPERIMENTS: tuple[Experiment, ...] = tuple(map(_experiment, NAMES))
+EXPERIMENTS: tuple[Experiment, ...] = tuple(
+    import_module(f"experiments.{n.replace('-', '_')}.experiment").EXPERIMENT for n in NAMES)
 
 
 def find(name: str) -> Experiment:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from experiments.age_of_information import section
 from experiments.common import running
 from experiments.common.experiment import Context, Experiment, Scenario
-from experiments.report.claims import Claim
 from experiments.report.page import Part
 from lab.errors import LabError
 from lab.kernels.toolchain import require
@@ -59,6 +58,7 @@ class AgeOfInformation(Experiment):
 
     name = "age-of-information"
     title = "Age of information in a real-time network protocol"
+    claims = section.CLAIMS
 
     def scenarios(self) -> dict[str, str]:
         return {link.name: link.title for link in LINKS}
@@ -69,9 +69,6 @@ class AgeOfInformation(Experiment):
         require("ip", "tc")
         if chosen := scenarios(context):
             running.run_host(context, self.name, [Mode.STOCK], PROGRAM, chosen)
-
-    def claims(self, store: Store) -> list[Claim]:
-        return section.claims(store)
 
     def parts(self, store: Store) -> list[Part]:
         return section.parts(store)

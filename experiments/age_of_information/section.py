@@ -1,20 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The age-of-information experiment's goals, claims and part of the report."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable
 
 from experiments.age_of_information import figures
 from experiments.age_of_information.analysis import BASELINE, LIMIT, OURS, Analysis, analyse
-from experiments.report.claims import Claim
+from experiments.common.claims import EACH, Claim, Found
 from experiments.report.page import Figure, Part, Table, Text
 from experiments.report.stats import percentile
 from lab.errors import LabError
 from lab.measure.results import DamagedError, Measured, Store
 
-LESS = 0.16
-"""How much lower the median age is to be with ClockFix."""
-DRIFT_PPM = 10.0
-"""A quarter of the drift that is put in."""
 LIKE_THE_PAPER = "300-mbit"
 US = 1000.0
 
@@ -51,59 +48,58 @@ WHY = (
 )
 
 
-def _scenarios(store: Store) -> Iterator[tuple[Measured, str, str, Analysis]]:
-    for system in store:
-        titles = system.titles
-        for scenario in system.scenarios:
-            try:
-                found = analyse(system, scenario)
-            except DamagedError:
-                raise
-            except LabError:
-                continue
-            if all(len(a.age) for a in found.ages.values()):
-                yield system, scenario, titles[scenario], found
+def _usable(system: Measured) -> dict[str, Analysis]:
+    """The links of which enough packets came through in time to say anything."""
+    found = {}
+    for scenario in system.scenarios:
+        try:
+            analysis = analyse(system, scenario)
+        except DamagedError:
+            raise
+        except LabError:
+            continue
+        if all(len(a.age) for a in analysis.ages.values()):
+            found[scenario] = analysis
+    return found
 
 
-def _unusable(store: Store) -> list[str]:
-    """Links of which too few packets came through in time to say anything."""
-    usable = {(system, scenario) for system, scenario, *_ in _scenarios(store)}
-    return [f"{system.system.place}, {system.titles[scenario]}"
-            for system in store for scenario in system.scenarios
-            if (system, scenario) not in usable]
+def _of_the_papers_link(judge: Callable[[Analysis], Found]) -> Callable[[Measured], Found | None]:
+    def metric(system: Measured) -> Found | None:
+        found = _usable(system).get(LIKE_THE_PAPER)
+        return judge(found) if found else None
+    return metric
 
 
-def _found(found: Analysis) -> str:
-    text = (f"{found.median(OURS) / US:.1f} instead of {found.median(BASELINE) / US:.1f} µs "
-            f"({found.change(OURS):+.1%})")
-    if LIMIT in found.ages:
-        text += f"; polling: {found.change(LIMIT):+.1%}"
-    return text
+def _age(found: Analysis) -> Found:
+    limit = f"; polling: {found.change(LIMIT):+.1%}" if LIMIT in found.ages else ""
+    return Found(f"{found.median(OURS) / US:.1f} instead of {found.median(BASELINE) / US:.1f} µs "
+                 f"({found.change(OURS):+.1%}){limit}", 1 + found.change(OURS))
 
 
-def claims(store: Store) -> list[Claim]:
-    """The paper's figures, for every link that was measured."""
-    result = []
-    for system, scenario, title, found in _scenarios(store):
-        where = f"{system.system.place}, {title}"
-        result += [
-            Claim(f"ClockFix lowers the age of information by {LESS:.0%} on a link like the "
-                  "paper's", where, _found(found),
-                  found.change(OURS) <= -LESS if scenario == LIKE_THE_PAPER else None,
-                  "Fig 9: median lower by more than 16 %"),
-            Claim("Packets may take longer on their way with ClockFix, as the sender fills the "
-                  "link", where, f"{found.median(BASELINE, 'delivery') / US:.1f} to "
-                  f"{found.median(OURS, 'delivery') / US:.1f} µs", None,
-                  "Fig 9: delivery time slightly longer"),
-            Claim(f"Drift and offset of two clocks are found from the packets: the drift within "
-                  f"{DRIFT_PPM:g} ppm, the offset within the fastest packet's way", where,
-                  f"{found.drift_error * 1e6:+.2f} ppm; {found.offset_error / US:+.1f} µs, fastest "
-                  f"packet {found.fastest() / US:.1f} µs",
-                  abs(found.drift_error) * 1e6 <= DRIFT_PPM
-                  and abs(found.offset_error) <= found.fastest(),
-                  "Fig 8; error not known"),
-        ]
-    return result
+def _delivery(found: Analysis) -> Found:
+    return Found(f"{found.median(BASELINE, 'delivery') / US:.1f} to "
+                 f"{found.median(OURS, 'delivery') / US:.1f} µs")
+
+
+def _clocks(found: Analysis) -> Found:
+    off = abs(found.offset_error) > found.fastest()
+    return Found(f"{found.drift_error * 1e6:+.2f} ppm; {found.offset_error / US:+.1f} µs, fastest "
+                 f"packet {found.fastest() / US:.1f} µs",
+                 math.inf if off else abs(found.drift_error) * 1e6)
+
+
+CLAIMS = (
+    Claim("On a link like the paper's the median age of information is at most {:.0%} of "
+          "clock_nanosleep's", _of_the_papers_link(_age), most=0.84, of=EACH, rows="C27",
+          paper="Fig 9: median lower by more than 16 %"),
+    Claim("Packets may take longer on their way with ClockFix, as the sender fills the link",
+          _of_the_papers_link(_delivery), of=EACH, rows="C26",
+          paper="Fig 9: delivery time slightly longer"),
+    Claim("Drift and offset of two clocks are found from the packets: the drift within {} ppm, a "
+          "quarter of what is put in, the offset within the fastest packet's way",
+          _of_the_papers_link(_clocks), most=10, of=EACH, rows="C25", paper="Fig 8; error not "
+          "known"),
+)
 
 
 def _table(rows: list[tuple[str, Analysis]]) -> Table:
@@ -131,43 +127,36 @@ def _table(rows: list[tuple[str, Analysis]]) -> Table:
         "was due; CPU time of sender and receiver.", text_columns=2)
 
 
-def _clock_table(rows: list[tuple[str, Analysis]]) -> Table:
-    return Table(
-        ["link", "drift found, ppm", "error, ppm", "offset's error, µs"],
-        [[title, f"{found.clock.drift * 1e6:.3f}", f"{found.drift_error * 1e6:+.3f}",
-          f"{found.offset_error / US:+.2f}"] for title, found in rows],
-        "What the correction found, and how far it is from the truth.")
-
-
 def parts(store: Store) -> list[Part]:
-    """Figures and tables for the host and every guest that has results."""
+    """Figures and tables for every system that has results."""
     result: list[Part] = [Text(HOW), Text(WHY)]
-    unusable = _unusable(store)
-    if unusable:
-        result.append(Text("Too few packets came through in time to say anything of: "
-                                 + "; ".join(unusable) + "."))
-    by_system: dict[Measured, list[tuple[str, str, Analysis]]] = {}
-    for system, scenario, name, found in _scenarios(store):
-        by_system.setdefault(system, []).append((scenario, name, found))
-    for system, rows in by_system.items():
-        meta = system.meta
-        result.append(Text(system.system.place, heading=True))
-        result.append(Text(f"{meta['kernel']}; time: {meta['time']}."))
-        result.append(_table([(name, found) for _, name, found in rows]))
-        for scenario, name, found in rows:
-            count = len(found.ages[OURS].age)
-            result.append(Figure(
-                figures.boxes(found.ages, f"aoi-{system.name}-{scenario}",
-                              f"{system.system.place}, {name}"),
-                f"{name}: what the age of information is made of (the paper's Fig 9). About "
-                f"{count:,} packets each; box: quartiles, whiskers: 1.5 interquartile ranges; "
-                "outliers are not drawn, as in the paper, but are counted in the table."))
-        result.append(Text(CLOCKS))
-        scenario, name, found = next((r for r in rows if r[0] == LIKE_THE_PAPER), rows[0])
-        result.append(Figure(
+    for system in store:
+        place, meta, titles, usable = (system.system.place, system.meta, system.titles,
+                                       _usable(system))
+        result += [Text(place, heading=True), Text(f"{meta['kernel']}; time: {meta['time']}.")]
+        if left := [titles[s] for s in system.scenarios if s not in usable]:
+            result.append(Text("Too few packets came through in time to say anything of: "
+                               + "; ".join(left) + "."))
+        if not usable:
+            continue
+        rows = [(titles[s], found) for s, found in usable.items()]
+        result.append(_table(rows))
+        result += [Figure(
+            figures.boxes(found.ages, f"aoi-{system.name}-{scenario}", f"{place}, "
+                          f"{titles[scenario]}"),
+            f"{titles[scenario]}: what the age of information is made of (the paper's Fig 9). "
+            f"About {len(found.ages[OURS].age):,} packets each; box: quartiles, whiskers: 1.5 "
+            "interquartile ranges; outliers are not drawn, as in the paper, but are counted in the "
+            "table.") for scenario, found in usable.items()]
+        scenario = LIKE_THE_PAPER if LIKE_THE_PAPER in usable else next(iter(usable))
+        found = usable[scenario]
+        result += [Text(CLOCKS), Figure(
             figures.drift(found.packets, found.iterations, list(found.ages), found.clock,
-                          f"drift-{system.name}-{scenario}", f"{system.system.place}, {name}"),
-            f"{name}: delivery times before and after correction (the paper's Fig 8). A point: the "
-            "median of a sixtieth of the packets."))
-        result.append(_clock_table([(name, found) for _, name, found in rows]))
+                          f"drift-{system.name}-{scenario}", f"{place}, {titles[scenario]}"),
+            f"{titles[scenario]}: delivery times before and after correction (the paper's Fig 8). "
+            "A point: the median of a sixtieth of the packets."), Table(
+            ["link", "drift found, ppm", "error, ppm", "offset's error, µs"],
+            [[title, f"{of.clock.drift * 1e6:.3f}", f"{of.drift_error * 1e6:+.3f}",
+              f"{of.offset_error / US:+.2f}"] for title, of in rows],
+            "What the correction found, and how far it is from the truth.")]
     return result

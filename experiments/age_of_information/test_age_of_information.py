@@ -1,18 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Clock correction on clocks that are known, and ages of packets that are known."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from experiments.age_of_information import clocks, packets, section
-from experiments.age_of_information import experiment as age_of_information
+from experiments.age_of_information import clocks, packets
 from experiments.age_of_information.clocks import Correction, Numbers
-from experiments.common.fabricated import Files, summary, write_scenarios
-from experiments.report.page import page
 from lab.errors import LabError
-from lab.measure.results import Store, Table
+from lab.measure.results import Table
 
 SECOND = 1e9
 
@@ -120,53 +115,3 @@ def test_the_correction_is_taken_from_delivery_times() -> None:
     found = packets.ages(samples, iterations, "poll", Correction(0.01, 500, 0))
     assert found.delivery.tolist() == [30]
     assert found.inter_receive.tolist() == [1000]
-
-
-def made_up(intervals: dict[str, int]) -> Files:
-    """Packets of 20 µs delivery, one each interval, on clocks 1 s apart."""
-    rows, plan = [], []
-    rng = np.random.default_rng(6)
-    for number, (timing, reverse) in enumerate(
-            (t, r) for r in (0, 1) for t in intervals):
-        plan.append(f"{number},{timing},{reverse},1000000,100000,200000,1,1,0")
-        for k in range(40):
-            sent = number * 10_000_000 + k * intervals[timing]
-            took = 20_000 + int(rng.integers(0, 100)) * (k > 0)
-            ahead = -1_000_000_000 if reverse else 1_000_000_000
-            rows.append(f"{number},{k},{sent},{sent},{sent + took + ahead},"
-                        f"{sent + took + ahead},1")
-    return {
-        "packets.csv": "iteration,packet,due_ns,sent_ns,arrival_ns,received_ns,status\n"
-                       + "\n".join(rows) + "\n",
-        "iterations.csv": "iteration,timing,reverse,elapsed_ns,sender_cpu_ns,receiver_cpu_ns,"
-                          "bottleneck_ns,min_rtt_ns,reported_lost\n" + "\n".join(plan) + "\n",
-        "summary.csv": "name,value\nclock_offset_ns,1000000000\nclock_drift_ppb,0\n",
-    }
-
-
-def fabricated(_: str) -> Files:
-    """What the program leaves."""
-    return made_up({"nanosleep": 100_000, "clockfix": 80_000})
-
-
-@pytest.mark.parametrize(("ours", "met"), [(80_000, True), (99_000, False)])
-def test_the_verdict_depends_on_the_samples(tmp_path: Path, ours: int, met: bool) -> None:
-    store = write_scenarios(tmp_path, "age-of-information", "host-stock", {
-        "300-mbit": made_up({"nanosleep": 100_000, "clockfix": ours})})
-    age, delivery, clock = section.claims(store)
-    assert (age.met, delivery.met, clock.met) == (met, None, True)
-    experiment = age_of_information.EXPERIMENT
-    once, again = (page("t", [], [experiment.section(Store(tmp_path, experiment.name))])
-                   for _ in range(2))
-    assert once == again
-    assert "300-mbit" in once
-
-
-@pytest.mark.parametrize(("offset", "drift_ppb"), [(1_000_000_000, 36_000), (1_000_030_000, 0)])
-def test_a_wrong_correction_of_the_clocks_is_missed(
-    tmp_path: Path, offset: int, drift_ppb: int
-) -> None:
-    files = made_up({"nanosleep": 100_000, "clockfix": 80_000})
-    files["summary.csv"] = summary(clock_offset_ns=offset, clock_drift_ppb=drift_ppb)
-    store = write_scenarios(tmp_path, "age-of-information", "host-stock", {"300-mbit": files})
-    assert section.claims(store)[2].met is False

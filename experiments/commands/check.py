@@ -6,7 +6,7 @@ import argparse
 from experiments import papers, registry
 from experiments.commands import options
 from experiments.common.experiment import Experiment
-from experiments.report.claims import Claim
+from experiments.report.claims import Judged
 from lab.errors import LabError
 from lab.measure import results
 from lab.measure.results import Store
@@ -53,12 +53,12 @@ def _check_tables() -> int:
     return 1 if stale else 0
 
 
-def _judged(experiment: Experiment, store: Store) -> list[Claim]:
+def _judged(experiment: Experiment, store: Store) -> list[Judged]:
     """What the results of ``store`` show, or why they do not show anything."""
     if not store.systems():
         raise LabError(f"{experiment.name}: no results in {store.path.parent}; "
                        f"first: lab/lab run {experiment.name}")
-    claims = [c for c in experiment.claims(store) if c.met is not None]
+    claims = [c for c in experiment.judged(store) if c.met is not None]
     if not claims:
         raise LabError(f"{experiment.name}: nothing can be judged by the results of "
                        f"{', '.join(store.systems())} alone; 'lab/lab report' shows them")

@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     print("Next: find out what keeps this machine from exact timing: "
           "make install PARTS=command, then timershield status")
     # a narrowly missed goal is for 'lab check'; an interrupted job is a failure
-    return 1 if response_time.EXPERIMENT.claims(shown.store)[0].met is False else 0
+    return 1 if response_time.EXPERIMENT.judged(shown.store)[0].met is False else 0
 
 
 def conclusions(off: Measured, on: Measured) -> list[str]:

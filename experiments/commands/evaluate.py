@@ -2,16 +2,16 @@
 """``lab evaluate``: all experiments, on all kernels, into one report."""
 
 import argparse
+import functools
 import json
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from experiments import registry
 from experiments.commands import options, report
-from experiments.common.experiment import Context, Experiment
+from experiments.common.experiment import Context
 from lab.measure import systems
 from lab.measure.results import Store
 from lab.paths import BUILD
@@ -63,7 +63,7 @@ def measure(
     for number, experiment in enumerate(chosen):
         say(f"{number + 1} of {len(chosen)}: {experiment.name}")
         try:
-            error = _run_one(experiment, context)
+            error = report.failure(functools.partial(experiment.run, context))
         except KeyboardInterrupt:
             left = " ".join(e.name for e in chosen[number:])
             print(f"interrupted in {experiment.name}. What was measured before stays: "
@@ -80,38 +80,16 @@ def draw(root: Path, failed: dict[str, str], directory: Path = DIRECTORY) -> int
     """Write report.html and results.json from what there is; return the exit status."""
     damaged = report.write(root, directory / "report.html", TITLE, INTRODUCTION, failed)
     bad = {**damaged, **failed}
-    _write_json(root, directory / "results.json", bad, damaged)
+    summary = {"failed": bad, "experiments": {
+        e.name: {"title": e.title,
+                 "claims": [asdict(c) | {"verdict": c.verdict} for c in e.judged(store)],
+                 "systems": {s.name: s.meta for s in store}}
+        for e in registry.EXPERIMENTS
+        if e.name not in damaged and (store := Store(root, e.name)).systems()}}
+    temporary = directory / "results.new"
+    temporary.write_text(json.dumps(summary, indent=1) + "\n")
+    os.replace(temporary, directory / "results.json")
     print(directory / "report.html")
     for name in bad:
         print(f"failed: {name}")
     return 1 if bad else 0
-
-
-def _run_one(experiment: Experiment, context: Context) -> str | None:
-    """Why it failed, if it did."""
-    return report.failure(lambda: experiment.run(context))
-
-
-def _summary(experiment: Experiment, store: Store) -> dict[str, Any]:
-    return {
-        "title": experiment.title,
-        "claims": [asdict(c) | {"verdict": c.verdict} for c in experiment.claims(store)],
-        "systems": {s.name: s.meta for s in store},
-    }
-
-
-def _write_json(
-    root: Path, target: Path, failed: dict[str, str], damaged: Collection[str]
-) -> None:
-    """``damaged`` have no results that could be read."""
-    summary = {
-        "failed": failed,
-        "experiments": {
-            e.name: _summary(e, store)
-            for e in registry.EXPERIMENTS
-            if e.name not in damaged and (store := Store(root, e.name)).systems()
-        },
-    }
-    temporary = target.with_suffix(".new")
-    temporary.write_text(json.dumps(summary, indent=1) + "\n")
-    os.replace(temporary, target)

@@ -4,7 +4,6 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from experiments.report import plots
-from experiments.report.claims import Claim
 from experiments.report.page import Figure, Part, Text
 from experiments.report.stats import Samples
 from lab.measure.results import Measured, Store
@@ -38,13 +37,6 @@ def by_platform(store: Store, shown: Callable[[str, Modes], Iterable[Part]]) -> 
     """A heading for each platform, and what is shown of its results."""
     return [part for platform, modes in platforms(store).items()
             for part in (Text(platform, heading=True), *shown(platform, modes))]
-
-
-def pairs(store: Store) -> Iterator[tuple[str, Measured, Measured]]:
-    """Of each platform that has both: its name, stock results, shielded results."""
-    for platform, modes in platforms(store).items():
-        if "stock" in modes and "shielded" in modes:
-            yield platform, modes["stock"], modes["shielded"]
 
 
 def having(modes: Modes, scenario: str,
@@ -85,17 +77,3 @@ def candlesticks(
     place = next(iter(modes.values())).system.place
     least = min(len(c.samples) for sticks in groups.values() for c in sticks)
     return [Figure(plots.candles(groups, unit, prefix, place), caption.format(least=f"{least:,}"))]
-
-
-Found = tuple[str, bool | None] | None
-"""What was found, and whether it is as it must be (``None``: there is nothing it must be); ``None``
-if there are no samples."""
-
-
-def claims(store: Store, text: str, judge: Callable[..., Found], paper: str = "",
-           of: Sequence[str] = ("stock", "shielded")) -> list[Claim]:
-    """A claim for each platform that was measured in the modes ``of``, in which order ``judge``
-    gets the systems.
-    """
-    return [Claim(text, platform, *found, paper) for platform, modes in platforms(store).items()
-            if all(m in modes for m in of) and (found := judge(*(modes[m] for m in of)))]

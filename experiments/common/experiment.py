@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from experiments.report.claims import Claim
+from experiments.common.claims import Claim
+from experiments.report.claims import Judged
 from experiments.report.page import Part, Section
 from lab.boot import qemu
 from lab.errors import LabError
@@ -95,6 +96,8 @@ class Experiment(ABC):
     """Why it cannot be run on the machine itself; empty: it can."""
     on_request: bool = False
     """An evaluation has it only if it is named: it takes kernels of its own."""
+    claims: tuple[Claim, ...] = ()
+    """What its results must show."""
 
     @abstractmethod
     def scenarios(self) -> dict[str, str]:
@@ -104,9 +107,9 @@ class Experiment(ABC):
     def run(self, context: Context) -> None:
         """Measure, and leave results in the store."""
 
-    def claims(self, store: results.Store) -> list[Claim]:
-        """What the results that are there show."""
-        return []
+    def judged(self, store: results.Store) -> list[Judged]:
+        """The claims, by the results that are there."""
+        return [judged for claim in self.claims for judged in claim.judged(store)]
 
     @abstractmethod
     def parts(self, store: results.Store) -> list[Part]:
@@ -114,7 +117,7 @@ class Experiment(ABC):
 
     def section(self, store: results.Store) -> Section:
         """The experiment's part of the report."""
-        return Section(self.title, self.name, self.parts(store), self.claims(store))
+        return Section(self.title, self.name, self.parts(store), self.judged(store))
 
 
 def check_scenarios(experiments: Sequence[Experiment], only: Sequence[str]) -> None:

@@ -227,27 +227,16 @@ def run_host(
                 system = System(None, mode)
                 if system.switch is not None:
                     SWITCH.write_text(system.switch)
-                _run_host_system(store, system, binary, scenarios, bar)
+                with store.replacing(system.name) as directory:
+                    for scenario in scenarios:
+                        _keep(directory, system, scenario, _run_on_host(binary, scenario))
+                        bar.advance()
+                    results.write_host_meta(
+                        directory, system, {s.name: s.title for s in scenarios},
+                        {s.name: " ".join([binary.name, *s.words]) for s in scenarios})
     finally:
         if before is not None:
             SWITCH.write_text(before)
-
-
-def _run_host_system(
-    store: results.Store,
-    system: System,
-    binary: Path,
-    scenarios: Sequence[Scenario],
-    bar: Bar,
-) -> None:
-    with store.replacing(system.name) as directory:
-        for scenario in scenarios:
-            outcome = _run_on_host(binary, scenario)
-            _keep(directory, system, scenario, outcome)
-            bar.advance()
-        results.write_host_meta(
-            directory, system, {s.name: s.title for s in scenarios},
-            {s.name: " ".join([binary.name, *s.words]) for s in scenarios})
 
 
 def _run_on_host(binary: Path, scenario: Scenario) -> Outcome:

@@ -2,12 +2,13 @@
 """What the shield adds to a context switch: the paper's Fig 4."""
 
 import functools
+import math
 from collections.abc import Callable
 
 from experiments.common import compare, running
+from experiments.common.claims import Claim, Found, worst
 from experiments.common.experiment import Context, Experiment, Scenario, run_all
 from experiments.context_switch.section import (
-    SAME_LEVEL,
     added,
     error,
     parts,
@@ -15,7 +16,6 @@ from experiments.context_switch.section import (
     throughput,
     timer_work,
 )
-from experiments.report.claims import Claim
 from experiments.report.page import Part
 from experiments.response_loop import runs
 from lab.measure.results import Measured, Store
@@ -26,10 +26,6 @@ SPANS = (
     Span("threshold", "__timershield_switch", optional=True),
     Span("interrupt", "hrtimer_interrupt"),
 )
-MEDIAN_NS = 150
-WITH_TIMERS_NS = 1000
-"""The paper's own, in the median."""
-THROUGHPUT = 0.99
 SCATTER = 0.0025
 SAME = ("fair", "fifo", "fair-50", "fifo-50")
 DIFFER = ("fifo-fifo", "fifo-fair", "fifo-fifo-50", "fifo-fair-50", "job-none", "job-sleepers-50")
@@ -82,13 +78,53 @@ def scenarios(context: Context, arch: str) -> list[Scenario]:
     return [s for s in everything(context.samples, context.jobs, arch) if context.wants(s.name)]
 
 
-def _rates(stock: Measured, shielded: Measured) -> dict[str, float]:
-    """Scenario -> throughput over stock's, where it does not scatter too much to be judged."""
-    return {
-        s: throughput(stock, shielded, s) for s in shielded.scenarios
-        if not s.startswith("job-") and compare.both(s, stock, shielded)
-        and error(stock, shielded, s) <= SCATTER
-    }
+def _same(stock: Measured, shielded: Measured) -> Found | None:
+    more = {s: added(stock, shielded, s) for s in SAME if compare.both(s, stock, shielded)}
+    if not more:
+        return None
+    calls = sum(slow_calls(shielded, s) for s in more)
+    return Found(f"{max(more.values()):+.0f} instructions; threshold changed {calls} times",
+                 math.inf if calls else max(more.values()))
+
+
+def _differ(stock: Measured, shielded: Measured) -> Found | None:
+    return worst({s: added(stock, shielded, s) for s in DIFFER
+                  if compare.both(s, stock, shielded)}, "at most {:+.0f}")
+
+
+def _with_timers(stock: Measured, shielded: Measured) -> Found | None:
+    if not compare.both(LOADED, stock, shielded):
+        return None
+    theirs, ours = (timer_work(s, LOADED) for s in (stock, shielded))
+    more = ours.total / ours.switches - theirs.total / theirs.switches
+    return Found(f"mean {more:+.0f} instructions", more)
+
+
+def _processing(stock: Measured, shielded: Measured) -> Found | None:
+    if not all(compare.both(s, stock, shielded) for s in (LOADED, UNLOADED)):
+        return None
+    totals, interrupts, each = [], [], []
+    for system in (stock, shielded):
+        loaded, idle = (timer_work(system, s) for s in (LOADED, UNLOADED))
+        totals.append(loaded.total - idle.total)
+        interrupts.append(loaded.interrupts - idle.interrupts)
+        each.append(totals[-1] / int(system.table(LOADED, "tasks")["served"].sum()))
+    fewer, more = interrupts[0] - interrupts[1], totals[1] - totals[0]
+    even = (f"; even where an interrupt costs {more / fewer:,.0f} ns more"
+            if more > 0 and fewer > 0 else "")
+    return Found(f"{each[1]:,.0f} instructions a release in {interrupts[1]:,} interrupts, stock "
+                 f"{each[0]:,.0f} in {interrupts[0]:,}{even}", each[1] / each[0])
+
+
+def _rates(stock: Measured, shielded: Measured) -> Found | None:
+    """Throughput over stock's, where it does not scatter too much to be judged."""
+    found = {s: throughput(stock, shielded, s) for s in shielded.scenarios
+             if not s.startswith("job-") and compare.both(s, stock, shielded)
+             and error(stock, shielded, s) <= SCATTER}
+    if not found:
+        return None
+    name = min(found, key=lambda s: found[s])
+    return Found(f"least {found[name]:.4f}, in {name}", found[name])
 
 
 class ContextSwitch(Experiment):
@@ -97,6 +133,21 @@ class ContextSwitch(Experiment):
     name = "context-switch"
     title = "What the shield adds to a context switch"
     guests_only = "it counts the instructions of the lab's kernels"
+    claims = (
+        Claim("A switch within a level: at most {} instructions, the threshold unchanged", _same,
+              most=10),
+        Claim("A typical switch where levels differ: at most {} instructions more", _differ,
+              most=150, paper="Fig 4: below 1 µs in the median on Intel and ARM, processing of "
+              "deferred timers included"),
+        Claim("Deferred timers included, a switch next to 50 low-priority tasks takes at most {} "
+              "instructions more on average", _with_timers, most=1000, rows="T31",
+              paper="Fig 4: below 1 µs in the median on Intel and ARM"),
+        Claim("Timer interrupts and switches together take no more for each release of 50 "
+              "low-priority tasks", _processing, most=1, rows="T39", paper="Slides, timer "
+              "processing delay: one batch in the switch takes less than the interrupts would "
+              "have"),
+        Claim("Ping-pong and messages: at least {} of stock's throughput", _rates, least=0.99),
+    )
 
     def scenarios(self) -> dict[str, str]:
         return {s.name: s.title for s in everything(int, 1, "x86_64")}
@@ -109,64 +160,6 @@ class ContextSwitch(Experiment):
                     running.run_guest, context, self.name, systems, "context_switch",
                     scenarios(context, arch), SPANS))
         run_all(calls)
-
-    def claims(self, store: Store) -> list[Claim]:
-        def same(stock: Measured, shielded: Measured) -> compare.Found:
-            more = {s: added(stock, shielded, s) for s in SAME if compare.both(s, stock, shielded)}
-            if not more:
-                return None
-            calls = sum(slow_calls(shielded, s) for s in more)
-            return (f"{max(more.values()):+.0f} instructions; threshold changed {calls} times",
-                    calls == 0 and max(more.values()) <= SAME_LEVEL)
-
-        def differ(stock: Measured, shielded: Measured) -> compare.Found:
-            more = {s: added(stock, shielded, s) for s in DIFFER
-                    if compare.both(s, stock, shielded)}
-            return (", ".join(f"{s} {n:+.0f}" for s, n in more.items()),
-                    max(more.values()) <= MEDIAN_NS) if more else None
-
-        def with_timers(stock: Measured, shielded: Measured) -> compare.Found:
-            if not compare.both(LOADED, stock, shielded):
-                return None
-            more = [timer_work(s, LOADED).per_switch for s in (stock, shielded)]
-            return (f"mean {more[1] - more[0]:+.0f} instructions",
-                    more[1] - more[0] <= WITH_TIMERS_NS)
-
-        def processing(stock: Measured, shielded: Measured) -> compare.Found:
-            if not all(compare.both(s, stock, shielded) for s in (LOADED, UNLOADED)):
-                return None
-            theirs, ours = (timer_work(s, LOADED, UNLOADED) for s in (stock, shielded))
-            fewer = theirs.interrupts - ours.interrupts
-            more = ours.total - theirs.total
-            even = (f"; even where an interrupt costs {more / fewer:,.0f} ns more"
-                    if more > 0 and fewer > 0 else "")
-            return (f"{ours.per_release:,.0f} instructions a release in {ours.interrupts:,} "
-                    f"interrupts, stock {theirs.per_release:,.0f} in {theirs.interrupts:,}{even}",
-                    ours.per_release <= theirs.per_release)
-
-        def rates(stock: Measured, shielded: Measured) -> compare.Found:
-            found = _rates(stock, shielded)
-            return (", ".join(f"{s} {r:.4f}" for s, r in found.items()),
-                    min(found.values()) >= THROUGHPUT) if found else None
-
-        return [
-            *compare.claims(store, f"A switch between tasks of one level takes at most {SAME_LEVEL}"
-                            " instructions more, and does not change the threshold", same),
-            *compare.claims(
-                store, f"A typical switch where levels differ: at most {MEDIAN_NS} instructions "
-                "more", differ, "Fig 4: below 1 µs in the median on Intel and ARM, processing of "
-                "deferred timers included"),
-            *compare.claims(
-                store, "Deferred timers included, a switch next to 50 low-priority tasks takes at "
-                f"most {WITH_TIMERS_NS} instructions more on average", with_timers,
-                "Fig 4: below 1 µs in the median on Intel and ARM"),
-            *compare.claims(
-                store, "Timer interrupts and switches together take no more for each release of 50 "
-                "low-priority tasks", processing, "Slides, timer processing delay: one batch in "
-                "the switch takes less than the interrupts would have"),
-            *compare.claims(store, f"Ping-pong and messages: at least {THROUGHPUT} of stock's "
-                            "throughput", rates),
-        ]
 
     def parts(self, store: Store) -> list[Part]:
         return parts(store)

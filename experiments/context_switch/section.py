@@ -12,8 +12,6 @@ from experiments.report.stats import Samples, middle_mean, percentile
 from lab.measure import results, spans
 from lab.measure.results import Measured, Store
 
-SAME_LEVEL = 10
-"""Instructions that comparing levels may take."""
 PERCENTILES = (0, 5, 50, 95, 100)
 WHAT = (
     "The paper timed the code that TimerShield adds to a context switch, without load and with 50 "
@@ -70,29 +68,13 @@ class TimerWork:
     total: int
     switches: int
     interrupts: int
-    releases: int
-
-    @property
-    def per_switch(self) -> float:
-        """On average."""
-        return self.total / self.switches
-
-    @property
-    def per_release(self) -> float:
-        """Of a low-priority task."""
-        return self.total / self.releases
 
 
-def timer_work(system: Measured, scenario: str, without: str = "") -> TimerWork:
-    """Of a scenario, less the same ``without`` its load."""
+def timer_work(system: Measured, scenario: str) -> TimerWork:
+    """Of a scenario."""
     interrupts = _of(system, scenario, "interrupt")["instructions"]
     switch = switches(system, scenario)
-    total, count = int(interrupts.sum() + switch.sum()), len(interrupts)
-    if without:
-        idle = timer_work(system, without)
-        total, count = total - idle.total, count - idle.interrupts
-    served = int(system.table(scenario, "tasks")["served"].sum())
-    return TimerWork(total, len(switch), count, served)
+    return TimerWork(int(interrupts.sum() + switch.sum()), len(switch), len(interrupts))
 
 
 def throughput(stock: Measured, shielded: Measured, scenario: str) -> float:

@@ -8,26 +8,22 @@ Figure 1 of S. Brosky, "Shielded CPUs: Real-Time Performance in Standard Linux" 
 
 import functools
 import itertools
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 
 from experiments.common import running
+from experiments.common.claims import EACH, Claim, Found
 from experiments.common.experiment import Context, Experiment, Scenario, run_all
-from experiments.isolated_cpu.section import FIGURE_1, Found, find, parts, responses
-from experiments.report.claims import Claim
+from experiments.isolated_cpu.section import find, parts, responses
 from experiments.report.page import Part
 from experiments.report.stats import Summary, summarize
 from lab.measure.results import Measured, Store
 from lab.measure.systems import Mode, System
 
-FIGURES_2_3 = "Figs 2, 3: 107 and 323 ms"
 PROGRAM = "isolated_cpu"
 SAMPLES = 32768
 """Of each scenario; with fewer a 99.99th percentile is the maximum, and nothing is judged."""
-RATIO = 45
-"""Of the 99.99th percentiles without isolation and with it: the article's, of maxima."""
 LATE_NS = 500_000
-LATE_SHARE = 0.01
-"""The article: fewer than 1 % of the responses above 200 µs, thousands above 500 µs."""
 TURN = 5
 """µs that one virtual CPU executes at most before the other has its turn."""
 SCENARIOS = (
@@ -83,53 +79,53 @@ def scenarios(context: Context, chosen: Sequence[tuple[str, str, tuple[str, ...]
     ]
 
 
-def enough(*summaries: Summary) -> bool:
-    """Whether there are the responses that a judgement takes."""
-    return min(s.count for s in summaries) >= SAMPLES
+def _judged(value: float, *summaries: Summary) -> float | None:
+    """If there are the responses that a judgement takes."""
+    return value if min(s.count for s in summaries) >= SAMPLES else None
 
 
-def preemption(system: Measured) -> Claim:
-    """Whether a kernel that is never preempted is as slow as the article has it."""
+def _preemption(system: Measured) -> Found | None:
+    if not all(system.has(name) for name, *_ in PREEMPTION):
+        return None
     found = {how: summarize(responses(system, f"kernel-{how}"))
              for how in ("none", "voluntary", "full")}
-    longer = (found["none"].p9999 > found["voluntary"].p9999 > found["full"].p9999)
-    return Claim(
-        "Not isolated, the less a kernel is preempted, the longer the 99.99th percentile of the "
-        "responses", system.system.place,
+    return Found(
         "preempt=" + ", ".join(f"{how} {s.p9999 / 1000:,.1f} µs" for how, s in found.items())
-        + f" of {min(s.count for s in found.values()):,} responses",
-        longer if enough(*found.values()) else None, FIGURES_2_3)
+        + f" of {min(s.count for s in found.values()):,}",
+        _judged(found["none"].p9999 > found["voluntary"].p9999 > found["full"].p9999,
+                *found.values()))
 
 
-def factor(found: Found, text: str, place: str) -> Claim:
-    """What isolation does to the slowest responses but one in 10,000."""
-    ratio = found.open.p9999 / found.isolated.p9999
-    return Claim(f"{text}: isolation makes the 99.99th percentile at least {RATIO} times shorter",
-                 place,
-                 f"{found.open.p9999 / 1000:.1f} µs without, {found.isolated.p9999 / 1000:.1f} µs "
-                 f"with it: {ratio:.1f} times, of {found.isolated.count:,} responses",
-                 ratio >= RATIO if enough(found.open, found.isolated) else None, FIGURE_1)
-
-
-def late(system: Measured) -> Claim:
+def _late(system: Measured) -> Found | None:
     """How many responses are as late as the article has them."""
+    if not system.has("kernel"):
+        return None
     samples = responses(system, "kernel")
-    count = int((samples > LATE_NS).sum())
-    return Claim(f"Not isolated, up to {LATE_SHARE:.0%} of the responses are later than "
-                 f"{LATE_NS / 1000:g} µs", system.system.place,
-                 f"{count:,} of {len(samples):,}",
-                 0 < count <= LATE_SHARE * len(samples) if len(samples) >= SAMPLES else None,
-                 "Fig 1: thousands of 300,000, less than 1 %")
+    share = float((samples > LATE_NS).mean())
+    return Found(f"{share:.2%} of {len(samples):,}",
+                 _judged(share or math.inf, summarize(samples)))
 
 
-def quiet(found: Found, text: str, place: str) -> Claim:
-    """Whether nothing foreign came to the isolated CPU."""
-    return Claim(
-        f"{text}: no foreign task, no interrupt of a device and no packet on the isolated CPU "
-        "after the first millisecond", place,
-        "; ".join(f"{word} {isolated:,}, without isolation {there:,}"
-                  for word, isolated, there in found.visits) + f"; {found.lost} events lost",
-        found.lost == 0 and not any(isolated for _, isolated, _ in found.visits))
+def _factor(name: str) -> Callable[[Measured], Found | None]:
+    """What isolation does to the slowest responses but one in 10,000."""
+    def metric(system: Measured) -> Found | None:
+        if not (found := find(system, name)):
+            return None
+        ratio = found.open.p9999 / found.isolated.p9999
+        return Found(f"{found.open.p9999 / 1000:.1f} → {found.isolated.p9999 / 1000:.1f} µs: "
+                     f"{ratio:.1f} times, of {found.isolated.count:,}",
+                     _judged(ratio, found.open, found.isolated))
+    return metric
+
+
+def _quiet(name: str) -> Callable[[Measured], Found | None]:
+    def metric(system: Measured) -> Found | None:
+        found = find(system, name)
+        return Found("; ".join(f"{word} {there:,} → {isolated:,}"
+                               for word, isolated, there in found.visits)
+                     + f"; {found.lost} events lost",
+                     found.lost + sum(n for _, n, _ in found.visits)) if found else None
+    return metric
 
 
 class IsolatedCpu(Experiment):
@@ -138,6 +134,21 @@ class IsolatedCpu(Experiment):
     name = "isolated-cpu"
     title = "Response to an interrupt on an isolated CPU"
     guests_only = "its load would take this machine"
+    claims = (
+        Claim("Not isolated, the less a kernel is preempted, the longer the 99.99th percentile of "
+              "the responses", _preemption, least=True, of=EACH, rows="S13",
+              paper="Figs 2, 3: 107 and 323 ms"),
+        Claim("Not isolated, up to {:.0%} of the responses are later than 500 µs", _late,
+              most=0.01, of=EACH, rows="S14", paper="Fig 1: thousands of 300,000, less than 1 %"),
+        *(claim for name, text, rows in (("kernel", "The article's load", "S12"),
+                                         ("device", "A device's interrupt", "S9"),
+                                         ("softirqs", "Steered packets, RCU's work", ""))
+          for claim in (
+              Claim(text + ": p99.99 at least {} times shorter if isolated", _factor(name),
+                    least=45, of=EACH, rows=rows, paper="Fig 1: 10 ms against 220 µs, 45 times"),
+              Claim(text + ": nothing foreign on the isolated CPU after 1 ms", _quiet(name),
+                    most=0, of=EACH))),
+    )
 
     def scenarios(self) -> dict[str, str]:
         return {name: title for name, title, _ in SCENARIOS + SOFTIRQS + DEVICE + PREEMPTION}
@@ -149,21 +160,6 @@ class IsolatedCpu(Experiment):
                                    scenarios(context, chosen), turn=TURN,
                                    options=HPET if DEVICE[0] in chosen else ())
                  for chosen, which in itertools.groupby(sorted(systems, key=possible), possible)])
-
-    def claims(self, store: Store) -> list[Claim]:
-        result = []
-        for system in store:
-            if all(system.has(name) for name, *_ in PREEMPTION):
-                result.append(preemption(system))
-            place = system.system.place
-            if system.has("kernel"):
-                result.append(late(system))
-            for name, text in (("kernel", "The article's load"), ("device", "A device's interrupt"),
-                               ("softirqs", "Steered packets and RCU's work")):
-                if found := find(system, name):
-                    result.append(factor(found, text, place))
-                    result.append(quiet(found, text, place))
-        return result
 
     def parts(self, store: Store) -> list[Part]:
         return parts(store)

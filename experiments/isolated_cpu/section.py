@@ -3,29 +3,11 @@
 
 from dataclasses import dataclass
 
-import matplotlib.pyplot as plt
-import numpy as np
-from matplotlib import ticker
-
 from experiments.report import plots
 from experiments.report.page import Figure, Part, Table, Text
 from experiments.report.stats import Samples, Summary, summarize
 from lab.measure.results import Measured, Store
 
-FIGURE_1 = "Fig 1: 10 ms against 220 µs, 45 times"
-STYLES = {
-    "none": ("#999999", ":"),
-    "spin": ("#0072b2", "--"),
-    "kernel": ("#d55e00", "-"),
-    "kernel-isolated": ("#009e73", "-"),
-    "device": ("#d55e00", "--"),
-    "device-isolated": ("#009e73", "--"),
-    "softirqs": ("#cc79a7", "-"),
-    "softirqs-isolated": ("#009e73", ":"),
-    "kernel-full": ("#56b4e9", "-"),
-    "kernel-voluntary": ("#e69f00", "--"),
-    "kernel-none": ("#d55e00", "-"),
-}
 KINDS = {"task": "switches to foreign tasks", "irq": "interrupts", "softirq": "NET_RX softirqs"}
 NOT_SHOWN = (
     "Two virtual CPUs under instruction-counted time take turns, and while one executes, time "
@@ -40,7 +22,7 @@ NOT_SHOWN = (
 
 
 @dataclass(frozen=True)
-class Found:
+class Pair:
     """What one system's samples come to."""
 
     open: Summary
@@ -63,12 +45,12 @@ def responses(system: Measured, scenario: str) -> Samples:
     return samples
 
 
-def find(system: Measured, name: str) -> Found | None:
+def find(system: Measured, name: str) -> Pair | None:
     """A load's two scenarios, as the article's figure has them, if both were run."""
     isolated = f"{name}-isolated"
     if not (system.has(name) and system.has(isolated)):
         return None
-    return Found(
+    return Pair(
         summarize(responses(system, name)),
         summarize(responses(system, isolated)),
         _visits(system, isolated, "lost"),
@@ -78,51 +60,31 @@ def find(system: Measured, name: str) -> Found | None:
 
 
 def _figure(system: Measured) -> Figure:
-    """Share of responses that took as long or longer, both axes logarithmic."""
-    figure, axes = plt.subplots(figsize=(9, 4), layout="constrained")
-    titles = system.titles
-    count = 0
-    for scenario in system.scenarios:
-        values = np.sort(system.table(scenario, "samples")["response_ns"] / 1000)
-        count = max(count, len(values))
-        share = 1 - np.arange(len(values)) / len(values)
-        colour, line = STYLES[scenario]
-        axes.step(values, share, where="pre", color=colour, linestyle=line, linewidth=1.4,
-                  label=titles[scenario])
-        axes.plot(values[-1:], share[-1:], marker="o", markersize=4, color=colour)
-    for words, x in (("the article, shielded: 220 µs", 220), ("the article: 10 ms", 10_000)):
-        axes.axvline(x, color="#cc79a7", linewidth=1)
-        axes.annotate(words, (x, 1), rotation=90, fontsize=6.5, ha="right", va="top")
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.xaxis.set_minor_formatter(ticker.NullFormatter())
-    axes.set_xlabel("response time in µs")
-    axes.set_ylabel("share that took as long or longer")
-    axes.grid(which="major", alpha=0.4)
-    axes.legend(loc="center right", fontsize=8)
-    return Figure(plots.to_svg(figure, f"isolated-{system.name}",
-                               system.system.place),
-                  f"{system.system.place}: from the interrupt's time to the task's "
-                  f"return from read(), {count:,} interrupts a curve; the dot is the worst.")
-
-
-def _realfeel(system: Measured, scenario: str) -> float:
-    """The longest interval between two reads, less the period, ns."""
-    return (float(system.table(scenario, "samples")["interval_ns"].max())
-            - system.summary(scenario)["period_ns"])
+    """Dashed: not isolated; a colour for each load."""
+    loads = list(dict.fromkeys(s.removesuffix("-isolated") for s in system.scenarios))
+    curves = [plots.Curve(
+        system.titles[s], "shielded" if s.endswith("-isolated") else "stock",
+        loads.index(s.removesuffix("-isolated")), responses(system, s) / 1000)
+        for s in system.scenarios]
+    place = system.system.place
+    return Figure(
+        plots.distribution(curves, "response time in µs", f"isolated-{system.name}", place,
+                           {"the article, shielded: 220 µs": 220, "the article: 10 ms": 10_000}),
+        f"{place}: from the interrupt's time to the task's return from read(), "
+        f"{max(len(c.samples) for c in curves):,} interrupts a curve.")
 
 
 def _table(system: Measured) -> Table:
     rows = []
     titles = system.titles
     for scenario in system.scenarios:
-        s = summarize(system.table(scenario, "samples")["response_ns"])
+        samples = system.table(scenario, "samples")
+        s = summarize(samples["response_ns"])
+        realfeel = samples["interval_ns"].max() - system.summary(scenario)["period_ns"]
         rows.append([
             titles[scenario],
             *(f"{v / 1000:.1f}" for v in (s.p50, s.p95, s.p99, s.p999, s.p9999, s.maximum)),
-            f"{_realfeel(system, scenario) / 1000:.1f}",
+            f"{realfeel / 1000:.1f}",
             *(f"{_visits(system, scenario, kind):,}" for kind in KINDS),
             f"{s.count:,}",
         ])

@@ -1,38 +1,32 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Samples of responses on an isolated CPU."""
+"""Kernels with and without preemption, and late responses."""
 
 from pathlib import Path
 
 import pytest
 
 from experiments.common.experiment import Context
-from experiments.common.fabricated import JOBS, Files, column, csv, summary, write_scenarios
 from experiments.isolated_cpu.experiment import EXPERIMENT, SAMPLES, SCENARIOS, scenarios
+from lab.measure.results import Store, write_meta
+from lab.measure.systems import Mode, Platform, System
 from lab.progress import Progress
 
-SYSTEMS = ("x86_64-preempt-off", "arm64-rt-off")
+SYSTEM = System(Platform("x86_64", "preempt", debian="12"), Mode.STOCK, 2)
 
 
-def fabricated(_: str) -> Files:
-    """What the guest leaves."""
-    return {"samples.csv": csv("interrupt,woke_ns,interval_ns,response_ns", (
-                (i, i * 488_281, 488_281, 9_000 + 7 * i) for i in range(1, JOBS))),
-            "visitors.csv": csv("kind,id,name,bound,first_ms,later", (
-                ("task", 7, "load", 0, 3, 4), ("irq", 8, "rtc", 1, 1, 9),
-                ("lost", 0, "events", 0, 0, 0))),
-            "summary.csv": summary(samples=JOBS, period_ns=488_281, isolated=0, missed=0)}
-
-
-def responses(slowest: int, count: int = SAMPLES) -> dict[str, str]:
-    """Of one in 10,000, ns; the others take 5."""
-    slow = count // 10_000 + 1
-    return {"samples.csv": column("response_ns", [slowest] * slow + [5] * (count - slow))}
-
-
-def visited(slowest: int, kind: str = "task", later: int = 0, count: int = SAMPLES
-            ) -> dict[str, str]:
-    return {**responses(slowest, count),
-            "visitors.csv": csv("kind,id,name,bound,first_ms,later", [(kind, 7, "x", 0, 3, later)])}
+def measured(root: Path, responses: dict[str, tuple[int, int]], count: int) -> list[bool | None]:
+    """Verdicts on scenarios with so many responses of so many ns; the others take 5."""
+    store = Store(root, EXPERIMENT.name)
+    with store.replacing(SYSTEM.name) as directory:
+        for name, (slow, ns) in responses.items():
+            (directory / name).mkdir()
+            (directory / name / "summary.csv").write_text("name,value\n")
+            (directory / name / "samples.csv").write_text(
+                "response_ns\n" + f"{ns}\n" * slow + "5\n" * (count - slow))
+        write_meta(directory, {"system": SYSTEM.described(), "target": "guest", "kernel": "Linux",
+                               "time": "counted", "scenarios": list(responses),
+                               "titles": {n: n for n in responses}})
+    return [judged.met for judged in EXPERIMENT.judged(store)]
 
 
 @pytest.mark.parametrize(("slowest", "count", "met"), [
@@ -41,34 +35,14 @@ def visited(slowest: int, kind: str = "task", later: int = 0, count: int = SAMPL
 def test_preemption_that_does_not_help_is_missed(
     tmp_path: Path, slowest: tuple[int, ...], count: int, met: bool | None
 ) -> None:
-    store = write_scenarios(tmp_path, "isolated-cpu", "debian12-6.12-stock", {
-        f"kernel-{how}": responses(most, count)
-        for how, most in zip(("none", "voluntary", "full"), slowest, strict=True)})
-    assert [c.met for c in EXPERIMENT.claims(store)] == [met]
-
-
-@pytest.mark.parametrize(("slowest", "kind", "later", "count", "verdicts"), [
-    (450, "task", 0, SAMPLES, [True, True]), (449, "task", 0, SAMPLES, [False, True]),
-    (450, "task", 1, SAMPLES, [True, False]), (450, "irq", 1, SAMPLES, [True, False]),
-    (450, "softirq", 1, SAMPLES, [True, False]), (450, "lost", 1, SAMPLES, [True, False]),
-    (450, "task", 0, SAMPLES - 1, [None, True])])
-@pytest.mark.parametrize("name", ["device", "softirqs"])
-def test_less_isolation_is_missed(
-    tmp_path: Path, name: str, slowest: int, kind: str, later: int, count: int,
-    verdicts: list[bool | None],
-) -> None:
-    store = write_scenarios(tmp_path, "isolated-cpu", "debian12-6.12-stock", {
-        name: visited(slowest, "task", 9, count),
-        f"{name}-isolated": visited(10, kind, later, count)})
-    assert [c.met for c in EXPERIMENT.claims(store)] == verdicts
+    names = ("kernel-none", "kernel-voluntary", "kernel-full")
+    responses = {name: (4, ns) for name, ns in zip(names, slowest, strict=True)}
+    assert measured(tmp_path, responses, count) == [met]
 
 
 @pytest.mark.parametrize(("late", "met"), [(0, False), (1, True), (327, True), (328, False)])
 def test_the_articles_late_responses(tmp_path: Path, late: int, met: bool) -> None:
-    values = [500_001] * late + [500_000] * (SAMPLES - late)
-    store = write_scenarios(tmp_path, "isolated-cpu", SYSTEMS[0], {
-        "kernel": {"samples.csv": column("response_ns", values)}})
-    assert [c.met for c in EXPERIMENT.claims(store)] == [met]
+    assert measured(tmp_path, {"kernel": (late, 500_001)}, SAMPLES) == [met]
 
 
 def test_more_jobs_are_more_responses(tmp_path: Path) -> None:

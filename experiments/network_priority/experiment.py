@@ -5,13 +5,11 @@ Without a change of the kernel: packets are processed by threads (threaded NAPI)
 priority below the job's.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from experiments.common import running
+from experiments.common.claims import EACH, Claim, Found
 from experiments.common.experiment import Context, Experiment, Scenario
-from experiments.report.claims import Claim
 from experiments.report.page import Part, Table, Text
 from experiments.response_loop import runs
 from lab.errors import LabError
@@ -19,7 +17,6 @@ from lab.measure.results import Measured, Store
 from lab.measure.systems import Mode, System
 
 PROGRAM = "network_priority"
-MOST = 0.2
 BELOW, ABOVE = 40, 90
 JOB = 80
 SCENARIOS = (
@@ -44,12 +41,29 @@ def _mean(system: Measured, scenario: str, column: str) -> float:
     return float(np.mean(system.table(scenario, "jobs")[column]))
 
 
+def _taken(system: Measured) -> Found | None:
+    if not all(system.has(s) for s in ("none", "softirq", "below")):
+        return None
+    idle = _mean(system, "none", "response_ns")
+    taken = {s: _mean(system, s, "stolen_ns") for s in ("softirq", "below")}
+    words = {s: f"{ns / 1000:.2f} µs, mean response "
+                f"{(_mean(system, s, 'response_ns') - idle) / 1000:+.2f} µs"
+             for s, ns in taken.items()}
+    return Found(f"a job {words['below']}; by softirqs {words['softirq']}",
+                 taken["below"] / taken["softirq"])
+
+
 class NetworkPriority(Experiment):
     """See the module."""
 
     name = "network-priority"
     title = "Network interrupts by priority"
     guests_only = "it takes two network cards that are connected"
+    on_request = True    # one of Debian's kernels
+    claims = (Claim(
+        "Interruptions by a flood of packets take at most {:.0%} of the time if threads below the "
+        "job process them", _taken, most=0.2, rows="TS", of=EACH,
+        paper="Slides: future work, network interrupts by priority"),)
 
     def scenarios(self) -> dict[str, str]:
         return {name: title for name, title, _ in SCENARIOS}
@@ -59,32 +73,12 @@ class NetworkPriority(Experiment):
         if not systems:
             raise LabError(f"{self.name} needs one of Debian's kernels, which have the driver: "
                            "--kernels debian12/6.12")
-        running.run_guest(context, self.name, systems, PROGRAM, self._chosen(context),
-                          options=CARDS, drivers=DRIVERS)
-
-    def _chosen(self, context: Context) -> Sequence[Scenario]:
-        return [Scenario(name, title, (word, f"--jobs={context.jobs}", f"--priority={JOB}",
-                                       f"--work={runs.ROUNDS['x86_64']}"),
-                         30 + 4 * context.jobs // 1000, tools=("timershield", runs.PROGRAM))
-                for name, title, word in SCENARIOS if context.wants(name)]
-
-    def claims(self, store: Store) -> list[Claim]:
-        result = []
-        for system in store:
-            if not all(system.has(s) for s in ("none", "softirq", "below")):
-                continue
-            idle = _mean(system, "none", "response_ns")
-            taken = {s: _mean(system, s, "stolen_ns") for s in ("softirq", "below")}
-            words = {s: f"{ns / 1000:.2f} µs, mean response "
-                        f"{(_mean(system, s, 'response_ns') - idle) / 1000:+.2f} µs"
-                     for s, ns in taken.items()}
-            result.append(Claim(
-                f"Interruptions by a flood of packets take at most {MOST:.0%} of the time if "
-                "threads below the job process them", system.system.place,
-                f"a job {words['below']}; by softirqs {words['softirq']}",
-                taken["below"] <= MOST * taken["softirq"],
-                "Slides: future work, network interrupts by priority"))
-        return result
+        running.run_guest(context, self.name, systems, PROGRAM, [
+            Scenario(name, title, (word, f"--jobs={context.jobs}", f"--priority={JOB}",
+                                   f"--work={runs.ROUNDS['x86_64']}"),
+                     30 + 4 * context.jobs // 1000, tools=("timershield", runs.PROGRAM))
+            for name, title, word in SCENARIOS if context.wants(name)],
+            options=CARDS, drivers=DRIVERS)
 
     def parts(self, store: Store) -> list[Part]:
         result: list[Part] = [Text(

@@ -4,9 +4,11 @@
 S. Reif, W. Schröder-Preikschat, "Precisely Timed Task Execution", section V (Figs 2 to 6).
 """
 
+from collections.abc import Callable
+
+from experiments.common.claims import EACH, Claim, Found
 from experiments.common.experiment import Context, Experiment
 from experiments.oversleep.curves import Curve, cdfs, from_counts, quantile
-from experiments.report.claims import Claim
 from experiments.report.page import Figure, Part, Table, Text
 from lab.measure import clockfix_bench, results
 from lab.measure.results import Measured, Store
@@ -33,11 +35,7 @@ LEARNING = {
 }
 SECONDS = 20
 JOBS = 1_000_000
-LESS = 0.95
-JITTER = 0.1
-WORKER = 1.15
-TIMES_POLLING = 2
-MOST_NS = 200
+JITTER = "Fig 3 (Xeon): 35 ns instead of 527 ns; Fig 4 (Raspberry Pi): 728 instead of 3,124 ns"
 PERCENTS = (1, 50, 95, 99, 99.9, 100)
 
 HOW = (
@@ -119,50 +117,40 @@ def _learning(system: Measured) -> list[Part]:
               "Time in ns, the two reads of the clock included.")]
 
 
-def _median(rival: dict[str, float]) -> float:
-    return rival["p50_ns"]
+def _compared(ours: str, theirs: str, of: Callable[[dict[str, float]], float]
+              ) -> Callable[[Measured], Found | None]:
+    """``of`` the first over ``of`` the second, at 100 µs."""
+    def metric(system: Measured) -> Found | None:
+        rows = [r for name in (ours, theirs) if (r := row(system, JUDGED, name))]
+        if len(rows) < 2:
+            return None
+        a, b = map(of, rows)
+        return Found(f"{a:,.0f} against {b:,.0f} ns ({a / b:.1%})", a / b)
+    return metric
 
 
-def _jitter(rival: dict[str, float]) -> float:
-    return rival["p99_ns"] - rival["p1_ns"]
+def _median(ours: str, theirs: str) -> Callable[[Measured], Found | None]:
+    return _compared(ours, theirs, lambda r: r["p50_ns"])
 
 
-COMPARED = (
-    ("clockfix", "nanosleep", _median, 1 - LESS,
-     f"ClockFix: median oversleep of 100 µs at least {LESS:.0%} below nanosleep's",
-     "Fig 3 (Xeon): median less by 98.2 %; Fig 4: Raspberry Pi 97.7 %, Odroid 95.6 %"),
-    ("clockfix", "nanosleep", _jitter, JITTER,
-     f"ClockFix: jitter (1st to 99th percentile) at 100 µs at most {JITTER:.0%} of nanosleep's",
-     "Fig 3 (Xeon): 35 ns instead of 527 ns; Fig 4 (Raspberry Pi): 728 instead of 3,124 ns"),
-    ("filter-max", "nanosleep", _jitter, JITTER,
-     f"The paper's maximum: jitter at 100 µs at most {JITTER:.0%} of nanosleep's",
-     "Fig 3 (Xeon): 35 ns instead of 527 ns; Fig 4 (Raspberry Pi): 728 instead of 3,124 ns"),
-    ("filter-none", "clock_nanosleep", _median, WORKER,
-     f"Worker and list without learning: median at most {WORKER - 1:.0%} above clock_nanosleep's",
-     "V-A: the worker causes only a minor overhead, if any"),
-    ("clockfix", "poll", _median, TIMES_POLLING,
-     f"ClockFix's median oversleep is at most {TIMES_POLLING:g} times that of a polling loop, "
-     "which is as exact as the clock", "Fig 5: below 3 times the clock's precision"),
-)
-"""Of two rivals at 100 µs: what is compared, and how much of the second the first may have."""
+def _jitter(ours: str, theirs: str) -> Callable[[Measured], Found | None]:
+    return _compared(ours, theirs, lambda r: r["p99_ns"] - r["p1_ns"])
 
 
-def _claims(system: Measured) -> list[Claim]:
-    found = {name: row(system, JUDGED, name) for name in RIVALS}
-    place = system.system.place
-    result = []
-    for ours, theirs, of, most, text, paper in COMPARED:
-        a, b = found[ours], found[theirs]
-        if a and b:
-            result.append(Claim(text, place, f"{of(a):,.0f} against {of(b):,.0f} ns "
-                                f"({of(a) / of(b):.1%})", of(a) <= most * of(b), paper))
-    average, maximum = found["filter-average"], found["filter-max"]
-    if average and maximum:
-        late, more = maximum["share_over_1us"], average["share_over_1us"]
-        result.append(Claim("The maximum has fewer jobs later than 1 µs than the average", place,
-                            f"{late:.2%} against {more:.2%}", late < more,
-                            "V-A: the average is more susceptible to tails"))
-    return result
+def _fewer(system: Measured) -> Found | None:
+    maximum, average = (row(system, JUDGED, f"filter-{n}") for n in ("max", "average"))
+    if not maximum or not average:
+        return None
+    late, more = maximum["share_over_1us"], average["share_over_1us"]
+    return Found(f"{late:.2%} against {more:.2%}", late < more)
+
+
+def _slowest(system: Measured) -> Found | None:
+    if not system.has(COSTS):
+        return None
+    medians = {w: quantile(system.table(COSTS, COSTS), w, 0.5) for w in LEARNING}
+    return Found("medians in ns: " + ", ".join(f"{w} {ns:,.0f}" for w, ns in medians.items()),
+                 max(medians.values()))
 
 
 class Oversleep(Experiment):
@@ -170,6 +158,27 @@ class Oversleep(Experiment):
 
     name = "oversleep"
     title = "Oversleep (ClockFix)"
+    claims = (
+        Claim("ClockFix: median oversleep of 100 µs at most {:.0%} of nanosleep's",
+              _median("clockfix", "nanosleep"), most=0.05, rows="C18", of=EACH,
+              paper="Fig 3 (Xeon): median less by 98.2 %; Fig 4: Raspberry Pi 97.7 %, Odroid "
+              "95.6 %"),
+        Claim("ClockFix: jitter (1st to 99th percentile) at 100 µs at most {:.0%} of nanosleep's",
+              _jitter("clockfix", "nanosleep"), most=0.1, rows="C17", of=EACH, paper=JITTER),
+        Claim("The paper's maximum: jitter at 100 µs at most {:.0%} of nanosleep's",
+              _jitter("filter-max", "nanosleep"), most=0.1, rows="C10", of=EACH, paper=JITTER),
+        Claim("Worker and list without learning: median at most {} times clock_nanosleep's",
+              _median("filter-none", "clock_nanosleep"), most=1.15, rows="C15", of=EACH,
+              paper="V-A: the worker causes only a minor overhead, if any"),
+        Claim("ClockFix's median oversleep is at most {} times that of a polling loop, which is as "
+              "exact as the clock", _median("clockfix", "poll"), most=2, rows="C19", of=EACH,
+              paper="Fig 5: below 3 times the clock's precision"),
+        Claim("The maximum has fewer jobs later than 1 µs than the average", _fewer, least=True,
+              rows="C28", of=EACH, paper="V-A: the average is more susceptible to tails"),
+        Claim("Learning takes at most {} ns, whichever the filter", _slowest, most=200, rows="C20",
+              of=EACH, paper="Fig 6 (Xeon): average and maximum about 80 ns, moving average less, "
+              "nothing 18 ns"),
+    )
 
     def scenarios(self) -> dict[str, str]:
         return {**{name: title for name, (_, title) in INTERVALS.items()},
@@ -195,21 +204,6 @@ class Oversleep(Experiment):
                                                           context.samples(JOBS))
             titles = self.scenarios()
             results.write_host_meta(directory, system, {s: titles[s] for s in commands}, commands)
-
-    def claims(self, store: Store) -> list[Claim]:
-        result = []
-        for system in store:
-            result += _claims(system)
-            if not system.has(COSTS):
-                continue
-            medians = {w: quantile(system.table(COSTS, COSTS), w, 0.5) for w in LEARNING}
-            result.append(Claim(
-                f"Learning takes at most {MOST_NS} ns, whichever the filter", system.system.place,
-                "medians in ns: " + ", ".join(f"{w} {ns:,.0f}" for w, ns in medians.items()),
-                max(medians.values()) <= MOST_NS,
-                "Fig 6 (Xeon): average and maximum about 80 ns, moving average less, nothing "
-                "18 ns"))
-        return result
 
     def parts(self, store: Store) -> list[Part]:
         result: list[Part] = [Text(HOW), Text(WHY)]

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What an experiment shows: claims of a paper, and what must be shown, each with its verdict."""
+"""What experiments show: claims with their verdicts."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Claim:
-    """One claim, judged by the samples of one platform."""
+class Judged:
+    """A claim, judged by the samples of one platform."""
 
     text: str
     """What is claimed, or must be shown; with its bound, if it has one."""
@@ -19,6 +19,8 @@ class Claim:
     """``None``: nothing that it must be, or nothing by which it could be judged."""
     paper: str = ""
     """The figure of the paper and what it has there; empty: no paper has it."""
+    value: float | None = None
+    """What was held against the bound, if it is a number."""
 
     @property
     def verdict(self) -> str:
@@ -39,9 +41,9 @@ class Row:
     """Where it is missed, if it is met elsewhere."""
 
 
-def rows(claims: Iterable[Claim]) -> list[Row]:
+def rows(claims: Iterable[Judged]) -> list[Row]:
     """Claims of the same text together, in the order in which they come."""
-    groups: dict[tuple[str, str], list[Claim]] = {}
+    groups: dict[tuple[str, str], list[Judged]] = {}
     for claim in claims:
         groups.setdefault((claim.text, claim.paper), []).append(claim)
     found = []

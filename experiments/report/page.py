@@ -4,7 +4,7 @@
 import html
 from dataclasses import dataclass, field
 
-from experiments.report.claims import Claim, Row, rows
+from experiments.report.claims import Judged, Row, rows
 
 _STYLE = """
 :root { color-scheme: light; }
@@ -101,7 +101,7 @@ class Section:
     title: str
     anchor: str
     parts: list[Part]
-    claims: list[Claim] = field(default_factory=list)
+    claims: list[Judged] = field(default_factory=list)
 
     def markup(self, first: bool, with_verdicts: bool = False) -> str:
         kind = ' class="first"' if first else ""

@@ -73,18 +73,13 @@ def table(
                  "nearest-rank percentiles.", text_columns=2)
 
 
-def _where(modes: compare.Modes, platform: str) -> str:
-    """The kernel that a figure is of, with the version that it says it has."""
-    words = next(iter(modes.values())).meta["kernel"].split()
-    return f"{platform} ({' '.join(words[:3])})"
-
-
 def figures(
     platform: str, modes: compare.Modes, groups: dict[str, tuple[str, ...]], prefix: str = "cdf",
     marks: plots.Marks | None = None,
 ) -> list[Figure]:
     """A distribution for each group of scenarios; ``marks`` are the paper's."""
     found = []
+    where = f"{platform} ({' '.join(next(iter(modes.values())).meta['kernel'].split()[:3])})"
     shown = [m for m in ("stock", "shielded") if m in modes] or list(modes)
     if shown == ["shielded"] and "off" in modes:
         shown = ["off", "shielded"]
@@ -97,7 +92,7 @@ def figures(
                 curves.append(plots.Curve(label, mode, load, samples))
         if len({c.load for c in curves}) > 1:
             svg = plots.distribution(curves, "response time in µs", f"{prefix}-{platform}-{number}",
-                                     _where(modes, platform), marks)
+                                     where, marks)
             count = max(len(c.samples) for c in curves)
             found.append(Figure(
                 svg, f"{platform}: {title}. {count:,} jobs a curve; left the distribution, "

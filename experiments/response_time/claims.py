@@ -1,26 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the shield must show in the response-time experiment, judged from raw samples."""
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from experiments.common import compare
-from experiments.report.claims import Claim
+from experiments.common.claims import SHIELDED, Claim, Found, worst
 from experiments.report.stats import Summary, percentile, summarize
 from experiments.response_loop import bound, tables
 from experiments.response_time import steps
-from lab.measure.results import Measured, Store
+from lab.measure.results import Measured
 
-MEDIAN_SHARE = 0.005
-MAXIMUM_NS = 2000
-IDLE_SHARE = 0.001
-OFF_SHARE = 0.002
-LOW_PRIORITY_NS = 500
-SPARE_SHARE = 0.98
-INTERRUPTS = 1.005
-PAYS_FROM = {True: 3, False: 5}
-"""Synchronized, and not: the paper's, on Intel."""
 Responses = dict[str, Summary]
 
 
@@ -34,15 +26,7 @@ def _loaded(found: Responses) -> list[str]:
     return [s for s in found if not s.endswith("none") and tables.idle(s) in found]
 
 
-def _worst(values: dict[str, float], words: str, bound: float) -> compare.Found:
-    """The largest of ``values``, which are not to be above ``bound``."""
-    if not values:
-        return None
-    name = max(values, key=lambda s: values[s])
-    return f"{words.format(values[name])}, in {name}", values[name] <= bound
-
-
-def _interruptions(shielded: Measured) -> compare.Found:
+def _interruptions(shielded: Measured) -> Found | None:
     """What the tick does where nothing else runs is not counted."""
     counts = {s: int(shielded.table(s, "jobs")["interruptions"].sum())
               for s in tables.timed(shielded)}
@@ -57,40 +41,35 @@ def _interruptions(shielded: Measured) -> compare.Found:
     total = sum(counts.values())
     worst = max(counts, key=lambda s: counts[s])
     where = f", most in {worst} ({counts[worst]})" if total else ""
-    return f"{total} interruptions in {len(counts)} scenarios{where}", total == 0
+    return Found(f"{total} interruptions in {len(counts)} scenarios{where}", total)
 
 
-def _median(shielded: Measured) -> compare.Found:
+def _median(shielded: Measured) -> Found | None:
     found = _responses(shielded)
-    return _worst({s: abs(found[s].p50 / found[tables.idle(s)].p50 - 1) for s in _loaded(found)},
-                  "at most {:.3%} off", MEDIAN_SHARE)
+    return worst({s: abs(found[s].p50 / found[tables.idle(s)].p50 - 1) for s in _loaded(found)},
+                 "at most {:.3%} off")
 
 
-def _maximum(shielded: Measured) -> compare.Found:
+def _maximum(shielded: Measured) -> Found | None:
     found = _responses(shielded)
-    return _worst({s: found[s].maximum - found[tables.idle(s)].maximum for s in _loaded(found)},
-                  "at most {:+.0f} ns", MAXIMUM_NS)
+    return worst({s: (found[s].maximum - found[tables.idle(s)].maximum) / 1000
+                  for s in _loaded(found)}, "at most {:+.2f} µs")
 
 
-def _at_rest(stock: Measured, shielded: Measured) -> compare.Found:
+def _at_rest(stock: Measured, shielded: Measured) -> Found | None:
     if not compare.both("none", stock, shielded):
         return None
     a, b = (percentile(s.table("none", "jobs")["response_ns"], 50) for s in (shielded, stock))
-    return f"median {a / b - 1:+.3%}", abs(a / b - 1) <= IDLE_SHARE
+    return Found(f"median {a / b - 1:+.3%}", abs(a / b - 1))
 
 
-def _off(stock: Measured, off: Measured) -> compare.Found:
-    if off.system.unloads:
-        return None
+def _off(stock: Measured, off: Measured) -> Found | None:
     a, b = _responses(off), _responses(stock)
-    shares = {s: a[s].p50 / b[s].p50 - 1 for s in a if s in b}
-    if not shares:
-        return None
-    name = max(shares, key=lambda s: abs(shares[s]))
-    return f"at most {shares[name]:+.3%}, in {name}", abs(shares[name]) <= OFF_SHARE
+    return None if off.system.unloads else worst(
+        {s: abs(a[s].p50 / b[s].p50 - 1) for s in a if s in b}, "at most {:.3%} off")
 
 
-def _low_priority(stock: Measured, shielded: Measured) -> compare.Found:
+def _low_priority(stock: Measured, shielded: Measured) -> Found | None:
     more = {}
     for scenario in tables.timed(shielded):
         if scenario.endswith("none") or not stock.has(scenario):
@@ -98,7 +77,7 @@ def _low_priority(stock: Measured, shielded: Measured) -> compare.Found:
         a, b = (s.table(scenario, "releases")["response_ns"] for s in (shielded, stock))
         if len(a) and len(b):
             more[scenario] = percentile(a, 50) - percentile(b, 50)
-    return _worst(more, "at most {:+.0f} ns", LOW_PRIORITY_NS)
+    return worst(more, "at most {:+,.0f} ns")
 
 
 def _ratios(stock: Measured, shielded: Measured, of: Callable[[dict[str, float]], float],
@@ -109,31 +88,31 @@ def _ratios(stock: Measured, shielded: Measured, of: Callable[[dict[str, float]]
     return {s: a / b for s, (a, b) in pairs.items() if b}
 
 
-def _spare(stock: Measured, shielded: Measured) -> compare.Found:
+def _spare(stock: Measured, shielded: Measured) -> Found | None:
     found = _ratios(stock, shielded, lambda s: s["spare_rounds"] / s["window_ns"],
                     [s for s in shielded.scenarios if s.startswith("spare-")])
     if not found:
         return None
     name = min(found, key=lambda s: found[s])
-    return f"least {found[name]:.4f}, in {name}", found[name] >= SPARE_SHARE
+    return Found(f"least {found[name]:.4f}, in {name}", found[name])
 
 
-def _varied(stock: Measured, shielded: Measured) -> compare.Found:
+def _varied(stock: Measured, shielded: Measured) -> Found | None:
     names = ("spare-100", "spare-spread-100")
     found = _ratios(stock, shielded, lambda s: s["spare_rounds"] / s["window_ns"],
                     [s for s in names if shielded.has(s)])
     if len(found) < len(names):
         return None
     one, many = (found[s] for s in names)
-    return f"{many:.4f} of stock's, of one priority {one:.4f}", many >= one
+    return Found(f"{many:.4f} of stock's, of one priority {one:.4f}", many / one)
 
 
-def _interrupts(stock: Measured, shielded: Measured) -> compare.Found:
-    return _worst(_ratios(stock, shielded, lambda s: s["timer_interrupts"], shielded.scenarios),
-                  "at most {:.3f} times", INTERRUPTS)
+def _interrupts(stock: Measured, shielded: Measured) -> Found | None:
+    return worst(_ratios(stock, shielded, lambda s: s["timer_interrupts"], shielded.scenarios),
+                 "at most {:.3f} times")
 
 
-def _served(shielded: Measured) -> compare.Found:
+def _served(shielded: Measured) -> Found | None:
     expected = served = early = 0
     for scenario in shielded.scenarios:
         if scenario.endswith("none"):
@@ -142,8 +121,8 @@ def _served(shielded: Measured) -> compare.Found:
         expected += int(tasks["expected"].sum())
         served += int(np.minimum(tasks["served"], tasks["expected"]).sum())
         early += int(tasks["early"].sum())
-    return (f"{served:,} of {expected:,} served, {early} early",
-            served == expected and early == 0) if expected else None
+    return Found(f"{served:,} of {expected:,} served, {early} early",
+                 expected - served + early) if expected else None
 
 
 def _more(system: Measured, scenario: str, woken: bool) -> tuple[float, float]:
@@ -156,73 +135,65 @@ def _more(system: Measured, scenario: str, woken: bool) -> tuple[float, float]:
 
 def _unaffected(
     scenario: str, woken: bool = False
-) -> Callable[[Measured, Measured], compare.Found]:
+) -> Callable[[Measured, Measured], Found | None]:
     """``woken``: from a job's first instruction on, not from its release."""
-    def judge(stock: Measured, shielded: Measured) -> compare.Found:
+    def metric(stock: Measured, shielded: Measured) -> Found | None:
         if not all(compare.both(s, stock, shielded) for s in (tables.idle(scenario), scenario)):
             return None
         theirs, ours = (_more(s, scenario, woken) for s in (stock, shielded))
-        words = [f"median {median / 1000:+.2f} µs, max {maximum / 1000:+.2f} µs"
-                 for median, maximum in (theirs, ours)]
         interrupted = int(shielded.table(scenario, "jobs")["interruptions"].sum())
         counted = "" if scenario.startswith("paper-") else f", {interrupted} interruptions"
-        return (f"stock {words[0]}; shielded {words[1]}{counted}",
-                interrupted == 0 and ours[1] <= MAXIMUM_NS)
-    return judge
+        return Found(f"median {ours[0] / 1000:+.2f}, max {ours[1] / 1000:+.2f} µs{counted}; stock "
+                     f"{theirs[0] / 1000:+.2f}, {theirs[1] / 1000:+.2f} µs",
+                     math.inf if interrupted else ours[1] / 1000)
+    return metric
 
 
-def claims(store: Store, numbers: Sequence[int]) -> list[Claim]:
-    """Figs 5 to 8, and what else must be shown; ``numbers`` of tasks are the steps."""
-    def pays(stock: Measured, shielded: Measured) -> compare.Found:
-        parts = []
-        good = True
-        for synchronized, word in ((True, "synchronized"), (False, "unsynchronized")):
-            scenarios = steps.step_scenarios(synchronized, numbers)
-            if sum(compare.both(s, stock, shielded) for s in scenarios.values()) > 1:
-                n = steps.pays_from(stock, shielded, scenarios)
-                good &= n is not None and n <= PAYS_FROM[synchronized]
-                parts.append(f"{word} {'never' if n is None else n}")
-        return ("; ".join(parts), good) if parts else None
+def _pays(synchronized: bool) -> Callable[[Measured, Measured], Found | None]:
+    """From how many tasks on the shielded mean is below stock's."""
+    def metric(stock: Measured, shielded: Measured) -> Found | None:
+        found = steps.measured(synchronized, stock, shielded)
+        if len(found) < 2:
+            return None
+        n = steps.pays_from(stock, shielded, found)
+        return Found("never" if n is None else f"from {n} on", math.inf if n is None else n)
+    return metric
 
-    ours = ("shielded",)
-    return [
-        *compare.claims(store, "No job is interrupted by a lower-ranking timer", _interruptions,
-                        of=ours),
-        *compare.claims(
-            store, "Next to 100 unsynchronized low-priority tasks the job is not interrupted, its "
-            f"maximum at most {MAXIMUM_NS / 1000:g} µs above that without load",
-            _unaffected("sleepers-100"), "Figs 5, 6: Linux a long tail to the right; TimerShield "
-            "unchanged but for a negligible shift (cache misses)"),
-        *compare.claims(
-            store, "The same next to 100 synchronized ones", _unaffected("sync-100"),
-            "Figs 7, 8: Linux grows with the number of tasks; TimerShield unchanged but for a "
-            "slight shift (cache misses)"),
-        *compare.claims(
-            store, "The paper's own load, 200 µs of matrix multiplications next to 100 processes "
-            f"of cyclictest: the maximum at most {MAXIMUM_NS / 1000:g} µs above that without load",
-            _unaffected("paper-cyclictest-100"), "Figs 5, 6"),
-        *compare.claims(
-            store, "The same without what comes before a job's first instruction",
-            _unaffected("paper-cyclictest-100", woken=True), "Figs 5, 6: from the timer's callback "
-            "to going to sleep"),
-        *compare.claims(
-            store, f"The shield pays from {PAYS_FROM[True]} synchronized and {PAYS_FROM[False]} "
-            "unsynchronized low-priority tasks on (mean response time)", pays,
-            "Intel: synchronized 3, unsynchronized 5; ARM: 3, 3"),
-        *compare.claims(store, f"Every median within {MEDIAN_SHARE:.1%} of the same kernel's "
-                        "without load", _median, of=ours),
-        *compare.claims(store, f"Every maximum within {MAXIMUM_NS / 1000:g} µs of the same "
-                        "kernel's without load", _maximum, of=ours),
-        *compare.claims(store, f"Without load within {IDLE_SHARE:.1%} of stock", _at_rest),
-        *compare.claims(store, f"Switched off, every median within {OFF_SHARE:.1%} of stock's",
-                        _off, of=("stock", "off")),
-        *compare.claims(store, "Low-priority tasks' median response at most "
-                        f"{LOW_PRIORITY_NS} ns over stock's", _low_priority),
-        *compare.claims(store, "100 sleepers of 90 priorities cost no more spare throughput than "
-                        "of one", _varied, "IV-B: more varied priorities, even lower overhead"),
-        *compare.claims(store, f"Spare throughput at least {SPARE_SHARE:g} of stock's", _spare),
-        *compare.claims(store, "Every period of every other task is served, none early", _served,
-                        of=ours),
-        *compare.claims(store, "No more timer interrupts than on stock", _interrupts),
-        *bound.claims(store),
-    ]
+
+CLAIMS = (
+    Claim("No job is interrupted by a lower-ranking timer", _interruptions, most=0, rows="T12",
+          of=SHIELDED),
+    Claim("Next to 100 unsynchronized low-priority tasks the job is not interrupted, its maximum "
+          "at most {} µs above that without load", _unaffected("sleepers-100"), most=2, rows="T33",
+          paper="Figs 5, 6: Linux a long tail to the right; TimerShield unchanged but for a "
+          "negligible shift (cache misses)"),
+    Claim("The same next to 100 synchronized ones", _unaffected("sync-100"), most=2, rows="T34",
+          paper="Figs 7, 8: Linux grows with the number of tasks; TimerShield unchanged but for a "
+          "slight shift (cache misses)"),
+    Claim("The paper's own load, 200 µs of matrix multiplications next to 100 processes of "
+          "cyclictest: the maximum at most {} µs above that without load",
+          _unaffected("paper-cyclictest-100"), most=2, paper="Figs 5, 6", rows="T27"),
+    Claim("The same without what comes before a job's first instruction",
+          _unaffected("paper-cyclictest-100", woken=True), most=2, rows="T28",
+          paper="Figs 5, 6: from the timer's callback to going to sleep"),
+    Claim("The shield pays from {} synchronized low-priority tasks on (mean response time)",
+          _pays(True), most=3, rows="T35", paper="Intel, ARM: 3"),
+    Claim("The shield pays from {} unsynchronized ones on", _pays(False), most=5, rows="T35",
+          paper="Intel: 5; ARM: 3"),
+    Claim("Every median within {:.1%} of the same kernel's without load", _median, most=0.005,
+          of=SHIELDED),
+    Claim("Every maximum within {} µs of the same kernel's without load", _maximum, most=2,
+          rows="T41", of=SHIELDED),
+    Claim("Without load within {:.1%} of stock", _at_rest, most=0.001),
+    Claim("Switched off, every median within {:.1%} of stock's", _off, most=0.002,
+          of=("stock", "off")),
+    Claim("Low-priority tasks' median response at most {} ns over stock's", _low_priority,
+          most=500),
+    Claim("100 sleepers of 90 priorities cost no more spare throughput than of one", _varied,
+          least=1, paper="IV-B: more varied priorities, even lower overhead", rows="T42"),
+    Claim("Spare throughput at least {} of stock's", _spare, least=0.98),
+    Claim("Every period of every other task is served, none early", _served, most=0, rows="T20",
+          of=SHIELDED),
+    Claim("At most {} times the timer interrupts of stock", _interrupts, most=1.005),
+    bound.CLAIM,
+)

@@ -6,15 +6,13 @@ and unprivileged timers (Figs 9, 10; Table II).
 """
 
 from experiments.common.experiment import Context, Experiment
-from experiments.report.claims import Claim
 from experiments.report.page import Part
 from experiments.response_loop import runs
 from experiments.response_loop.runs import Load
-from experiments.response_time import claims, section
+from experiments.response_time import section
+from experiments.response_time.claims import CLAIMS
+from experiments.response_time.steps import NUMBERS
 from lab.measure.results import Store
-
-STEPS = (*range(1, 11), 15, 20, 30, 40, 50, 70, 80, 100)
-"""Numbers of low-priority tasks, for the figure of where the shield begins to pay."""
 
 PHASE = ("--period=1037000",)
 """Jobs of other scenarios begin half-way between two ticks; these fall on ticks, too."""
@@ -37,14 +35,14 @@ def _sleepers(n: int, synchronized: bool) -> Load:
 
 LOADS = (
     Load("none", "no load"),
-    *(_sleepers(n, False) for n in STEPS),
+    *(_sleepers(n, False) for n in NUMBERS),
     Load("spread-100", "100 sleepers over 90 priorities", "sleepers:n=100,spread"),
     Load("drift-100", "100 FIFO-70 sleepers, drifting", "sleepers:n=100,periods=drift"),
     Load("sleepers-1000", "1,000 FIFO-70 sleepers, drifting",
          "sleepers:n=1000,periods=long+drift"),
     Load("spread-1000", "1,000 sleepers over 90 priorities, drifting",
          "sleepers:n=1000,spread,periods=long+drift"),
-    *(_sleepers(n, True) for n in STEPS),
+    *(_sleepers(n, True) for n in NUMBERS),
     Load("sync-spread-100", "100 sleepers over 90 priorities, synchronized",
          "sleepers:n=100,sync,spread"),
     Load("sync-1000", "1,000 FIFO-70 sleepers, synchronized",
@@ -86,6 +84,7 @@ class ResponseTime(Experiment):
 
     name = "response-time"
     title = "Response time of a high-priority task next to lower-priority timers"
+    claims = CLAIMS
 
     def scenarios(self) -> dict[str, str]:
         return runs.titles(LOADS)
@@ -93,11 +92,8 @@ class ResponseTime(Experiment):
     def run(self, context: Context) -> None:
         runs.run(context, self.name, LOADS)
 
-    def claims(self, store: Store) -> list[Claim]:
-        return claims.claims(store, STEPS)
-
     def parts(self, store: Store) -> list[Part]:
-        return section.parts(store, LOADS_BY_GROUP, STEPS)
+        return section.parts(store, LOADS_BY_GROUP)
 
 
 LOADS_BY_GROUP: dict[str, tuple[str, ...]] = {

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The response-time experiment's part of the report."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from experiments.common import compare
 from experiments.report import plots
 from experiments.report.page import Figure, Part, Table, Text
 from experiments.report.stats import summarize
 from experiments.response_loop import tables
-from experiments.response_time.steps import step_scenarios, steps_figure
+from experiments.response_time.steps import NUMBERS, scenario, steps_figure
 from lab.measure.results import Store
 
 
@@ -16,13 +16,13 @@ def overview(
     platform: str, modes: compare.Modes, leave_out: Collection[str]
 ) -> list[Figure]:
     rows = []
-    for scenario, title in tables.titles_of(modes, leave_out).items():
-        if scenario.startswith("paper-"):    # another job, which takes less
+    for name, title in tables.titles_of(modes, leave_out).items():
+        if name.startswith("paper-"):    # another job, which takes less
             continue
         values = {}
         for mode, system in modes.items():
-            if system.has(scenario):
-                s = summarize(system.table(scenario, "jobs")["response_ns"])
+            if system.has(name):
+                s = summarize(system.table(name, "jobs")["response_ns"])
                 values[mode] = (s.p50 / 1000, s.maximum / 1000)
         rows.append(plots.Bars(title, values))
     if not rows:
@@ -35,18 +35,18 @@ def _others(modes: compare.Modes) -> list[Table]:
     """How the low-priority tasks fared."""
     rows = []
     for system in modes.values():
-        for scenario in system.scenarios:
-            if scenario.endswith("none"):
+        for name in system.scenarios:
+            if name.endswith("none"):
                 continue
-            tasks = system.table(scenario, "tasks")
-            releases = system.table(scenario, "releases")["response_ns"]
-            cells = [system.titles[scenario], tables.kernel_title(system)]
+            tasks = system.table(name, "tasks")
+            releases = system.table(name, "releases")["response_ns"]
+            cells = [system.titles[name], tables.kernel_title(system)]
             if len(releases):
                 s = summarize(releases)
                 cells += [f"{v / 1000:.2f}" for v in (s.p50, s.p99, s.maximum)]
             else:
                 cells += ["", "", ""]
-            summary = system.summary(scenario)
+            summary = system.summary(name)
             spare = summary["spare_rounds"] / summary["window_ns"] * 1000
             cells += [
                 f"{int(tasks['expected'].sum()):,}",
@@ -73,21 +73,18 @@ def _others(modes: compare.Modes) -> list[Table]:
     )]
 
 
-def parts(
-    store: Store, groups: dict[str, tuple[str, ...]], steps: Sequence[int]
-) -> list[Part]:
+def parts(store: Store, groups: dict[str, tuple[str, ...]]) -> list[Part]:
     """Tables and figures for every platform that has results."""
     def shown(platform: str, modes: compare.Modes) -> list[Part]:
         meta = next(iter(modes.values())).meta
         between = {
-            s for sync in (False, True)
-            for s in step_scenarios(sync, steps).values()
+            scenario(sync, n) for sync in (False, True) for n in NUMBERS
         } - {s for group in groups.values() for s in group}
         return [
             Text(f"{meta['kernel']}; time: {meta['time']}."),
             *([Text(tables.NOT_SHOWN)] if meta["target"] == "guest" else []),
             *overview(platform, modes, between), tables.table(modes, between),
-            *tables.figures(platform, modes, groups), *steps_figure(platform, modes, steps),
+            *tables.figures(platform, modes, groups), *steps_figure(platform, modes),
             *_others(modes),
         ]
 

@@ -3,13 +3,14 @@
 
 import os
 import subprocess
+from collections.abc import Callable
 
+from experiments.common.claims import EACH, Claim, Found
 from experiments.common.experiment import Context
-from experiments.report.claims import Claim
 from experiments.report.page import Part, Table, Text
 from lab.errors import LabError
 from lab.kernels.kernels import locked, patched_tree
-from lab.measure.results import Store, write_host_meta
+from lab.measure.results import Measured, Store, write_host_meta
 from lab.measure.systems import Mode, System
 from lab.paths import BUILD, REPO
 
@@ -55,29 +56,28 @@ def run(context: Context, experiment: str) -> None:
                         {SCENARIO: "kernel/tests/bench"})
 
 
-def claims(store: Store) -> list[Claim]:
-    """The paper's reasons to reject two binary-indexed trees, by the medians of one run."""
-    if SYSTEM not in store.systems() or not store[SYSTEM].has(SCENARIO):
-        return []
-    table = store[SYSTEM].table(SCENARIO, "queue")
-    found = {}
-    for row in zip(*(table[k].tolist() for k in ("operation", "timers", "levels", "queue",
-                                                 "p50_ns")), strict=True):
-        found[row[:4]] = float(row[4])
+def _times(*operations: str) -> Callable[[Measured], Found | None]:
+    """How many times as long the paper's binary-indexed trees take, by the medians of one run."""
+    def metric(system: Measured) -> Found | None:
+        if system.name != SYSTEM or not system.has(SCENARIO):
+            return None
+        table = system.table(SCENARIO, "queue")
+        found = {tuple(row[:4]): float(row[4]) for row in zip(
+            *(table[k].tolist() for k in ("operation", "timers", "levels", "queue", "p50_ns")),
+            strict=True)}
+        times = [found[(*key, "indexed")] / found[(*key, "timershield")]
+                 for *key, queue in found if queue == "timershield" and key[0] in operations]
+        return Found(f"these take {min(times):.2f} to {max(times):.2f} times as long", min(times))
+    return metric
 
-    def times(*operations: str) -> list[float]:
-        return [found[(*key, "indexed")] / found[(*key, "timershield")]
-                for *key, queue in found if queue == "timershield" and key[0] in operations]
 
-    updates, queries = times("enqueue", "dequeue"), times("query")
-    return [
-        Claim("The segment tree is updated faster than two binary-indexed trees", PLATFORM,
-              f"these take {min(updates):.2f} to {max(updates):.2f} times as long",
-              min(updates) > 1, "III-B: a segment tree is updated faster"),
-        Claim("A query of a binary-indexed tree", PLATFORM,
-              f"takes {min(queries):.2f} to {max(queries):.2f} times as long as the segment tree's",
-              None, "III-B: no figure"),
-    ]
+CLAIMS = (
+    Claim("Two binary-indexed trees take at least as long to update as the segment tree",
+          _times("enqueue", "dequeue"), least=1, rows="T5", of=EACH,
+          paper="III-B: a segment tree is updated faster"),
+    Claim("A query of a binary-indexed tree, against the segment tree's", _times("query"), of=EACH,
+          paper="III-B: no figure"),
+)
 
 
 def parts(store: Store) -> list[Part]:

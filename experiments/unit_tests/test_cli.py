@@ -9,11 +9,9 @@ from pathlib import Path
 import pytest
 
 from experiments import registry
-from experiments.common import fabricated
 from experiments.common.experiment import check_scenarios
 from lab.commands import cli
 from lab.errors import LabError
-from lab.kernels import toolchain as tools
 from lab.paths import REPO
 
 
@@ -45,17 +43,6 @@ def test_a_missing_module_is_named_with_its_package(module: str, tmp_path: Path)
     assert done.returncode == 1
     assert f"apt-get install -y python3-{module}" in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_our_own_modules_are_no_package() -> None:
-    assert tools.without_module("lab.nonsense") is None
-    assert tools.without_module(None) is None
-
-
-def test_bad_input_is_named() -> None:
-    done = _lab("kernel", "x86_64-preempt-best")
-    assert done.returncode == 1
-    assert done.stderr.startswith("lab: kernel 'x86_64-preempt-best': variant 'best'")
 
 
 @pytest.mark.parametrize(("words", "complaint"), [
@@ -108,29 +95,6 @@ def test_the_list_names_the_scenarios_of_an_experiment(
     assert "Scenarios of hostile:\n  none " in found
     assert "  100us                 100 µs\n" in found
     assert "Kernels" not in found
-
-
-def test_check_says_what_it_lacks(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def check(*experiments: str) -> tuple[str, str]:
-        assert cli.main(["check", *experiments, "--results", str(tmp_path)]) == 1
-        found = capsys.readouterr()
-        return found.out, found.err
-
-    overhead, response = (registry.find(n) for n in ("timer-overhead", "response-time"))
-    fabricated.write(tmp_path, overhead, "x86_64-rt-shielded", ["none"])
-    assert check("timer-overhead") == (
-        "", "lab: timer-overhead: nothing can be judged by the results of x86_64-rt-shielded "
-        "alone; 'lab/lab report' shows them\n")
-    assert check("response-time") == (
-        "", f"lab: response-time: no results in {tmp_path}; first: lab/lab run response-time\n")
-    fabricated.write(tmp_path, response, "host-stock", ["none", "sync-100"])
-    assert "can be judged by the results of host-stock alone" in check("response-time")[1]
-    fabricated.write(tmp_path, response, "x86_64-rt-shielded", ["none"])
-    goals, complaint = check("timer-overhead", "response-time")
-    assert "interrupted by a lower-ranking timer" in goals
-    assert "timer-overhead: nothing can be judged" in complaint
 
 
 @pytest.mark.parametrize(("words", "complaint"), [

@@ -9,10 +9,9 @@ import pytest
 from experiments import registry
 from experiments.commands import evaluate
 from experiments.common import running
+from experiments.common.claims import EACH, Claim, Found
 from experiments.common.experiment import Context, Experiment, Scenario
-from experiments.report.claims import Claim
 from experiments.report.page import Part, Text
-from experiments.unit_tests.described import described
 from lab.errors import LabError
 from lab.kernels import guests, kernels
 from lab.measure.results import Store, write_meta
@@ -25,18 +24,16 @@ class Good(Experiment):
 
     name = "good"
     title = "One that works"
+    claims = (Claim("fast <always>", lambda _: Found("2 µs", 2), most=1, paper="1 µs", of=EACH),)
 
     def scenarios(self) -> dict[str, str]:
         return {"one": "the only one"}
 
     def run(self, context: Context) -> None:
         with Store(context.root, self.name).replacing("x-stock") as directory:
-            write_meta(directory, {"system": described("x-stock"), "scenarios": [],
+            write_meta(directory, {"system": System(None, Mode.STOCK).described(), "scenarios": [],
                                    "titles": {}, "kernel": "Linux", "time": "none",
                                    "target": "none", "jobs": context.jobs})
-
-    def claims(self, store: Store) -> list[Claim]:
-        return [Claim("fast <always>", "x", "2 µs", False, "1 µs")]
 
     def parts(self, store: Store) -> list[Part]:
         return [Text(f"{store['x-stock'].meta['jobs']} jobs")]
@@ -86,7 +83,7 @@ def test_the_summary_comes_first_and_is_escaped(tmp_path: Path) -> None:
     assert evaluate.measure(context(tmp_path), print, ["good"], tmp_path) == 0
     page = (tmp_path / "report.html").read_text()
     assert "fast &lt;always&gt;" in page
-    assert page.index("x: 2 µs") < page.index("<h2")
+    assert page.index("host: 2 µs") < page.index("<h2")
     assert "failed in this run" not in page
 
 
@@ -112,17 +109,6 @@ def test_who_interrupts_is_told_how_to_go_on(
         evaluate.measure(context(tmp_path), print, directory=tmp_path)
     assert "'lab/lab evaluate bad' measures the rest" in capsys.readouterr().out
     assert Store(tmp_path, "good").systems() == ["x-stock"]
-
-
-def test_quick_is_a_tenth(tmp_path: Path) -> None:
-    assert context(tmp_path, quick=True).samples(1000) == 100
-    assert context(tmp_path).samples(1000) == 1000
-    assert context(tmp_path, quick=True).samples(5) == 1
-
-
-def test_without_a_scenario_nothing_happens_to_what_was_measured_here(tmp_path: Path) -> None:
-    running.run_host(context(tmp_path), "x", [Mode.STOCK], "response", [])
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_scenario_that_no_chosen_system_has_is_named(tmp_path: Path) -> None:
