@@ -233,7 +233,8 @@ TEST(armed_by_its_interrupt_keeps_its_level)
 		level = timer_level("posix_timer_fn", next + PERIOD);
 		if (level == -ENOENT && shield_present())
 			skip("since 6.13 such a timer is not armed while its signal is ignored");
-		check(level == LEVEL_FIFO + 80, "after %u expiries its level is %d, expected %d",
-		      i + 1, level, LEVEL_FIFO + 80);
+		check(level == (int)shown_level(LEVEL_FIFO + 80),
+		      "after %u expiries its level is %d, expected %u", i + 1, level,
+		      shown_level(LEVEL_FIFO + 80));
 	}
 }

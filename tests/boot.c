@@ -8,6 +8,7 @@
 #include "file.h"
 #include "lib/scene.h"
 #include "lib/shield.h"
+#include "lib/timers.h"
 
 #include <string.h>
 
@@ -101,6 +102,28 @@ TEST(lowres_loses_nothing_with_any_api)
 		check(scene->owner[i].woke <= scene->released + 50 * MSEC * slowness(),
 		      "%s: woken %llu ns after the release", apis[i].name,
 		      scene->owner[i].woke - scene->released);
+}
+
+/* More timers of an ordinary task than one interrupt expires: the tick expires them all. */
+TEST(lowres_expires_all_that_is_due)
+{
+	const unsigned int timers = 8 * GO_FRESH;
+	struct timespec at_once = {};
+	unsigned int expired = 0;
+	sigset_t set;
+	u64 first;
+
+	require_boot("highres=off");
+	shield_set(true);
+	become(OTHER);
+	set = block_signal(SIGRTMIN);
+	first = now() + 50 * MSEC * slowness();
+	for (unsigned int i = 0; i < timers; i++)
+		posix_timer_arm(SIGEV_SIGNAL, 0, first, 0);
+	spin_until(first + 2 * TICK * slowness());
+	while (sigtimedwait(&set, NULL, &at_once) == SIGRTMIN)
+		expired++;
+	check(expired == timers, "%u of %u timers have expired two ticks later", expired, timers);
 }
 
 /* The switch does not matter, but can be thrown all the same. */

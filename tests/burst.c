@@ -140,7 +140,7 @@ TEST(low_priority_sleepers)
 	alone = lateness_alone();
 	start = now() + 400 * MSEC;
 	for (unsigned int i = 0; i < SLEEPERS; i++)
-		STARTED(FIFO(5))
+		STARTED(LOW(5))
 			for (unsigned int round = 0; round < BURSTS; round++)
 				sleep_until(start + round * PERIOD + i * STEP);
 	require(now() < start, "the sleepers were started too late");

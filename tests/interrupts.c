@@ -30,7 +30,7 @@ static u64 run_scenario(unsigned int sleepers, unsigned int levels)
 	end = start + JOBS * MSEC;
 	/* Periods from 1 to 20 ms that drift against the loop's. */
 	for (unsigned int i = 1; i <= sleepers; i++)
-		STARTED(FIFO(1 + (i - 1) % levels)) {
+		STARTED(LOW(1 + (i - 1) % levels)) {
 			u64 period = 1 * MSEC + i * 379 * USEC;
 
 			for (u64 next = start + i * 13 * USEC; next < end; next += period)

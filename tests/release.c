@@ -212,6 +212,8 @@ TEST(not_by_yielding_within_a_level)
 	check_undisturbed(&scene->window, "yielding");
 	check_served(scene);
 	check(owner->woke >= end, "FIFO 10 ran %llu ns before FIFO 90 ended", end - owner->woke);
+	/* The hog ends at the same time: that is a system call and a switch more. */
+	bound += 2 * USEC;
 	check(owner->woke <= scene->released + bound, "too late");
 	note("FIFO 10 ran %llu ns after the release, %llu allowed", owner->woke - scene->released,
 	     bound);

@@ -12,6 +12,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* The index of the first clock base of ordinary tasks' timers: behind the hard and the soft ones */
+#define ORDINARY_BASES 8
+
 bool shield_present(void)
 {
 	return access(SHIELD_SWITCH, F_OK) == 0;
@@ -117,8 +120,9 @@ int shield_read(unsigned int cpu, struct shield_cpu *state)
 int timer_level(const char *function, u64 expiry)
 {
 	FILE *list = fopen("/proc/timer_list", "re");
+	bool levels = shield_has_levels();
 	char line[256], head[256] = "";
-	int level = -ENOENT;
+	int level = -ENOENT, base = 0;
 
 	if (shield_is_module())
 		skip("/proc/timer_list does not show the module's timers");
@@ -128,6 +132,8 @@ int timer_level(const char *function, u64 expiry)
 		u64 soft, hard;
 		char *at;
 
+		if (sscanf(line, " .index: %d", &base) == 1)
+			continue;
 		if (sscanf(line, " # expires at %llu-%llu", &soft, &hard) != 2) {
 			memcpy(head, line, sizeof(head));
 			continue;
@@ -135,9 +141,17 @@ int timer_level(const char *function, u64 expiry)
 		if ((expiry && soft != expiry) || (function && !strstr(head, function)))
 			continue;
 		at = strstr(head, "L:");
-		level = at ? atoi(at + 2) : -ENODATA;
+		if (levels)
+			level = at ? atoi(at + 2) : -ENODATA;
+		else
+			level = base < ORDINARY_BASES ? LEVEL_FIFO + 1 : LEVEL_FAIR;
 		break;
 	}
 	fclose(list);
 	return level;
+}
+
+unsigned int shown_level(unsigned int level)
+{
+	return shield_has_levels() || level <= LEVEL_FAIR ? level : LEVEL_FIFO + 1;
 }

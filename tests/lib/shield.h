@@ -75,8 +75,12 @@ int shield_read(unsigned int cpu, struct shield_cpu *state);
 /*
  * Level of the pending timer that runs FUNCTION (NULL: any) and expires at
  * EXPIRY (0: any) on its own clock; -ENOENT if there is none, -ENODATA if the kernel
- * shows no level. On the module the test is skipped.
+ * shows no level. On the module the test is skipped. Where the shield knows classes only,
+ * the clock base tells the class: LEVEL_FAIR or the lowest of real-time tasks.
  */
 int timer_level(const char *function, u64 expiry);
+
+/* What timer_level() tells of a timer of that level. */
+unsigned int shown_level(unsigned int level);
 
 #endif

@@ -94,6 +94,7 @@ void expect_level(const char *function, u64 expiry, unsigned int level, const ch
 {
 	int found = timer_level(function, expiry);
 
+	level = shown_level(level);
 	check(found == (int)level, "%s: %s has level %d, expected %u", when, function, found,
 	      level);
 }
