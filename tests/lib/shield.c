@@ -20,19 +20,10 @@ bool shield_present(void)
 	return access(SHIELD_SWITCH, F_OK) == 0;
 }
 
-/* The command line of a kernel without a shield of its own tells what the module is to do. */
-static bool boots_with_levels(void)
-{
-	char text[4096] = "";
-
-	file_read("/proc/cmdline", text, sizeof(text));
-	return strstr(text, "timershield=2");
-}
-
 bool shield_has_levels(void)
 {
 	if (shield_is_module())
-		return boots_with_levels();
+		return mode_is_levels();
 	return access(SHIELD_STATE, F_OK) == 0 || !shield_present();
 }
 
@@ -82,7 +73,7 @@ void shield_set_mode(int mode)
 void shield_set(bool on)
 {
 	if (shield_present())
-		shield_set_mode(!on ? 0 : boots_with_levels() ? 2 : 1);
+		shield_set_mode(!on ? 0 : mode_is_levels() ? 2 : 1);
 }
 
 int shield_get(void)

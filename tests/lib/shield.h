@@ -3,9 +3,9 @@
 #ifndef TESTS_SHIELD_H
 #define TESTS_SHIELD_H
 
+#include "mode.h"
 #include "tap.h"
 
-#define SHIELD_SWITCH "/proc/sys/kernel/timershield"
 #define SHIELD_STATE "/proc/timershield"
 #define SHIELD_MODULE "/lab/modules/timershield.ko"
 

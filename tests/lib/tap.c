@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #define _GNU_SOURCE
 #include "tap.h"
-#include "shield.h"
+#include "mode.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -121,8 +121,8 @@ static void run_in_child(const struct test *test, unsigned int flags)
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_TIMERSLACK, 1);
-	if (!(flags & TESTS_KEEP_SWITCH))
-		shield_set(true);
+	if (!(flags & TESTS_KEEP_SWITCH) && mode_switch_on())
+		fail(SHIELD_SWITCH ": cannot switch it on");
 	if (mlockall(MCL_CURRENT | MCL_FUTURE))
 		fail("mlockall: %s (run as root)", strerror(errno));
 	test->run();
