@@ -127,6 +127,7 @@ static void check(struct hrtimer_cpu_base *base, const struct model *model, u8 l
 	check_minima(&sc->minima[0]);
 	expect(expiry(first) == expiry(model_first(model, level)));
 	expect(!first || first->level >= level);
+	expect(minima_from(&sc->minima[0], level) == expiry(first));
 	expect(timershield_due(sc, false, level, now) == model_due(model, 0, now) ||
 	       model_due(model, 0, now)->level < level);
 	expect(!model_due(model, level, now) ==
