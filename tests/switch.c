@@ -103,6 +103,41 @@ TEST(switching_on_masks_what_is_armed_later)
 	check_served(scene);
 }
 
+static void switch_to_classes_and_spin(struct scene *scene)
+{
+	spin_until(scene->start + 5 * MSEC);
+	window_open(&scene->window);
+	shield_set_mode(1);
+	spin_until(scene->start + 6 * MSEC);
+	window_close(&scene->window);
+}
+
+/* From 2 to 1: what is held for a real-time task expires, for an ordinary one it is held on. */
+TEST(levels_can_be_given_up)
+{
+	struct scene *scene = new_scene();
+
+	require_switch();
+	if (shield_is_module() || shield_last_mode() < 2)
+		skip("one way to mask, or switching takes longer than the timers run");
+	for (unsigned int i = 0; i < TIMERS / 2; i++)
+		scene->owner[i].policy = OTHER;
+	scene->run = switch_to_classes_and_spin;
+	scene_run(scene);
+	check(scene->window.expired == TIMERS / 2, "%u timers expired, expected %u",
+	      scene->window.expired, TIMERS / 2);
+	check_served(scene);
+	scene->run = NULL;
+	scene_run(scene);
+	check(scene->window.expired == TIMERS / 2, "armed then: %u expired, expected %u",
+	      scene->window.expired, TIMERS / 2);
+	check_served(scene);
+	shield_set(true);
+	scene_run(scene);
+	check_undisturbed(&scene->window, "masked by level again");
+	check_served(scene);
+}
+
 /* A task that waits again and again; with which API depends on its number. */
 struct waiter {
 	const struct api *api;

@@ -21,6 +21,8 @@ KERNEL = Path(__file__).resolve().parent.parent
 PATCHES = KERNEL / "patches"
 """A folder for each version of Linux."""
 NEW_FILES = KERNEL / "src"
+MINIMA = "kernel/time/timershield_minima.h"
+"""The one of them that the series of levels needs, too."""
 DEFAULT = "6.12"
 """The version of Linux that is meant where none is named."""
 BASE = "timershield-base"
@@ -66,14 +68,24 @@ def classes(linux: str) -> dict[str, str]:
     return {p.name: p.read_text() for p in patches(f"{linux}-classes")}
 
 
-def texts(linux: str, *more: Path) -> dict[str, str]:
-    """Name -> text of each patch of a version, then ``more`` diffs; the new files are the first."""
+def levels(linux: str) -> dict[str, str]:
+    """Those, then the series that masks real-time tasks' timers, too, by level."""
+    more = {p.name: p.read_text() for p in patches(f"{linux}-levels")}
+    return more and {**classes(linux), "minima.patch": _new_files(MINIMA), **more}
+
+
+def _new_files(*added: str) -> str:
     new = NEW
-    for path in new_files():
+    for path in added:
         lines = (NEW_FILES / path).read_text().splitlines(keepends=True)
         new += (f"diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n"
                 f"+++ b/{path}\n@@ -0,0 +1,{len(lines)} @@\n+{'+'.join(lines)}")
-    return {"0000-new-files.patch": new,
+    return new
+
+
+def texts(linux: str, *more: Path) -> dict[str, str]:
+    """Name -> text of each patch of a version, then ``more`` diffs; the new files are the first."""
+    return {"0000-new-files.patch": _new_files(*new_files()),
             **{p.name: p.read_text() for p in (*patches(linux), *more)}}
 
 
@@ -84,7 +96,7 @@ def paths(series: Mapping[str, str]) -> list[str]:
 
 def versions() -> list[str]:
     """The versions of Linux that there are patches for."""
-    return sorted(p.name for p in PATCHES.iterdir() if p.is_dir())
+    return sorted(p.name for p in PATCHES.iterdir() if p.is_dir() and "-" not in p.name)
 
 
 def series_of(version: str) -> str:

@@ -30,14 +30,15 @@ MODULE_VARIANT = "module"
 """A kernel with kernel/module loaded: Debian's, or ours with all that ``debug`` checks."""
 VARIANTS = ("stock", "shielded", "debug", MODULE_VARIANT)
 FEATURES = {**{p.stem: p for p in sorted((REPO / "experiments").glob("*/*.config"))},
-            "kcsan": CONFIGS / "kcsan", "classes": CONFIGS / "shielded",
+            "kcsan": CONFIGS / "kcsan",
+            **dict.fromkeys(("classes", "levels"), CONFIGS / "shielded"),
             **dict.fromkeys(("nohz", "defects"), TESTS / "nohz.config")}
 """What a kernel may have on top, as the last word of its name, and the fragment; an experiment
 brings its own."""
 WITH_MODULES = ("nohz",)
 """Features of kernels that can load the tests' own modules."""
-WITH_CLASSES = "classes"
-"""That one is patched with the series of classes alone."""
+SERIES = {"classes": patchset.classes, "levels": patchset.levels}
+"""Those are patched with the series of classes alone, or with that of levels on top."""
 WITH_DEFECTS = "defects"
 """That one has another source, too: with the defects that tests have to notice."""
 MONITORS = TESTS / "monitors.patch"
@@ -321,9 +322,9 @@ def sync(pristine: Path, tree: Path, patches: Mapping[str, str]) -> list[str]:
 
 def _synced_tree(
     name: str, linux: str, progress: Progress, on_top: tuple[Path, ...] = (),
-    classes: bool = False,
+    series: str = "",
 ) -> Path:
-    patches = patchset.classes(linux) if classes else patchset.texts(linux, *on_top)
+    patches = SERIES[series](linux) if series else patchset.texts(linux, *on_top)
     if linux not in patchset.versions() or not patches:
         raise LabError(f"there are no such patches for Linux {linux} in kernel/patches")
     stock = stock_tree(progress, linux)
@@ -346,8 +347,8 @@ def source_tree(kernel: Kernel, progress: Progress) -> Path:
     if kernel.debian:
         return stock_tree(progress, kernel.linux if kernel.linux in LINUXES else DEFAULT_LINUX)
     monitors = (MONITORS,) if kernel.monitored else ()
-    if kernel.feature == WITH_CLASSES:
-        return _synced_tree("src-classes", kernel.linux, progress, classes=True)
+    if kernel.feature in SERIES:
+        return _synced_tree(f"src-{kernel.feature}", kernel.linux, progress, series=kernel.feature)
     if kernel.feature == WITH_DEFECTS:
         return _synced_tree("src-defects", kernel.linux, progress, (DEFECTS, *monitors))
     if kernel.monitored:

@@ -22,7 +22,7 @@ bool shield_present(void)
 
 bool shield_has_levels(void)
 {
-	if (shield_is_module())
+	if (shield_is_module() || mode_is_levels())
 		return mode_is_levels();
 	return access(SHIELD_STATE, F_OK) == 0 || !shield_present();
 }
@@ -57,7 +57,7 @@ int shield_write(const char *text)
 
 int shield_last_mode(void)
 {
-	return shield_is_module() ? 2 : 1;
+	return shield_is_module() || mode_is_levels() ? 2 : 1;
 }
 
 void shield_set_mode(int mode)
