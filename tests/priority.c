@@ -170,7 +170,7 @@ static void play_lowered_sleepers(struct window *window)
 		if (!is_sleep(&apis[i]))
 			continue;
 		s[i].expiry = start + i * 200 * USEC;
-		change_a_sleeper(&s[i], &apis[i], ABOVE, BELOW);
+		change_a_sleeper(&s[i], &apis[i], ABOVE, LOW(10));
 	}
 	require(now() < start, "prepared too late");
 	become(HOG_POLICY);
