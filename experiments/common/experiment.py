@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What an experiment is, and what the user asked of it."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,11 @@ class Scenario:
     """Another program than the experiment's."""
     tools: tuple[str, ...] = ()
     """Programs that it calls."""
+
+    @property
+    def shield(self) -> str:
+        """kernel.timershield, where it has modes: only levels mask real-time tasks of a load."""
+        return "2" if any(re.search(r"\b(sleepers|cyclictest):", w) for w in self.words) else "1"
 
 
 @dataclass
