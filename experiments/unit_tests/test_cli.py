@@ -100,7 +100,7 @@ def test_the_list_names_the_scenarios_of_an_experiment(
 @pytest.mark.parametrize(("words", "complaint"), [
     (["test", "--suites", "mask,nonsense"], "there is no suite 'nonsense': there are mask,"),
     (["test", "--kernels", "sparc"], "kernel 'sparc': architecture 'sparc'"),
-    (["soak", "--suites", "mask"], "there is no suite 'mask': there are churn, churn-smp"),
+    (["soak", "--suites", "mask"], "there is no suite 'mask': there are churn, churn-levels"),
     (["defects", "--only", ","], "argument --only: ',' names nothing"),
     (["run", "hostile", "--scenarios", ""], "argument --scenarios: '' names nothing"),
     (["soak", "--seconds", "0"], "argument --seconds: '0' is not a number from 1 up"),
