@@ -210,10 +210,11 @@ static int redirect(char **temporary)
 
 static int take_its_place(const char *temporary)
 {
-	if (fflush(stdout) || ferror(stdout) || (temporary && rename(temporary, request.output)))
-		return failed(-errno, "%s: %s", request.output ? request.output : "standard output",
-			      strerror(errno));
-	return 0;
+	if (!fflush(stdout) && !ferror(stdout) &&
+	    (!temporary || !rename(temporary, request.output)))
+		return 0;
+	/* main() says what is wrong with standard output, or is silent if its reader has gone */
+	return request.output ? failed(-errno, "%s: %s", request.output, strerror(errno)) : -EIO;
 }
 
 static void print_rows(const struct report *report)
