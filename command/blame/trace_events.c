@@ -206,7 +206,8 @@ static int make_instance(unsigned int which)
 	if (!ret)
 		ret = set(path, "trace_clock", "mono");
 	if (!ret)
-		ret = set(path, "buffer_size_kb", "1024");
+		/* blame may wait for its turn while hundreds of processes start, switch and wake */
+		ret = set(path, "buffer_size_kb", which ? "1024" : "2048");
 	if (which) {			/* of no task so far */
 		set(path, "set_event_pid", "0");
 		set(path, "options/event-fork", "1");
