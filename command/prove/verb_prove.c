@@ -189,7 +189,7 @@ const struct verb verb_prove = {
 	.arguments = "[OPTION]...",
 	.summary = "measure whether the timer shield helps on this machine",
 	.about =
-"A FIFO 99 loop does 300 us of work every millisecond: alone, next to 1,000 timerfds, 200\n"
+"A FIFO 99 loop does 300 us of work every millisecond: alone, next to 1,000 timerfds, 50\n"
 "sleeping threads, 100 FIFO tasks that wake up together, and two tasks that compute; each\n"
 "with the shield off, on and off again. It restores everything when it ends, also after\n"
 "Ctrl-C. If prove is killed, its next start restores the rest.\n"
