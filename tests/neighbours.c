@@ -101,6 +101,19 @@ static u64 ipis_of_a_boost(void)
 	return before;
 }
 
+/* The scheduler sends one by itself now and then. */
+static u64 least_of_a_boost(void)
+{
+	u64 least = ipis_of_a_boost();
+
+	for (int i = 0; i < 4 && least; i++) {
+		u64 more = ipis_of_a_boost();
+
+		least = more < least ? more : least;
+	}
+	return least;
+}
+
 TEST(a_boost_does_not_interrupt_the_owner)
 {
 	u64 off, on;
@@ -108,9 +121,9 @@ TEST(a_boost_does_not_interrupt_the_owner)
 	two_cpus();
 	shield_set(false);
 	ipis_of_a_boost();
-	off = ipis_of_a_boost();
+	off = least_of_a_boost();
 	shield_set(true);
-	on = ipis_of_a_boost();
+	on = least_of_a_boost();
 	note("%llu interrupts, %llu with the shield off", on, off);
 	check(on <= off, "%llu interrupts, %llu with the shield off", on, off);
 }
