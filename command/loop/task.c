@@ -67,7 +67,7 @@ int task_become(const struct load_task *task)
 
 	if (sched_setscheduler(0, task->policy, &param)) {
 		fprintf(stderr, "%s: scheduling policy %d, priority %d: %m%s\n",
-			program_invocation_short_name, 			task->policy, task->priority,
+			program_invocation_short_name, task->policy, task->priority,
 			errno == EPERM ? "; run it as root, or raise 'ulimit -r'" : "");
 		return -errno;
 	}

@@ -38,6 +38,14 @@ static int fail(const char *what)
 	return 1;
 }
 
+static struct itimerspec when_due(const struct shared *shared, const struct load_task *task)
+{
+	return (struct itimerspec){
+		.it_value = to_timespec(shared->zero + task->phase),
+		.it_interval = to_timespec(task->period),
+	};
+}
+
 static int open_timerfds(int *fds, int count)
 {
 	int epoll = epoll_create1(0);
@@ -77,10 +85,7 @@ int timerfds_run(struct loads *loads, struct load_task *tasks, int count)
 		return 1;
 	task_ready_and_wait(loads, count);
 	for (int i = 0; i < count; i++) {
-		struct itimerspec when = {
-			.it_value = to_timespec(shared->zero + tasks[i].phase),
-			.it_interval = to_timespec(tasks[i].period),
-		};
+		struct itimerspec when = when_due(shared, &tasks[i]);
 
 		if (timerfd_settime(fds[i], TFD_TIMER_ABSTIME, &when, NULL))
 			return fail("timerfd_settime");
@@ -127,10 +132,7 @@ int posix_timers_run(struct loads *loads, struct load_task *tasks, int count)
 		return fail("POSIX timers");
 	task_ready_and_wait(loads, count);
 	for (int i = 0; i < count; i++) {
-		struct itimerspec when = {
-			.it_value = to_timespec(shared->zero + tasks[i].phase),
-			.it_interval = to_timespec(tasks[i].period),
-		};
+		struct itimerspec when = when_due(shared, &tasks[i]);
 
 		if (timer_settime(timers[i], TIMER_ABSTIME, &when, NULL))
 			return fail("timer_settime");
