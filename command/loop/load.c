@@ -157,7 +157,7 @@ void loads_describe(FILE *out)
 		fprintf(out, "  %-14s %s\n", kinds[i].name, kinds[i].help);
 }
 
-static int parse_setting(char *setting, struct load *load)
+static int parse_setting(char *setting, const struct kind *kind, struct load *load)
 {
 	char *value = strchr(setting, '=');
 	char *end = "";
@@ -166,6 +166,8 @@ static int parse_setting(char *setting, struct load *load)
 		*value++ = '\0';
 	if (!strcmp(setting, "n") && value)
 		load->count = strtol(value, &end, 10);
+	else if (kind->plan != plan_sleeper)
+		return -EINVAL;		/* the periods of the others are fixed */
 	else if (!strcmp(setting, "priority") && value)
 		load->priority = strtol(value, &end, 10);
 	else if (!strcmp(setting, "period") && value)
@@ -184,16 +186,18 @@ static int parse_setting(char *setting, struct load *load)
 static int parse(const char *text, struct load *load)
 {
 	char *copy = strdup(text), *rest = copy, *word;
+	const struct kind *kind;
 	int ret = -EINVAL;
 
 	*load = (struct load){ .count = 1, .priority = 70, .periods = "bosch" };
 	word = strsep(&rest, ":");
-	if (!word || !find_kind(word))
+	kind = word ? find_kind(word) : NULL;
+	if (!kind)
 		goto out;
-	load->name = find_kind(word)->name;
+	load->name = kind->name;
 	ret = 0;
 	while (!ret && (word = strsep(&rest, ",")))
-		ret = parse_setting(word, load);
+		ret = parse_setting(word, kind, load);
 	if (load->count < 1 || load->count > 10000 || load->priority > 98 ||
 	    load->period < 0 || load->period > 1000 * NSEC_PER_SEC)
 		ret = -EINVAL;

@@ -85,7 +85,7 @@ void *shared_alloc(size_t size);
 /* Allocates what all have in common. All return 0 or -errno; some print a message. */
 int loads_plan(struct loads *loads);
 
-/* Adds one by its description, such as "timerfds:n=1000"; -EINVAL: there is no such load. */
+/* Adds one by its description, such as "timerfds:n=1000"; -EINVAL: no such load or setting. */
 int loads_add(struct loads *loads, const char *text);
 
 /* Starts the processes, and waits until all are ready. */

@@ -14,7 +14,7 @@
 struct load_kind load_kinds[] = {
 	{ "nothing", "nothing", NULL, false },
 	{ "timerfds", "1,000 timerfds", "timerfds:n=1000", true },
-	{ "threads", "50 sleeping threads", "threads:n=50,period=10000000", true },
+	{ "threads", "50 sleeping threads", "threads:n=50", true },
 	{ "synchronized", "100 synchronized FIFO sleepers", "sleepers:n=100,sync", true },
 	{ "hogs", "2 CPU hogs", "hogs:n=2", false },
 };

@@ -16,7 +16,7 @@ struct load_kind {
 extern struct load_kind load_kinds[];
 extern size_t load_kind_count;
 
-/* From now on only nothing and this load are there. 0, or -EINVAL: there is no such load. */
+/* From now on only nothing and this load are there. 0, or -EINVAL: no such load or setting. */
 int load_choose(const char *description);
 
 /*

@@ -178,7 +178,8 @@ static int run(int argc, char **argv)
 	if (*file_root())
 		return usage_error(&verb_prove, "it measures this machine, not a directory (--root)");
 	if (request.next_to && load_choose(request.next_to))
-		return usage_error(&verb_prove, "'%s': there is no such load", request.next_to);
+		return usage_error(&verb_prove, "'%s': there is no such load, or it has no such setting",
+				   request.next_to);
 	if (geteuid())
 		return status_of(failed(-EPERM, "prove runs real-time tasks and switches the shield: run it as root"));
 	return status_of(prove_all(command));

@@ -56,7 +56,7 @@ class CommandTest(unittest.TestCase):
                       ("timers", "maybe"), ("timers", "on", "off"), ("status", "x"),
                       ("status", "--nonsense"), ("help", "nonsense"), ("version", "x"),
                       ("prove", "x"), ("prove", "-s", "0"), ("prove", "-c", "x"),
-                      ("prove", "--root=/tmp"),
+                      ("prove", "--root=/tmp"), ("prove", "--next-to=threads:n=5,period=9000"),
                       ("isolate", "--config=/x", "1"), ("isolate", "-p", "1"),
                       ("status", "--json=x"), ("status", "--verify=/x", "--json"),
                       ("unisolate", "-i")):
