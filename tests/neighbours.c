@@ -17,6 +17,7 @@
 
 #define LENGTH (200 * MSEC)
 #define SLEEPERS 20
+#define BOOSTS 10
 
 static void two_cpus(void)
 {
@@ -101,19 +102,16 @@ static u64 ipis_of_a_boost(void)
 	return before;
 }
 
-/* The scheduler sends one by itself now and then. */
-static u64 least_of_a_boost(void)
+static u64 ipis_of_boosts(void)
 {
-	u64 least = ipis_of_a_boost();
+	u64 sum = 0;
 
-	for (int i = 0; i < 4 && least; i++) {
-		u64 more = ipis_of_a_boost();
-
-		least = more < least ? more : least;
-	}
-	return least;
+	for (int i = 0; i < BOOSTS; i++)
+		sum += ipis_of_a_boost();
+	return sum;
 }
 
+/* The scheduler sends one or two a boost by itself, more or less by chance. */
 TEST(a_boost_does_not_interrupt_the_owner)
 {
 	u64 off, on;
@@ -121,9 +119,10 @@ TEST(a_boost_does_not_interrupt_the_owner)
 	two_cpus();
 	shield_set(false);
 	ipis_of_a_boost();
-	off = least_of_a_boost();
+	off = ipis_of_boosts();
 	shield_set(true);
-	on = least_of_a_boost();
+	ipis_of_a_boost();
+	on = ipis_of_boosts();
 	note("%llu interrupts, %llu with the shield off", on, off);
-	check(on <= off, "%llu interrupts, %llu with the shield off", on, off);
+	check(on < off + BOOSTS / 2, "%llu interrupts, %llu with the shield off", on, off);
 }
