@@ -34,9 +34,6 @@ static void api_is_masked(void)
 	scene_run(scene);
 	check_undisturbed(&scene->window, api->name);
 	check_served(scene);
-	/* A worker of the kernel is an ordinary task, too, and may be first; but not twice. */
-	if (!shield_has_levels() && scene->owner[0].woke > scene->released + bound)
-		scene_run(scene);
 	check_prompt(scene, bound);
 	note("%s: idle bound %llu ns, after release %llu ns", api->name, bound,
 	     scene->owner[0].woke - scene->released);

@@ -82,7 +82,7 @@ static void check_release(struct scene *scene, const char *name, u64 extra)
 	for (unsigned int i = 0; scene->has_hog && i < scene->owners; i++) {
 		u64 ran = scene->owner[i].hog_ran - scene->hog_ran_at_release;
 
-		check(ran <= HOG_ALLOWED,
+		check(ran <= HOG_ALLOWED + scene->owner[i].waited,
 		      "%s: a lower-ranking task executed for %llu ns before owner %u", name, ran,
 		      i);
 	}
@@ -214,9 +214,9 @@ TEST(not_by_yielding_within_a_level)
 	check(owner->woke >= end, "FIFO 10 ran %llu ns before FIFO 90 ended", end - owner->woke);
 	/* The hog ends at the same time: that is a system call and a switch more. */
 	bound += 2 * USEC;
-	check(owner->woke <= scene->released + bound, "too late");
+	check_prompt(scene, bound);
 	note("FIFO 10 ran %llu ns after the release, %llu allowed", owner->woke - scene->released,
-	     bound);
+	     bound + owner->waited);
 }
 
 /*
@@ -226,7 +226,7 @@ TEST(not_by_yielding_within_a_level)
 TEST(of_many_at_once)
 {
 	struct scene *scene = scene_new(200 / slowness());
-	u64 ran = 0;
+	u64 most = 0;
 
 	scene->has_hog = true;
 	for (unsigned int i = 0; i < scene->owners; i++) {
@@ -238,11 +238,15 @@ TEST(of_many_at_once)
 	scene_run(scene);
 	check_undisturbed(&scene->window, "many timers");
 	check_served(scene);
-	for (unsigned int i = 0; i < scene->owners; i++)
-		if (scene->owner[i].hog_ran - scene->hog_ran_at_release > ran)
-			ran = scene->owner[i].hog_ran - scene->hog_ran_at_release;
-	check(ran <= HOG_ALLOWED,
-	      "a lower-ranking task executed for %llu ns while timers above it waited", ran);
+	for (unsigned int i = 0; i < scene->owners; i++) {
+		const struct owner *owner = &scene->owner[i];
+		u64 ran = owner->hog_ran - scene->hog_ran_at_release;
+
+		if (ran > owner->waited && ran - owner->waited > most)
+			most = ran - owner->waited;
+	}
+	check(most <= HOG_ALLOWED,
+	      "a lower-ranking task executed for %llu ns while timers above it waited", most);
 }
 
 #define MAX_TESTS 32

@@ -27,6 +27,11 @@ struct owner {
 	u64 due;			/* CLOCK_MONOTONIC */
 	u64 woke;			/* 0: never */
 	u64 hog_ran;			/* hog's time in user space by then, ns */
+	/*
+	 * For the CPU once it was woken, if it is an ordinary task: the scheduler may run others of
+	 * its class first, as it does without a shield. What a test allows does not include it.
+	 */
+	u64 waited;
 	struct scene *scene;
 };
 
