@@ -5,6 +5,8 @@ A scratch copy of the patched kernel has all defects in it, one of which the boo
 ``timershield_defect=`` enables. The table ``defects.toml`` names the tests that must notice it.
 A test that fails in this kernel without any defect says nothing, so these run first.
 
+A defect of the module is a sed command, for a copy of its sources that is built and loaded instead.
+
 Defects of the timer queue need no guest: each line of ``kernel/tests/defects`` has a sed command
 that puts one into a copy of the header that the queue's test in user space is compiled with.
 """
@@ -12,7 +14,7 @@ that puts one into a copy of the header that the queue's test in user space is c
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,7 +25,7 @@ from lab.boot.qemu import End
 from lab.errors import LabError
 from lab.kernels import guests, kernels
 from lab.kernels.kernels import Kernel
-from lab.paths import BUILD, DEFECTS, REPO
+from lab.paths import BUILD, DEFECTS, MODULE, REPO
 from lab.progress import Progress
 from lab.runner import boots, suites
 from lab.runner.suites import Suite
@@ -53,13 +55,15 @@ class Defect:
     suites: Tests
     """Each has to notice it: the named tests, or any."""
     kernel: str = "x86_64-preempt-shielded"
+    module: str = ""
+    """The sed -E command that puts it into the module; the kernel loads that."""
     ends: str = ""
     """How its guest does not reach the end: `hangs`; `dies`, of what its kernel reports."""
     noticed: bool = True
 
 
 _TYPES: dict[str, type] = {"number": int, "what": str, "suites": dict, "kernel": str,
-                           "ends": str, "noticed": bool}
+                           "module": str, "ends": str, "noticed": bool}
 
 
 def _defect(entry: dict[str, Any], path: Path) -> Defect:
@@ -71,6 +75,8 @@ def _defect(entry: dict[str, Any], path: Path) -> Defect:
     defect = Defect(**{**entry, "suites": tests})
     if defect.ends not in ("", "hangs", "dies"):
         raise LabError(f"{what}: ends must be hangs or dies")
+    if bool(defect.module) != defect.kernel.endswith(f"-{kernels.MODULE_VARIANT}"):
+        raise LabError(f"{what}: module goes with a kernel that loads the module")
     known = {s.name for s in suites.load().suites}
     for suite, _ in tests:
         if suite not in known:
@@ -144,9 +150,10 @@ def _suites(defect: int, tests: Tests) -> list[Suite]:
     return [with_defect(table[name], defect, names) for name, names in tests]
 
 
-def _look(kernel: Kernel, defect: int, tests: Tests, patience: float = PATIENCE) -> Result:
+def _look(kernel: Kernel, defect: int, tests: Tests, modules: Sequence[Path],
+          patience: float = PATIENCE) -> Result:
     result = Result()
-    for boot in boots.grouped(kernel, _suites(defect, tests)):
+    for boot in boots.grouped(kernel, _suites(defect, tests), modules):
         run, owners = boots.start(boot, patience)
         result.seconds += run.host_seconds
         if run.failure:
@@ -217,16 +224,29 @@ QUEUE_SECONDS = 60
 """A test of the queue that runs for longer hangs, which counts as noticed."""
 
 
-def _queue_notices(tree: Path, where: Path, command: str) -> bool:
-    """Whether the queue's test fails with headers that the sed command has changed."""
+def _copy_with(command: str, files: Sequence[Path], where: Path) -> None:
+    """Copies of the files, changed by a sed command."""
     shutil.rmtree(where, ignore_errors=True)
     where.mkdir(parents=True)
-    for name in QUEUE_HEADERS:
-        shutil.copyfile(QUEUE / name, where / name)
-    subprocess.run(["sed", "-E", "-i", command, *(where / name for name in QUEUE_HEADERS)],
-                   check=True)
-    if all((where / n).read_bytes() == (QUEUE / n).read_bytes() for n in QUEUE_HEADERS):
+    for file in files:
+        shutil.copyfile(file, where / file.name)
+    subprocess.run(["sed", "-E", "-i", command, *(where / f.name for f in files)], check=True)
+    if all((where / f.name).read_bytes() == f.read_bytes() for f in files):
         raise LabError(f"{command}: changes nothing")
+
+
+def _modules(kernel: Kernel, defect: Defect, progress: Progress) -> list[Path]:
+    """What the kernel loads to have the defect."""
+    if not defect.module:
+        return []
+    where = KEPT / kernel.name / f"module-{defect.number}"
+    _copy_with(defect.module, [p for p in MODULE.iterdir() if p.is_file()], where)
+    return kernels.modules(kernel, progress, where)
+
+
+def _queue_notices(tree: Path, where: Path, command: str) -> bool:
+    """Whether the queue's test fails with headers that the sed command has changed."""
+    _copy_with(command, [QUEUE / name for name in QUEUE_HEADERS], where)
     # without sanitizers, which take too long to compile
     done = subprocess.run(
         ["make", "-s", "-C", str(QUEUE_TESTS), f"KERNEL_TREE={tree}", f"O={where}",
@@ -256,8 +276,11 @@ def _on_kernel(
     progress: Progress, name: str, defects: list[Defect], tell: Callable[[str, bool, str], None],
 ) -> None:
     """Everything on one kernel."""
-    kernel = Kernel.parse(f"{name}-{kernels.WITH_DEFECTS}")
+    in_module = any(m.module for m in defects)
+    kernel = Kernel.parse(name if in_module else f"{name}-{kernels.WITH_DEFECTS}")
     kernels.build(kernel, progress)
+    modules = {m.number: _modules(kernel, m, progress) for m in defects}
+    modules[0] = kernels.modules(kernel, progress)
     tests = without_defect(defects)
     programs = [target for suite in _suites(0, tests) for target in suite.targets(kernel.linux)]
     guests.build(kernel.arch, ["init", *programs])
@@ -265,10 +288,10 @@ def _on_kernel(
         qemu.default_jobs()
     ) as pool:
         # in the order of submission, so a look that waits for one of these does not delay it
-        clean = {suite: pool.submit(_look, kernel, 0, ((suite, names),))
+        clean = {suite: pool.submit(_look, kernel, 0, ((suite, names),), modules[0])
                  for suite, names in tests}
-        looks = [pool.submit(lambda m: _look(kernel, m.number, m.suites, patience(m, clean)), m)
-                 for m in defects]
+        looks = [pool.submit(lambda m: _look(kernel, m.number, m.suites, modules[m.number],
+                                             patience(m, clean)), m) for m in defects]
         try:
             for suite, run in clean.items():
                 tell(f"no defect, {suite}", *clean_verdict(suite, run.result()))
