@@ -18,8 +18,8 @@
 #define STACK_MOST		(1u << 30)
 #define SIZE_MOST		65536	/* bytes: what is greater is no size */
 
-_Static_assert(sizeof(struct clockfix_options) == CLOCKFIX_OPTIONS_SIZE_V1 + sizeof(size_t),
-	       "stack_size came in version 1.1");
+_Static_assert(sizeof(struct clockfix_options) == CLOCKFIX_OPTIONS_SIZE_V1 + 2 * sizeof(size_t),
+	       "stack_size and clock came in version 1.1");
 _Static_assert(sizeof(struct clockfix_stats) == CLOCKFIX_STATS_SIZE_V1, "grows at its end");
 _Static_assert(sizeof(struct clockfix_capabilities) == CLOCKFIX_CAPABILITIES_SIZE_V1,
 	       "grows at its end");
@@ -69,6 +69,7 @@ void clockfix_options_init(struct clockfix_options *options)
 	options->size = sizeof(*options);
 	options->cpu = -1;
 	options->cpu_latency_us = -1;
+	options->clock = CLOCK_MONOTONIC;
 }
 
 void clockfix_spec_init(struct clockfix_spec *spec)
@@ -81,6 +82,14 @@ void clockfix_spec_init(struct clockfix_spec *spec)
 static bool in_range(int64_t val, int64_t least, int64_t most)
 {
 	return val >= least && val <= most;
+}
+
+/* One that goes on by itself: not CPU time. */
+static bool clock_ok(clockid_t clock)
+{
+	return clock < 0 ? (clock & 7) == 3 : /* the descriptor of a device */
+	       clock == CLOCK_MONOTONIC || clock == CLOCK_TAI || clock == CLOCK_REALTIME ||
+	       clock == CLOCK_BOOTTIME;
 }
 
 static bool scheduling_ok(const struct clockfix_options *o)
@@ -106,6 +115,9 @@ int options_get(struct clockfix_options *o, const struct clockfix_options *from)
 	ret = sized_get(o, sizeof(*o), CLOCKFIX_OPTIONS_SIZE_V1, from ? from : &defaults);
 	if (ret)
 		return ret;
+	/* in older programs' options there is none */
+	if (from && from->size <= offsetof(struct clockfix_options, clock))
+		o->clock = CLOCK_MONOTONIC;
 	if (!o->max_jobs)
 		o->max_jobs = MAX_JOBS_DEFAULT;
 	if (!o->job_reserve)
@@ -116,7 +128,7 @@ int options_get(struct clockfix_options *o, const struct clockfix_options *from)
 	    !in_range(o->cpu_latency_us, -1, INT32_MAX) ||
 	    (!in_range(o->late_ppm, 0, 1000000) && o->late_ppm < PAPER_NONE) || !in_range(o->cpu_ppm, 0, 1000000) ||
 	    o->name[sizeof(o->name) - 1] ||
-	    !in_range(o->source, CLOCKFIX_SOURCE_AUTO, CLOCKFIX_SOURCE_CLOCK) ||
+	    !clock_ok(o->clock) || !in_range(o->source, CLOCKFIX_SOURCE_AUTO, CLOCKFIX_SOURCE_CLOCK) ||
 	    (o->stack_size && (o->stack_size < (size_t)PTHREAD_STACK_MIN ||
 			       o->stack_size > STACK_MOST)) ||
 	    !in_range(o->max_jobs, 16, MAX_JOBS_MOST) ||
@@ -135,7 +147,6 @@ int spec_get(struct clockfix_spec *s, const struct clockfix_spec *from)
 	if (ret)
 		return ret;
 	if (!s->fn || !in_range(s->start, 0, INT64_MAX - 1) || s->period < 0 ||
-	    s->clock != CLOCK_MONOTONIC ||
 	    !in_range(s->missed & ~CLOCKFIX_REHEARSE, CLOCKFIX_MISSED_SKIP,
 		      CLOCKFIX_MISSED_REPORT) ||
 	    (s->runs && !s->period))

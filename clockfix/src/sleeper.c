@@ -7,13 +7,12 @@
 
 #include <platform.h>
 
+#include "clock.h"
 #include "module.h"
 #include "options.h"
 #include "wait.h"
 
 #define WAYS_BACK	32
-#define DRIFT		1024	/* a device's clock may run faster by that part */
-#define STRETCH		100000	/* ns in which that is of no account */
 
 struct clockfix_sleeper {
 	struct waiter waiter;
@@ -25,29 +24,6 @@ struct clockfix_sleeper {
 	int64_t instant;
 	int64_t mono;		/* for which by CLOCK_MONOTONIC; 0: it was too late to arm it */
 };
-
-/* ---- clocks ------------------------------------------------------------------------------ */
-
-/* The distance of @clock from CLOCK_MONOTONIC; -EINVAL: there is no such clock. */
-static int clock_offset(clockid_t clock, int64_t *offset)
-{
-	int64_t least = INT64_MAX;
-
-	if (pf_clock(clock) == -EINVAL)
-		return -EINVAL;
-
-	/* the quickest of some reads; CLOCK_MONOTONIC in the middle */
-	for (int i = 0; i < 5; i++) {
-		int64_t before = pf_clock(clock), mono = pf_mono();
-		int64_t after = pf_clock(clock);
-
-		if (after >= before && after - before < least) {
-			least = after - before;
-			*offset = before + least / 2 - mono;
-		}
-	}
-	return least == INT64_MAX ? -EINVAL : 0;
-}
 
 /* ---- waiting ---------------------------------------------------------------------------- */
 
@@ -75,24 +51,6 @@ static int wait_for(struct clockfix_sleeper *sleeper, int64_t mono, const char *
 	__builtin_prefetch(caller + 64);
 	sleeper->ended = mono;
 	return waiter_arrive(&sleeper->waiter, mono, NULL, 0);
-}
-
-/*
- * The instant by CLOCK_MONOTONIC; of a device's clock less, as it is to be looked at once more
- * then: it has an oscillator of its own, and takes microseconds to look at. Returns how long, in ns.
- */
-static int64_t look(clockid_t clock, int64_t instant, int64_t *mono)
-{
-	int64_t start = pf_mono(), offset, now, took;
-
-	if (clock_offset(clock, &offset))
-		return -EINVAL;
-	*mono = instant - offset;
-	now = pf_mono();
-	took = now - start;
-	if (clock < 0 && *mono > now)
-		*mono -= took + (*mono - now) / DRIFT;
-	return took;
 }
 
 /*
@@ -129,7 +87,7 @@ static int wait_by(struct clockfix_sleeper *sleeper, clockid_t clock, int64_t in
 	int ret;
 
 	do {
-		took = look(clock, instant, &mono);
+		took = clock_look(clock, instant, &mono);
 		if (took < 0)
 			return -EINVAL;
 		ret = approach_by(&sleeper->waiter, clock, instant, &mono);
@@ -197,7 +155,7 @@ int clockfix_sleeper_arm(struct clockfix_sleeper *sleeper, clockid_t clock, int6
 
 	if (ret < 0)
 		return ret;
-	if (instant < 0 || (clock != CLOCK_MONOTONIC && look(clock, instant, &mono) < 0))
+	if (instant < 0 || (clock != CLOCK_MONOTONIC && clock_look(clock, instant, &mono) < 0))
 		return -EINVAL;
 	settle(sleeper);
 	until = waiter_plan(&sleeper->waiter, mono, pf_mono());
@@ -253,7 +211,7 @@ int clockfix_sleeper_create(struct clockfix_sleeper **result,
 	if (ret)
 		return ret;
 	if (options.cpu != -1 || options.policy || options.cpu_latency_us != -1 ||
-	    options.flags & CLOCKFIX_LOCK_MEMORY)
+	    options.flags & CLOCKFIX_LOCK_MEMORY || options.clock != CLOCK_MONOTONIC)
 		return -EINVAL;
 	sleeper = calloc(1, sizeof(*sleeper));
 	if (!sleeper)

@@ -102,8 +102,7 @@ static void account_polling(struct waiter *w, int64_t now)
 	stat_add(&w->stats->polled, now - w->poll_start);
 }
 
-/* Sleep until @until for what is to be done at @instant. */
-static int wake_sleep(struct wake *wake, uint32_t count, int64_t until, int64_t instant)
+int wake_sleep(struct wake *wake, uint32_t count, int64_t until, int64_t instant)
 {
 	int ret;
 

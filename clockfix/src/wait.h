@@ -76,6 +76,9 @@ int waiter_near(struct waiter *waiter, int64_t instant, int64_t now, const struc
 /* To be called after the job: statistics, and learning that was deferred. */
 void waiter_ran(struct waiter *waiter, int64_t instant);
 
+/* A plain sleep of the worker's until @until, for what is to be done at @instant: 0 or -errno. */
+int wake_sleep(struct wake *wake, uint32_t count, int64_t until, int64_t instant);
+
 /*
  * The worker's other sleep: nothing to wait for but a change. What it slept for last was cancelled;
  * it sleeps until then all the same, so that jobs after that need not wake it.

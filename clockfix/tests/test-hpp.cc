@@ -200,6 +200,24 @@ static void jobs_belong_to_their_timer()
 	CHECK(two.cancel(cf::job()) == cf::cancelled::over);
 }
 
+static void jobs_run_by_another_clock()
+{
+	std::atomic<int> runs(0);
+	cf::options options;
+
+	options.clock = CLOCK_TAI;
+	cf::timer timer(options);
+	timer.every(1ms, [&](const cf::run &run) {
+		CHECK(run.started() >= run.instant());
+		CHECK(run.index() < 60000);
+		CHECK(clockfix_now(CLOCK_TAI) >= run.instant().time_since_epoch().count());
+		if (++runs == 3)
+			run.stop();
+	});
+	timer.drain();
+	CHECK_EQ(runs.load(), 3);
+}
+
 static void rehearsals_adjust_nothing()
 {
 	std::vector<std::int64_t> seen;
@@ -269,5 +287,5 @@ CHECK_MAIN(TEST(jobs_are_told_what_the_library_says), TEST(errors_are_exceptions
 	   TEST(callables_are_destroyed), TEST(callables_of_jobs_cancelled_in_a_run_are_destroyed),
 	   TEST(a_timer_ends_though_its_job_arms_itself), TEST(a_job_drops_its_timer),
 	   TEST(timers_and_callables_move), TEST(jobs_belong_to_their_timer),
-	   TEST(rehearsals_adjust_nothing), TEST(running_jobs_are_waited_for),
+	   TEST(jobs_run_by_another_clock), TEST(rehearsals_adjust_nothing), TEST(running_jobs_are_waited_for),
 	   TEST(sleepers_sleep))

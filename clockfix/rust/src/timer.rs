@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //! Timers and their jobs.
 
-use crate::{checked, now, sys, Capabilities, Options, Run, Stats};
+use crate::{checked, sys, Capabilities, Options, Run, Stats};
 use std::io;
 use std::os::raw::c_void;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -28,7 +28,7 @@ pub enum Missed {
 /// When a job runs: at `start + k * period`.
 #[derive(Debug, Clone, Copy)]
 pub struct Schedule {
-    /// In nanoseconds of `CLOCK_MONOTONIC`.
+    /// In nanoseconds of the timer's clock.
     pub start: i64,
     /// Not zero.
     pub period: Duration,
@@ -100,9 +100,10 @@ unsafe fn schedule<F: FnMut(&Run) + Send + 'static>(
 ) -> io::Result<Job> {
     let state = Box::into_raw(Box::new(State { runs: when.runs, call }));
     let rehearse = if when.rehearse { sys::CLOCKFIX_REHEARSE as i32 } else { 0 };
+    // SAFETY: by the caller
     let spec = sys::clockfix_spec {
         size: std::mem::size_of::<sys::clockfix_spec>(),
-        clock: sys::CLOCK_MONOTONIC,
+        clock: unsafe { sys::clockfix_clock(timer) },
         missed: when.missed as i32 | rehearse,
         start: when.start,
         period,
@@ -142,8 +143,11 @@ unsafe fn at<F: FnOnce(&Run) + Send + 'static>(
     }
 }
 
-fn next(period: Duration) -> Schedule {
-    Schedule { start: now().saturating_add(nanos(period)), period, ..Schedule::default() }
+/// SAFETY: `timer` is alive.
+unsafe fn next(timer: *mut sys::clockfix, period: Duration) -> Schedule {
+    // SAFETY: by the caller
+    let now = unsafe { sys::clockfix_now(sys::clockfix_clock(timer)) };
+    Schedule { start: now.saturating_add(nanos(period)), period, ..Schedule::default() }
 }
 
 /// 0 would be once.
@@ -188,7 +192,7 @@ impl Timer {
         Ok(Timer(NonNull::new(timer).expect("set on success")))
     }
 
-    /// Call a closure when `CLOCK_MONOTONIC` shows `instant`; as soon as possible if that passed.
+    /// Call a closure when the timer's clock shows `instant`; as soon as possible if that passed.
     pub fn at<F: FnOnce(&Run) + Send + 'static>(&self, instant: i64, call: F) -> io::Result<Job> {
         // SAFETY: a valid timer
         unsafe { at(self.0.as_ptr(), instant, call) }
@@ -198,7 +202,8 @@ impl Timer {
     pub fn every<F: FnMut(&Run) + Send + 'static>(
         &self, period: Duration, call: F,
     ) -> io::Result<Job> {
-        self.schedule(next(period), call)
+        // SAFETY: a valid timer
+        self.schedule(unsafe { next(self.0.as_ptr(), period) }, call)
     }
 
     /// Call a closure periodically. `EINVAL`: times out of range; `ENOMEM`: as many jobs are
@@ -291,7 +296,7 @@ impl Run {
         &self, period: Duration, call: F,
     ) -> io::Result<Job> {
         // SAFETY: see above
-        unsafe { schedule(self.timer, next(period), periodic(period), call) }
+        unsafe { schedule(self.timer, next(self.timer, period), periodic(period), call) }
     }
 
     /// As [`Timer::cancel`].
