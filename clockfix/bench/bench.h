@@ -38,13 +38,8 @@ struct bench_options {
 	bool quiet, peers;
 };
 
-/* ---- samples.c -------------------------------------------------------------------------- */
-
 /* As CSV: @what, a value, and how often it occurs; times are whole ns and repeat. Sorts @ns. */
 void print_counts(const char *what, int64_t *ns, size_t count);
-
-/* CPU time that the hypervisor has taken from a CPU since it started, as the kernel tells */
-double steal_ms(int cpu);
 
 #define ROUNDS_MOST 1000
 
@@ -88,6 +83,5 @@ int rival_run(const struct bench_options *opt, struct cell *cell, uint64_t jobs,
 
 int verb_compare(const struct bench_options *opt, int argc, char **argv);
 int verb_costs(const struct bench_options *opt, int argc, char **argv);
-int verb_capabilities(const struct bench_options *opt, int argc, char **argv);
 
 #endif

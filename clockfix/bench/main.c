@@ -21,45 +21,6 @@ static void on_signal(int sig)
 	interrupted = true;
 }
 
-static const char *status_text(int status)
-{
-	return status == CLOCKFIX_NOT_ASKED ? "not asked for" :
-	       status ? strerror(-status) : "yes";
-}
-
-int verb_capabilities(const struct bench_options *opt, int argc, char **argv)
-{
-	struct clockfix_capabilities caps = { .size = sizeof(caps) };
-	struct clockfix_options options;
-	struct clockfix *timer;
-	int ret;
-
-	(void)argc;
-	(void)argv;
-	clockfix_options_init(&options);
-	options.cpu = opt->cpu;
-	options.policy = SCHED_FIFO;
-	options.priority = opt->priority ? opt->priority : 80;
-	options.flags = CLOCKFIX_LOCK_MEMORY;
-	options.cpu_latency_us = 0;
-	ret = clockfix_create(&timer, &options);
-	if (ret) {
-		fprintf(stderr, "clockfix-bench: no timer: %s\n", strerror(-ret));
-		return 1;
-	}
-	clockfix_capabilities_read(timer, &caps);
-	clockfix_destroy(timer, 0);
-	printf("CPU counter as clock     %s (%s, %.3f MHz)\n",
-	       caps.counter ? "no, clock_gettime() instead" : "yes", caps.counter_name,
-	       caps.counter_hz / 1e6);
-	printf("pinned to a CPU          %s\n", status_text(caps.affinity));
-	printf("SCHED_FIFO               %s\n", status_text(caps.scheduling));
-	printf("locked memory            %s\n", status_text(caps.memory));
-	printf("PM QoS                   %s\n", status_text(caps.cpu_latency));
-	printf("timer slack of 1 ns      %s\n", status_text(caps.timer_slack));
-	return 0;
-}
-
 static int default_priority(void)
 {
 	struct sched_param param = { .sched_priority = 80 }, none = { 0 };
@@ -101,7 +62,6 @@ static const struct {
 	int (*run)(const struct bench_options *opt, int argc, char **argv);
 } verbs[] = {
 	{ "compare", verb_compare }, { "costs", verb_costs },
-	{ "capabilities", verb_capabilities },
 };
 
 enum { OPT_CPU = 256, OPT_LATE, OPT_PEERS };
@@ -173,9 +133,8 @@ int main(int argc, char **argv)
 	static const struct argp argp = {
 		arguments, parse, "[VERB]",
 		"Measure how exact clockfix and its rivals are.\v"
-		"Verbs:\n  compare       print lateness and CPU time, for clockfix-bench-report (the default)\n"
-		"  costs         print what reading the clock takes, and learning, as CSV\n"
-		"  capabilities  print what this machine and these privileges offer\n"
+		"Verbs:\n  compare  print lateness and CPU time, for clockfix-bench-report (the default)\n"
+		"  costs    print what reading the clock takes, and learning, as CSV\n"
 		"Exit codes: 0, 1 on an error, 2 on wrong usage, 130 if interrupted (what was measured "
 		"until then is reported).", NULL, NULL, NULL,
 	};

@@ -246,9 +246,6 @@ const struct rival rivals[] = {
 	{ "clockfix-sleep", .wait = wait_sleep_until },
 	{ "clockfix-rehearse", .missed = CLOCKFIX_REHEARSE },
 	{ "clockfix-1in10", .late_ppm = 100000 },
-	{ "clockfix-1in30", .late_ppm = 33333 },
-	{ "clockfix-1in100", .late_ppm = 10000 },
-	{ "clockfix-1in300", .late_ppm = 3333 },
 	{ "clockfix-1in1000", .late_ppm = 1000 },
 };
 
