@@ -107,14 +107,6 @@ def test_adjust() -> None:
         2 * MS + MS // 2, 3 * MS, 3 * MS]
 
 
-def test_name() -> None:
-    with Timer(Options(name="my timer")) as timer:
-        assert "my timer\n" in [path.read_text() for path in Path("/proc/self/task").glob("*/comm")]
-        assert timer.capabilities().scheduling == "not asked"
-    with pytest.raises(ValueError, match="15 bytes"):
-        Options(name="much too long a name").native()
-
-
 def test_jobs_submit_jobs() -> None:
     calls: list[int] = []
 
@@ -127,21 +119,6 @@ def test_jobs_submit_jobs() -> None:
         timer.after(0, run, 100)
         timer.drain()
     assert calls == list(range(100, -1, -1))
-
-
-def test_close_drops_when_the_block_raises() -> None:
-    calls: list[int] = []
-    timer = Timer()
-    timer.after(3600, calls.append, 1)
-
-    def block() -> None:
-        with timer:
-            raise KeyError
-
-    with pytest.raises(KeyError):
-        block()
-    timer.close()
-    assert not calls
 
 
 def test_what_a_function_raises(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,28 +240,6 @@ def test_stats_and_capabilities() -> None:
     assert capabilities().counter in ("in force", os.strerror(95))
 
 
-def test_close_beside_users() -> None:
-    for _ in range(20):
-        timer = Timer()
-
-        def submit(timer: Timer = timer) -> None:
-            while True:
-                try:
-                    timer.after(0, int).cancel()
-                    timer.stats()
-                except ValueError:
-                    return
-
-        threads = [threading.Thread(target=submit) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        time.sleep(0.005)
-        timer.close(drop=True)
-        for thread in threads:
-            thread.join()
-    assert not _open
-
-
 def test_statistics_are_refused_while_the_thread_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     ends, end = threading.Event(), threading.Event()
 
@@ -368,14 +323,6 @@ def test_fork() -> None:
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 6
 
 
-def test_exit_with_an_open_timer() -> None:
-    script = ("import clockfix, time; t = clockfix.Timer(); t.every(0.0005, int); "
-              "time.sleep(0.05)")
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
-                          timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
 def test_interrupt() -> None:
     # a shell starts what runs in the background with SIGINT ignored
     script = ("import clockfix, signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
@@ -424,6 +371,8 @@ def test_threads_that_submit_do_not_keep_a_timer() -> None:
             try:
                 while True:
                     timer.after(0.0005, int)
+                    timer.after(3600, int).cancel()
+                    timer.stats()
             except ClosedError as error:
                 refused.append(str(error))
 
@@ -435,6 +384,7 @@ def test_threads_that_submit_do_not_keep_a_timer() -> None:
         for thread in threads:
             thread.join()
         assert refused == ["the timer is closed"] * 3
+    assert not _open
 
 
 def test_a_timer_is_collected() -> None:
@@ -488,9 +438,11 @@ def test_the_thread_takes_no_signals() -> None:
 def test_options_take_effect() -> None:
     cpu = max(os.sched_getaffinity(0))
     seen: list[set[int]] = []
-    with Timer(Options(cpu=cpu)) as timer:
+    with Timer(Options(cpu=cpu, name="my timer")) as timer:
         timer.after(0, lambda: seen.append(os.sched_getaffinity(0)))
         assert timer.capabilities().affinity == "in force"
+        assert timer.capabilities().scheduling == "not asked"
+        assert "my timer\n" in [path.read_text() for path in Path("/proc/self/task").glob("*/comm")]
     assert seen == [{cpu}]
     with pytest.raises(OSError, match=os.strerror(22)), Timer(Options(cpu=1023, strict=True)):
         pass
@@ -498,6 +450,8 @@ def test_options_take_effect() -> None:
         assert timer.capabilities().affinity == os.strerror(22)
     with pytest.raises(ValueError, match="priority"):
         Timer(Options(policy=os.SCHED_FIFO))
+    with pytest.raises(ValueError, match="15 bytes"):
+        Options(name="much too long a name").native()
     with Timer(Options(max_jobs=16)) as timer:
         jobs = [timer.after(3600, int) for _ in range(16)]
         with pytest.raises(MemoryError):
