@@ -137,73 +137,13 @@ static void a_jump_costs_five_microseconds_at_most(void)
 	}
 }
 
-/* ---- neighbours ------------------------------------------------------------------------- */
+/* ---- neighbours and noise ---------------------------------------------------------------- */
 
-/* As measured on a virtual machine: most around a fifth of the interval or 25 us, a few twice. */
-static int64_t usual(int64_t interval)
-{
-	int64_t most = interval / 5 < 25000 ? interval / 5 : 25000;
-	int64_t value = most / 2 + check_random(&rng) % (most / 2);
-
-	if (!(check_random(&rng) % 50))
-		value += check_random(&rng) % most;
-	return value;
-}
-
-static void run_jobs(int64_t interval, int jobs, int64_t busy, unsigned int percent,
-		     uint64_t *slept, int64_t *polled)
-{
-	*slept = sim.sleeps;
-	*polled = stats.polled;
-	for (int i = 0; i < jobs; i++) {
-		next_oversleep = check_random(&rng) % 100 < percent ?
-				 busy / 2 + (int64_t)(check_random(&rng) % busy) :
-				 usual(interval);
-		job(interval);
-	}
-	*slept = sim.sleeps - *slept;
-	*polled = stats.polled - *polled;
-}
-
-/* @percent of the sleeps end about @busy late while it is there */
-static void neighbour(int64_t interval, int64_t busy, unsigned int percent)
-{
-	uint64_t slept[2], any;
-	int64_t polled[2], some;
-
-	setup_counter();
-	run_jobs(interval, 4000, 0, 0, &any, &some);
-	run_jobs(interval, 2000, 0, 0, &slept[0], &polled[0]);
-	run_jobs(interval, 5000, busy, percent, &any, &some);
-	run_jobs(interval, SETTLE, 0, 0, &any, &some);
-	run_jobs(interval, 2000, 0, 0, &slept[1], &polled[1]);
-	if (slept[1] < slept[0] * 9 / 10 || polled[1] > polled[0] * 3 / 2) {
-		printf("# each %lld ns, %u %% about %lld ns late: %d sleeps, then %d; polled %lld us, "
-		       "then %lld\n", (long long)interval, percent, (long long)busy, (int)slept[0],
-		       (int)slept[1], (long long)polled[0] / 1000, (long long)polled[1] / 1000);
-		CHECK(!"as before");
-	}
-}
-
-static void a_busy_neighbour_is_forgotten(void)
-{
-	static const int64_t intervals[] = { 20000, 50000, 100000, 1000000, 10000000 };
-	static const unsigned int percents[] = { 3, 10, 50, 100 };
-
-	for (int i = 0; i < 5; i++) {
-		for (int p = 0; p < 4; p++) {
-			for (int64_t busy = 20000; busy < 3300000; busy *= 16)
-				neighbour(intervals[i], busy, percents[p]);
-			neighbour(intervals[i], 3300000, percents[p]);
-		}
-	}
-}
-
-/* ---- the margin ------------------------------------------------------------------------- */
-
-#define FUTURES	10	/* that all twins meet; one has few late sleeps to learn from */
-
-enum event { NOTHING, NEIGHBOUR, NOISE };
+/* @percent of the sleeps end about @busy late, and all thin out @noise times as slowly. */
+struct event {
+	int64_t busy;
+	unsigned int percent, noise;
+};
 
 /* with a mean of @mean: the number of zero bits thins out by half from bit to bit */
 static int64_t exponential(int64_t mean)
@@ -213,78 +153,114 @@ static int64_t exponential(int64_t mean)
 	return (__builtin_ctzll(bits | 1ULL << 40) * 1024 + (bits >> 54)) * mean * 693 / 1024000;
 }
 
-/* Thins out exponentially, but for one in 50, which has a tail four times as long. */
-static int64_t tailed(int64_t interval, enum event event)
+/*
+ * As measured on a virtual machine: most around a fifth of the interval or 25 us; they thin out
+ * exponentially, but for one in 50, which has a tail four times as long.
+ */
+static int64_t late_by(int64_t interval, const struct event *event)
 {
 	int64_t most = interval / 5 < 25000 ? interval / 5 : 25000, more;
 
-	if (event == NEIGHBOUR && !(check_random(&rng) % 10))
-		return 500000 + check_random(&rng) % 3000000;
+	if (event->percent && check_random(&rng) % 100 < event->percent)
+		return event->busy / 2 + (int64_t)(check_random(&rng) % event->busy);
 	more = exponential(most / 16);
 	if (!(check_random(&rng) % 50))
 		more += exponential(most / 4);
-	return most / 2 + (event == NOISE ? 10 : 1) * more;
+	return most / 2 + event->noise * more;
 }
 
 struct share {
-	double margin, polled;	/* sums, in ns */
+	double sleeps, margin, polled;	/* sums, in ns */
 };
 
-static void wait_for(int64_t interval, int jobs, enum event event, struct share *share)
+static void wait_for(int64_t interval, int jobs, const struct event *event, struct share *share)
 {
 	int64_t polled = stats.polled;
+	uint64_t sleeps = sim.sleeps;
 
 	for (int i = 0; i < jobs; i++) {
-		next_oversleep = tailed(interval, event);
+		next_oversleep = late_by(interval, event);
 		job(interval);
 		if (share)
 			share->margin += waiter.est.prediction;
 	}
-	if (share)
-		share->polled += stats.polled - polled;
+	if (!share)
+		return;
+	share->polled += stats.polled - polled;
+	share->sleeps += sim.sleeps - sleeps;
 }
 
-static void run_twin(int64_t interval, enum event event, int future, struct share *share)
+static const struct event usual = { .noise = 1 };
+
+/* Jobs 1,000 to 1,500 after the event, if there is one, that all twins of one @future meet. */
+static void run_twins(int64_t interval, const struct event *event, int futures, struct share *share)
 {
-	go_back();
-	rng = 1000 + future;
-	wait_for(interval, event ? 5000 : 0, event, NULL);
-	rng = 77 + 7919 * future;
-	wait_for(interval, SETTLE, NOTHING, NULL);
-	wait_for(interval, 500, NOTHING, share);
+	for (int future = 0; future < futures; future++) {
+		go_back();
+		rng = 1000 + future;
+		wait_for(interval, event ? 5000 : 0, event, NULL);
+		rng = 77 + 7919 * future;
+		wait_for(interval, SETTLE, &usual, NULL);
+		wait_for(interval, 500, &usual, share);
+	}
 }
 
 /*
- * Twins meet the same oversleeps, but for the event; jobs 1,000 to 1,500 after it are compared. By
- * their pasts alone, without events, one margin differs from another by 1 to 3 %, polling by 4 %.
+ * Twins meet the same oversleeps, but for the event. By their pasts alone, without events, one
+ * margin differs from another by 1 to 3 %, polling by 4 %: that is looked at over ten futures.
  */
-static void margins_are_as_without_the_event(void)
+static void compare_twins(int64_t interval, const struct event *event, int futures)
 {
-	static const int64_t intervals[] = { 20000, 50000, 100000, 1000000, 10000000 };
+	struct share with = { 0 }, without = { 0 };
+	double margin, polled;
+
+	run_twins(interval, NULL, futures, &without);
+	run_twins(interval, event, futures, &with);
+	margin = with.margin / without.margin;
+	polled = with.polled / without.polled;
+	if (futures > 1) {
+		printf("# each %lld us, after %s: margin %+.1f %%, polled %+.1f %%\n",
+		       (long long)interval / 1000, event->percent ? "a neighbour" : "noise",
+		       100 * margin - 100, 100 * polled - 100);
+		CHECK(margin > 0.95 && margin < 1.05);
+		CHECK(polled > 0.85 && polled < 1.15);
+	} else if (with.sleeps < 0.9 * without.sleeps || polled > 1.5) {
+		printf("# each %lld ns, %u %% about %lld ns late: %.0f sleeps instead of %.0f; "
+		       "polled %+.1f %%\n", (long long)interval, event->percent,
+		       (long long)event->busy, with.sleeps, without.sleeps, 100 * polled - 100);
+		CHECK(!"as before");
+	}
+}
+
+static void settle_usual(int64_t interval)
+{
+	setup_counter();
+	wait_for(interval, 12000, &usual, NULL);
+	steady.waiter = waiter;
+	steady.stats = stats;
+	steady.sim = sim;
+}
+
+static const int64_t intervals[] = { 20000, 50000, 100000, 1000000, 10000000 };
+
+static void a_busy_neighbour_is_forgotten(void)
+{
+	static const unsigned int percents[] = { 3, 10, 50, 100 };
+	static const int64_t busy[] = { 20000, 320000, 3300000 };
 
 	for (int i = 0; i < 5; i++) {
-		struct share share[3] = { 0 };
+		settle_usual(intervals[i]);
+		for (int n = 0; n < 12; n++)
+			compare_twins(intervals[i], &(struct event){ busy[n / 4], percents[n % 4], 1 }, 1);
+	}
+}
 
-		setup_counter();
-		wait_for(intervals[i], 12000, NOTHING, NULL);
-		steady.waiter = waiter;
-		steady.stats = stats;
-		steady.sim = sim;
-		for (int future = 0; future < FUTURES; future++) {
-			for (enum event event = NOTHING; event <= NOISE; event++)
-				run_twin(intervals[i], event, future, &share[event]);
-		}
-		for (enum event event = NEIGHBOUR; event <= NOISE; event++) {
-			double margin = share[event].margin / share[NOTHING].margin;
-			double polled = share[event].polled / share[NOTHING].polled;
-
-			printf("# each %lld us, after %s: margin %+.1f %%, polled %+.1f %%\n",
-			       (long long)intervals[i] / 1000,
-			       event == NOISE ? "noise" : "a neighbour", 100 * margin - 100,
-			       100 * polled - 100);
-			CHECK(margin > 0.95 && margin < 1.05);
-			CHECK(polled > 0.85 && polled < 1.15);
-		}
+static void margins_are_as_without_the_event(void)
+{
+	for (int i = 0; i < 5; i++) {
+		settle_usual(intervals[i]);
+		compare_twins(intervals[i], &(struct event){ 2000000, 10, 1 }, 10);
+		compare_twins(intervals[i], &(struct event){ .noise = 10 }, 10);
 	}
 }
 

@@ -59,7 +59,7 @@ static void nap(int64_t ns)
 static void job(void *arg, const struct clockfix_run *run)
 {
 	(void)arg;
-	if (clockfix_now(CLOCK_MONOTONIC) < run->instant)
+	if (clockfix_now(clockfix_clock(run->timer)) < run->instant || run->started < run->instant)
 		atomic_fetch_add(&early, 1);
 	if ((int64_t)run->missed > atomic_load(&most_missed))
 		atomic_store(&most_missed, run->missed);
@@ -262,9 +262,10 @@ static void ends_its_timer(void *arg, const struct clockfix_run *run)
 	atomic_store((_Atomic bool *)arg, true);
 }
 
-static int threads(void)
+/* How many threads or descriptors the process has, and a few. */
+static int entries(const char *path)
 {
-	DIR *dir = opendir("/proc/self/task");
+	DIR *dir = opendir(path);
 	int count = 0;
 
 	while (dir && readdir(dir))
@@ -277,15 +278,15 @@ static void a_job_ends_its_timer(void)
 {
 	struct clockfix *timer = create(NULL);
 	static _Atomic bool ended;
-	int before = threads();
+	int before = entries("/proc/self/task");
 
 	submit(timer, now() + 100 * MS, job, NULL);
 	submit(timer, now(), ends_its_timer, (void *)&ended);
 	while (!atomic_load(&ended))
 		nap(MS);
-	for (int i = 0; i < 1000 && threads() == before; i++)
+	for (int i = 0; i < 1000 && entries("/proc/self/task") == before; i++)
 		nap(MS);
-	CHECK_EQ(threads(), before - 1);
+	CHECK_EQ(entries("/proc/self/task"), before - 1);
 	CHECK_EQ(atomic_load(&runs), 0);
 }
 
@@ -483,13 +484,6 @@ static void options_take_effect(void)
 	CHECK_EQ(clockfix_create(&timer, &options), -EINVAL);
 }
 
-static void by_another_clock(void *arg, const struct clockfix_run *run)
-{
-	if (clockfix_now(clockfix_clock(run->timer)) < run->instant || run->started < run->instant)
-		atomic_fetch_add(&early, 1);
-	atomic_fetch_add((_Atomic int *)arg, 1);
-}
-
 static void jobs_run_by_other_clocks(void)
 {
 	static const clockid_t clocks[] = { CLOCK_TAI, CLOCK_REALTIME, CLOCK_BOOTTIME };
@@ -508,8 +502,7 @@ static void jobs_run_by_other_clocks(void)
 		spec.period = MS;
 		spec.runs = 50;
 		spec.missed = CLOCKFIX_MISSED_CATCH_UP;
-		spec.fn = by_another_clock;
-		spec.arg = (void *)&runs;
+		spec.fn = job;
 		CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
 		CHECK_EQ(clockfix_drain(timer), 0);
 		CHECK_EQ(runs, 50);
@@ -543,17 +536,6 @@ static void a_job_forks(void)
 	destroy(timer);
 }
 
-static int descriptors(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	int count = 0;
-
-	while (dir && readdir(dir))
-		count++;
-	closedir(dir);
-	return count;
-}
-
 static void thread_has_its_name(void *arg, const struct clockfix_run *run)
 {
 	char name[16] = "";
@@ -568,7 +550,7 @@ static void the_worker_has_a_name_and_descriptors_are_closed(void)
 	static _Atomic bool right;
 	struct clockfix_options options;
 	struct clockfix_sleeper *sleeper;
-	int before = descriptors();
+	int before = entries("/proc/self/fd");
 	struct clockfix *timer;
 	pid_t pid;
 
@@ -581,13 +563,13 @@ static void the_worker_has_a_name_and_descriptors_are_closed(void)
 	pid = fork();
 	if (!pid) {
 		clockfix_sleeper_destroy(sleeper);
-		_exit(clockfix_destroy(timer, 0) || descriptors() != before);
+		_exit(clockfix_destroy(timer, 0) || entries("/proc/self/fd") != before);
 	}
 	CHECK(child_succeeded(pid));
 	submit(timer, now(), thread_has_its_name, (void *)&right);
 	clockfix_sleeper_destroy(sleeper);
 	destroy(timer);
-	CHECK_EQ(descriptors(), before);
+	CHECK_EQ(entries("/proc/self/fd"), before);
 	CHECK(right);
 	CHECK_EQ(clockfix_version(), CLOCKFIX_VERSION);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test-reschedule.c - jobs submitted, moved, adjusted and cancelled, in any order; simulated */
 #include "sim/runs.h"
-#include "sim/tree-sound.h"
 
 /* ---- any operations in any order -------------------------------------------------------- */
 

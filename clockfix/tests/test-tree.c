@@ -5,8 +5,8 @@
 #include <platform.h>
 
 #include "check.h"
-#include "sim/tree-sound.h"
 #include "slots.h"
+#include "tree.h"
 
 #define MODEL 512
 

@@ -178,16 +178,6 @@ static void sleep_in_handler(void)
 	handler_sleep = 0;
 }
 
-static void ignored_signal(void)
-{
-	int64_t instant = now(CLOCK_MONOTONIC) + 50 * MS;
-
-	signal(SIGALRM, SIG_IGN);
-	alarm_in(10 * MS);
-	CHECK_EQ(sleep_until(CLOCK_MONOTONIC, instant), 0);
-	CHECK(now(CLOCK_MONOTONIC) >= instant);
-}
-
 static void stopped(void)
 {
 	int64_t instant = now(CLOCK_MONOTONIC) + 300 * MS;
@@ -331,7 +321,7 @@ int main(int argc, char **argv)
 {
 	static const struct check_test tests[] = {
 		TEST(served), TEST(never_early), TEST(relative), TEST(sleeps_are_served), TEST(invalid),
-		TEST(eintr), TEST(sleep_in_handler), TEST(ignored_signal), TEST(stopped),
+		TEST(eintr), TEST(sleep_in_handler), TEST(stopped),
 		TEST(cancellation), TEST(threads), TEST(forked), TEST(executed),
 	};
 

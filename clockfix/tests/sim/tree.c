@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* tree.c - the library's tree, and whether all in it is as it should be */
 #include "../../src/tree.c"
-#include "tree-sound.h"
 
 struct walk {
 	const struct tree *tree;
