@@ -79,26 +79,22 @@ static size_t parse_intervals(const char *list, int64_t *interval, size_t room)
 	return count;
 }
 
+/* Is each of the comma-separated @list the name of one? */
 static bool known_rivals(const char *list)
 {
-	char name[64];
+	size_t names = 1, found = 0;
 
-	while (list && *list) {
-		size_t len = strcspn(list, ","), i;
-
-		snprintf(name, sizeof(name), "%.*s", (int)len, list);
-		for (i = 0; i < rivals_count && strcmp(rivals[i].name, name); i++)
-			;
-		if (i == rivals_count) {
-			fprintf(stderr, "clockfix-bench: no rival '%s'; there are:", name);
-			for (i = 0; i < rivals_count; i++)
-				fprintf(stderr, " %s", rivals[i].name);
-			fputc('\n', stderr);
-			return false;
-		}
-		list += len + (list[len] == ',');
-	}
-	return true;
+	for (const char *at = list; at && *at; at++)
+		names += *at == ',';
+	for (size_t i = 0; list && i < rivals_count; i++)
+		found += chosen(list, rivals[i].name);
+	if (!list || found == names)
+		return true;
+	fprintf(stderr, "clockfix-bench: '%s' are not %zu different rivals; there are:", list, names);
+	for (size_t i = 0; i < rivals_count; i++)
+		fprintf(stderr, " %s", rivals[i].name);
+	fputc('\n', stderr);
+	return false;
 }
 
 static size_t cells_create(const struct bench_options *opt, struct cell *cells)
