@@ -77,6 +77,26 @@ TEST(switching_off_expires_masked_timers)
 	      TIMERS);
 }
 
+static void switch_off_at_once_and_spin(struct scene *scene)
+{
+	shield_set(false);
+	window_spin(&scene->window, scene->start + scene->length);
+}
+
+/* Whatever wakes up meanwhile: the first one preempts the runner. */
+TEST(switching_off_masks_nothing_that_was_armed_before)
+{
+	struct scene *scene = new_scene();
+
+	require_switch();
+	scene->owner[0].policy = FIFO(95);
+	scene->run = switch_off_at_once_and_spin;
+	scene_run(scene);
+	check(scene->window.expired == TIMERS, "%u timers expired when it was off, expected %u",
+	      scene->window.expired, TIMERS);
+	check_served(scene);
+}
+
 static void switch_on_and_spin(struct scene *scene)
 {
 	shield_set(true);
