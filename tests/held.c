@@ -245,7 +245,7 @@ TEST(release_in_bounded_goes)
 		skip("a thread expires timerfds on PREEMPT_RT");
 	require(!setrlimit(RLIMIT_NOFILE, &files), "setrlimit: %s", strerror(errno));
 	pin(test_cpu);
-	become(BELOW);
+	become(LOW(10));
 	window_prepare();
 	expiry = now() + 10 * MSEC * slowness() * slowness();
 	for (int i = 0; i < MANY; i++)

@@ -474,7 +474,7 @@ TEST(ceiling_that_is_left_releases)
 
 /*
  * What runs on CPU 1, an ordinary task, rises from there on by a call on CPU 0, or by a lock for
- * which a task on CPU 0 waits: FIFO-30 sleepers no longer interrupt it.
+ * which a task on CPU 0 waits: sleepers below it no longer interrupt it.
  */
 #define RISE_SLEEPERS 5
 
@@ -492,7 +492,7 @@ static void play_rise(struct window *window)
 	window_prepare();
 	start = now() + 2 * LEAD;
 	for (unsigned int i = 0; i < RISE_SLEEPERS; i++)
-		ASLEEP(FIFO(30)) sleep_until(start + i * MSEC + 500 * USEC);
+		ASLEEP(LOW(30)) sleep_until(start + i * MSEC + 500 * USEC);
 	STARTED(OTHER) {
 		pthread_mutex_lock(mutex);
 		window_spin(window, now() + 100 * USEC);

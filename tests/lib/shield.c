@@ -57,7 +57,18 @@ int shield_write(const char *text)
 
 int shield_last_mode(void)
 {
-	return shield_is_module() || mode_is_levels() ? 2 : 1;
+	static int last;
+
+	if (shield_is_module() || mode_is_levels())
+		return 2;
+	if (!last) {
+		int mode = shield_get();
+
+		last = shield_write("2") ? 1 : 2;
+		if (mode >= 0)
+			shield_set_mode(mode);
+	}
+	return last;
 }
 
 void shield_set_mode(int mode)
