@@ -33,9 +33,8 @@ static int parse_irqs(struct config *config, const char *value)
 
 static int parse_timers(struct config *config, const char *value)
 {
-	config->sets_timers = strcmp(value, "keep");
-	config->timers = config->sets_timers ? timers_mode_parse(value) : TIMERS_OFF;
-	return config->timers < 0 ? -EINVAL : 0;
+	config->timers = timers_mode_parse(value);
+	return config->timers < 0 && strcmp(value, "keep") ? -EINVAL : 0;
 }
 
 static int parse_priority(struct config *config, const char *value)
@@ -45,7 +44,17 @@ static int parse_priority(struct config *config, const char *value)
 
 static int parse_threaded(struct config *config, const char *value)
 {
-	return priorities_parse_device(&config->priorities, value);
+	autofree char *path = format("/sys/class/net/%s/threaded", value);
+
+	if (!*value || *value == '.' || strchr(value, '/'))
+		return -EINVAL;
+	values_add(&config->values, path, "1");
+	return 0;
+}
+
+static int parse_write(struct config *config, const char *value)
+{
+	return values_parse(&config->values, value);
 }
 
 static const struct key {
@@ -58,7 +67,8 @@ static const struct key {
 	{ "timers", "keep, on, levels or off", parse_timers },
 	{ "priority", "1 to 98 and a pattern for names, such as 80 irq/*-eth0*; 64 lines at most",
 	  parse_priority },
-	{ "threaded", "the name of a network device; 64 lines at most", parse_threaded },
+	{ "threaded", "the name of a network device", parse_threaded },
+	{ "write", "a file below /proc or /sys, and its value", parse_write },
 };
 
 static char *trim(char *text)
@@ -104,13 +114,18 @@ int config_parse(struct config *config, const char *name, const char *text, size
 	char *rest, *line;
 	int ret = 0;
 
-	*config = (struct config){ .procs = true, .irqs = true };
+	*config = (struct config){ .procs = true, .irqs = true, .timers = -1 };
 	if (memchr(text, '\0', length))
 		return failed(-EINVAL, "%s: there is a zero byte in it", name);
 	text_add_bytes(&lines, text, length);
 	for (rest = lines.s; !ret && (line = strsep(&rest, "\n")); )
 		ret = parse_line(config, name, ++number, line);
 	return ret;
+}
+
+void config_free(struct config *config)
+{
+	values_free(&config->values);
 }
 
 int config_load(struct config *config, const char *path)

@@ -6,6 +6,7 @@
  *	procs = yes		from tasks
  *	irqs = yes		from interrupts
  *	timers = keep		the kernel's shield against timers: on, levels, off
+ *	write = PATH VALUE	to a file such as a sysctl's; may be repeated
  *	priority = 80 NAME	FIFO priority of kernel threads whose names match; may be repeated
  */
 #ifndef TIMERSHIELD_CONFIG_H
@@ -13,6 +14,7 @@
 
 #include "lib/cpus.h"
 #include "priorities.h"
+#include "values.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,15 +24,17 @@
 struct config {
 	struct cpus cpus;
 	bool procs, irqs;
-	bool sets_timers;		/* to this mode; else it stays */
-	int timers;
+	int timers;			/* its mode, or -1: it stays */
+	struct values values;		/* the shield's mode is not one of them */
 	struct priorities priorities;
 };
 
-/* 0, or -errno after a message with the file's name and the line's number. */
+/* To be freed in any case. 0, or -errno after a message with the file's name and the line's number. */
 int config_load(struct config *config, const char *path);
 
 /* The same for a text, called NAME in messages. */
 int config_parse(struct config *config, const char *name, const char *text, size_t length);
+
+void config_free(struct config *config);
 
 #endif

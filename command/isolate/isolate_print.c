@@ -166,6 +166,10 @@ static void print_sentence(const struct isolation *isolation, const struct lefto
 		printf("%zu kernel thread%s the priority that the configuration gives.\n",
 		       isolation->journal.nr_threads,
 		       isolation->journal.nr_threads > 1 ? "s have" : " has");
+	if (isolation->journal.nr_values)
+		printf("%zu file%s the value that the configuration gives.\n",
+		       isolation->journal.nr_values,
+		       isolation->journal.nr_values > 1 ? "s have" : " has");
 	if (list->count)
 		puts("Still there, and why:");
 	leftovers_print_grouped(list, "  ");

@@ -10,6 +10,7 @@
 #include "partition_procs.h"
 #include "priorities.h"
 #include "settings.h"
+#include "values.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -123,9 +124,8 @@ static int plan(struct isolation *isolation, const struct cpus *procs, const str
 	if (by_cgroup)
 		partition_plan_adoption(journal, procs);
 	fair_server_plan(journal, procs);
-	ret = settings_plan_threaded(journal, &isolation->machine);
-	if (!ret)
-		ret = settings_plan_irqs(journal, &isolation->machine, irqs);
+	values_plan(journal);
+	ret = settings_plan_irqs(journal, &isolation->machine, irqs);
 	return ret ? ret : settings_plan_workqueue(journal, &isolation->machine, procs,
 						    isolation->rivals.isolate);
 }
@@ -150,10 +150,11 @@ static int finish(struct journal *journal)
 	journal->irqs.before = journal->irqs.wanted;
 	fair_server_forget(journal);
 	priorities_forget(journal);
+	values_forget(journal);
 	for (size_t i = 0; i < journal->nr_settings; i++)
 		journal->settings[i].before = journal->settings[i].wanted;
 	if (!cpus_empty(&journal->procs.wanted) || !cpus_empty(&journal->irqs.wanted) ||
-	    journal->nr_threads || settings_thread_devices(journal))
+	    journal->nr_threads || journal->nr_values)
 		return save(journal, false);
 	if (change_is_listed())
 		return 0;
@@ -189,6 +190,12 @@ static int refuse_taken(const struct isolation *isolation, const struct cpus *pr
 				rivals) : 0;
 }
 
+/* Nothing is to be left of what was changed: what cannot be restored does not stop the rest. */
+static bool ends(const struct journal *journal, const struct cpus *procs, const struct cpus *irqs)
+{
+	return cpus_empty(procs) && cpus_empty(irqs) && !(journal->given && journal->given->count);
+}
+
 /*
  * An interrupt or mask that cannot be restored, or a process that cannot be moved out of
  * the partition, gives a message and does not stop the rest. The journal then stays, so
@@ -200,7 +207,7 @@ static int set(struct isolation *isolation, const struct cpus *procs, const stru
 	const bool settled = !journal->changing;
 	const bool changes = !settled || !cpus_equal(&isolation->partition.isolated, procs);
 	const struct cpus none = { 0 };
-	int ret = refuse_taken(isolation, procs), first, second, third;
+	int ret = refuse_taken(isolation, procs), values, first, second, third;
 
 	if (!ret)
 		ret = priorities_plan_rcu(journal);
@@ -212,7 +219,8 @@ static int set(struct isolation *isolation, const struct cpus *procs, const stru
 		return ret;
 	isolation->touched = true;
 	/* Threads that are to have a priority may come by this. */
-	ret = settings_apply_threaded(journal);
+	values = values_apply(journal);
+	ret = ends(journal, procs, irqs) ? 0 : values;
 	if (!ret)
 		ret = priorities_plan(journal);
 	if (!ret)
@@ -234,9 +242,10 @@ static int set(struct isolation *isolation, const struct cpus *procs, const stru
 	affinity_apply(journal, &isolation->machine);
 	fair_server_stop(journal);
 	third = priorities_apply(journal);
-	if (!ret && !third)
+	if (!ret && !third && !values)
 		ret = finish(journal);
-	return ret ? ret : first ? first : second ? second : third;
+	ret = ret ? ret : values ? values : first;
+	return ret ? ret : second ? second : third;
 }
 
 /* There is no way back to a partition that the kernel has just refused. */
@@ -245,8 +254,11 @@ static int roll_back(struct isolation *isolation, int error, const struct cpus *
 	const struct cpus procs = isolation->procs, irqs = isolation->irqs;
 
 	priorities_revert(&isolation->journal);
+	values_revert(&isolation->journal);
 	if (isolation->refused && cpus_equal(&procs, new_procs)) {
 		isolation->journal.irqs.wanted = irqs;
+		values_apply(&isolation->journal);
+		values_forget(&isolation->journal);
 		save(&isolation->journal, false);
 	} else if (set(isolation, &procs, &irqs)) {
 		failed(error, "restoring the previous state failed as well: 'timershield unisolate' removes everything");
@@ -276,7 +288,7 @@ int isolation_set(struct isolation *isolation, const struct cpus *procs, const s
 
 	isolation_hold_signals(&before);
 	ret = set(isolation, procs, irqs);
-	if (ret && isolation->touched && !(cpus_empty(procs) && cpus_empty(irqs)))
+	if (ret && isolation->touched && !ends(&isolation->journal, procs, irqs))
 		ret = roll_back(isolation, ret, procs);
 	if (!ret && !change_is_listed()) {
 		if (isolation->mount)

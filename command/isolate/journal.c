@@ -61,12 +61,23 @@ void journal_drop_run(struct journal *journal, struct run_group *run)
 	*run = journal->runs[--journal->nr_runs];
 }
 
+void value_record_free(struct value_record *record)
+{
+	free(record->path);
+	free(record->original);
+	free(record->before);
+	free(record->wanted);
+}
+
 void journal_free(struct journal *journal)
 {
 	while (journal->nr_settings)
 		journal_drop_setting(journal, journal->settings);
 	while (journal->nr_runs)
 		journal_drop_run(journal, journal->runs);
+	while (journal->nr_values)
+		value_record_free(&journal->values[--journal->nr_values]);
+	free(journal->values);
 	free(journal->settings);
 	free(journal->runs);
 	free(journal->tasks);
@@ -81,7 +92,7 @@ static bool is_mask(const char *path)
 	const char *name = strrchr(path, '/');
 
 	return name && (!strcmp(name, "/default_smp_affinity") || !strcmp(name, "/cpumask") ||
-			!strcmp(name, "/rps_cpus") || !strcmp(name, "/threaded"));
+			!strcmp(name, "/rps_cpus"));
 }
 
 int setting_parse(const char *path, const char *text, struct cpus *cpus)

@@ -50,12 +50,18 @@ struct thread_record {
 	int before, wanted;
 };
 
+/* What a file had, and the values that we gave and give it; "": none. */
+struct value_record {
+	char *path, *original, *before, *wanted;
+};
+
 /* The CPUs isolated, and those that were before the change that is under way. */
 struct target {
 	struct cpus wanted, before;
 };
 
 struct irqs;
+struct values;
 struct priorities;
 
 struct journal {
@@ -76,10 +82,13 @@ struct journal {
 	size_t nr_servers;
 	struct thread_record *threads;
 	size_t nr_threads;
+	struct value_record *values;
+	size_t nr_values;
 	struct thread_record *raised;	/* RCU's, while a change is under way */
 	size_t nr_raised;
 	const struct irqs *routed;	/* not saved: to be directed to isolated CPUs */
 	struct priorities *priorities;	/* not saved: NULL: those of threads stay as they are */
+	const struct values *given;	/* not saved: NULL: those of files stay as they are */
 	bool irq_threads;		/* not saved: there are, or may be, some */
 };
 
@@ -97,6 +106,7 @@ struct setting *journal_add_setting(struct journal *journal, const char *path,
 void journal_add_run(struct journal *journal, const char *name, const char *origin, pid_t adopt);
 
 void journal_drop_setting(struct journal *journal, struct setting *setting);
+void value_record_free(struct value_record *record);
 void journal_drop_run(struct journal *journal, struct run_group *run);
 
 /* Reads the text of a setting's file: a list, or a mask where it is one. */

@@ -12,6 +12,7 @@
  *	run	NAME	ORIGIN
  *	task	TID	START	CPUS
  *	server	CPU	RUNTIME			of the fair server, in ns
+ *	value	PATH	ORIGINAL	BEFORE	WANTED
  *	thread	TID	START	POLICY	PRIORITY	BEFORE	WANTED
  *	raised	TID	START	POLICY	PRIORITY	BEFORE	WANTED
  *	end	CHECKSUM			of all that comes before, FNV-1a
@@ -84,6 +85,18 @@ static void add_run(struct text *text, const struct run_group *run)
 	text_add(text, "\n");
 }
 
+static void add_value(struct text *text, const struct value_record *record)
+{
+	const char *fields[] = { record->path, record->original, record->before, record->wanted };
+
+	text_add(text, "value");
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		text_add(text, "\t");
+		add_escaped(text, fields[i]);
+	}
+	text_add(text, "\n");
+}
+
 static void add_thread(struct text *text, const char *name, const struct thread_record *record)
 {
 	text_add(text, "%s\t%d\t%llu\t%d\t%d\t%d\t%d\n", name, record->tid, record->start,
@@ -112,6 +125,8 @@ char *journal_text(const struct journal *journal, const char *boot)
 	for (size_t i = 0; i < journal->nr_servers; i++)
 		text_add(&text, "server\t%u\t%llu\n", journal->servers[i].cpu,
 			 journal->servers[i].runtime);
+	for (size_t i = 0; i < journal->nr_values; i++)
+		add_value(&text, &journal->values[i]);
 	for (size_t i = 0; i < journal->nr_threads; i++)
 		add_thread(&text, "thread", &journal->threads[i]);
 	for (size_t i = 0; i < journal->nr_raised; i++)
@@ -172,6 +187,14 @@ static void read_server(struct journal *journal, char **fields)
 		(unsigned int)atoi(fields[1]), strtoull(fields[2], NULL, 10) };
 }
 
+static void read_value(struct journal *journal, char **fields)
+{
+	for (unsigned int i = 1; i < 5; i++)
+		unescape(fields[i]);
+	*append(journal->values, journal->nr_values) = (struct value_record){
+		copy(fields[1]), copy(fields[2]), copy(fields[3]), copy(fields[4]) };
+}
+
 static void read_thread(struct journal *journal, char **fields)
 {
 	*(*fields[0] == 'r' ? append(journal->raised, journal->nr_raised) :
@@ -213,6 +236,7 @@ static const struct kind {
 	{ "run", 3, read_run },
 	{ "task", 4, read_task },
 	{ "server", 3, read_server },
+	{ "value", 5, read_value },
 	{ "thread", 7, read_thread },
 	{ "raised", 7, read_thread },
 };

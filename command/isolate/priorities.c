@@ -33,15 +33,6 @@ int priorities_parse(struct priorities *priorities, const char *value)
 	return 0;
 }
 
-int priorities_parse_device(struct priorities *priorities, const char *value)
-{
-	if (!*value || *value == '.' || strlen(value) > DEVICE_NAME_MAX || strchr(value, '/') ||
-	    priorities->nr_devices == DEVICES_MAX)
-		return -EINVAL;
-	strcpy(priorities->devices[priorities->nr_devices++], value);
-	return 0;
-}
-
 /* What it gets by the last line that names it; 0: none does, or it is not to be touched. */
 static int wanted_of(struct priorities *priorities, const struct task *task)
 {
@@ -240,17 +231,6 @@ static bool verify_thread(struct priorities *priorities, const struct task *task
 	return false;
 }
 
-static bool verify_device(const char *device)
-{
-	autofree char *path = format("/sys/class/net/%s/threaded", device);
-	long long threaded;
-
-	if (!file_read_number(path, &threaded) && threaded)
-		return true;
-	printf("wanted: threads that process packets of %s\nis:     none\n", device);
-	return false;
-}
-
 int priorities_verify(struct priorities *priorities)
 {
 	autotasks struct tasks tasks = { 0 };
@@ -260,8 +240,6 @@ int priorities_verify(struct priorities *priorities)
 		return cannot_list(ret);
 	tasks_for_each(task, &tasks)
 		wrong += !verify_thread(priorities, task);
-	for (unsigned int i = 0; i < priorities->nr_devices; i++)
-		wrong += !verify_device(priorities->devices[i]);
 	name_missing(priorities);
 	for (unsigned int i = 0; i < priorities->count; i++)
 		wrong += !priorities->items[i].found;

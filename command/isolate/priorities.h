@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * FIFO priorities that the configuration gives to threads of interrupts and of the kernel, and
- * the network devices whose packets are processed in threads.
- */
+/* FIFO priorities that the configuration gives to threads of interrupts and of the kernel. */
 #ifndef TIMERSHIELD_PRIORITIES_H
 #define TIMERSHIELD_PRIORITIES_H
 
@@ -12,8 +9,6 @@
 #include <stdbool.h>
 
 #define PRIORITIES_MAX 64
-#define DEVICES_MAX 64
-#define DEVICE_NAME_MAX 15
 
 struct priorities {
 	struct priority {
@@ -22,15 +17,10 @@ struct priorities {
 		bool found;				/* there is such a thread */
 	} items[PRIORITIES_MAX];
 	unsigned int count;
-	char devices[DEVICES_MAX][DEVICE_NAME_MAX + 1];
-	unsigned int nr_devices;
 };
 
 /* "80 irq/x-eth0", with a pattern for the name. 0 or -EINVAL. */
 int priorities_parse(struct priorities *priorities, const char *value);
-
-/* "eth0", whose packets are to be processed in threads (threaded NAPI). 0 or -EINVAL. */
-int priorities_parse_device(struct priorities *priorities, const char *value);
 
 /* Notes in the journal which threads get what, if that is to change, and what they had. */
 int priorities_plan(struct journal *journal);

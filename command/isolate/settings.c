@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "settings.h"
 #include "irqs.h"
-#include "priorities.h"
 #include "lib/change.h"
 #include "lib/file.h"
 #include "lib/message.h"
@@ -50,14 +49,9 @@ static struct cpus original_of(const struct setting *setting)
 	return original;
 }
 
-static bool is_threaded(const char *path)
-{
-	return !strcmp(strrchr(path, '/'), "/threaded");
-}
-
 static bool is_interrupt(const char *path)
 {
-	return strcmp(path, IRQ_DEFAULT) && strcmp(path, WORKQUEUE) && !is_threaded(path);
+	return strcmp(path, IRQ_DEFAULT) && strcmp(path, WORKQUEUE);
 }
 
 /*
@@ -250,38 +244,6 @@ int settings_plan_workqueue(struct journal *journal, const struct machine *machi
 	return report_plan(ret == -ENOENT ? 0 : ret, WORKQUEUE);
 }
 
-int settings_plan_threaded(struct journal *journal, const struct machine *machine)
-{
-	static const struct cpus none;
-	const struct plan plan = { journal, machine, &none };
-	const struct priorities *priorities = journal->priorities;
-	struct cpus yes = { 0 };
-
-	cpus_add(&yes, 0);
-	for (size_t i = 0; priorities && i < journal->nr_settings; i++)
-		if (is_threaded(journal->settings[i].path))
-			journal->settings[i].wanted = original_of(&journal->settings[i]);
-	for (unsigned int i = 0; priorities && i < priorities->nr_devices; i++) {
-		autofree char *path = format(NET_DIRECTORY "/%s/threaded", priorities->devices[i]);
-		int ret = report_plan(plan_setting(&plan, path, NULL), path);
-
-		if (ret)
-			return ret;
-		journal_setting(journal, path)->wanted = yes;
-	}
-	return 0;
-}
-
-bool settings_thread_devices(const struct journal *journal)
-{
-	bool any = false;
-
-	for (size_t i = 0; i < journal->nr_settings; i++)
-		any |= is_threaded(journal->settings[i].path) &&
-		       !cpus_empty(&journal->settings[i].wanted);
-	return any;
-}
-
 /* The kernel may have changed it itself meanwhile. */
 static bool is_done(const struct setting *setting)
 {
@@ -318,23 +280,13 @@ static int apply(const struct journal *journal, bool irqs)
 		const struct setting *setting = &journal->settings[i];
 		int ret;
 
-		if (irqs == !strcmp(setting->path, WORKQUEUE) || is_threaded(setting->path))
+		if (irqs == !strcmp(setting->path, WORKQUEUE))
 			continue;
 		ret = apply_setting(setting);
 		if (!first)
 			first = ret;
 	}
 	return first;
-}
-
-int settings_apply_threaded(const struct journal *journal)
-{
-	int ret = 0;
-
-	for (size_t i = 0; i < journal->nr_settings && !ret; i++)
-		if (is_threaded(journal->settings[i].path))
-			ret = apply_setting(&journal->settings[i]);
-	return ret;
 }
 
 int settings_apply_irqs(const struct journal *journal)

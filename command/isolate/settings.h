@@ -29,14 +29,6 @@ int settings_plan_workqueue(struct journal *journal, const struct machine *machi
 			    const struct cpus *isolated, bool others);
 
 /*
- * Which network devices process packets in threads: those that the configuration names, and else
- * what was. A file of 0 or 1 is read like a mask.
- */
-int settings_plan_threaded(struct journal *journal, const struct machine *machine);
-int settings_apply_threaded(const struct journal *journal);
-bool settings_thread_devices(const struct journal *journal);
-
-/*
  * An interrupt that cannot be moved is no error; one that cannot be given back its
  * original affinity is, after a message. 0 or -errno.
  */

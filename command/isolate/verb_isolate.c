@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "config.h"
+#include "verb_isolate.h"
 #include "irqs.h"
 #include "isolate_print.h"
 #include "isolation.h"
 #include "journal_file.h"
 #include "lib/change.h"
+#include "lib/file.h"
 #include "lib/message.h"
 #include "lib/timers.h"
 #include "lib/verb.h"
@@ -18,7 +19,7 @@ static struct {
 	struct config config;
 	const char *file;
 	struct irqs routed;
-	bool procs, irqs, only, by_affinity, salvage;
+	bool procs, irqs, only, by_affinity, by_config, salvage;
 } request;
 
 static int take_irq(const struct verb *verb)
@@ -72,16 +73,6 @@ static const struct verb_option undo_options[] = {
 	{ 0 }
 };
 
-static int take_config(void)
-{
-	int ret = config_load(&request.config, request.file);
-
-	request.procs = request.config.procs;
-	request.irqs = request.config.irqs;
-	request.only = true;
-	return ret ? (int)status_of(ret) : -1;
-}
-
 static int take_arguments(int argc, char **argv)
 {
 	int status = verb_parse(&verb_isolate, argc, argv);
@@ -91,7 +82,7 @@ static int take_arguments(int argc, char **argv)
 	if (request.file) {
 		if (optind < argc || request.procs || request.irqs)
 			return usage_error(&verb_isolate, "--config takes all of this from the file");
-		return take_config();
+		return -1;
 	}
 	if (argc != optind + 1)
 		return usage_error(&verb_isolate, "expected one list of CPUs, such as 2-3,6");
@@ -133,6 +124,12 @@ static int choose_way(struct isolation *isolation)
 	return 0;
 }
 
+static void give(struct isolation *isolation)
+{
+	isolation->journal.priorities = &request.config.priorities;
+	isolation->journal.given = &request.config.values;
+}
+
 static int apply(struct isolation *isolation)
 {
 	static const struct cpus none;
@@ -148,8 +145,8 @@ static int apply(struct isolation *isolation)
 	if (request.irqs)
 		irqs = cpus_or(&irqs, cpus);
 	isolation->journal.routed = &request.routed;
-	if (request.file)
-		isolation->journal.priorities = &request.config.priorities;
+	if (request.by_config)
+		give(isolation);
 	leave_booted(isolation, &procs);
 	if (!ret && (cpus_subset(online, &procs) || cpus_subset(online, &irqs)))
 		ret = machine_check(&isolation->machine, online);
@@ -166,9 +163,9 @@ static int undo(struct isolation *isolation)
 		procs = cpus_and_not(&procs, all ? &isolation->procs : leaving);
 	if (request.irqs)
 		irqs = cpus_and_not(&irqs, all ? &isolation->irqs : leaving);
-	/* all ends: no thread is to have a priority of ours */
+	/* all ends: no thread is to have a priority of ours, no file a value */
 	if (request.procs && request.irqs && all)
-		isolation->journal.priorities = &request.config.priorities;
+		give(isolation);
 	/* Without journal nothing of ours is there. */
 	if (!isolation->journal.exists) {
 		if (!change_is_listed())
@@ -193,12 +190,8 @@ typedef int change_fn(struct isolation *isolation);
 static int change_locked(change_fn *change)
 {
 	struct isolation isolation;
-	const bool sets_timers = request.config.sets_timers;
-	const int timers = request.config.timers;
-	int ret = isolation_open(&isolation, true), other;
+	int ret = isolation_open(&isolation, true);
 
-	if (!ret && timers > TIMERS_OFF)
-		ret = timers_check();
 	if (!ret && (isolation.damaged || isolation.lost)) {
 		if (request.salvage)
 			salvage(&isolation);
@@ -207,11 +200,8 @@ static int change_locked(change_fn *change)
 	}
 	if (!ret)
 		ret = change(&isolation);
-	if (!ret) {
-		ret = sets_timers ? timers_set(timers) : 0;
-		other = isolate_print(&isolation);
-		ret = ret ? ret : other;
-	}
+	if (!ret)
+		ret = isolate_print(&isolation);
 	isolation_close(&isolation);
 	return ret;
 }
@@ -227,11 +217,42 @@ static int run_change(change_fn *change)
 	return status_of(ret);
 }
 
+/* The shield's mode is a value like others, once the shield is there. */
+static int prepare_timers(struct config *config)
+{
+	autofree char *mode = format("%d", config->timers);
+	int ret = config->timers < 0 ? 0 : timers_load(config->timers);
+
+	if (ret || config->timers < 0)
+		return ret;
+	if (file_exists(TIMERS_SWITCH))
+		values_add(&config->values, TIMERS_SWITCH, mode);
+	else if (config->timers != TIMERS_OFF)
+		ret = change_write(TIMERS_SWITCH, mode);
+	return ret;
+}
+
+int isolate_by_config(struct config *config)
+{
+	int ret = prepare_timers(config);
+
+	request.config = *config;
+	request.procs = config->procs;
+	request.irqs = config->irqs;
+	request.only = request.by_config = true;
+	return ret ? (int)status_of(ret) : run_change(apply);
+}
+
 static int run(int argc, char **argv)
 {
-	int status = take_arguments(argc, argv);
+	int status = take_arguments(argc, argv), ret;
 
-	return status >= 0 ? status : run_change(apply);
+	if (status >= 0 || !request.file)
+		return status >= 0 ? status : run_change(apply);
+	ret = config_load(&request.config, request.file);
+	status = ret ? (int)status_of(ret) : isolate_by_config(&request.config);
+	config_free(&request.config);
+	return status;
 }
 
 static int run_undo(int argc, char **argv)

@@ -78,6 +78,17 @@ int timers_check(void)
 		      "this kernel has no timer shield (CONFIG_TIMERSHIELD), and no module " TIMERS_MODULE " is installed for it");
 }
 
+int timers_load(int mode)
+{
+	int ret = mode == TIMERS_OFF ? 0 : timers_check();
+
+	if (!ret && mode != TIMERS_OFF && timers_get() == -ENOENT)
+		ret = change_modprobe(TIMERS_MODULE);
+	return !ret || ret == -EOPNOTSUPP ? ret :
+	       failed(ret, "cannot load the module " TIMERS_MODULE "%s",
+		      geteuid() ? " (run as root)" : "; dmesg may tell why");
+}
+
 int timers_set(int mode)
 {
 	autofree char *value = format("%d", mode);
@@ -86,11 +97,9 @@ int timers_set(int mode)
 
 	if (ret || is == mode || (is == -ENOENT && mode == TIMERS_OFF))
 		return ret;
-	if (is == -ENOENT)
-		ret = change_modprobe(TIMERS_MODULE);
+	ret = timers_load(mode);
 	if (ret)
-		return failed(ret, "cannot load the module " TIMERS_MODULE "%s",
-			      geteuid() ? " (run as root)" : "; dmesg may tell why");
+		return ret;
 	ret = change_write(TIMERS_SWITCH, value);
 	if (ret == -EINVAL && mode == TIMERS_LEVELS)
 		return failed(ret, "this kernel's shield has one mode: 'timershield timers on'");

@@ -43,7 +43,10 @@ const char *timers_kind(void);
 /* Whether there is one, or a module of it. 0, or -errno after a message. */
 int timers_check(void);
 
-/* Loads the module if it takes that. 0, or -errno after a message. */
+/* The module is loaded if this mode takes one. 0, or -errno after a message. */
+int timers_load(int mode);
+
+/* The same, and then the mode is this one. 0, or -errno after a message. */
 int timers_set(int mode);
 
 /* The counters of all online CPUs; the caller frees *CPUS. 0 or -errno, -EPROTO: an odd line. */

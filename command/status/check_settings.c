@@ -35,26 +35,26 @@ static const struct {
 	const char *id, *path, *name;
 	bool (*disturbs)(const char *text);
 	enum severity severity;
-	const char *text, *mend;
+	const char *text, *mend, *value;
 } settings[] = {
 	{ "thp", "/sys/kernel/mm/transparent_hugepage/enabled", "transparent huge pages", is_always,
 	  FINDING_NOTE,
 	  "Transparent huge pages are on for every process: making one stalls the task that touches the memory.",
-	  "echo madvise >/sys/kernel/mm/transparent_hugepage/enabled" },
+	  "echo madvise >/sys/kernel/mm/transparent_hugepage/enabled", "madvise" },
 	{ "ksm", "/sys/kernel/mm/ksm/run", "KSM", is_one, FINDING_NOTE,
 	  "The kernel merges equal pages (KSM): the next write to one takes a fault.",
-	  "echo 2 >/sys/kernel/mm/ksm/run" },
+	  "echo 2 >/sys/kernel/mm/ksm/run", "2" },
 	{ "numa_balancing", "/proc/sys/kernel/numa_balancing", "NUMA balancing", is_not_zero,
 	  FINDING_WARNING,
 	  "NUMA balancing unmaps memory of running tasks, to see from the faults which task uses it.",
-	  "sysctl kernel.numa_balancing=0" },
+	  "sysctl kernel.numa_balancing=0", "0" },
 	{ "watchdog", "/proc/sys/kernel/watchdog", "lockup watchdogs", is_not_zero, FINDING_NOTE,
 	  "The lockup watchdogs interrupt every CPU every few seconds.",
-	  "sysctl kernel.watchdog=0; or kernel.watchdog_cpumask= with the other CPUs alone" },
+	  "sysctl kernel.watchdog=0; or kernel.watchdog_cpumask= with the other CPUs alone", "0" },
 	{ "stat_interval", "/proc/sys/vm/stat_interval", "frequent memory statistics", is_short,
 	  FINDING_NOTE,
 	  "The kernel adds up memory statistics on every CPU every few seconds (vm.stat_interval).",
-	  "sysctl vm.stat_interval=120" },
+	  "sysctl vm.stat_interval=120", "120" },
 };
 
 void check_settings(struct inspection *inspection)
@@ -68,6 +68,8 @@ void check_settings(struct inspection *inspection)
 		if (!ret && settings[i].disturbs(text.s)) {
 			finding_add(&inspection->findings, settings[i].severity, settings[i].id,
 				    settings[i].mend, "%s", settings[i].text);
+			finding_fix(&inspection->findings, "write = %s %s", settings[i].path,
+				    settings[i].value);
 		} else if (!ret || ret == -ENOENT) {
 			text_add(&quiet, "%s%s", quiet.length ? ", " : "", settings[i].name);
 		} else {

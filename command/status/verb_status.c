@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "finding.h"
+#include "fix.h"
 #include "isolate/config.h"
 #include "isolate/isolate_print.h"
+#include "lib/change.h"
 #include "lib/file.h"
 #include "lib/message.h"
 #include "lib/output.h"
@@ -81,6 +82,7 @@ static void json_findings(const struct findings *findings)
 		json_string("id", finding->id);
 		json_string("text", finding->text);
 		json_string("mend", finding->mend);
+		json_string("fix", finding->fix);
 		json_close('}');
 	}
 	json_close(']');
@@ -140,7 +142,15 @@ static void print_pretty(const struct inspection *inspection, const char *releas
 	leftovers_print_grouped(&inspection->unmoved, "  ");
 }
 
-static bool check;
+static bool check, fixes;
+
+static int take_dry_run(const struct verb *verb)
+{
+	(void)verb;
+	change_only_list();
+	return -1;
+}
+
 static const char *profile;
 
 static const struct verb_option options[] = {
@@ -150,6 +160,11 @@ static const struct verb_option options[] = {
 	{ "verify", 0, "FILE",
 	  "exit with status 1 if the machine is not as FILE, such as /etc/timershield.conf, says",
 	  "<files>", .text = &profile },
+	{ "fix", 0, NULL,
+	  "add to /etc/timershield.conf what mends the findings, and apply it; 'timershield unisolate' undoes it",
+	  .flag = &fixes },
+	{ "dry-run", 'n', NULL, "with --fix: list the lines and the changes, and make none",
+	  .take = take_dry_run },
 	{ 0 }
 };
 
@@ -164,8 +179,10 @@ static int verify(void)
 
 	if (!ret)
 		ret = isolation_open(&isolation, true);
-	if (ret)
+	if (ret) {
+		config_free(&config);
 		return status_of(ret);
+	}
 	procs = config.procs ? &config.cpus : &none;
 	irqs = config.irqs ? &config.cpus : &none;
 	if (!cpus_equal(procs, &isolation.isolated) || !cpus_equal(irqs, &isolation.irqs)) {
@@ -177,17 +194,20 @@ static int verify(void)
 	}
 	if (timers < 0)			/* no shield masks nothing */
 		timers = TIMERS_OFF;
-	if (config.sets_timers && timers != config.timers) {
+	if (config.timers >= 0 && timers != config.timers) {
 		printf("wanted: timers %s\nis:     timers %s\n", timers_mode_name(config.timers),
 		       timers_mode_name(timers));
 		status = STATUS_FAILED;
 	}
+	if (values_verify(&config.values))
+		status = STATUS_FAILED;
 	ret = priorities_verify(&config.priorities);
 	if (ret)
 		status = ret < 0 ? status_of(ret) : STATUS_FAILED;
 	if (!status)
 		printf("The machine is as %s says.\n", profile);
 	isolation_close(&isolation);
+	config_free(&config);
 	return status;
 }
 
@@ -219,22 +239,28 @@ static int run(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	if (profile && pid)
-		return usage_error(&verb_status, "--verify and --pid are two questions");
-	if (profile && output == OUTPUT_JSON)
-		return usage_error(&verb_status, "--verify prints text: leave out --json");
+	if (!!profile + !!pid + fixes > 1)
+		return usage_error(&verb_status, "--pid, --verify and --fix exclude each other");
+	if ((profile || fixes) && output == OUTPUT_JSON)
+		return usage_error(&verb_status,
+				   "--verify and --fix print text: leave out --json");
+	if (change_is_listed() && !fixes)
+		return usage_error(&verb_status, "--dry-run goes with --fix");
 	if (profile)
 		return verify();
 	ret = pid ? inspect_process(&inspection) : inspect(&inspection);
 	read_release(&release);
-	if (pid && !ret)
+	status = ret ? (int)status_of(ret) : STATUS_OK;
+	if (fixes && !ret)
+		status = fix(&inspection);
+	else if (pid && !ret)
 		print_process(&inspection);
-	else if (!pid && output == OUTPUT_JSON)
+	else if (!pid && !fixes && output == OUTPUT_JSON)
 		print_json(&inspection, release.s);
-	else if (!pid)
+	else if (!pid && !fixes)
 		print_pretty(&inspection, release.s);
-	status = ret ? (int)status_of(ret) :
-		 check && is_any_bad(&inspection.findings) ? STATUS_FAILED : STATUS_OK;
+	if (!status && check && is_any_bad(&inspection.findings))
+		status = STATUS_FAILED;
 	leftovers_free(&inspection.unmoved);
 	findings_free(&inspection.findings);
 	isolation_close(&inspection.isolation);

@@ -40,10 +40,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size)
 		return 0;
-	if (data[0] % 2)
+	if (data[0] % 2) {
 		config_parse(&config, "fuzz", text, size - 1);
-	else
+		config_free(&config);
+	} else {
 		parse_cpus(text, size - 1);
+	}
 	return 0;
 }
 
@@ -51,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 static const char * const seeds[] = {
 	"0" "1,3-5,100-8191,0-99999",
 	"0" "0x1,00000000,ffffffff",
-	"1" "# comment\ncpus = 1-3\nirqs = yes\nprocs = no\ntimers = on\npriority = 80 irq/*\n",
+	"1" "# comment\ncpus = 1-3\nirqs = yes\nprocs = no\ntimers = on\npriority = 80 irq/*\nwrite = /sys/a 1\n",
 };
 
 static uint32_t state = 20260101;

@@ -22,7 +22,8 @@ static void fill(struct journal *journal)
 	setting = journal_add_setting(journal, "/proc/irq/default_smp_affinity", "ff,ffffffff");
 	cpus_add(&setting->wanted, 3);
 	journal_add_setting(journal, "/sys/class/net/eth0.7/queues/rx-0/rps_cpus", "00,0000000f");
-	journal_add_setting(journal, "/sys/class/net/eth0/threaded", "0");
+	*append(journal->values, journal->nr_values) = (struct value_record){
+		copy("/sys/class/net/eth0/threaded"), copy("0"), copy(""), copy("1\t%") };
 	for (unsigned int i = 0; i < 20; i++) {
 		char *path = format("/proc/irq/%u/smp_affinity_list", i);
 
@@ -56,8 +57,8 @@ static void comes_back(const char *text)
 	char *again;
 
 	check(!journal_parse(&journal, text, strlen(text), BOOT), "a whole journal");
-	check(journal.nr_settings == 23 && journal.nr_runs == 5 && journal.nr_tasks == 10 &&
-	      journal.nr_servers == 1 && journal.nr_threads == 1 && journal.nr_raised == 1,
+	check(journal.nr_settings == 22 && journal.nr_runs == 5 && journal.nr_tasks == 10 &&
+	      journal.nr_servers == 1 && journal.nr_threads == 1 && journal.nr_values == 1 && journal.nr_raised == 1,
 	      "%zu settings, %zu runs, %zu tasks", journal.nr_settings, journal.nr_runs,
 	      journal.nr_tasks);
 	check(!strcmp(journal_run(&journal, "run-102")->origin, "/odd\ttab%name"), "origin");
