@@ -26,10 +26,11 @@ ffi = FFI()
 ffi.cdef(f"""
     typedef int... clockid_t;
     {declarations()}
+    void sleeper_stats_copy(const struct clockfix_sleeper *sleeper, struct clockfix_stats *to);
 """)
 ffi.set_source(
     "clockfix._native",
-    "#include <clockfix.h>",
+    "#include <clockfix.h>\n#include <stats.h>",
     sources=[
         str(path.relative_to(HERE))
         for place in ("native/src", "native/src/linux")

@@ -158,9 +158,7 @@ class _Worker:
         self.order = itertools.count(1)
         self.current: Job | None = None
         self.ending = False
-        self.over = False  # the thread does nothing more
         self.error: BaseException | None = None
-        self.asked: list[Callable[[], object]] = []  # what the thread is to do at once
         self.cancelled = self.missed = self.longest = 0
         self.status: dict[str, Any] = {"timer_slack": "in force"}
         self.pid = os.getpid()
@@ -243,16 +241,14 @@ class _Worker:
         poll.register(descriptor, select.POLLIN)
         while True:
             with self.changed:
-                while self.asked:
-                    self.asked.pop()()
-                self.changed.notify_all()
                 job = self.earliest()
-                if self.ending and not job:
-                    self.over = True
-                    break
                 instant = job._due if job else NEVER - 1
-            lib.clockfix_sleeper_arm(self.sleeper, time.CLOCK_MONOTONIC,
-                                     max(instant - self.lead, 0))
+                # it counts the last wait: before those that drain know that it is over
+                lib.clockfix_sleeper_arm(self.sleeper, time.CLOCK_MONOTONIC,
+                                         max(instant - self.lead, 0))
+                self.changed.notify_all()
+                if self.ending and not job:
+                    break
             events = [fd for fd, _ in poll.poll()]
             if self.wake in events:
                 os.eventfd_read(self.wake)
@@ -461,27 +457,13 @@ class Timer:
         return time.monotonic_ns()
 
     def stats(self) -> Stats:
-        """What happened so far, as the thread knows it: waits for a call in progress."""
+        """What happened so far; a call in progress is not counted yet."""
         worker = self._worker
-        read: list[Stats] = []
-
-        def look() -> None:
-            found = read_stats(lambda to: lib.clockfix_sleeper_stats_read(worker.sleeper, to))
-            read.append(dataclasses.replace(
-                found, cancelled=worker.cancelled, missed=worker.missed,
-                pending=worker.pending, longest_job=worker.longest))
-
         worker.check()
-        if threading.current_thread() is worker.thread:
-            look()
-        else:
-            with worker.changed:
-                if worker.over:
-                    raise ClosedError("the timer is closed")
-                worker.asked.append(look)
-                os.eventfd_write(worker.wake, 1)
-                worker.changed.wait_for(lambda: read)
-        return read[0]
+        with worker.changed:
+            found = read_stats(lambda to: lib.sleeper_stats_copy(worker.sleeper, to) or 0)
+            return dataclasses.replace(found, cancelled=worker.cancelled, missed=worker.missed,
+                                       pending=worker.pending, longest_job=worker.longest)
 
     def capabilities(self) -> Capabilities:
         """What became of the options."""
