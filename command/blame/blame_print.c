@@ -43,11 +43,13 @@ void culprits_print(const struct victim_report *victim, unsigned int lines)
 	struct culprit rest = { .name = (char *)"", .level = (char *)"", .program = (char *)"", .how = (char *)"",
 				.function = "", .unit = (char *)"", .stack = (char *)"", .kind = "" };
 	const struct culprit *unexplained = NULL;
-	size_t left = lines && victim->count > lines ? lines - 2 : victim->count, more = 0;
+	size_t left = lines && victim->shown > lines ? lines - 2 : victim->shown, more = 0;
 
-	printf("  %9s %12s %10s %7s  %-6s  %s\n", "times", "total us", "longest us", "share",
+	if (!victim->shown)
+		return;
+	printf(CULPRITS_HEAD "%12s %10s %7s  %-6s  %s\n", "total us", "longest us", "share",
 	       "mask", "culprit");
-	for (size_t i = 0; i < victim->count; i++) {
+	for (size_t i = 0; i < victim->shown; i++) {
 		const struct culprit *culprit = &victim->culprits[i];
 
 		if (is_unexplained(culprit)) {

@@ -13,6 +13,9 @@ void report_print_openmetrics(const struct report *report);
 /* Into a JSON object that is open. */
 void report_print_json(const struct report *report);
 
+/* How the head of the rows begins. */
+#define CULPRITS_HEAD "      times "
+
 /* Rows of one victim, such as the worst wake-ups of measure. */
 void culprits_print(const struct victim_report *loser, unsigned int lines);
 

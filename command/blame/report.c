@@ -364,6 +364,7 @@ static void make_victim_report(const struct report *report, struct victim_report
 	}
 	merge_rows(victim, by);
 	qsort(victim->culprits, victim->count, sizeof(*victim->culprits), by_total);
+	victim->shown = victim->count;
 	if (victim->sleep_count)
 		qsort(victim->sleeps, victim->sleep_count, sizeof(*victim->sleeps), by_total);
 }

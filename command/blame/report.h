@@ -32,7 +32,7 @@ struct victim_report {
 	struct victim sums;
 	u64 steal;			/* part of taken */
 	struct culprit *culprits;	/* the worst first; their totals sum to taken */
-	size_t count;
+	size_t count, shown;		/* only so many of them are printed as text */
 	u64 slept;
 	struct culprit *sleeps;		/* how, each with a name */
 	size_t sleep_count;

@@ -6,7 +6,7 @@
 #include "lib/output.h"
 #include "lib/task.h"
 #include "lib/verb.h"
-#include "session.h"
+#include "live.h"
 #include "timeline.h"
 
 #include <errno.h>
@@ -16,11 +16,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 static struct {
@@ -246,45 +244,6 @@ static int print_now(struct session *session)
 	return ret ? ret : take_its_place(temporary);
 }
 
-/* TEXT, no wider than the terminal: lines that wrap would push the first ones out. */
-static void print_cut(const char *text, unsigned int columns)
-{
-	while (*text) {
-		size_t length = strcspn(text, "\n");
-
-		printf("%.*s\n", length > columns ? (int)columns : (int)length, text);
-		text += length + (text[length] == '\n');
-	}
-}
-
-static int draw(struct session *session)
-{
-	struct winsize size = { .ws_row = 24, .ws_col = 80 };
-	FILE *terminal = stdout;
-	struct report report;
-	char *text = NULL;
-	size_t length;
-	int ret = session_report(session, &report);
-
-	if (ret)
-		return ret;
-	ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
-	stdout = open_memstream(&text, &length);
-	if (stdout) {
-		report_print(&report, size.ws_row > 10 ? size.ws_row - 6 : 4);
-		fclose(stdout);
-	}
-	stdout = terminal;
-	printf("\033[H\033[Jtimershield blame, %.0f s; Ctrl-C ends it with a summary\n\n",
-	       (double)report.elapsed / 1e9);
-	if (text)
-		print_cut(text, size.ws_col ? size.ws_col : 80);
-	fflush(stdout);
-	free(text);
-	report_free(&report);
-	return 0;
-}
-
 static bool exceeded(struct session *session, u64 limit)
 {
 	unsigned int cpu;
@@ -295,27 +254,26 @@ static bool exceeded(struct session *session, u64 limit)
 	return is;
 }
 
+static bool is_live(void)
+{
+	return output == OUTPUT_PRETTY && !request.csv && !request.openmetrics &&
+	       !request.command && !request.output && output_is_terminal();
+}
+
 static int watch(struct session *session, struct child *child)
 {
-	bool live = output == OUTPUT_PRETTY && !request.csv && !request.openmetrics &&
-		    !request.command && !request.output && output_has_colour();
 	u64 end = request.seconds ? session->started + (u64)(request.seconds * 1e9) : ~0ull;
-	u64 drawn = session->started, looked = drawn, printed = drawn, now;
+	u64 looked = session->started, printed = looked, now;
+	bool quit = false;
 	int ret = 0;
 
-	while (!ret && !session_interrupted && (now = monotonic_now()) < end && !child_ended(child) &&
+	while (!ret && !quit && !session_interrupted && (now = monotonic_now()) < end && !child_ended(child) &&
 	       !(request.pid && process_ended(request.pid))) {
-		struct timespec pause = { .tv_nsec = 20000000 };
-
-		if (end - now < (u64)pause.tv_nsec)
-			pause.tv_nsec = (long)(end - now);
-		nanosleep(&pause, NULL);
+		quit = live_wait(session, end - now < 20000000 ? end - now : 20000000);
 		ret = session_update(session);
 		now = monotonic_now();
-		if (!ret && live && now - drawn > 1000000000) {
-			ret = draw(session);
-			drawn = now;
-		}
+		if (!ret && is_live())
+			ret = live_draw(session);
 		if (!ret && request.interval && now - printed >= (u64)(request.interval * 1e9)) {
 			printed += (u64)(request.interval * 1e9);
 			ret = print_now(session);
@@ -326,8 +284,6 @@ static int watch(struct session *session, struct child *child)
 				break;
 		}
 	}
-	if (live)
-		fputs("\033[H\033[J", stdout);
 	return ret ? ret : session->source->drain();
 }
 
@@ -410,15 +366,21 @@ static int blame(void)
 	session_catch_signals();
 	if (request.command)
 		ret = start_child(&child, request.command);
+	if (!ret && is_live())
+		live_start();
 	if (!ret)
 		ret = session_start(&session, request.source, cpus);
-	if (ret)
+	if (ret) {
+		live_end();
 		goto out;
+	}
 	ret = choose_victims(&session, &child);
 	if (!ret)
 		session_go(&session);
 	if (!ret && let_child_go(&child)) {
 		ret = watch(&session, &child);
+		if (is_live())
+			live_end();
 		if (!ret)
 			ret = print_result(&session, &status);
 	}

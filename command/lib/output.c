@@ -13,12 +13,16 @@ bool output_one_line;
 static unsigned int depth;
 static bool first = true;
 
-bool output_has_colour(void)
+bool output_is_terminal(void)
 {
 	const char *terminal = getenv("TERM");
 
-	return isatty(STDOUT_FILENO) && !getenv("NO_COLOR") && terminal &&
-	       strcmp(terminal, "dumb");
+	return isatty(STDOUT_FILENO) && terminal && strcmp(terminal, "dumb");
+}
+
+bool output_has_colour(void)
+{
+	return output_is_terminal() && !getenv("NO_COLOR");
 }
 
 static void indent(void)

@@ -84,6 +84,15 @@ def drawn(terminal: int, process: "subprocess.Popen[str]") -> bytes:
     return text
 
 
+def until(terminal: int, wanted: bytes) -> bytes:
+    """What is drawn until WANTED is there."""
+    text = b""
+    while wanted not in text and select.select([terminal], [], [], 60)[0]:
+        text += os.read(terminal, 65536)
+    assert wanted in text, (wanted, text)
+    return text
+
+
 def as_nobody() -> None:
     os.setgroups([])
     os.setuid(65534)
@@ -327,6 +336,32 @@ class BlameTest(unittest.TestCase):
         self.assertIn(b"Ctrl-C ends it with a summary", text)
         self.assertGreaterEqual(text.count(b"\033[H\033[J"), 3, text)
         self.assertIn(b"CPU 0: ran", text.rpartition(b"\033[J")[2], text)
+
+    def test_keys(self) -> None:
+        """Sorted, grouped, frozen, filtered, and quit; the first culprit is marked."""
+        child, terminal = pty.fork()
+        if not child:
+            os.environ.update(TERM="xterm", NO_COLOR="1")
+            os.execv(COMMAND, [COMMAND, "blame", f"--source={self.source}", "-c", "0"])
+        self.addCleanup(os.waitpid, child, 0)
+        self.addCleanup(os.close, terminal)
+        with company():
+            first = until(terminal, b"q quit")
+            self.assertIn(b"timershield blame: starting", first)
+            for keys, shown in ((b"s", b"by process, sorted by longest"), (b"b", b"by program"),
+                                (b"f", b"frozen"), (b"f", b"program"),
+                                (b"/none of", b"filter /none of_"),
+                                (b"\n", b"filter /none of;")):
+                os.write(terminal, keys)
+                text = until(terminal, shown)
+            text = until(terminal, b"filter /none of;")
+            self.assertIn(b"CPU 0: ran", text)
+            self.assertNotIn(b"culprit", text)
+            os.write(terminal, b"/\033")
+            self.assertRegex(until(terminal, b"culprit\r\n>"), b"culprit\r\n>")
+            os.write(terminal, b"q")
+            text = until(terminal, b"CPU 0: ran")
+            self.assertNotIn(b"\033[1;31m", first + text)
 
 
 class TraceTest(BlameTest):
