@@ -186,7 +186,7 @@ void affinity_apply(struct journal *journal, const struct machine *machine)
 
 	/* A task that starts meanwhile may inherit what its parent had before. */
 	for (unsigned int i = 0; journal->by_affinity && i < ROUNDS; i++)
-		if (!strip_tasks(journal, machine) || change_is_listed())
+		if (!strip_tasks(journal, machine) || change_only_list)
 			break;
 	if (!journal->by_affinity)
 		put_recorded_tasks(journal, machine);

@@ -189,7 +189,7 @@ int isolate_print(const struct isolation *isolation)
 	struct leftovers list = { 0 };
 	int ret;
 
-	if (change_is_listed()) {
+	if (change_only_list) {
 		print_changes();
 		return 0;
 	}

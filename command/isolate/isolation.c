@@ -135,7 +135,7 @@ static int save(struct journal *journal, bool changing)
 	int ret;
 
 	journal->changing = changing;
-	if (change_is_listed())
+	if (change_only_list)
 		return 0;
 	ret = journal_save(journal);
 	return ret ? failed(ret, JOURNAL_FILE ": cannot write it: %s", strerror(-ret)) : 0;
@@ -156,7 +156,7 @@ static int finish(struct journal *journal)
 	if (!cpus_empty(&journal->procs.wanted) || !cpus_empty(&journal->irqs.wanted) ||
 	    journal->nr_threads || journal->nr_values)
 		return save(journal, false);
-	if (change_is_listed())
+	if (change_only_list)
 		return 0;
 	ret = journal_remove();
 	return ret ? failed(ret, JOURNAL_FILE ": cannot remove it: %s", strerror(-ret)) : 0;
@@ -290,7 +290,7 @@ int isolation_set(struct isolation *isolation, const struct cpus *procs, const s
 	ret = set(isolation, procs, irqs);
 	if (ret && isolation->touched && !ends(&isolation->journal, procs, irqs))
 		ret = roll_back(isolation, ret, procs);
-	if (!ret && !change_is_listed()) {
+	if (!ret && !change_only_list) {
 		if (isolation->mount)
 			partition_read(&isolation->partition, isolation->mount);
 		read_isolated(isolation);

@@ -52,7 +52,7 @@ static int check_partition(const char *mount, const struct cpus *cpus)
 	autofree char *named = NULL;
 	int ret = 0;
 
-	if (change_is_listed())
+	if (change_only_list)
 		return 0;
 	partition_read(&partition, mount);
 	if (!partition.state || strcmp(partition.state, "isolated")) {
@@ -79,7 +79,7 @@ static int set_cpus(const char *group, const char *list)
 
 	if (same)
 		return 0;
-	if (!change_is_listed())
+	if (!change_only_list)
 		ret = cgroup_must_write(group, "cpuset.cpus.partition", "member");
 	return ret ? ret : cgroup_must_write(group, "cpuset.cpus", list);
 }

@@ -68,7 +68,7 @@ static int send_back(const char *mount, const char *group, const char *origin)
 			break;
 		for (rest = pids.s; !ret && (pid = strsep(&rest, "\n")); )
 			ret = send_one_back(mount, origin, pid);
-		if (change_is_listed())
+		if (change_only_list)
 			break;
 	}
 	return ret;
@@ -161,7 +161,7 @@ int partition_leave(const char *mount, const struct journal *journal, pid_t pid)
 
 void partition_forget_ended(const char *mount, struct journal *journal)
 {
-	for (size_t i = journal->nr_runs; i-- && !change_is_listed(); ) {
+	for (size_t i = journal->nr_runs; i-- && !change_only_list; ) {
 		autofree char *group = format("%s" PARTITION "/%s", mount, journal->runs[i].name);
 		int ret = change_rmdir(group);
 

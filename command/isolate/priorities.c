@@ -147,7 +147,7 @@ int priorities_plan_rcu(struct journal *journal)
 
 	priorities_lower_rcu(journal);
 	journal->nr_raised = 0;
-	if (!change_is_listed())
+	if (!change_only_list)
 		ret = tasks_read(&tasks);
 	if (ret)
 		return cannot_list(ret);

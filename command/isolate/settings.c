@@ -316,7 +316,7 @@ int settings_apply_workqueue(const struct journal *journal)
 	const struct setting *setting = journal_setting(journal, WORKQUEUE);
 
 	/* A list of changes has it already if narrowing is all there is to do */
-	if (setting && change_is_listed()) {
+	if (setting && change_only_list) {
 		struct cpus narrowed = narrowed_of(setting);
 
 		if (cpus_equal(&narrowed, &setting->wanted))

@@ -148,7 +148,7 @@ static int write_value(const char *path, const char *text, const char *now)
 {
 	int ret = change_write(path, text);
 
-	if (ret || change_is_listed() || has(path, text))
+	if (ret || change_only_list || has(path, text))
 		return ret;
 	change_write(path, now);
 	return -EINVAL;

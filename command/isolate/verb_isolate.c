@@ -30,13 +30,6 @@ static int take_irq(const struct verb *verb)
 	return ret ? (int)status_of(ret) : -1;
 }
 
-static int take_dry_run(const struct verb *verb)
-{
-	(void)verb;
-	change_only_list();
-	return -1;
-}
-
 static int take_file(const struct verb *verb)
 {
 	(void)verb;
@@ -56,7 +49,7 @@ static const struct verb_option options[] = {
 	  .flag = &request.by_affinity },
 	{ "only", 0, NULL, "isolate these CPUs and no others", .flag = &request.only },
 	{ "dry-run", 'n', NULL, "list the changes and make none; needs root as well",
-	  .take = take_dry_run },
+	  .flag = &change_only_list },
 	{ "config", 0, "[FILE]", "do what /etc/timershield.conf, or FILE, says",
 	  "<files>", .take = take_file },
 	{ 0 }
@@ -66,7 +59,7 @@ static const struct verb_option undo_options[] = {
 	{ "procs", 0, NULL, "end the isolation from tasks only", .flag = &request.procs },
 	{ "irqs", 0, NULL, "end the isolation from interrupts only", .flag = &request.irqs },
 	{ "dry-run", 'n', NULL, "list the changes and make none; needs root as well",
-	  .take = take_dry_run },
+	  .flag = &change_only_list },
 	{ "salvage", 0, NULL,
 	  "go on although the journal, /run/timershield/journal, is damaged or missing",
 	  .flag = &request.salvage },
@@ -168,7 +161,7 @@ static int undo(struct isolation *isolation)
 		give(isolation);
 	/* Without journal nothing of ours is there. */
 	if (!isolation->journal.exists) {
-		if (!change_is_listed())
+		if (!change_only_list)
 			journal_remove();
 		return 0;
 	}

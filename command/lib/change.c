@@ -12,19 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static bool only_list;
+bool change_only_list;
 static struct change *listed;
 static size_t nr_listed;
-
-void change_only_list(void)
-{
-	only_list = true;
-}
-
-bool change_is_listed(void)
-{
-	return only_list;
-}
 
 const struct change *change_listed(size_t *count)
 {
@@ -51,14 +41,14 @@ static int list(const char *what, const char *where, const char *value)
 
 int change_write(const char *path, const char *value)
 {
-	return only_list ? list("write", path, value) : file_write(path, value);
+	return change_only_list ? list("write", path, value) : file_write(path, value);
 }
 
 int change_mkdir(const char *path)
 {
 	autofree char *full = file_path(path);
 
-	if (only_list)
+	if (change_only_list)
 		return list("mkdir", path, "");
 	return mkdir(full, 0755) ? -errno : 0;
 }
@@ -67,7 +57,7 @@ int change_rmdir(const char *path)
 {
 	autofree char *full = file_path(path);
 
-	if (only_list)
+	if (change_only_list)
 		return list("rmdir", path, "");
 	return rmdir(full) ? -errno : 0;
 }
@@ -76,7 +66,7 @@ int change_affinity(pid_t tid, const struct cpus *cpus)
 {
 	autofree char *where = format("%d", tid), *value = cpus_list(cpus);
 
-	return only_list ? list("affinity", where, value) : task_set_affinity(tid, cpus);
+	return change_only_list ? list("affinity", where, value) : task_set_affinity(tid, cpus);
 }
 
 int change_priority(pid_t tid, int policy, int priority)
@@ -84,7 +74,7 @@ int change_priority(pid_t tid, int policy, int priority)
 	autofree char *where = format("%d", tid), *value = policy_text(policy, priority);
 	struct sched_param parameter = { .sched_priority = priority };
 
-	if (only_list)
+	if (change_only_list)
 		return list("priority", where, value);
 	return sched_setscheduler(tid, policy, &parameter) ? -errno : 0;
 }
@@ -95,7 +85,7 @@ int change_modprobe(const char *module)
 	int status = -1;
 	pid_t pid;
 
-	if (only_list)
+	if (change_only_list)
 		return list("modprobe", module, "");
 	if (*file_root())		/* it has no kernel of its own */
 		return 0;

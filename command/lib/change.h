@@ -18,9 +18,8 @@ struct change {
 	char *value;			/* "" for mkdir, rmdir and modprobe */
 };
 
-/* From now on only list what would be changed; every change succeeds. */
-void change_only_list(void);
-bool change_is_listed(void);
+/* To only list what would be changed; every change succeeds then. */
+extern bool change_only_list;
 const struct change *change_listed(size_t *count);
 void change_free_list(void);
 

@@ -88,14 +88,14 @@ static int apply(const char *text, size_t length)
 	sigset_t before;
 	int ret = config_parse(&config, CONFIG_FILE, text, length), status;
 
-	if (!ret && !change_is_listed()) {
+	if (!ret && !change_only_list) {
 		ret = file_replace(NEW, text, length);
 		if (ret)
 			failed(ret, NEW ": %s", strerror(-ret));
 	}
 	isolation_hold_signals(&before);
 	status = ret ? (int)status_of(ret) : isolate_by_config(&config);
-	if (!status && !change_is_listed() && rename(new, path))
+	if (!status && !change_only_list && rename(new, path))
 		status = status_of(failed(-errno, "%s: %s; 'timershield unisolate' undoes the rest",
 					  CONFIG_FILE, strerror(errno)));
 	if (status)
@@ -129,7 +129,7 @@ int fix(const struct inspection *inspection)
 	status = any ? apply(text.s, text.length) : STATUS_OK;
 	if (!any)
 		puts("No finding can be mended by a line of " CONFIG_FILE ".");
-	else if (!status && !change_is_listed())
+	else if (!status && !change_only_list)
 		puts("'timershield unisolate' undoes this, timershield.service does it at boot.");
 	print_rest(&inspection->findings);
 	return status;

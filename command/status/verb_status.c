@@ -143,14 +143,6 @@ static void print_pretty(const struct inspection *inspection, const char *releas
 }
 
 static bool check, fixes;
-
-static int take_dry_run(const struct verb *verb)
-{
-	(void)verb;
-	change_only_list();
-	return -1;
-}
-
 static const char *profile;
 
 static const struct verb_option options[] = {
@@ -164,7 +156,7 @@ static const struct verb_option options[] = {
 	  "add to /etc/timershield.conf what mends the findings, and apply it; 'timershield unisolate' undoes it",
 	  .flag = &fixes },
 	{ "dry-run", 'n', NULL, "with --fix: list the lines and the changes, and make none",
-	  .take = take_dry_run },
+	  .flag = &change_only_list },
 	{ 0 }
 };
 
@@ -244,7 +236,7 @@ static int run(int argc, char **argv)
 	if ((profile || fixes) && output == OUTPUT_JSON)
 		return usage_error(&verb_status,
 				   "--verify and --fix print text: leave out --json");
-	if (change_is_listed() && !fixes)
+	if (change_only_list && !fixes)
 		return usage_error(&verb_status, "--dry-run goes with --fix");
 	if (profile)
 		return verify();
