@@ -86,8 +86,9 @@ static void plan_known(struct value_record *record)
 	set(&record->wanted, "");
 }
 
-static void plan_file(struct journal *journal, const char *path, const char *text)
+static void plan_found(void *argument, const char *path, const char *text)
 {
+	struct journal *journal = argument;
 	struct value_record *record = find(journal, path);
 	autotext struct text now = { 0 };
 
@@ -111,11 +112,6 @@ static size_t for_each_file(const struct value *value, void *argument,
 		found(argument, files.gl_pathv[i] + strlen(file_root()), value->text);
 	globfree(&files);
 	return count;
-}
-
-static void plan_found(void *journal, const char *path, const char *text)
-{
-	plan_file(journal, path, text);
 }
 
 void values_plan(struct journal *journal)

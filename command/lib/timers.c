@@ -70,7 +70,8 @@ const char *timers_kind(void)
 	return file_exists("/sys/module/" TIMERS_MODULE "/initstate") ? "module" : "built in";
 }
 
-int timers_check(void)
+/* Whether there is one, or a module of it. */
+static int timers_check(void)
 {
 	if (timers_get() != -ENOENT || timers_module_there())
 		return 0;

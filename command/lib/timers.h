@@ -40,9 +40,6 @@ bool timers_module_possible(void);
 /* "built in", "module", "module, not loaded" or "absent". */
 const char *timers_kind(void);
 
-/* Whether there is one, or a module of it. 0, or -errno after a message. */
-int timers_check(void);
-
 /* The module is loaded if this mode takes one. 0, or -errno after a message. */
 int timers_load(int mode);
 

@@ -5,53 +5,35 @@
 #include "lib/refusal.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static bool is_always(const char *text)
-{
-	return strstr(text, "[always]");
-}
-
-static bool is_not_zero(const char *text)
-{
-	return atoll(text) != 0;
-}
-
-static bool is_one(const char *text)
-{
-	return atoll(text) == 1;
-}
-
-static bool is_short(const char *text)
-{
-	return atoll(text) < 10;
-}
-
+/* The values, from the least to the most, that disturb; [always] is 1. */
 static const struct {
 	const char *id, *path, *name;
-	bool (*disturbs)(const char *text);
+	long long least, most;
 	enum severity severity;
 	const char *text, *mend, *value;
 } settings[] = {
-	{ "thp", "/sys/kernel/mm/transparent_hugepage/enabled", "transparent huge pages", is_always,
+	{ "thp", "/sys/kernel/mm/transparent_hugepage/enabled", "transparent huge pages", 1, 1,
 	  FINDING_NOTE,
 	  "Transparent huge pages are on for every process: making one stalls the task that touches the memory.",
 	  "echo madvise >/sys/kernel/mm/transparent_hugepage/enabled", "madvise" },
-	{ "ksm", "/sys/kernel/mm/ksm/run", "KSM", is_one, FINDING_NOTE,
+	{ "ksm", "/sys/kernel/mm/ksm/run", "KSM", 1, 1, FINDING_NOTE,
 	  "The kernel merges equal pages (KSM): the next write to one takes a fault.",
 	  "echo 2 >/sys/kernel/mm/ksm/run", "2" },
-	{ "numa_balancing", "/proc/sys/kernel/numa_balancing", "NUMA balancing", is_not_zero,
+	{ "numa_balancing", "/proc/sys/kernel/numa_balancing", "NUMA balancing", 1, LLONG_MAX,
 	  FINDING_WARNING,
 	  "NUMA balancing unmaps memory of running tasks, to see from the faults which task uses it.",
 	  "sysctl kernel.numa_balancing=0", "0" },
-	{ "watchdog", "/proc/sys/kernel/watchdog", "lockup watchdogs", is_not_zero, FINDING_NOTE,
+	{ "watchdog", "/proc/sys/kernel/watchdog", "lockup watchdogs", 1, LLONG_MAX, FINDING_NOTE,
 	  "The lockup watchdogs interrupt every CPU every few seconds.",
 	  "sysctl kernel.watchdog=0; or kernel.watchdog_cpumask= with the other CPUs alone", "0" },
-	{ "stat_interval", "/proc/sys/vm/stat_interval", "frequent memory statistics", is_short,
+	{ "stat_interval", "/proc/sys/vm/stat_interval", "frequent memory statistics", 0, 9,
 	  FINDING_NOTE,
 	  "The kernel adds up memory statistics on every CPU every few seconds (vm.stat_interval).",
 	  "sysctl vm.stat_interval=120", "120" },
@@ -63,9 +45,10 @@ void check_settings(struct inspection *inspection)
 
 	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
 		int ret = file_read_line(settings[i].path, &text);
+		long long value = strstr(text.s, "[always]") ? 1 : atoll(text.s);
 		autofree char *what = NULL;
 
-		if (!ret && settings[i].disturbs(text.s)) {
+		if (!ret && value >= settings[i].least && value <= settings[i].most) {
 			finding_add(&inspection->findings, settings[i].severity, settings[i].id,
 				    settings[i].mend, "%s", settings[i].text);
 			finding_fix(&inspection->findings, "write = %s %s", settings[i].path,
