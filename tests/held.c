@@ -230,6 +230,8 @@ TEST(idle_policy_gets_its_share)
 }
 
 #define MANY 400
+/* Of ordinary tasks more expire in one go: it ends early if a real-time one is woken. */
+#define GO_OF_ORDINARY 32
 
 /*
  * Nobody is woken, so that nothing but its bound ends a go. On PREEMPT_RT a thread expires
@@ -260,7 +262,8 @@ TEST(release_in_bounded_goes)
 	     window.most, window.held);
 	check(window.expired + window.held >= MANY, "%u of %u timers expired",
 	      window.expired + window.held, MANY);
-	check(window.most <= GO + 1, "%u timers expired in one interrupt", window.most);
+	check(window.most <= (shield_has_levels() ? GO : GO_OF_ORDINARY) + 1,
+	      "%u timers expired in one interrupt", window.most);
 }
 
 /*
