@@ -38,7 +38,7 @@ static int new_timerfd(u64 expiry, u64 period)
 static u64 low(void)
 {
 	pin(test_cpu);
-	become(BELOW);
+	become(LOW(10));
 	return now() + MSEC * slowness();
 }
 
@@ -133,7 +133,7 @@ TEST(looks_answer_as_on_stock)
 
 static void fall_below(void)
 {
-	become(BELOW);
+	become(LOW(10));
 }
 
 /* A FIFO-80 task arms for a FIFO-10 thread: the timer is below the threshold at once. */
@@ -172,7 +172,7 @@ TEST(lower_look_does_not_sink_it)
 	timerfd_arm(fd, expiry, 0);
 	become(FIFO(99));
 	ASLEEP(ABOVE) timerfd_await(fd);
-	ENDED(BELOW) poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0);
+	ENDED(LOW(10)) poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0);
 	expect_level("timerfd_tmrproc", expiry, policy_level(FIFO(95)), "after a lower look");
 }
 
@@ -230,8 +230,6 @@ TEST(idle_policy_gets_its_share)
 }
 
 #define MANY 400
-/* Of ordinary tasks more expire in one go: it ends early if a real-time one is woken. */
-#define GO_OF_ORDINARY 32
 
 /*
  * Nobody is woken, so that nothing but its bound ends a go. On PREEMPT_RT a thread expires
@@ -262,7 +260,7 @@ TEST(release_in_bounded_goes)
 	     window.most, window.held);
 	check(window.expired + window.held >= MANY, "%u of %u timers expired",
 	      window.expired + window.held, MANY);
-	check(window.most <= (shield_has_levels() ? GO : GO_OF_ORDINARY) + 1,
+	check(window.most <= (shield_has_levels() ? GO : GO_FRESH) + 1,
 	      "%u timers expired in one interrupt", window.most);
 }
 

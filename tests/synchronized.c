@@ -66,7 +66,7 @@ static void check_lateness(struct scene *scene, const char *load)
 
 TEST(hundred_sleepers_of_one_priority)
 {
-	check_lateness(new_scene(100), "100 sleepers, FIFO 10");
+	check_lateness(new_scene(100), "100 sleepers");
 }
 
 TEST(eighty_sleepers_of_all_priorities_below)
@@ -74,8 +74,8 @@ TEST(eighty_sleepers_of_all_priorities_below)
 	struct scene *scene = new_scene(80);
 
 	for (unsigned int i = 0; i < scene->owners; i++)
-		scene->owner[i].policy = FIFO(1 + i);
-	check_lateness(scene, "80 sleepers, FIFO 1 to 80");
+		scene->owner[i].policy = LOW(1 + i);
+	check_lateness(scene, "80 sleepers");
 }
 
 TEST(timers_of_all_apis)
@@ -139,7 +139,7 @@ TEST(many_at_once_take_few_interrupts)
 {
 	struct scene *scene = scene_new(96);
 
-	scene->runner = FIFO(5);
+	scene->runner = LOW(5);
 	scene_run(scene);
 	check_served(scene);
 	note("%u timers expired in %u interrupts, at most %u in one", scene->window.expired,
@@ -180,7 +180,7 @@ TEST(deadline_task_that_waits_for_its_period)
 		skip("a pinned SCHED_DEADLINE task takes a single CPU");
 	become(FIFO(99));
 	for (int i = 0; i < 100; i++)
-		STARTED(FIFO(10)) {
+		STARTED(LOW(10)) {
 			while (!scene->expiry)
 				sleep_until(now() + MSEC);
 			sleep_until(scene->expiry);

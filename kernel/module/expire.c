@@ -31,7 +31,7 @@ static ktime_t next_event(struct shield *shield, enum shield_context context, kt
 		first = first > now ? max(first, now + SHIELD_GAP) : now + gap;
 	}
 	if (minima_all(&core->minima[context]) < first) {
-		timer = timershield_earliest(core, context, TIMERSHIELD_FAIR);
+		timer = timershield_earliest(core, context, TIMERSHIELD_ORDINARY);
 		held = timer && timershield_queued_level(timer) < threshold ?
 		       max(timershield_expired(core, timer), READ_ONCE(shield->held)) : KTIME_MAX;
 		if (held < KTIME_MAX - 2 * TICK_NSEC)
@@ -77,7 +77,7 @@ static void set_level(struct shield *shield, u8 level)
 	if (!shield_empty(shield)) {
 		if (level < core->threshold)
 			core->fell = ktime_get();
-		else if (core->threshold == TIMERSHIELD_FAIR)
+		else if (core->threshold == TIMERSHIELD_ORDINARY)
 			shield->held = ktime_get();
 	}
 	core->threshold = level;
@@ -105,7 +105,7 @@ static bool may_stay(const struct shield *shield)
  */
 void shield_switch(struct shield *shield, u8 level)
 {
-	if (level > TIMERSHIELD_FAIR)
+	if (level > TIMERSHIELD_ORDINARY)
 		ts_cancel_hrtick(shield->hrtick);
 	if (shield->core.threshold == level && !shield->left && !shield->raised)
 		return;
@@ -181,7 +181,7 @@ static void yield_expiry(struct hrtimer_cpu_base *base, unsigned long flags) { }
 
 static bool only_classes(void)
 {
-	return shield_never_masks(TIMERSHIELD_FAIR + 1);
+	return shield_never_masks(TIMERSHIELD_ORDINARY + 1);
 }
 
 /*
@@ -195,7 +195,7 @@ static bool gives_way(const struct shield *shield, ktime_t now)
 	int i;
 
 	if (!only_classes() ||
-	    minima_highest(&shield->core.minima[SHIELD_HARD], now) > TIMERSHIELD_FAIR)
+	    minima_highest(&shield->core.minima[SHIELD_HARD], now) > TIMERSHIELD_ORDINARY)
 		return false;
 	raw_spin_lock_nested(&stock->lock, SINGLE_DEPTH_NESTING);
 	for (i = 0; i < HRTIMER_MAX_CLOCK_BASES / 2; i++) {
@@ -256,8 +256,8 @@ static enum hrtimer_restart hard_proxy(struct hrtimer *proxy)
 	shield->raised = need_resched() && only_classes();
 	if (!need_resched())
 		set_level(shield, shield_masks(current));
-	else if (shield->raised && shield->core.threshold == TIMERSHIELD_FAIR)
-		set_level(shield, TIMERSHIELD_FAIR + 1);
+	else if (shield->raised && shield->core.threshold == TIMERSHIELD_ORDINARY)
+		set_level(shield, TIMERSHIELD_ORDINARY + 1);
 	serve(shield, SHIELD_HARD);
 	/*
 	 * What is left over has to wait a little: other interrupts get in, and the kernel does
@@ -323,7 +323,7 @@ void shield_kick(int cpu)
 void shield_choose(enum shield_mode mode)
 {
 	WRITE_ONCE(shield_ceiling,
-		   mode == SHIELD_CLASSES ? TIMERSHIELD_FAIR + 1 : TIMERSHIELD_CRITICAL);
+		   mode == SHIELD_CLASSES ? TIMERSHIELD_ORDINARY + 1 : TIMERSHIELD_CRITICAL);
 	on_each_cpu(look, NULL, true);
 }
 
@@ -346,7 +346,7 @@ int shield_up(unsigned int cpu)
 	struct shield *shield = per_cpu_ptr(&shields, cpu);
 
 	local_irq_disable();
-	shield->core.threshold = TIMERSHIELD_FAIR;
+	shield->core.threshold = TIMERSHIELD_ORDINARY;
 	shield->on = true;
 	local_irq_enable();
 	return 0;

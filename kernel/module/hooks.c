@@ -67,7 +67,7 @@ static void *callback_of(struct hrtimer *timer)
 static u8 signalled_level(struct hrtimer *timer)
 {
 	struct k_itimer *itimer = container_of(timer, struct k_itimer, it.real.timer);
-	u8 level = TIMERSHIELD_FAIR;
+	u8 level = TIMERSHIELD_ORDINARY;
 	struct task_struct *task;
 
 	rcu_read_lock();

@@ -68,7 +68,7 @@ static void update_all_minima(struct timershield_cpu *core)
 {
 	unsigned int level;
 
-	for (level = TIMERSHIELD_FAIR; level <= TIMERSHIELD_DEADLINE; level++) {
+	for (level = TIMERSHIELD_ORDINARY; level <= TIMERSHIELD_DEADLINE; level++) {
 		timershield_update_minima(core, level, SHIELD_HARD);
 		timershield_update_minima(core, level, SHIELD_SOFT);
 	}

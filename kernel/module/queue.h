@@ -5,10 +5,6 @@
 
 #include "shield.h"
 
-/* The kernel takes a timer out of our queues without notice. */
-#define TIMERSHIELD_LAZY	1
-#define trace_timershield_expire(timer, held, tick)	do { } while (0)
-
 /* By CLOCK_MONOTONIC. The kernel keeps the offset up to date, also when a clock is set. */
 static inline ktime_t queue_expiry(const struct hrtimer_clock_base *queue, ktime_t expires)
 {

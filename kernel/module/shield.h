@@ -68,7 +68,7 @@ static inline u8 shield_level(const struct task_struct *task)
  */
 static inline u8 shield_masks(const struct task_struct *task)
 {
-	return task->flags & PF_KTHREAD ? TIMERSHIELD_FAIR :
+	return task->flags & PF_KTHREAD ? TIMERSHIELD_ORDINARY :
 	       min(shield_level(task), READ_ONCE(shield_ceiling));
 }
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The kernel part; kernel/apply, kernel/refresh and kernel/series are links to this file.
 
-New files of ``kernel/src`` are copied to the same paths of a Linux tree. The patches of
-``kernel/patches/VERSION`` apply after that, in the order of their names: a line ``Subject: …``, a
-message, ``---``, a diff.
+TimerShield is two series, classes and then levels. Of each, the new files of ``kernel/src`` are
+copied to the same paths of a Linux tree, and the patches of ``kernel/patches/VERSION/SERIES`` apply
+after that, in the order of their names: a line ``Subject: …``, a message, ``---``, a diff.
 """
 
 import argparse
@@ -21,12 +21,15 @@ KERNEL = Path(__file__).resolve().parent.parent
 PATCHES = KERNEL / "patches"
 """A folder for each version of Linux."""
 NEW_FILES = KERNEL / "src"
-MINIMA = "kernel/time/timershield_minima.h"
-"""The one of them that the series of levels needs, too."""
+SERIES = ("classes", "levels")
+"""The second applies on top of the first, which stands alone."""
+LEVELS = ("Documentation/timers/timershield-levels.rst", "include/linux/timershield_types.h",
+          "kernel/time/timershield_levels.h", "kernel/time/timershield_minima.h")
+"""The new files of the second; the first has all others."""
 DEFAULT = "6.12"
 """The version of Linux that is meant where none is named."""
 BASE = "timershield-base"
-NEW = """Subject: timershield: add the new files
+NEW = """Subject: timershield: add the new files of {}
 
 Nothing compiles them yet. The patches that follow put them to use.
 ---
@@ -37,12 +40,13 @@ something does not fit, it is named, and the tree stays as it was. With --git th
 commit, and each patch another one; the tag {BASE} marks the commit before them. Change,
 amend, reorder or add commits there, then run kernel/refresh.
 """, "refresh": f"""\
-Write the commits of a tree prepared by "kernel/apply --git" back. Files that Linux does not have go
-to kernel/src as they are in HEAD. What each commit after {BASE} changes in other files
-becomes a patch in kernel/patches/VERSION.
+Write the commits of a tree prepared by "kernel/apply --git" back. The commits after {BASE}
+that add files, called "{NEW.format("…").splitlines()[0][9:]}", go to kernel/src, each other one
+becomes a patch in kernel/patches/VERSION. Amend the former to change a new file.
 """, "series": """\
-Write TimerShield as mails for "git am" or "git send-email": a cover letter, one mail with the new
-files, and one for each patch. The tree builds after each.
+Write one of the two series of TimerShield as mails for "git am" or "git send-email": a cover
+letter, one mail with the new files, and one for each patch. The tree builds after each. The second
+series applies on top of the first.
 """}
 
 
@@ -50,43 +54,36 @@ class ToolError(Exception):
     """Something the user can act on; a command prints it without a traceback."""
 
 
-def new_files() -> list[str]:
-    """Relative to a Linux tree."""
-    return sorted(str(p.relative_to(NEW_FILES)) for p in NEW_FILES.rglob("*") if p.is_file())
+def new_files(*series: str) -> list[str]:
+    """Those of the series, or of all; relative to a Linux tree."""
+    found = sorted(str(p.relative_to(NEW_FILES)) for p in NEW_FILES.rglob("*") if p.is_file())
+    return [path for path in found if SERIES[path in LEVELS] in (series or SERIES)]
 
 
-def patches(linux: str) -> list[Path]:
+def patches(linux: str, *series: str) -> list[Path]:
     """Those of a version of Linux, in the order in which they apply."""
-    return sorted((PATCHES / linux).glob("*.patch"))
+    return [p for name in series or SERIES
+            for p in sorted((PATCHES / linux / name).glob("*.patch"))]
 
 
-def classes(linux: str) -> dict[str, str]:
-    """Name -> text of each patch of the series that masks ordinary tasks' timers only.
-
-    It stands alone, new files included. Empty: there is none for this version.
-    """
-    return {p.name: p.read_text() for p in patches(f"{linux}-classes")}
-
-
-def levels(linux: str) -> dict[str, str]:
-    """Those, then the series that masks real-time tasks' timers, too, by level."""
-    more = {p.name: p.read_text() for p in patches(f"{linux}-levels")}
-    return more and {**classes(linux), "minima.patch": _new_files(MINIMA), **more}
-
-
-def _new_files(*added: str) -> str:
-    new = NEW
-    for path in added:
+def _new_files(series: str) -> str:
+    new = NEW.format(series)
+    for path in new_files(series):
         lines = (NEW_FILES / path).read_text().splitlines(keepends=True)
         new += (f"diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n"
                 f"+++ b/{path}\n@@ -0,0 +1,{len(lines)} @@\n+{'+'.join(lines)}")
     return new
 
 
-def texts(linux: str, *more: Path) -> dict[str, str]:
-    """Name -> text of each patch of a version, then ``more`` diffs; the new files are the first."""
-    return {"0000-new-files.patch": _new_files(*new_files()),
-            **{p.name: p.read_text() for p in (*patches(linux), *more)}}
+def texts(linux: str, *more: Path, series: Sequence[str] = SERIES) -> dict[str, str]:
+    """Name -> text of each patch of a version, then ``more`` diffs; of each series the new files
+    are the first."""
+    found = {}
+    for name in series:
+        if new_files(name):
+            found[f"{name}/0000-new-files.patch"] = _new_files(name)
+        found |= {f"{name}/{p.name}": p.read_text() for p in patches(linux, name)}
+    return found | {p.name: p.read_text() for p in more}
 
 
 def paths(series: Mapping[str, str]) -> list[str]:
@@ -96,7 +93,7 @@ def paths(series: Mapping[str, str]) -> list[str]:
 
 def versions() -> list[str]:
     """The versions of Linux that there are patches for."""
-    return sorted(p.name for p in PATCHES.iterdir() if p.is_dir() and "-" not in p.name)
+    return sorted(p.name for p in PATCHES.iterdir() if p.is_dir())
 
 
 def series_of(version: str) -> str:
@@ -193,13 +190,14 @@ def apply(tree: Path, linux: str, check: bool = False, reverse: bool = False,
             print(f"{tree}: TimerShield is applied already; nothing to do")
             return
     contents = compute(tree, ours, reverse)
-    print(f"Linux {linux_version(tree)}: {len(ours) - 1} patches and "
+    print(f"Linux {linux_version(tree)}: {len(patches(linux))} patches and "
           f"{len(new_files())} new files {'can be taken off' if reverse else 'fit'}")
     if commit and not check:
         _require_clean(tree)
         git(tree, "tag", "-f", BASE)
         try:
-            git(tree, "am", "-q", text="".join(list(mails(linux).values())[1:]))
+            git(tree, "am", "-q", text="".join(
+                mail for name in SERIES for mail in list(mails(linux, name).values())[1:]))
         except BaseException:
             git(tree, "am", "--abort")
             raise
@@ -213,45 +211,45 @@ def refresh(tree: Path, linux: str, base: str = BASE) -> None:
     if fixup := git(tree, "log", "-1", "--format=%s", "--grep=^\\(fixup\\|squash\\|amend\\)! ",
                     f"{base}.."):
         raise ToolError(f"{tree}: {fixup.strip()}: first git rebase -i --autosquash {base}")
-    new = git(tree, "diff", "--no-renames", "--name-only", "--diff-filter=A", base, "HEAD").split()
-    found: dict[str, bytes | None] = {path.name: None for path in patches(linux)}
+    found: dict[str, bytes | None] = {str(path.relative_to(PATCHES / linux)): None
+                                      for path in patches(linux)}
     files: dict[str, bytes | None] = dict.fromkeys(new_files())
-    files |= {path: git(tree, "show", f"HEAD:{path}").encode() for path in new}
-    commits = git(tree, "log", "--reverse", "-p", "--no-renames", "--format=%x00%f%n%s%n%n%b",
-                  f"{base}..", "--", ".", *(f":(exclude){path}" for path in new)).split("\0")[1:]
-    for number, commit in enumerate(commits, 1):
+    commits = git(tree, "log", "--reverse", "-p", "--no-renames", "--format=%x00%H %f%n%s%n%n%b",
+                  f"{base}..").split("\0")[1:]
+    series, number = "", 0
+    for commit in commits:
         name, subject, text = commit.split("\n", 2)
+        commit_id, name = name.split()
         message, _, diff = text.partition("\ndiff --git ")
+        if begun := [s for s in SERIES if NEW.format(s).startswith(f"Subject: {subject}\n")]:
+            series, number = begun[0], 0
+            files |= {path: git(tree, "show", f"{commit_id}:{path}").encode()
+                      for path in re.findall(r"^\+\+\+ b/(\S+)", text, re.M)}
+            continue
+        number += 1
         diff = re.sub(r"^index .*\n", "", diff, flags=re.M)
-        found[f"{number:04d}-{name[:52]}.patch"] = (
+        found[f"{series}/{number:04d}-{name[:52]}.patch"] = (
             f"Subject: {subject}\n\n{message.strip()}\n---\ndiff --git {diff}".encode())
-    if not commits or not new:
-        raise ToolError(f"{tree} has no patches or no new files after {base}")
+    if not series:
+        raise ToolError(f"{tree} has no commit after {base} that adds new files")
     write_all(NEW_FILES, files)
     write_all(PATCHES / linux, found)
-    print(f"{len(commits)} patches, {len(new)} new files")
+    print(f"{sum(data is not None for data in found.values())} patches, "
+          f"{sum(data is not None for data in files.values())} new files")
 
 
-def mails(linux: str, signoff: bool = False, step: int = 2) -> dict[str, str]:
-    """File name -> mail: the cover letter, the new files, each patch.
-
-    ``step``: 1 is the series of classes, which stands alone and has no cover letter yet.
-    """
+def mails(linux: str, series: str, signoff: bool = False) -> dict[str, str]:
+    """File name -> mail: the cover letter, the new files, each patch."""
     name, address = (git(Path(), "config", "--default", "", key).strip()
                      for key in ("user.name", "user.email"))
     if signoff and not (name and address):
         raise ToolError("to sign off, first set user.name and user.email with git config")
     author = f"{name or 'TimerShield'} <{address or 'timershield@localhost'}>"
-    ours = {name[5:]: text
-            for name, text in (classes(linux) if step == 1 else texts(linux)).items()}
-    if not ours:
-        raise ToolError(f"there is no series of step {step} for Linux {linux}")
+    ours = {Path(name).name[5:]: text for name, text in texts(linux, series=[series]).items()}
     subjects = "".join(f"  {text.splitlines()[0][9:]}\n" for text in ours.values())
-    cover = ("Subject: TimerShield: timers rank with their tasks\n\n"
-             f"{(PATCHES / 'cover-letter.txt').read_text()}\n{subjects}---\n")
+    cover = f"{(PATCHES / f'{series}.txt').read_text()}\n{subjects}---\n"
     result = {}
-    letter = {} if step == 1 else {"cover-letter.txt": cover}
-    for number, (file, text) in enumerate({**letter, **ours}.items(), len(letter) == 0):
+    for number, (file, text) in enumerate({"cover-letter.txt": cover, **ours}.items()):
         subject, _, rest = text.removeprefix("Subject: ").partition("\n")
         if signoff and number:
             rest = rest.replace("\n---\n", f"\n\nSigned-off-by: {author}\n---\n", 1)
@@ -262,11 +260,11 @@ def mails(linux: str, signoff: bool = False, step: int = 2) -> dict[str, str]:
     return result
 
 
-def series(output: Path, linux: str, signoff: bool, step: int) -> None:
+def write_series(output: Path, linux: str, signoff: bool, step: int) -> None:
     """Write the mails."""
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise ToolError(f"{output} is there already and is not an empty directory")
-    written = mails(linux, signoff, step)
+    written = mails(linux, SERIES[step - 1], signoff)
     write_all(output, {name: text.encode() for name, text in written.items()})
     print(f"{len(written)} files in {output}; to apply them: git am {output}/*.patch")
     if not signoff:
@@ -281,12 +279,12 @@ def _run(name: str, argv: Sequence[str] | None) -> None:
     if name == "series":
         option("--linux", choices=versions(), default=DEFAULT,
                help=f"for which version ({DEFAULT})")
-        option("--step", type=int, choices=(1, 2), default=2,
-               help="1: the series that masks the timers of ordinary tasks only (Linux 7.3); "
-                    "2: the shield (default)")
+        option("--step", type=int, choices=(1, 2), default=1,
+               help="1: the series that masks the timers of ordinary tasks (default); "
+                    "2: that on top of it, which masks those of real-time tasks, too")
         option("-s", "--signoff", action="store_true", help="add your Signed-off-by: lines")
         option("output", type=Path, help="an empty directory, or one to create")
-        series(**vars(parser.parse_args(argv)))
+        write_series(**vars(parser.parse_args(argv)))
         return
     option("tree", type=Path, help="the Linux tree")
     if name == "refresh":

@@ -31,14 +31,11 @@ MODULE_VARIANT = "module"
 VARIANTS = ("stock", "shielded", "debug", MODULE_VARIANT)
 FEATURES = {**{p.stem: p for p in sorted((REPO / "experiments").glob("*/*.config"))},
             "kcsan": CONFIGS / "kcsan",
-            **dict.fromkeys(("classes", "levels"), CONFIGS / "shielded"),
             **dict.fromkeys(("nohz", "defects"), TESTS / "nohz.config")}
 """What a kernel may have on top, as the last word of its name, and the fragment; an experiment
 brings its own."""
 WITH_MODULES = ("nohz",)
 """Features of kernels that can load the tests' own modules."""
-SERIES = {"classes": patchset.classes, "levels": patchset.levels}
-"""Those are patched with the series of classes alone, or with that of levels on top."""
 WITH_DEFECTS = "defects"
 """That one has another source, too: with the defects that tests have to notice."""
 MONITORS = TESTS / "monitors.patch"
@@ -322,11 +319,10 @@ def sync(pristine: Path, tree: Path, patches: Mapping[str, str]) -> list[str]:
 
 def _synced_tree(
     name: str, linux: str, progress: Progress, on_top: tuple[Path, ...] = (),
-    series: str = "",
 ) -> Path:
-    patches = SERIES[series](linux) if series else patchset.texts(linux, *on_top)
-    if linux not in patchset.versions() or not patches:
-        raise LabError(f"there are no such patches for Linux {linux} in kernel/patches")
+    patches = patchset.texts(linux, *on_top)
+    if linux not in patchset.versions():
+        raise LabError(f"there are no patches for Linux {linux} in kernel/patches")
     stock = stock_tree(progress, linux)
     tree = directory(linux) / name
     with locked(f"{linux}-source"):
@@ -347,8 +343,6 @@ def source_tree(kernel: Kernel, progress: Progress) -> Path:
     if kernel.debian:
         return stock_tree(progress, kernel.linux if kernel.linux in LINUXES else DEFAULT_LINUX)
     monitors = (MONITORS,) if kernel.monitored else ()
-    if kernel.feature in SERIES:
-        return _synced_tree(f"src-{kernel.feature}", kernel.linux, progress, series=kernel.feature)
     if kernel.feature == WITH_DEFECTS:
         return _synced_tree("src-defects", kernel.linux, progress, (DEFECTS, *monitors))
     if kernel.monitored:

@@ -46,7 +46,8 @@ def style(stock: Path, linux: str) -> Found:
     """checkpatch.pl --strict on every mail of the series."""
     found = {}
     with tempfile.TemporaryDirectory(prefix="timershield-") as name:
-        for file, text in patchset.mails(linux).items():
+        for file, text in [(f"{series}-{file}", text) for series in patchset.SERIES
+                           for file, text in patchset.mails(linux, series).items()]:
             if not file.endswith(".patch"):
                 continue
             mail = Path(name) / file

@@ -19,7 +19,7 @@ from lab.boot import console
     "[    1.0] UBSAN: shift-out-of-bounds in x.c:1:2",
     "[    1.0] sched: RT throttling activated",
     "[    1.0] BUG: unable to handle page fault for address: 0",
-    "[    1.0] BUG: KCSAN: data-race in rb_erase / timershield_queue_del+0x1/0x2",
+    "[    1.0] BUG: KCSAN: data-race in rb_erase / levels_del+0x1/0x2",
     "[    1.0] BUG: KCSAN: data-race in clear [timershield] / tick_sched_timer",
 ])
 def test_reports_are_found(line: str) -> None:

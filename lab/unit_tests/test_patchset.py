@@ -10,8 +10,10 @@ from lab.unit_tests.linux_tree import TEXT, make_tree, snapshot
 
 FILES = {"lib/queue.c": "int queue;\n",
          "kernel/time/hrtimer.c": TEXT.replace("line_12", "line_12_patched"),
+         "kernel/time/timershield_levels.h": "int levels;\n",
          "kernel/sched/core.c": TEXT.replace("line_5;", "hook;")}
-SUBJECTS = ["timershield: add the new files", "timer: change a line", "sched: change the scheduler"]
+SUBJECTS = ["timershield: add the new files of classes", "timer: change a line",
+            "timershield: add the new files of levels", "sched: change the scheduler"]
 
 
 def commit(tree: Path, subject: str, path: str, text: str) -> None:
@@ -36,7 +38,8 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for subject, (path, text) in zip(SUBJECTS, FILES.items(), strict=True):
         commit(root, subject, path, text)
     refresh(root, "6.12")
-    (tmp_path / "patches/cover-letter.txt").touch()
+    for series in patchset.SERIES:
+        (tmp_path / f"patches/{series}.txt").write_text("Subject: letter\n")
     git(root, "reset", "-q", "--hard", BASE)
     return root
 
@@ -56,7 +59,7 @@ def test_applied_once_and_taken_off(tree: Path) -> None:
 
 
 @pytest.mark.parametrize(("path", "complaint"), [
-    ("kernel/sched/core.c", r"(?s)0002-sched-change-the-scheduler\.patch .*kernel/sched/core\.c"),
+    ("kernel/sched/core.c", r"(?s)levels/0001-sched-.*\.patch .*kernel/sched/core\.c"),
     ("lib/queue.c", r"(?s)new-files\.patch does not fit .*lib/queue\.c,.which already exists"),
 ])
 @pytest.mark.parametrize("way", ["plain", "commit", "reverse"])
@@ -80,30 +83,34 @@ def test_nothing_is_written_unless_all_can_be(tree: Path) -> None:
 
 def test_refresh_writes_back_what_was_edited_and_no_other_byte(tree: Path) -> None:
     before = snapshot(patchset.PATCHES)
-    assert before["6.12/0002-sched-change-the-scheduler.patch"].startswith(
+    assert before["6.12/levels/0001-sched-change-the-scheduler.patch"].startswith(
         b"Subject: sched: change the scheduler\n\n\n---\n"
         b"diff --git a/kernel/sched/core.c b/kernel/sched/core.c\n--- a/kernel/sched/core.c\n")
     apply(tree, "6.12", commit=True)
-    (tree / "lib/queue.c").write_text("int better_queue;\n")
+    new = "kernel/time/timershield_levels.h"
+    (tree / new).write_text("int better;\n")
     with pytest.raises(LabError, match="changes that are not committed"):
         refresh(tree, "6.12")
+    git(tree, "commit", "-qa", "--fixup=HEAD^")
+    git(tree, "-c", "sequence.editor=:", "rebase", "-qi", "--autosquash", BASE)
     commit(tree, "sched: third", "kernel/sched/core.c",
            FILES["kernel/sched/core.c"].replace("line_30", "line_30_patched"))
     refresh(tree, "6.12")
-    assert snapshot(patchset.NEW_FILES) == {"lib/queue.c": b"int better_queue;\n"}
+    assert snapshot(patchset.NEW_FILES) == {"lib/queue.c": b"int queue;\n", new: b"int better;\n"}
     after = snapshot(patchset.PATCHES)
-    assert b"line_30_patched" in after.pop("6.12/0003-sched-third.patch")
+    assert b"line_30_patched" in after.pop("6.12/levels/0002-sched-third.patch")
     assert after == before
-    git(tree, "reset", "-q", "--hard", "HEAD~2")
+    git(tree, "reset", "-q", "--hard", "HEAD~3")
     refresh(tree, "6.12")
     assert [p.name for p in patchset.patches("6.12")] == ["0001-timer-change-a-line.patch"]
+    assert snapshot(patchset.NEW_FILES) == {"lib/queue.c": b"int queue;\n"}
 
 
 def test_refresh_refuses_what_it_cannot_write(tree: Path) -> None:
     with pytest.raises(LabError, match="not a git work tree"):
         refresh(patchset.PATCHES, "6.12")
     apply(tree, "6.12", commit=True)
-    with pytest.raises(LabError, match="no patches or no new files after HEAD"):
+    with pytest.raises(LabError, match="no commit after HEAD that adds new files"):
         refresh(tree, "6.12", "HEAD")
     git(tree, "commit", "-q", "--allow-empty", "--fixup=HEAD")
     with pytest.raises(LabError, match="fixup! sched: .*: first git rebase"):
@@ -111,15 +118,16 @@ def test_refresh_refuses_what_it_cannot_write(tree: Path) -> None:
 
 
 def test_series_applies_with_git_am(tree: Path) -> None:
-    cover, *mails = patchset.mails("6.12", signoff=True).values()
-    assert "[PATCH 0/3]" in cover
-    git(tree, "am", "-q", text="".join(mails))
+    for series in patchset.SERIES:
+        cover, *mails = patchset.mails("6.12", series, signoff=True).values()
+        assert "[PATCH 0/2] letter\n" in cover
+        git(tree, "am", "-q", text="".join(mails))
     apply(tree, "6.12", reverse=True, check=True)
     assert git(tree, "log", "--reverse", "--format=%s|%(trailers:separator=)", f"{BASE}..") == (
         "".join(f"{subject}|Signed-off-by: A B <a@b>\n" for subject in SUBJECTS))
     git(tree, "config", "--global", "--unset", "user.name")
     with pytest.raises(LabError, match=r"first set user\.name and user\.email"):
-        patchset.mails("6.12", signoff=True)
+        patchset.mails("6.12", "levels", signoff=True)
 
 
 @pytest.mark.parametrize(("command", "complaint"), [

@@ -164,9 +164,7 @@ static void switch_or_load(struct disturber *disturber)
 		shield_load(true);
 		disturber->churn->loads++;
 	} else {
-		int mode = pick(&disturber->random, 3);
-
-		shield_set_mode(mode <= shield_last_mode() ? mode : 1);
+		shield_set_mode(pick(&disturber->random, 3));
 	}
 }
 

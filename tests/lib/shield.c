@@ -22,9 +22,13 @@ bool shield_present(void)
 
 bool shield_has_levels(void)
 {
-	if (shield_is_module() || mode_is_levels())
-		return mode_is_levels();
-	return access(SHIELD_STATE, F_OK) == 0 || !shield_present();
+	return mode_is_levels() || !(shield_present() || shield_is_module());
+}
+
+void shield_needs_levels(void)
+{
+	if (!shield_has_levels())
+		skip("only levels order real-time tasks");
 }
 
 bool shield_is_module(void)
@@ -53,22 +57,6 @@ void shield_load(bool loaded)
 int shield_write(const char *text)
 {
 	return file_write(SHIELD_SWITCH, text);
-}
-
-int shield_last_mode(void)
-{
-	static int last;
-
-	if (shield_is_module() || mode_is_levels())
-		return 2;
-	if (!last) {
-		int mode = shield_get();
-
-		last = shield_write("2") ? 1 : 2;
-		if (mode >= 0)
-			shield_set_mode(mode);
-	}
-	return last;
 }
 
 void shield_set_mode(int mode)

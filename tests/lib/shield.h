@@ -37,6 +37,9 @@ bool shield_has_levels(void);
  */
 #define LOW(priority) (shield_has_levels() ? FIFO(priority) : OTHER)
 
+/* Skips the test where the shield does not order real-time tasks. */
+void shield_needs_levels(void);
+
 /* Whether it is kernel/module's; also when that is not loaded at the moment. */
 bool shield_is_module(void);
 
@@ -44,13 +47,13 @@ bool shield_is_module(void);
 void shield_load(bool loaded);
 
 /*
- * Switches the shield; on is what the guest is to test, 2 if it boots with timershield=2. On a kernel without it "off" is what there is, and "on"
- * changes nothing, so that a test of masking fails by what it observes.
+ * Switches the shield; on is what the guest is to test, 2 if it boots with timershield=2. On a kernel
+ * without it "off" is what there is, and "on" changes nothing, so that a test of masking fails by what
+ * it observes.
  */
 void shield_set(bool on);
 
-/* The highest value of the switch, and how to choose one. */
-int shield_last_mode(void);
+/* Writes 0, 1 or 2. */
 void shield_set_mode(int mode);
 
 /* 0, 1 or 2, or -errno. */
@@ -59,7 +62,7 @@ int shield_get(void);
 /* Writes TEXT to the switch; 0 or -errno. */
 int shield_write(const char *text);
 
-/* One line of /proc/timershield. */
+/* One line of /proc/timershield, which the module has. */
 struct shield_cpu {
 	unsigned int cpu;
 	unsigned int threshold;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The queue that ships, kernel/time/timershield_queue.h: that of the paper (RTAS 2017,
+ * The queue that ships, kernel/time/timershield_levels.h: that of the paper (RTAS 2017,
  * section III), a red-black tree for each level and a segment tree over their minima
  */
 #include "shield.h"
@@ -11,7 +11,8 @@ void shield_init(void *queue)
 {
 	struct hrtimer_cpu_base *base = queue;
 
-	*base = (struct hrtimer_cpu_base){ .shield = TIMERSHIELD_CPU_INIT };
+	*base = (struct hrtimer_cpu_base){ 0 };
+	levels_init(&base->levels);
 }
 
 static noinline bool shield_add(void *queue, struct hrtimer *timer)
@@ -19,30 +20,31 @@ static noinline bool shield_add(void *queue, struct hrtimer *timer)
 	struct hrtimer_cpu_base *base = queue;
 
 	timer->base = base->clock_base;
-	timershield_queue_add(&base->shield, timer, timer->level);
-	return minima_all(&base->shield.minima[0]) == timer->node.expires;
+	levels_add(&base->levels, timer, timer->level);
+	return levels_earliest(base) == timer->node.expires;
 }
 
 static noinline bool shield_del(void *queue, struct hrtimer *timer)
 {
 	struct hrtimer_cpu_base *base = queue;
 
-	timershield_queue_del(&base->shield, timer);
-	return minima_all(&base->shield.minima[0]) != KTIME_MAX;
+	levels_del(&base->levels, timer);
+	return levels_earliest(base) != KTIME_MAX;
 }
 
 static noinline struct hrtimer *shield_first(void *queue, u8 threshold)
 {
 	struct hrtimer_cpu_base *base = queue;
 
-	return timershield_earliest(&base->shield, false, threshold);
+	return shield_earliest(&base->levels, threshold);
 }
 
 static noinline struct hrtimer *shield_highest(void *queue, ktime_t now, u8 threshold)
 {
 	struct hrtimer_cpu_base *base = queue;
+	struct hrtimer *timer = shield_due(&base->levels, now);
 
-	return timershield_due(&base->shield, false, threshold, now);
+	return timer && timer->level >= threshold ? timer : NULL;
 }
 
 #define PREFIX	shield

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The kernel's queue and what of the choice it serves */
+/* The kernel's queue, and how the kernel asks it */
 #ifndef BENCH_SHIELD_H
 #define BENCH_SHIELD_H
 
-#include <linux/hrtimer.h>
+#include "timershield_levels.h"
 
-#include "timershield_minima.h"
-#include "timershield_queue.h"
+/* The first timer at or above a level */
+static inline struct hrtimer *shield_earliest(struct hrtimer_levels *levels, u8 level)
+{
+	level = minima_earliest(&levels->minima, level);
+	return level ? levels_first(levels, level) : NULL;
+}
 
-#define ktime_get()					0
-#define need_resched()					false
-/* The softirq runs in its thread. */
-#define PF_KTHREAD					1
-#define current						(&(struct { int flags; }){ PF_KTHREAD })
-#define TICK_NSEC					4000000
-#define trace_timershield_expire(_timer, _held, _tick)	do { } while (0)
-#include "timershield_expire.h"
+/* Of the timers that have expired, the first of the highest level */
+static inline struct hrtimer *shield_due(struct hrtimer_levels *levels, ktime_t now)
+{
+	u8 level = minima_highest(&levels->minima, now);
+
+	return level ? levels_first(levels, level) : NULL;
+}
 
 /* Makes an empty queue, a struct hrtimer_cpu_base. */
 void shield_init(void *queue);

@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * TimerShield: timers of lower-ranking tasks do not interrupt the running task
+ * TimerShield: the timers of ordinary tasks do not interrupt real-time tasks
  *
- * A timer that a task armed has the level of that task. While a task runs, its
- * CPU masks the timers below the level of that task: it takes no interrupt for
- * them. They expire when the CPU switches to a task that does not outrank them,
- * or in the tick once they have been held for a tick. Timers of the kernel have
- * no level (0) and are never masked.
+ * A timer that a task arms has the level of that task. While a real-time task
+ * runs, its CPU masks the timers of ordinary ones: it takes no interrupt for
+ * them. They expire when the CPU switches to an ordinary task, or in the tick
+ * once they have been held for a tick. Timers of the kernel have no level (0)
+ * and are never masked.
+ *
+ * CPU:    threshold T: the level of what runs; an interrupt that has woken a
+ *         real-time task raises it until the switch. The device is set for the
+ *         first timer that is not masked.
+ * timer:  armed, level >= T  --due-->  expires
+ *         armed, level <  T  --due-->  held  --T falls-->              released
+ *                                            --tick, held >= 1 tick--> expires
+ * events: switch (T := level of the next task), priority change, arm, cancel,
+ *         clock set, CPU down and switch off (T := 0)
  *
  * See Documentation/timers/timershield.rst.
  */
@@ -16,90 +25,77 @@
 #include <linux/hrtimer.h>
 #include <linux/jump_label.h>
 #include <linux/minmax.h>
-#include <linux/percpu.h>
 #include <linux/pid_types.h>
 #include <linux/sched.h>
-#include <linux/timershield_types.h>
+#include <linux/sched/prio.h>
 
 struct file;
 struct pid;
 
-DECLARE_STATIC_KEY_FALSE(timershield_key);
-DECLARE_PER_CPU(struct hrtimer_cpu_base, hrtimer_bases);
+/* Levels of tasks. Level 0 is no level: a timer of the kernel. */
+#define TIMERSHIELD_ORDINARY	1
+#define TIMERSHIELD_REALTIME	2
 
-/* Is the shield on, or are there still timers in its queues? */
+DECLARE_STATIC_KEY_FALSE(timershield_key);
+
 static __always_inline bool timershield_enabled(void)
 {
 	return IS_ENABLED(CONFIG_TIMERSHIELD) && static_branch_unlikely(&timershield_key);
 }
 
 /**
- * timershield_level - the level of a task
- * @p: the task, with the priority that it may have inherited
- *
- * Context: any; a stable answer needs the runqueue lock.
- * Return: TIMERSHIELD_FAIR to TIMERSHIELD_DEADLINE.
+ * timershield_prio_level - the level of a priority
+ * @prio: task_struct::prio, with what the task has inherited, or ::normal_prio
  */
+static __always_inline u8 timershield_prio_level(int prio)
+{
+	return prio < MAX_RT_PRIO ? TIMERSHIELD_REALTIME : TIMERSHIELD_ORDINARY;
+}
+
+/* The level of a task. Context: any; a stable answer needs the runqueue lock. */
 static __always_inline u8 timershield_level(const struct task_struct *p)
 {
 	return timershield_prio_level(READ_ONCE(p->prio));
 }
 
+/* The level without inherited priorities: for what keeps its level */
+static __always_inline u8 timershield_own_level(const struct task_struct *p)
+{
+	return timershield_prio_level(READ_ONCE(p->normal_prio));
+}
+
+/* Timers or items of a set that follow within the system call that changes a level */
+#define TIMERSHIELD_FOLLOWERS	1024
+
+/**
+ * struct timershield_seen - the levels of the tasks that looked at something lately
+ * @level: the highest since the last event, and that before it
+ *
+ * What counts as an event is the owner's business: a level lasts until the second one.
+ */
+struct timershield_seen {
+	u8	level[2];
+};
+
+static __always_inline u8 timershield_seen(const struct timershield_seen *seen)
+{
+	return max(seen->level[0], seen->level[1]);
+}
+
+static __always_inline void timershield_see(struct timershield_seen *seen, u8 level)
+{
+	seen->level[0] = max(seen->level[0], level);
+}
+
+static __always_inline void timershield_forget(struct timershield_seen *seen)
+{
+	seen->level[1] = seen->level[0];
+	seen->level[0] = 0;
+}
+
 void __timershield_switch(u8 level);
-
-#ifdef CONFIG_TIMERSHIELD
-#define timershield_threshold()	__this_cpu_read(hrtimer_bases.shield.threshold)
-#else
-#define timershield_threshold()	0
-#endif
-
-/**
- * timershield_switch - a CPU is about to run a task
- * @next: the task, also if it is the one that runs already
- *
- * A macro, because few who include this know struct hrtimer_cpu_base.
- *
- * Context: __schedule() with the runqueue lock held.
- */
-#define timershield_switch(next)						\
-	do {									\
-		if (timershield_enabled()) {					\
-			u8 __level = timershield_level(next);			\
-										\
-			if (__level != timershield_threshold())			\
-				__timershield_switch(__level);			\
-		}								\
-	} while (0)
-
-bool __timershield_prio_changed(struct task_struct *p, int running_on);
-
-/**
- * timershield_prio_changed - the priority of a task has changed
- * @p: the task
- * @running_on: the CPU that runs it, -1 if none does
- *
- * Context: runqueue lock of @p held.
- * Return: whether that CPU has to reschedule to release timers.
- */
-static __always_inline bool timershield_prio_changed(struct task_struct *p, int running_on)
-{
-	return timershield_enabled() && __timershield_prio_changed(p, running_on);
-}
-
-void __timershield_policy_changed(struct task_struct *p);
-
-/**
- * timershield_policy_changed - a system call has changed the priority of a thread
- * @p: the thread; the timers that signal it or its process follow
- *
- * Context: task; no locks held.
- */
-static inline void timershield_policy_changed(struct task_struct *p)
-{
-	if (IS_ENABLED(CONFIG_POSIX_TIMERS) && timershield_enabled())
-		__timershield_policy_changed(p);
-}
-
+bool sched_realtime_runnable(void);
+void hrtimer_follow(struct task_struct *p);
 void hrtimer_change_level(struct hrtimer *timer, u8 level);
 
 /**
@@ -152,8 +148,21 @@ bool __hrtimer_claim_held(struct hrtimer *timer);
  */
 static inline bool hrtimer_claim_held(struct hrtimer *timer)
 {
-	return timershield_enabled() && READ_ONCE(timer->queued_level) &&
-	       __hrtimer_claim_held(timer);
+	return timershield_enabled() && READ_ONCE(timer->level) && __hrtimer_claim_held(timer);
+}
+
+void __timershield_policy_changed(struct task_struct *p);
+
+/**
+ * timershield_policy_changed - a system call has changed the priority of a thread
+ * @p: the thread; the timers that signal it or its process follow
+ *
+ * Context: task; no locks held.
+ */
+static inline void timershield_policy_changed(struct task_struct *p)
+{
+	if (IS_ENABLED(CONFIG_POSIX_TIMERS) && timershield_enabled())
+		__timershield_policy_changed(p);
 }
 
 #ifdef CONFIG_TIMERFD

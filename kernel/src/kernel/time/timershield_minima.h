@@ -2,7 +2,8 @@
 /*
  * The paper's query structure: a segment tree of the earliest expiry at each level.
  * It answers in O(log levels): the earliest expiry at or above a level, and the
- * highest level that has something expired. To be included after timershield_types.h.
+ * highest level that has something expired. The module for stock kernels uses this
+ * file, too: what includes it provides struct timershield_minima.
  */
 #ifndef _KERNEL_TIME_TIMERSHIELD_MINIMA_H
 #define _KERNEL_TIME_TIMERSHIELD_MINIMA_H
@@ -52,7 +53,7 @@ static inline ktime_t minima_from(const struct timershield_minima *minima, u8 le
 	ktime_t first = minima->first[i];
 
 	/* Level 0 is not used. */
-	if (level <= TIMERSHIELD_FAIR)
+	if (level <= TIMERSHIELD_ORDINARY)
 		return minima_all(minima);
 	for (; i > 1; i /= 2)
 		if (!(i & 1))
@@ -66,7 +67,7 @@ static inline u8 minima_earliest(const struct timershield_minima *minima, u8 lev
 	const ktime_t *first = minima->first;
 	unsigned int i = TIMERSHIELD_LEVELS + level, best = i;
 
-	if (level <= TIMERSHIELD_FAIR)
+	if (level <= TIMERSHIELD_ORDINARY)
 		best = 1;
 	else
 		for (; i > 1; i /= 2)

@@ -8,21 +8,17 @@
 #include <linux/hrtimer_types.h>
 #include <linux/timerqueue.h>
 #include <linux/timershield_types.h>
-#include <time.h>
 
-enum { HRTIMER_BASE_MONOTONIC, HRTIMER_BASE_TAI = 3, HRTIMER_BASE_MONOTONIC_SOFT,
-       HRTIMER_BASE_TAI_SOFT = 7 };
+enum { HRTIMER_BASE_MONOTONIC };
 
 struct hrtimer_clock_base {
 	unsigned int index;
-	clockid_t clockid;
 	ktime_t offset;
 };
 
 struct hrtimer_cpu_base {
 	struct hrtimer_clock_base clock_base[TIMERSHIELD_CLOCKS];
-	struct timershield_cpu shield;
-	struct rb_root_cached shield_queue[TIMERSHIELD_DEADLINE + 1][TIMERSHIELD_CLOCKS];
+	struct hrtimer_levels levels;
 };
 
 static inline ktime_t hrtimer_get_expires(const struct hrtimer *timer)

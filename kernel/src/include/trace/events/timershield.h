@@ -56,7 +56,7 @@ TRACE_EVENT(timershield_expire,
 		__entry->hrtimer	= hrtimer;
 		__entry->function	= ACCESS_PRIVATE(hrtimer, function);
 		__entry->held		= held;
-		__entry->level		= hrtimer->queued_level;
+		__entry->level		= hrtimer->level;
 		__entry->tick		= tick;
 	),
 
