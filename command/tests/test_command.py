@@ -229,6 +229,8 @@ class MachineTest(unittest.TestCase):
         self.assertEqual(m.run("timers").returncode, 4)
         self.assertEqual(m.run("timers", "on").returncode, 4)
         m.write("proc/sys/kernel/timershield", "1")
+        self.assertIn("It has no counters", m.run("timers").stdout)
+        self.assertEqual(json.loads(m.run("timers", "--json").stdout)["cpus"], [])
         m.write("proc/timershield", "cpu\tthreshold\tmasked\treleased\tavoided\tlongest_hold_ns\n"
                                     "0\t51\t10\t9\t8\t1500")
         cpus = json.loads(m.run("timers", "--json").stdout)["cpus"]

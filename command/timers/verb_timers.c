@@ -62,7 +62,7 @@ static int show(void)
 	ret = state < 0 ? 0 : timers_read(&cpus, &count);
 	if (ret == -EACCES)
 		notice(TIMERS_COUNTERS ": only root may read the counters");
-	else if (ret)
+	else if (ret && ret != -ENOENT)
 		return status_of(failed(ret, TIMERS_COUNTERS ": %s", strerror(-ret)));
 	if (output == OUTPUT_JSON) {
 		print_json(state, cpus, count);
@@ -75,6 +75,8 @@ static int show(void)
 		       state == TIMERS_LEVELS ? ", with levels" : "", timers_kind());
 		if (count)
 			print_counters(cpus, count);
+		else if (ret == -ENOENT)
+			puts("It has no counters: 'perf trace -e timershield:*' shows each timer that was masked.");
 	}
 	free(cpus);
 	return state < 0 ? STATUS_NOT_SUPPORTED : STATUS_OK;
@@ -107,9 +109,9 @@ const struct verb verb_timers = {
 "  levels   also timers of real-time tasks of lower priority do not. Only where every real-time\n"
 "           task is pinned to one CPU: one that is not may wake up to two ticks later\n"
 "  off      as without the shield\n"
-"  status   the default: print whether the kernel has the shield and whether it is on; for\n"
-"           each CPU since boot the timers masked and released, the interrupts avoided and the\n"
-"           longest hold of a timer; and the level below which timers are masked now\n",
+"  status   the default: print whether the kernel has the shield and whether it is on; with the\n"
+"           module, for each CPU the timers masked and released, the interrupts avoided and the\n"
+"           longest hold of a timer, and the level below which timers are masked now\n",
 	.words = "on levels off status",
 	.run = run,
 };
