@@ -129,7 +129,7 @@ def _turn(system: System, scenario: Scenario, program: str) -> list[guests.Comma
     mode = guests.Command(("@write", str(SWITCH), scenario.shield))
     name = Path(scenario.program or program).name
     run = guests.Command((f"/bin/{name}", *scenario.words), scenario.timeout)
-    return [mode, run] if system.mode is Mode.MODULE else [run]
+    return [mode, run] if system.mode in (Mode.SHIELDED, Mode.MODULE) else [run]
 
 
 def _run_system(
@@ -229,10 +229,10 @@ def run_host(
         with context.progress.bar(f"{experiment}: running", len(modes) * len(scenarios)) as bar:
             for mode in modes:
                 system = System(None, mode)
-                if system.switch is not None:
-                    SWITCH.write_text(system.switch)
                 with store.replacing(system.name) as directory:
                     for scenario in scenarios:
+                        if before is not None:
+                            SWITCH.write_text("0" if mode is Mode.OFF else scenario.shield)
                         _keep(directory, system, scenario, _run_on_host(binary, scenario))
                         bar.advance()
                     results.write_host_meta(
