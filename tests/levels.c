@@ -220,7 +220,8 @@ TEST(expired_and_pending_levels_mixed)
 	for (unsigned int i = 0; i < scene->owners; i++) {
 		const struct owner *owner = &scene->owner[i];
 
-		check(owner->woke <= owner->due + bound, "FIFO %d was %lld ns late",
+		/* A tick may come first. */
+		check(owner->woke <= owner->due + bound + 4 * USEC, "FIFO %d was %lld ns late",
 		      owner->policy.priority, owner->woke - owner->due);
 	}
 }

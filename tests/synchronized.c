@@ -147,7 +147,9 @@ TEST(many_at_once_take_few_interrupts)
 	require(scene->window.expired == 96, "%u of 96 timers are seen", scene->window.expired);
 	if (!shield_present() || !shield_get())
 		return;
-	check(scene->window.foreign <= 4, "%u interrupts", scene->window.foreign);
+	/* On 7.3 the hrtick interrupts ordinary tasks, too. */
+	if (shield_has_levels())
+		check(scene->window.foreign <= 4, "%u interrupts", scene->window.foreign);
 	check(scene->window.most <= GO_FRESH, "%u timers expired in one interrupt",
 	      scene->window.most);
 }
