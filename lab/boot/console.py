@@ -19,7 +19,8 @@ REPORT = re.compile(
 """Reports of a kernel that found something wrong with itself."""
 
 HARMLESS = re.compile(
-    r"WARNING: .*(?:deprecated|unmet)|BUG: KCSAN: (?!.*(?:timershield|levels_|hrtimer_\w*(?:level|task)))")
+    r"WARNING: .*(?:deprecated|unmet)"
+    r"|BUG: KCSAN: (?!.*(?:timershield|levels_|hrtimer_\w*(?:level|task)))")
 """Lines that only look like reports, and data races that Linux has without TimerShield."""
 
 
