@@ -75,7 +75,7 @@ static void check_release(struct scene *scene, const char *name, u64 extra)
 	/* lockdep takes its time when it sees a path first */
 	if (slowness() > 1)
 		scene_run(scene);
-	scene_run(scene);
+	scene_run_prompt(scene, bound + extra);
 	check_undisturbed(&scene->window, name);
 	check_served(scene);
 	check_prompt(scene, bound + extra);
