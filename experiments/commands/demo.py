@@ -25,7 +25,7 @@ RELEASES = {"6.1": "12", "7.3": "13"}
 """The only release of Debian that has a kernel of this version."""
 JOBS = 500
 WORST = "timerfds-1000"
-BY_MODE = ("Next to FIFO tasks the module masks by level (kernel.timershield=2), next to ordinary "
+BY_MODE = ("Next to FIFO tasks the shield masks by level (kernel.timershield=2), next to ordinary "
            "ones by class (1, the default).")
 
 
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     terminal.show([Text(f"A 1 kHz FIFO-99 job, {kernel}, {JOBS} jobs a row",
                         heading=True),
                    *(tables.table(found) for found in compare.platforms(shown.store).values()),
-                   Text(tables.NOT_SHOWN), *([Text(BY_MODE)] if arguments.module else [])])
+                   Text(tables.NOT_SHOWN), Text(BY_MODE)])
     page = shown.place / "report.html"
     report.write(shown.place / "results", page, "TimerShield: the shield off and on")
     print(*conclusions(off, on), f"The picture, and all figures: {page}", sep="\n")
