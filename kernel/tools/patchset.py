@@ -226,6 +226,8 @@ def refresh(tree: Path, linux: str, base: str = BASE) -> None:
             files |= {path: git(tree, "show", f"{commit_id}:{path}").encode()
                       for path in re.findall(r"^\+\+\+ b/(\S+)", text, re.M)}
             continue
+        if not series:
+            raise ToolError(f"{tree}: '{subject}' is before the commit that adds the new files")
         number += 1
         diff = re.sub(r"^index .*\n", "", diff, flags=re.M)
         found[f"{series}/{number:04d}-{name[:52]}.patch"] = (

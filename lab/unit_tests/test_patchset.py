@@ -112,6 +112,8 @@ def test_refresh_refuses_what_it_cannot_write(tree: Path) -> None:
     apply(tree, "6.12", commit=True)
     with pytest.raises(LabError, match="no commit after HEAD that adds new files"):
         refresh(tree, "6.12", "HEAD")
+    with pytest.raises(LabError, match="'timer: change a line' is before the commit that adds"):
+        refresh(tree, "6.12", "HEAD~3")
     git(tree, "commit", "-q", "--allow-empty", "--fixup=HEAD")
     with pytest.raises(LabError, match="fixup! sched: .*: first git rebase"):
         refresh(tree, "6.12")
