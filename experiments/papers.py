@@ -35,7 +35,8 @@ def compact(results: dict[str, Any]) -> dict[str, Any]:
         kept[name] = {
             "kernels": sorted({re.sub(r"(\d+\.\d+\.\d+)\S* .*, ", r"\1, ", m["kernel"])
                                for m in systems}),
-            "kernel_parts": sorted({m["kernel_part"] for m in systems if m["target"] == "guest"}),
+            "kernel_parts": sorted({m["kernel_part"] for m in systems
+                                    if m["target"] == "guest" and m["system"]["mode"] != "stock"}),
             "samples": sorted({int(n) for n in re.findall(r"--(?:jobs|samples)=(\d+)", commands)}),
             "claims": [{**{k: v for k, v in claim.items() if k != "verdict"},
                         "at": next(m["commit"] for m in systems if claim["where"]
@@ -51,19 +52,22 @@ def saved() -> dict[str, Any]:
 
 
 def merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """``old``, where what was found on a kernel makes room for what ``new`` found there."""
+    """``old``, where what was found on a kernel makes room for what ``new`` found there.
+
+    So does what was found with another kernel part.
+    """
     result = {**old, **new}
     for name in old.keys() & new.keys():
         before, now = old[name]["claims"], new[name]["claims"]
         order = [c["text"] for c in (*before, *now)]
         again = {c["where"] for c in now}
-        kept = [c for c in before if c["where"] not in again]
+        kept = [c for c in before if c["where"] not in again] if (
+            old[name].get("kernel_parts", UNKNOWN) == new[name]["kernel_parts"]) else []
         claims = kept + now
         both = [old[name], new[name]] if kept else [new[name]]
         result[name] = {
-            **{key: sorted({v for found in both for v in found.get(key, UNKNOWN)})
-               for key in ("kernels", "kernel_parts")},
-            "samples": sorted({n for found in both for n in found.get("samples", [])}),
+            **{key: sorted({v for found in both for v in found.get(key, [])})
+               for key in ("kernels", "kernel_parts", "samples")},
             "claims": sorted(claims, key=lambda c: (order.index(c["text"]), c["where"]))}
     return result
 
