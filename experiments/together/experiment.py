@@ -21,8 +21,6 @@ PROGRAM = "together"
 CLOCKFIX = ("--clockfix",)
 LOADS = ("--load=timerfds:n=1000", "--load=sleepers:n=100,sync", "--load=posix-timers:n=100",
          "--hogs=2")
-
-
 STEPS = (
     Load("idle-nanosleep", "clock_nanosleep, nothing else runs"),
     Load("idle-clockfix", "ClockFix, nothing else runs", extra=CLOCKFIX),
@@ -44,12 +42,6 @@ ISOLATED_STEPS = (
     Load("compute-isolated", "ClockFix, CPU 0 isolated, tasks that only compute",
          extra=(*CLOCKFIX, "--isolate", "--spinners=4")),
 )
-EACH = tuple(
-    Load(f"{name}-{kind}", f"{name}: ClockFix next to {kind}", load, words)
-    for name, words in (("clockfix", CLOCKFIX), ("isolated", (*CLOCKFIX, "--isolate")))
-    for kind, load in section.ALONE.items()
-)
-"""The same next to one kind of load alone."""
 TOOLS = ("timershield",)
 """What isolates a CPU."""
 CALL = r"__(x64|arm64)_sys_"
@@ -61,8 +53,7 @@ def pair_scenarios(context: Context, rounds: int, arch: str) -> list[Scenario]:
     """Next to another CPU, on which the loads may run, too."""
     fewer = replace(context, jobs=max(context.jobs // 2, 100))
     return [replace(s, words=(*s.words, "--warmup=100", "--anywhere"), tools=TOOLS)
-            for s in runs.scenarios(fewer, STEPS + ISOLATED_STEPS + EACH, rounds // WORK_SHARE,
-                                    arch)]
+            for s in runs.scenarios(fewer, STEPS + ISOLATED_STEPS, rounds // WORK_SHARE, arch)]
 
 
 class Together(Experiment):
@@ -77,7 +68,7 @@ class Together(Experiment):
     )
 
     def scenarios(self) -> dict[str, str]:
-        return {s.name: s.title for s in STEPS + ISOLATED_STEPS + EACH}
+        return {s.name: s.title for s in STEPS + ISOLATED_STEPS}
 
     def run(self, context: Context) -> None:
         if context.host:

@@ -75,10 +75,6 @@ PAIR_LAYERS = (
     Layer("+ isolated CPU", "shielded", "clockfix-isolated"),
     Layer("for comparison:\nall layers, others only compute", "shielded", "compute-isolated"),
 )
-ALONE = {load.partition(":")[0]: load for load in (
-    "timerfds:n=1000", "posix-timers:n=100", "itimers:n=100", "threads:n=200", "sleepers:n=100",
-    "hogs:n=2")}
-"""Kind -> the load that is played alone."""
 ISOLATED = Layer("ClockFix, isolated CPU", "stock", "clockfix-isolated")
 ROWS = (
     Layer("clock_nanosleep, nothing else runs", "stock", "idle-nanosleep"),
@@ -233,19 +229,6 @@ def _table(modes: compare.Modes) -> Table:
                  "its release plus what its work takes undisturbed.", text_columns=2)
 
 
-def _each(modes: compare.Modes) -> Table:
-    rows = []
-    for kind in ALONE:
-        found = [lateness(modes, Layer("", mode, f"{scenario}-{kind}"))
-                 for scenario in ("clockfix", "isolated") for mode in ("stock", "shielded")]
-        if any(found):
-            rows.append([kind, *("–" if s is None else " / ".join(
-                f"{value:.2f}" for v in s for value in (percentile(v, 50), v.max()))
-                for s in found)])
-    return Table(["load", "ClockFix", "and TimerShield", "and isolated CPU", "all three"], rows,
-                 "Next to one kind of load: start p50 / max / end p50 / max, µs late.")
-
-
 def parts(store: Store) -> list[Part]:
     """One picture, and a table for every platform."""
     result: list[Part] = [Text(HOW)]
@@ -262,5 +245,5 @@ def parts(store: Store) -> list[Part]:
             "than 10 ns is drawn at 10 ns."))
     result += [Text(READ), Text(TWO_CPUS), Text(NOT_SHOWN)]
     for modes in compare.platforms(store).values():
-        result += [Text(_words(modes), heading=True), _table(modes), _each(modes)]
+        result += [Text(_words(modes), heading=True), _table(modes)]
     return result
