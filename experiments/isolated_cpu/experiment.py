@@ -10,6 +10,7 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from experiments.common import running
 from experiments.common.claims import EACH, Claim, Found
@@ -17,6 +18,8 @@ from experiments.common.experiment import Context, Experiment, Scenario, run_all
 from experiments.isolated_cpu.section import find, parts, responses
 from experiments.report.page import Part
 from experiments.report.stats import Summary, summarize
+from lab.kernels.arch import own
+from lab.kernels.toolchain import require
 from lab.measure.results import Measured, Store
 from lab.measure.systems import Mode, System
 
@@ -24,6 +27,8 @@ PROGRAM = "isolated_cpu"
 SAMPLES = 32768
 """Of each scenario; with fewer a 99.99th percentile is the maximum, and nothing is judged."""
 LATE_NS = 500_000
+STRESS = "/usr/bin/stress-ng"
+"""This machine's: guests are of its architecture."""
 TURN = 5
 """µs that one virtual CPU executes at most before the other has its turn."""
 SCENARIOS = (
@@ -73,7 +78,7 @@ def scenarios(context: Context, chosen: Sequence[tuple[str, str, tuple[str, ...]
     samples = SAMPLES * context.jobs // 1000
     return [
         Scenario(name, title, (f"--samples={samples}", *words), 30 + samples // 500,
-                 tools=("timershield",))
+                 tools=("timershield", STRESS))
         for name, title, words in chosen
         if context.wants(name)
     ]
@@ -121,10 +126,9 @@ def _factor(name: str) -> Callable[[Measured], Found | None]:
 def _quiet(name: str) -> Callable[[Measured], Found | None]:
     def metric(system: Measured) -> Found | None:
         found = find(system, name)
-        return Found("; ".join(f"{word} {there:,} → {isolated:,}"
-                               for word, isolated, there in found.visits)
-                     + f"; {found.lost} events lost",
-                     found.lost + sum(n for _, n, _ in found.visits)) if found else None
+        counted = [(w, n, there) for w, n, there in found.visits if n is not None] if found else []
+        return Found("; ".join(f"{word} {there:,} → {n:,}" for word, n, there in counted),
+                     sum(n for _, n, _ in counted)) if counted else None
     return metric
 
 
@@ -154,8 +158,10 @@ class IsolatedCpu(Experiment):
         return {name: title for name, title, _ in SCENARIOS + SOFTIRQS + DEVICE + PREEMPTION}
 
     def run(self, context: Context) -> None:
+        require(Path(STRESS).name)
         # Timers are not shielded: what isolation gains is to be seen alone
-        systems = [System(p, Mode.STOCK if p.debian else Mode.OFF, 2) for p in context.platforms]
+        systems = [System(p, Mode.STOCK if p.debian else Mode.OFF, 2) for p in context.platforms
+                   if p.arch == own().name]
         run_all([functools.partial(running.run_guest, context, self.name, list(which), PROGRAM,
                                    scenarios(context, chosen), turn=TURN,
                                    options=HPET if DEVICE[0] in chosen else ())

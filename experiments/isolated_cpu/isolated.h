@@ -31,8 +31,6 @@ struct run {
 	bool device;			/* an interrupt of a device, which has an affinity */
 	int period_ns;
 	int64_t start_ns;		/* when the interrupt was switched on; or a little before */
-	int pid;			/* of the measured task */
-	int64_t isolated_ns;		/* when the CPU was isolated */
 	struct sample *sample;
 };
 
@@ -57,11 +55,10 @@ void load_give_no_way(void);
 /* Fills run->sample and run->period_ns; 0 or -errno. */
 int measure(struct run *run);
 
-/* The kernel's tracepoints of the measured CPU. 0 or -errno. */
-int trace_start(void);
-void trace_stop(void);
-/* Writes visitors.csv: which tasks ran there, and which interrupts came. */
-int trace_write(const struct run *run);
+/* Counts what comes to the measured CPU from now on. 0 or -errno. */
+int count_start(void);
+/* Writes task.hist, irq.hist and softirq.hist. 0 or -errno. */
+int count_write(void);
 
 /* Writes samples.csv and summary.csv; 0 or -errno. */
 void record_write(const struct run *run);

@@ -25,7 +25,7 @@ static const char help[] =
 	"                    [--preempt=HOW] [--device]\n"
 	"\n"
 	"Reads a periodic interrupt with a SCHED_FIFO task on CPU 0 and writes\n"
-	"samples.csv, visitors.csv and summary.csv to the working directory.\n"
+	"samples.csv, summary.csv and *.hist to the working directory.\n"
 	"\n"
 	"  --samples=N   number of interrupts (default 10240)\n"
 	"  --load=KIND   other load: none, tasks that compute, tasks that keep the\n"
@@ -68,9 +68,9 @@ static void set_preemption(char *how, void *unused)
 /* The measured task's process: on its CPU alone before anything else is there. */
 static int become_measured(const struct run *run)
 {
+	prctl(PR_SET_NAME, "measured");
 	if (run->isolate && isolate_enter(MEASURED_CPU))
 		return -EIO;
-	prctl(PR_SET_NAME, "measured");
 	prctl(PR_SET_TIMERSLACK, 1);
 	if (task_pin(MEASURED_CPU) || task_fifo(0, PRIORITY) ||
 	    mlockall(MCL_CURRENT | MCL_FUTURE)) {
@@ -93,7 +93,6 @@ static int run_measured(struct run *run)
 
 		_exit(-(ret ? ret : measure(run)));
 	}
-	run->pid = pid;
 	if (waitpid(pid, &status, 0) < 0 || !WIFEXITED(status))
 		return -EIO;
 	return -WEXITSTATUS(status);
@@ -106,9 +105,6 @@ static int run_all(struct run *run)
 	if (ret)
 		return ret;
 	sleep_until(clock_ns() + SETTLE_NS);
-	ret = trace_start();
-	if (ret)
-		return ret;
 	if (run->isolate) {
 		ret = isolate_cpu(MEASURED_CPU);
 		if (ret)
@@ -118,14 +114,16 @@ static int run_all(struct run *run)
 		load_give_less_way();
 		sleep_until(clock_ns() + SETTLE_NS);
 	}
-	run->isolated_ns = clock_ns();
+	sleep_until(clock_ns() + NSEC_PER_MSEC);
+	ret = count_start();
+	if (ret)
+		return ret;
 	ret = run_measured(run);
 	if (ret)
 		fprintf(stderr, "isolated_cpu: measuring: %s\n", strerror(-ret));
-	trace_stop();
+	else
+		ret = count_write();
 	load_stop();
-	if (!ret)
-		ret = trace_write(run);
 	if (run->isolate)
 		isolate_end();
 	if (!ret)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The isolated-cpu experiment's part of the report, and what its samples come to."""
 
+import re
 from dataclasses import dataclass
 
 from experiments.report import plots
@@ -9,6 +10,11 @@ from experiments.report.stats import Samples, Summary, summarize
 from lab.measure.results import Measured, Store
 
 KINDS = {"task": "switches to foreign tasks", "irq": "interrupts", "softirq": "NET_RX softirqs"}
+ENTRY = re.compile(r"^\{ \w+: +\d+(?:, \w+: (.*?))? *\} hitcount: +(\d+)", re.MULTILINE)
+BOUND = re.compile(r"measured|[\w]+/0(?:$|[:H].*)")
+"""What may run on the isolated CPU: the measured task, and by their names the idle one and the
+kernel's threads of it.
+"""
 NOT_SHOWN = (
     "Two virtual CPUs under instruction-counted time take turns, and while one executes, time "
     "passes for the other, too. A turn lasts 5 µs at most, so that a response takes two or three "
@@ -27,16 +33,19 @@ class Pair:
 
     open: Summary
     isolated: Summary
-    lost: int
-    visits: tuple[tuple[str, int, int], ...]
+    visits: tuple[tuple[str, int | None, int | None], ...]
     """Of what, how many on the isolated CPU, and on the same one that is not."""
 
 
-def _visits(system: Measured, scenario: str, kind: str) -> int:
-    """How often a foreign ``kind`` came after the first millisecond."""
-    table = system.table(scenario, "visitors")
-    chosen = (table["kind"] == kind) & (table["bound"] == 0)
-    return int(table["later"][chosen].sum())
+def visits(system: Measured, scenario: str, kind: str) -> int | None:
+    """How often a foreign ``kind`` came; ``None`` if the kernel cannot count them."""
+    path = system.path / scenario / f"{kind}.hist"
+    if not path.exists():
+        return None
+    text = path.read_text()
+    lost = re.search(r"^ *Dropped: (\d+)", text, re.MULTILINE)
+    return int(lost[1] if lost else 0) + sum(
+        int(count) for name, count in ENTRY.findall(text) if not BOUND.fullmatch(name))
 
 
 def responses(system: Measured, scenario: str) -> Samples:
@@ -53,8 +62,7 @@ def find(system: Measured, name: str) -> Pair | None:
     return Pair(
         summarize(responses(system, name)),
         summarize(responses(system, isolated)),
-        _visits(system, isolated, "lost"),
-        tuple((word, _visits(system, isolated, kind), _visits(system, name, kind))
+        tuple((word, visits(system, isolated, kind), visits(system, name, kind))
               for kind, word in KINDS.items()),
     )
 
@@ -85,7 +93,8 @@ def _table(system: Measured) -> Table:
             titles[scenario],
             *(f"{v / 1000:.1f}" for v in (s.p50, s.p95, s.p99, s.p999, s.p9999, s.maximum)),
             f"{realfeel / 1000:.1f}",
-            *(f"{_visits(system, scenario, kind):,}" for kind in KINDS),
+            *("–" if (n := visits(system, scenario, kind)) is None else f"{n:,}"
+              for kind in KINDS),
             f"{s.count:,}",
         ])
     return Table(
@@ -95,8 +104,8 @@ def _table(system: Measured) -> Table:
         "Response times in µs; nearest-rank percentiles. Realfeel: the article's own measure, the "
         "longest time between two reads less the period. Foreign tasks: switches on CPU 0 to any "
         "task but the measured one, the idle task and kernel threads bound to that CPU; "
-        "interrupts: of devices, on CPU 0; NET_RX: softirqs there that process packets; all "
-        "counted from tracepoints.",
+        "interrupts: of devices, on CPU 0; NET_RX: softirqs there that process packets; counted "
+        "by the kernel, where it has histograms of trace events.",
     )
 
 

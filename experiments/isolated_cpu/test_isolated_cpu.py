@@ -45,6 +45,25 @@ def test_the_articles_late_responses(tmp_path: Path, late: int, met: bool) -> No
     assert measured(tmp_path, {"kernel": (late, 500_001)}, SAMPLES) == [met]
 
 
+@pytest.mark.parametrize(("kind", "line", "come"), [
+    ("task", "{ next_pid: 7, next_comm: kworker/u9:2 } hitcount: 2", 2),
+    ("task", "{ next_pid: 7, next_comm: stress-ng-udp } hitcount: 1", 1),
+    ("task", "{ next_pid: 7, next_comm: kworker/0:1H } hitcount: 1", 0),
+    ("task", "    Dropped: 1", 1),
+    ("irq", "{ irq: 9, name: eth0 } hitcount: 1", 1),
+    ("softirq", "{ vec: 3 } hitcount: 1", 1)])
+def test_what_comes_to_an_isolated_cpu_is_missed(
+    sample: Path, kind: str, line: str, come: int
+) -> None:
+    store = Store(sample, EXPERIMENT.name)
+    [claim] = [c for c in EXPERIMENT.claims if c.title.startswith("Steered packets, RCU's work: n")]
+    [before] = claim.judged(store)
+    hist = sample / EXPERIMENT.name / SYSTEM.name / "softirqs-isolated" / f"{kind}.hist"
+    hist.write_text(hist.read_text().replace("    Dropped: 0", f"{line}\n"))
+    [after] = claim.judged(store)
+    assert (before.value, after.value) == (0, come)
+
+
 def test_more_jobs_are_more_responses(tmp_path: Path) -> None:
     context = Context(progress=Progress(), root=tmp_path, jobs=2000)
     for scenario in scenarios(context, SCENARIOS):

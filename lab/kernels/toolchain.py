@@ -30,6 +30,7 @@ PACKAGES = {
     "dpkg-buildpackage": "dpkg-dev",
     "ip": "iproute2",
     "tc": "iproute2",
+    "stress-ng": "stress-ng",
 }
 
 MODULES = {
