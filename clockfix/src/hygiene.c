@@ -65,15 +65,7 @@ static int lock_memory(struct clockfix *timer)
 		return ret;
 	if (mlock(timer, sizeof(*timer)))
 		return -errno;
-	return hygiene_lock_error(timer);
-}
-
-/* Slots and nodes are locked as they are allocated. */
-int hygiene_lock_error(const struct clockfix *timer)
-{
-	int slots = timer->slots.lock_error;
-
-	return slots ? slots : timer->own_nodes.lock_error;
+	return timer->slots.lock_error;
 }
 
 /* The C library keeps stacks of ended threads for others. */

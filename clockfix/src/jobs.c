@@ -52,7 +52,7 @@ void slot_fill(struct clockfix *timer, struct slot *slot, const struct clockfix_
 {
 	uint8_t kind = spec->missed | (spec->period ? KIND_PERIODIC : 0);
 
-	atomic_store_explicit(&slot->instant, spec->start, memory_order_release);
+	atomic_store_explicit(&slot->listed.instant, spec->start, memory_order_release);
 	atomic_store_explicit(&slot->fn, spec->fn, memory_order_release);
 	atomic_store_explicit(&slot->arg, spec->arg, memory_order_release);
 	atomic_store_explicit(&slot->release, spec->release, memory_order_release);
@@ -101,15 +101,11 @@ void slot_release(struct slot *slot)
 int timer_jobs_init(struct clockfix *timer)
 {
 	uint32_t i;
-	int ret = list_init(&timer->list, &timer->slots, &timer->list_nodes);
+	int ret = list_init(&timer->list, &timer->slots);
 
 	if (ret)
 		return ret;
-	tree_init(&timer->own, &timer->own_nodes);
-	timer->own_nodes.lock_memory = timer->slots.lock_memory;
-	ret = tree_nodes_reserve(&timer->own_nodes, timer->options.job_reserve);
-	if (ret)
-		return ret;
+	timer->own = (struct tree){ &timer->slots, offsetof(struct slot, own), SLOT_NONE };
 	i = slot_get(&timer->slots);
 	if (i == SLOT_NONE)
 		return -ENOMEM;

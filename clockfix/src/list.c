@@ -17,25 +17,6 @@
 
 #include "list.h"
 
-static bool slot_before(const struct slot *a, const struct slot *b)
-{
-	int64_t one = atomic_load_explicit(&a->instant, memory_order_relaxed);
-	int64_t other = atomic_load_explicit(&b->instant, memory_order_relaxed);
-
-	return one < other ||
-	       (one == other &&
-		atomic_load_explicit(&a->seq, memory_order_relaxed) <
-		atomic_load_explicit(&b->seq, memory_order_relaxed));
-}
-
-static struct tree_key key_of(const struct slot *slot)
-{
-	return (struct tree_key){
-		.instant = atomic_load_explicit(&slot->instant, memory_order_relaxed),
-		.seq = atomic_load_explicit(&slot->seq, memory_order_relaxed),
-	};
-}
-
 /* the link from slot @i, SLOT_NONE: from the head */
 static uint32_t link_get(struct list *list, uint32_t i)
 {
@@ -52,7 +33,7 @@ static void link_set(struct list *list, uint32_t i, uint32_t to)
 		atomic_store(&slot_at(list->slots, i)->next, to);
 }
 
-int list_init(struct list *list, struct slots *slots, struct tree_nodes *nodes)
+int list_init(struct list *list, struct slots *slots)
 {
 	struct slot *slot;
 	uint32_t i = slot_get(slots);
@@ -60,14 +41,14 @@ int list_init(struct list *list, struct slots *slots, struct tree_nodes *nodes)
 	if (i == SLOT_NONE)
 		return -ENOMEM;
 	slot = slot_at(slots, i);
-	atomic_store(&slot->instant, INT64_MAX);
+	atomic_store(&slot->listed.instant, INT64_MAX);
 	atomic_store(&slot->seq, UINT64_MAX);
 	atomic_store(&slot->next, i);
 	atomic_store(&slot->state, state_of(0, PHASE_PENDING));
 	list->head = i;
 	list->dummy = i;
 	list->slots = slots;
-	tree_init(&list->tree, nodes);
+	list->tree = (struct tree){ slots, offsetof(struct slot, listed), SLOT_NONE };
 	atomic_store(&list->work, (uint64_t)i);
 	return 0;
 }
@@ -75,7 +56,7 @@ int list_init(struct list *list, struct slots *slots, struct tree_nodes *nodes)
 bool list_add(struct list *list, uint32_t i)
 {
 	struct slot *slot = slot_at(list->slots, i);
-	uint32_t last = tree_add(&list->tree, key_of(slot), i), first;
+	uint32_t last = tree_add(&list->tree, i), first;
 	uint64_t work;
 
 	atomic_store_explicit(&slot->next, link_get(list, last), memory_order_relaxed);
@@ -85,7 +66,7 @@ bool list_add(struct list *list, uint32_t i)
 	work = atomic_load(&list->work);
 	do {
 		first = work_slot(work);
-		if (!slot_before(slot, slot_at(list->slots, first)) &&
+		if (!tree_before(&list->tree, i, first) &&
 		    !(first == last && slot_finished(slot_at(list->slots, first))))
 			return false;
 	} while (!atomic_compare_exchange_weak(&list->work, &work, work_moved(work, i)));
@@ -95,7 +76,7 @@ bool list_add(struct list *list, uint32_t i)
 bool list_remove(struct list *list, uint32_t i)
 {
 	struct slot *slot = slot_at(list->slots, i);
-	uint32_t last = tree_remove(&list->tree, key_of(slot)), next, first, to;
+	uint32_t last = tree_remove(&list->tree, i), next, first, to;
 	uint64_t work;
 
 	next = atomic_load_explicit(&slot->next, memory_order_relaxed);
@@ -123,7 +104,7 @@ uint32_t list_clean(struct list *list)
 	if (i == work_slot(atomic_load(&list->work)))
 		return SLOT_NONE;
 	slot = slot_at(list->slots, i);
-	tree_remove(&list->tree, key_of(slot));
+	tree_remove(&list->tree, i);
 	list->head = atomic_load_explicit(&slot->next, memory_order_relaxed);
 	slot->linked = false;
 	return i;

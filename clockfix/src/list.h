@@ -24,7 +24,6 @@
 #ifndef CLOCKFIX_LIST_H
 #define CLOCKFIX_LIST_H
 
-#include "slots.h"
 #include "tree.h"
 
 struct list {
@@ -68,17 +67,10 @@ static inline void list_out(struct list *list, uint64_t work)
 /* ---- submitters' side: with the mutex held ---------------------------------------------- */
 
 /* -ENOMEM if there is no slot for the dummy */
-int list_init(struct list *list, struct slots *slots, struct tree_nodes *nodes);
-
-/* See to it that there is memory for an addition; -ENOMEM. */
-static inline int list_reserve(struct list *list)
-{
-	return tree_reserve(&list->tree);
-}
+int list_init(struct list *list, struct slots *slots);
 
 /*
- * Add a filled slot, after list_reserve(): its instant and seq are set, its phase is PENDING.
- * Returns whether the worker has to be told, as @work was moved back to it.
+ * Add a filled slot: its instant and seq are set, its phase is PENDING. Returns whether the worker has to be told, as @work was moved back to it.
  */
 bool list_add(struct list *list, uint32_t i);
 

@@ -33,16 +33,22 @@ enum phase {
 	PHASE_DROPPED,		/* cancelled by a job: the worker gives the slot back */
 };
 
+/* of a tree of slots (tree.h) */
+struct tree_node {
+	_Atomic int64_t instant;	/* by which it is sorted */
+	uint32_t left, right;
+};
+
 /*
  * Atomic fields but @state are read by the worker while a submitter may already fill the slot
  * anew: they are stored with release and loaded with acquire, so that whoever sees a new value
  * also sees the new generation in @state.
  *
- * All that a job for once needs is in the first cache line.
+ * All that the worker needs of a job for once is in the first cache line.
  */
 struct slot {
 	_Atomic uint64_t state;		/* generation << 32 | phase */
-	_Atomic int64_t instant;	/* first instant, by which the list is sorted */
+	struct tree_node listed;	/* by first instant, as the list is; links are submitters' */
 	_Atomic uint64_t seq;		/* order of submission */
 	_Atomic uint32_t next;		/* successor in the list */
 	bool linked;			/* submitters': it is in the list */
@@ -51,19 +57,19 @@ struct slot {
 	_Atomic bool passed;		/* the worker is through with it in the list */
 	_Atomic(clockfix_fn) fn;
 	_Atomic(void *) arg;
-	uint32_t free_next;		/* next of the free slots, of the reserve or of the litter */
 	_Atomic(clockfix_release) release;	/* or NULL */
 
-	/* if periodic */
 	_Atomic int64_t period __attribute__((aligned(64)));
 	_Atomic uint64_t runs;
 	uint64_t index;			/* the worker's: of its next instant */
 	int64_t due;			/* the worker's: that instant */
-	bool kept;			/* the worker's: it is in its tree */
+	struct tree_node own;		/* the worker's, by the instant that was due then */
+	uint32_t free_next;		/* next of the free slots, of the reserve or of the litter */
 	union {
 		uint32_t missed;	/* the worker's: instants since its last run */
 		_Atomic uint32_t handed;/* next in the queue to submitters */
 	};
+	bool kept;			/* the worker's: it is in its tree */
 } __attribute__((aligned(64)));
 
 _Static_assert(sizeof(struct slot) == 128 && offsetof(struct slot, period) == 64,

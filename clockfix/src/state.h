@@ -21,7 +21,6 @@ struct clockfix {
 	_Atomic uint32_t drained;	/* what they wait on */
 	struct list list;
 	struct slots slots;
-	struct tree_nodes list_nodes, own_nodes;	/* submitters see to it that they suffice */
 
 	/* the worker's own */
 	struct tree own __attribute__((aligned(64)));	/* jobs that it keeps itself */
@@ -41,7 +40,6 @@ struct clockfix {
 	uint32_t handed_first;
 	struct module module[MODULES];
 	_Atomic uint32_t modules;
-	uint32_t periodic;		/* slots of periodic jobs */
 	_Atomic uint32_t litter;	/* cancelled jobs that the worker keeps */
 
 	struct clockfix_stats stats;
@@ -74,9 +72,6 @@ void timer_free(struct clockfix *timer);
 /* In the worker's thread: what asks for privileges. Notes in the capabilities what was refused. */
 int hygiene_apply(struct clockfix *timer);
 void hygiene_leave(struct clockfix *timer);
-
-/* In any thread: why memory could not be locked that was allocated so far, or 0. */
-int hygiene_lock_error(const struct clockfix *timer);
 
 /* In any thread, once the worker has ended. */
 void hygiene_undo(struct clockfix *timer);

@@ -43,12 +43,6 @@ static void leave(struct clockfix *timer, struct released *released, bool earlie
 
 /* ---- cleaning up ------------------------------------------------------------------------ */
 
-static void give_back(struct clockfix *timer, uint32_t i)
-{
-	timer->periodic -= is_periodic(slot_at(&timer->slots, i));
-	slot_put(&timer->slots, i);
-}
-
 /*
  * A slot is free once it is out of the list and the worker is done with it. The worker keeps
  * periodic jobs that have run, and those that a job cancelled, until it hands them over.
@@ -62,7 +56,7 @@ static void unlinked(struct clockfix *timer, uint32_t i, struct released *releas
 	if (kept)
 		return;
 	note(released, slot);
-	give_back(timer, i);
+	slot_put(&timer->slots, i);
 }
 
 /* The last of the queue is released, but remains there. */
@@ -78,7 +72,7 @@ static bool clean_handed(struct clockfix *timer, struct released *released)
 	note(released, slot_at(&timer->slots, next));
 	if (slot->linked)
 		list_remove(&timer->list, i);
-	give_back(timer, i);
+	slot_put(&timer->slots, i);
 	return true;
 }
 
@@ -115,13 +109,9 @@ void timer_clean(struct clockfix *timer)
 /* ---- submitting ------------------------------------------------------------------------- */
 
 /* Memory for one more job; -ENOMEM. */
-static int acquire(struct clockfix *timer, bool periodic, uint32_t *i, struct released *released)
+static int acquire(struct clockfix *timer, uint32_t *i, struct released *released)
 {
 	clean(timer, released);
-	if (list_reserve(&timer->list) ||
-	    (periodic && tree_nodes_reserve(&timer->own_nodes, timer->periodic + 1 +
-					    timer->options.job_reserve)))
-		return -ENOMEM;
 	*i = slot_get(&timer->slots);
 	return *i == SLOT_NONE ? -ENOMEM : 0;
 }
@@ -134,7 +124,6 @@ static bool insert(struct clockfix *timer, uint32_t i, const struct clockfix_spe
 	uint64_t state;
 
 	slot_fill(timer, slot, spec);
-	timer->periodic += spec->period > 0;
 	state = state_of(state_generation(atomic_load_explicit(&slot->state,
 							       memory_order_relaxed)),
 			 PHASE_PENDING);
@@ -152,7 +141,7 @@ static int submit_locked(struct clockfix *timer, const struct clockfix_spec *spe
 
 	if (timer_pending(timer) >= timer->options.max_jobs)
 		return -ENOMEM;
-	ret = acquire(timer, spec->period, &i, released);
+	ret = acquire(timer, &i, released);
 	if (ret)
 		return ret;
 	atomic_store(&timer->added, timer->added + 1);
@@ -227,7 +216,7 @@ static void take_out(struct clockfix *timer, struct slot *slot, uint32_t i,
 		/* No wake-up: a worker that polls for this job stops, one that sleeps sleeps on. */
 		if (list_remove(&timer->list, i))
 			atomic_fetch_add(&timer->wake.count, 1);
-		give_back(timer, i);
+		slot_put(&timer->slots, i);
 	}
 	timer_note_ended(timer);
 }
@@ -303,7 +292,7 @@ static int reschedule_locked(struct clockfix *timer, clockfix_job *job,
 	if (!slot)
 		return -ENOENT;
 	slot_spec(slot, instant, spec);
-	ret = acquire(timer, spec->period, &i, released);
+	ret = acquire(timer, &i, released);
 	if (ret)
 		return ret;
 	/* counted twice for a moment: it is never over for those who drain */

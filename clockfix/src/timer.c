@@ -123,8 +123,6 @@ void timer_free(struct clockfix *timer)
 	hygiene_undo(timer);
 	alive_destroy(timer->alive);
 	slots_destroy(&timer->slots);
-	tree_nodes_destroy(&timer->list_nodes);
-	tree_nodes_destroy(&timer->own_nodes);
 	pf_free(timer, timer_size());
 }
 
@@ -147,8 +145,6 @@ int timer_new(struct clockfix **result, const struct clockfix_options *given)
 	/* as many again: cancelled jobs of the worker's own wait there for its next turn */
 	slots_init(&timer->slots, 2 * options.max_jobs + options.job_reserve + SLOTS_EXTRA,
 		   options.flags & CLOCKFIX_LOCK_MEMORY);
-	tree_nodes_init(&timer->list_nodes);
-	tree_nodes_init(&timer->own_nodes);
 	describe_machine(&timer->caps);
 
 	ret = -ENOMEM;
@@ -285,6 +281,6 @@ int clockfix_capabilities_read(struct clockfix *timer, struct clockfix_capabilit
 		return ret;
 	own = timer->caps;
 	if (!own.memory)
-		own.memory = hygiene_lock_error(timer);
+		own.memory = timer->slots.lock_error;
 	return sized_return(caps, &own, sizeof(own), CLOCKFIX_CAPABILITIES_SIZE_V1);
 }

@@ -2,75 +2,48 @@
 /*
  * tree.h - find a job's place
  *
- * A B+ tree of jobs by instant and order of submission. There are two. The submitters' one holds
- * the jobs of the list, so that they find a job's place in it; the worker never looks at it. The
- * worker's own one holds the jobs that it keeps itself: periodic jobs, and those that jobs
- * submitted. A search among a million jobs is a matter of cache misses, and a node, the keys of
- * which lie side by side, costs about one, as its lines are fetched at once.
+ * A treap of slots: sorted from left to right by instant and order of submission, and from the root
+ * down by a hash of the slot's number. So it is as deep as a tree that was built in random order, its
+ * shape depends on what it holds alone, and it needs no memory but the slots.
+ *
+ * There are two. The submitters' one holds the jobs of the list, so that they find a job's place in
+ * it; the worker never looks at it. The worker's own one holds the jobs that it keeps itself:
+ * periodic jobs, and those that jobs submitted.
  */
 #ifndef CLOCKFIX_TREE_H
 #define CLOCKFIX_TREE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#define TREE_FANOUT	24
-#define TREE_HEIGHT	16	/* reached after 12^15 additions at the earliest */
-#define TREE_CHUNKS	2048u
-#define TREE_CHUNK	(2u << 20)
-#define TREE_NONE	UINT32_MAX
-
-struct tree_key {
-	int64_t instant;
-	uint64_t seq;
-};
-
-struct tree_node;
-
-/* The nodes of a tree; they stay until it ends. */
-struct tree_nodes {
-	struct tree_node *chunk[TREE_CHUNKS];
-	uint32_t chunks, used;
-	uint32_t free_first, free;
-	bool lock_memory;
-	_Atomic int lock_error;	/* of the last mlock() */
-};
+#include "slots.h"
 
 struct tree {
-	struct tree_nodes *nodes;
-	uint32_t root;		/* TREE_NONE: empty */
-	uint32_t height;	/* levels */
+	struct slots *slots;
+	size_t node;		/* where in a slot it has its struct tree_node */
+	uint32_t root;		/* SLOT_NONE: empty */
 };
 
-void tree_nodes_init(struct tree_nodes *nodes);
-void tree_nodes_destroy(struct tree_nodes *nodes);
-
-void tree_init(struct tree *tree, struct tree_nodes *nodes);
-
-static inline bool tree_empty(const struct tree *tree)
+static inline struct tree_node *tree_node(const struct tree *tree, uint32_t i)
 {
-	return !tree->height;
+	return (struct tree_node *)((char *)slot_at(tree->slots, i) + tree->node);
 }
 
-/* See to it that there is memory for an addition; -ENOMEM. */
-int tree_reserve(struct tree *tree);
+/* Is slot @a before @b? Their nodes have instants; they need not be in the tree. */
+static inline bool tree_before(const struct tree *tree, uint32_t a, uint32_t b)
+{
+	int64_t one, other;
 
-/*
- * See to it that a tree that never holds more than @count slots always finds memory; -ENOMEM.
- * Another thread may use the tree meanwhile, if it learns of further slots after this.
- */
-int tree_nodes_reserve(struct tree_nodes *nodes, uint32_t count);
+	one = atomic_load_explicit(&tree_node(tree, a)->instant, memory_order_relaxed);
+	other = atomic_load_explicit(&tree_node(tree, b)->instant, memory_order_relaxed);
+	return one < other ||
+	       (one == other &&
+		atomic_load_explicit(&slot_at(tree->slots, a)->seq, memory_order_relaxed) <
+		atomic_load_explicit(&slot_at(tree->slots, b)->seq, memory_order_relaxed));
+}
 
-/*
- * Add @slot, after tree_reserve(); the key is in the tree once at most. Returns the slot before
- * it, TREE_NONE if it is the first.
- */
-uint32_t tree_add(struct tree *tree, struct tree_key key, uint32_t slot);
+/* Add a slot, or remove one that is there; returns the slot before it, SLOT_NONE if it is the first. */
+uint32_t tree_add(struct tree *tree, uint32_t i);
+uint32_t tree_remove(struct tree *tree, uint32_t i);
 
-/* Remove what is there; returns the slot before it, TREE_NONE if it was the first. */
-uint32_t tree_remove(struct tree *tree, struct tree_key key);
-
-/* the first slot of a tree that is not empty */
+/* SLOT_NONE if it is empty */
 uint32_t tree_first(const struct tree *tree);
 
 #endif

@@ -51,28 +51,19 @@ static void stack_put(struct clockfix *timer, uint32_t *first, uint32_t i)
 
 /* ---- jobs it keeps itself --------------------------------------------------------------- */
 
-static struct tree_key own_key(const struct slot *slot)
-{
-	return (struct tree_key){
-		slot->due, atomic_load_explicit(&slot->seq, memory_order_relaxed),
-	};
-}
-
-/* Submitters have seen to it that there is memory for it. */
 static void own_add(struct clockfix *timer, uint32_t i)
 {
 	struct slot *slot = slot_at(&timer->slots, i);
 
-	tree_add(&timer->own, own_key(slot), i);
+	atomic_store_explicit(&slot->own.instant, slot->due, memory_order_relaxed);
+	tree_add(&timer->own, i);
 	slot->kept = true;
 }
 
 static void own_remove(struct clockfix *timer, uint32_t i)
 {
-	struct slot *slot = slot_at(&timer->slots, i);
-
-	tree_remove(&timer->own, own_key(slot));
-	slot->kept = false;
+	tree_remove(&timer->own, i);
+	slot_at(&timer->slots, i)->kept = false;
 }
 
 /* A job that was the worker's own, and is in its tree no more, is over. */
@@ -139,7 +130,7 @@ static void look_into_list(struct clockfix *timer, struct pick *pick)
 		pick->i = work_slot(pick->work);
 		slot = slot_at(&timer->slots, pick->i);
 		pick->state = atomic_load(&slot->state);
-		pick->instant = atomic_load_explicit(&slot->instant, memory_order_acquire);
+		pick->instant = atomic_load_explicit(&slot->listed.instant, memory_order_acquire);
 		pick->seq = atomic_load_explicit(&slot->seq, memory_order_acquire);
 		if (pick->i == list->dummy) {
 			pick->i = SLOT_NONE;
@@ -162,7 +153,7 @@ static void look_into_own(struct clockfix *timer, struct pick *pick)
 	struct slot *slot;
 
 	for (;;) {
-		pick->i = tree_empty(&timer->own) ? SLOT_NONE : tree_first(&timer->own);
+		pick->i = tree_first(&timer->own);
 		if (pick->i == SLOT_NONE)
 			return;
 		slot = slot_at(&timer->slots, pick->i);
@@ -298,8 +289,7 @@ static void finish(struct clockfix *timer, const struct pick *pick, struct slot 
 		list_out(&timer->list, pick->work);
 	} else {
 		/* not before its run: that would take time when there is none */
-		tree_remove(&timer->own, (struct tree_key){ pick->instant, pick->seq });
-		slot->kept = false;
+		own_remove(timer, pick->i);
 	}
 	if (rearm(timer, pick, slot))
 		return;

@@ -389,7 +389,7 @@ static void memory_is_refused_later(const struct rlimit *limit)
 /* An ordinary user gets a timer that works, and is told what it lacks. */
 static void unprivileged_child(void)
 {
-	struct rlimit none = { 0, 0 }, some = { 0, 6 << 20 };
+	struct rlimit none = { 0, 0 }, some = { 0, 3 << 20 };
 	struct clockfix_capabilities caps = { .size = sizeof(caps) };
 	struct clockfix_options options;
 	struct clockfix *timer;
@@ -470,8 +470,8 @@ static void options_take_effect(void)
 	CHECK_EQ(caps.scheduling, 0);
 	CHECK_EQ(caps.memory, 0);
 	CHECK_EQ(caps.cpu_latency, CLOCKFIX_NOT_ASKED);
-	/* 65536 slots of 128 bytes, and half as many nodes of 512 */
-	CHECK(MLOCK_IS_FAKE || locked_kb() - locked > 65536 / 8 + 32768 / 2);
+	/* 65536 slots of 128 bytes */
+	CHECK(MLOCK_IS_FAKE || locked_kb() - locked > 65536 / 8);
 	destroy(timer);
 	CHECK_EQ(locked_kb(), locked);
 	/* a small stack is locked as far as there is one, and jobs run on it */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test-reschedule.c - jobs submitted, moved, adjusted and cancelled, in any order; simulated */
 #include "sim/runs.h"
+#include "sim/sound.h"
 
 /* ---- any operations in any order -------------------------------------------------------- */
 
@@ -173,8 +174,8 @@ static void list_is_sound(void)
 	for (uint32_t i = list->head; i != list->dummy; linked++) {
 		struct slot *slot = slot_at(&timer->slots, i);
 
-		CHECK(slot->instant >= last && slot->linked);
-		last = slot->instant;
+		CHECK(slot->listed.instant >= last && slot->linked);
+		last = slot->listed.instant;
 		i = atomic_load(&slot->next);
 	}
 	CHECK(tree_sound(&list->tree, linked));

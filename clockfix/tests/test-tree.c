@@ -5,20 +5,15 @@
 #include <platform.h>
 
 #include "check.h"
-#include "slots.h"
-#include "tree.h"
+#include "sim/sound.h"
 
 #define MODEL 512
+#define SLOTS (1 << 17)
 
-struct entry {
-	uint32_t slot;
-	int64_t instant;
-	uint64_t seq;
-};
+static struct slots slots;
 
 static void slots_run_out_and_come_back(void)
 {
-	static struct slots slots;
 	uint32_t first, generation;
 
 	sim_reset();
@@ -40,52 +35,92 @@ static void slots_run_out_and_come_back(void)
 	CHECK_EQ(sim.allocated, 0);
 }
 
-/* Up to three levels; all additions at one end, at random, and until it is empty again. */
+static struct tree tree;
+
+static struct entry {
+	uint32_t slot;
+	int64_t instant;
+} model[MODEL];
+static size_t held;
+
+static void add(int64_t instant, uint64_t seq)
+{
+	uint32_t i = slot_get(&slots);
+	struct slot *slot = slot_at(&slots, i);
+	size_t at = 0;
+
+	slot->own.instant = instant;
+	slot->seq = seq;
+	while (at < held && model[at].instant <= instant)
+		at++;
+	memmove(&model[at + 1], &model[at], (held - at) * sizeof(*model));
+	model[at] = (struct entry){ i, instant };
+	held++;
+	CHECK_EQ(tree_add(&tree, i), at ? model[at - 1].slot : SLOT_NONE);
+}
+
+static void remove_at(size_t at)
+{
+	uint32_t i = model[at].slot;
+
+	CHECK_EQ(tree_remove(&tree, i), at ? model[at - 1].slot : SLOT_NONE);
+	slot_put(&slots, i);
+	held--;
+	memmove(&model[at], &model[at + 1], (held - at) * sizeof(*model));
+}
+
+static void begin(void)
+{
+	sim_reset();
+	memset(&slots, 0, sizeof(slots));
+	slots_init(&slots, SLOTS, false);
+	tree = (struct tree){ &slots, offsetof(struct slot, own), SLOT_NONE };
+	held = 0;
+}
+
+/* All additions at one end, at random, and until it is empty again. */
 static void the_tree_matches_the_model(void)
 {
-	static struct tree_nodes nodes;
-	static struct entry model[MODEL];
-	uint64_t seq = 0, rng = 12345;
-	struct tree tree;
-	size_t held = 0;
+	uint64_t rng = 12345;
 
-	sim_reset();
-	tree_nodes_init(&nodes);
-	tree_init(&tree, &nodes);
-	CHECK_EQ(tree_nodes_reserve(&nodes, MODEL), 0);
-	/* never more memory than was reserved */
-	sim.alloc_fail = 0;
+	begin();
 	for (int n = 0; n < 300000 && !check_failed; n++) {
 		uint64_t r = check_random(&rng);
 		bool grows = n / 3000 % 2;
 
 		if (held < MODEL && (r % 4 < (grows ? 3 : 1) || !held)) {
-			struct tree_key key = { n / 50000 % 2 ? n : (int64_t)(r / 4 % 300), seq++ };
-			size_t at = 0;
-
-			while (at < held && model[at].instant <= key.instant)
-				at++;
-			memmove(&model[at + 1], &model[at], (held - at) * sizeof(*model));
-			model[at] = (struct entry){ n, key.instant, key.seq };
-			held++;
-			CHECK_EQ(tree_add(&tree, key, n), at ? model[at - 1].slot : TREE_NONE);
+			add(n / 50000 % 2 ? n : (int64_t)(r / 4 % 300), n);
 		} else {
-			/* the first, or one from the middle */
-			size_t at = r & 4 ? r / 8 % held : 0;
-			struct tree_key key = { model[at].instant, model[at].seq };
-
 			CHECK_EQ(tree_first(&tree), model[0].slot);
-			CHECK_EQ(tree_remove(&tree, key), at ? model[at - 1].slot : TREE_NONE);
-			held--;
-			memmove(&model[at], &model[at + 1], (held - at) * sizeof(*model));
+			/* the first, or one from the middle */
+			remove_at(r & 4 ? r / 8 % held : 0);
 		}
-		CHECK_EQ(tree_empty(&tree), !held);
-		CHECK(nodes.used - nodes.free <= MODEL / 2 + 2 * TREE_HEIGHT);
+		CHECK_EQ(tree_first(&tree) == SLOT_NONE, !held);
 		if (n % 16 == 0)
 			CHECK(tree_sound(&tree, held));
 	}
-	tree_nodes_destroy(&nodes);
-	CHECK_EQ(sim.allocated, 0);
+	slots_destroy(&slots);
 }
 
-CHECK_MAIN(TEST(slots_run_out_and_come_back), TEST(the_tree_matches_the_model))
+/* Of 2^17 slots: 17 at best. In ascending, descending and no order. */
+static void the_tree_is_not_deep(void)
+{
+	uint64_t rng = 1;
+
+	for (int order = 0; order < 3; order++) {
+		begin();
+		for (int64_t n = 0; n < SLOTS; n++) {
+			uint32_t i = slot_get(&slots);
+
+			slot_at(&slots, i)->own.instant =
+				order == 2 ? (int64_t)(check_random(&rng) / 2) : order ? -n : n;
+			tree_add(&tree, i);
+		}
+		printf("# %u deep\n", tree_depth(&tree, tree.root));
+		CHECK(tree_depth(&tree, tree.root) < 3 * 17);
+		slots_destroy(&slots);
+	}
+}
+
+CHECK_MAIN(TEST(slots_run_out_and_come_back), TEST(the_tree_matches_the_model),
+	   TEST(the_tree_is_not_deep))

@@ -63,8 +63,4 @@ void pf_free(void *mem, size_t size);
 
 bool cpu_counter_sound(void);
 
-/* Is all as it should be? @count: slots that the tree should hold. */
-struct tree;
-bool tree_sound(const struct tree *tree, uint32_t count);
-
 #endif
