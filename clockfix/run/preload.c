@@ -22,14 +22,12 @@
 
 #include <clockfix.h>
 
-#include "stats.h"
-
 #define NSEC_PER_SEC	1000000000LL
 
 struct thread {
 	struct clockfix_sleeper *sleeper;
 	volatile bool busy;		/* a signal handler of this thread must not use it */
-	struct thread *next, **prev;
+	int64_t late;			/* its last wait, until that is counted; or -1 */
 };
 
 typedef int sleep_fn(clockid_t, int, const struct timespec *, struct timespec *);
@@ -49,10 +47,8 @@ static bool ready;
 static __thread struct thread *self;
 static pthread_key_t at_exit;
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;	/* for what follows */
-static struct thread *threads;
-static struct clockfix_histogram lateness;	/* of threads that have ended */
-static uint64_t sleeps;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;	/* for the next line */
+static struct clockfix_histogram lateness;
 
 static _Atomic uint64_t passed_on;
 
@@ -72,42 +68,21 @@ int __wrap_clock_nanosleep(clockid_t clock, int flags, const struct timespec *re
 
 /* ---- statistics ------------------------------------------------------------------------- */
 
-static void histogram_join(struct clockfix_histogram *to, const struct clockfix_histogram *from)
+/* Not at the end of the wait: that would make it end later. */
+static void count(struct thread *thread)
 {
-	for (int i = 0; i < CLOCKFIX_HISTOGRAM_BUCKETS; i++)
-		to->bucket[i] += from->bucket[i];
-	to->count += from->count;
-	to->sum += from->sum;
-	if (from->max > to->max)
-		to->max = from->max;
-}
-
-/*
- * Add a thread's figures to those of threads that have ended. Under the mutex. @own: by that
- * thread itself; another one's last wait is left alone, as it may be using its sleeper.
- */
-static void collect(const struct thread *thread, bool own)
-{
-	static struct clockfix_stats stats;	/* too much for the stack of a thread that ends */
-
-	stats.size = sizeof(stats);
-	if (!stats_wanted)
+	if (thread->late < 0)
 		return;
-	if (!own)
-		sleeper_stats_copy(thread->sleeper, &stats);
-	else if (clockfix_sleeper_stats_read(thread->sleeper, &stats))
-		return;
-	histogram_join(&lateness, &stats.lateness);
-	sleeps += stats.sleeps;
+	pthread_mutex_lock(&mutex);
+	clockfix_histogram_add(&lateness, thread->late);
+	pthread_mutex_unlock(&mutex);
+	thread->late = -1;
 }
 
 static void report(void)
 {
-	struct thread *thread;
-
-	pthread_mutex_lock(&mutex);
-	for (thread = threads; thread; thread = thread->next)
-		collect(thread, thread == self);
+	if (self)
+		count(self);
 	if (!lateness.count)
 		dprintf(STDERR_FILENO,
 			"clockfix-run: %s[%d]: no sleep was served, %llu passed on%s\n",
@@ -116,15 +91,14 @@ static void report(void)
 			"; what waits in futex, poll or timerfd does not sleep");
 	else
 		dprintf(STDERR_FILENO,
-			"clockfix-run: %s[%d]: %llu waits, %llu slept, %llu passed on; "
+			"clockfix-run: %s[%d]: %llu served, %llu passed on; "
 			"late by ns: p50 %lld, p99 %lld, p99.9 %lld, max %lld\n",
 			program_invocation_short_name, getpid(), (unsigned long long)lateness.count,
-			(unsigned long long)sleeps, (unsigned long long)passed_on,
+			(unsigned long long)passed_on,
 			(long long)clockfix_histogram_quantile(&lateness, 0.5),
 			(long long)clockfix_histogram_quantile(&lateness, 0.99),
 			(long long)clockfix_histogram_quantile(&lateness, 0.999),
 			(long long)lateness.max);
-	pthread_mutex_unlock(&mutex);
 }
 
 /* ---- threads ---------------------------------------------------------------------------- */
@@ -140,12 +114,7 @@ static void thread_ended(void *arg)
 	struct thread *thread = arg;
 
 	self = NULL;
-	pthread_mutex_lock(&mutex);
-	collect(thread, true);
-	*thread->prev = thread->next;
-	if (thread->next)
-		thread->next->prev = thread->prev;
-	pthread_mutex_unlock(&mutex);
+	count(thread);
 	thread_free(thread);
 }
 
@@ -163,13 +132,7 @@ static struct thread *thread_create(void)
 		thread_free(thread);
 		return NULL;
 	}
-	pthread_mutex_lock(&mutex);
-	thread->prev = &threads;
-	thread->next = threads;
-	if (threads)
-		threads->prev = &thread->next;
-	threads = thread;
-	pthread_mutex_unlock(&mutex);
+	thread->late = -1;
 	self = thread;
 	return thread;
 }
@@ -193,16 +156,11 @@ static struct thread *thread_get(void)
 	return self;
 }
 
-/*
- * The child has this thread only, and counts anew. What belonged to other threads is left alone:
- * one of them may have been changing it.
- */
+/* The child has this thread only, and counts anew. */
 static void fork_child(void)
 {
 	pthread_mutex_init(&mutex, NULL);
-	threads = NULL;
 	memset(&lateness, 0, sizeof(lateness));
-	sleeps = 0;
 	passed_on = 0;
 	if (!self)
 		return;
@@ -255,7 +213,10 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec *request,
 	/* clockfix_sleep_until() is one only where it sleeps */
 	pthread_testcancel();
 	thread->busy = true;
+	count(thread);
 	ret = -clockfix_sleep_until(thread->sleeper, by, instant);
+	if (stats_wanted && !ret)
+		thread->late = clockfix_now(by) - instant;
 	thread->busy = false;
 	if (ret == EINTR && !flags && remain) {
 		left = instant - clockfix_now(CLOCK_MONOTONIC);
