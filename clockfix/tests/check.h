@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static unsigned int check_failed;	/* number of failed checks; the first ones are shown */
 static const char *check_skipped;
@@ -30,6 +32,17 @@ static const char *check_skipped;
 				       __FILE__, __LINE__, #a, #b, a_, b_);		\
 		}									\
 	} while (0)
+
+/* A block that a process of its own runs. It ends with whether a check has failed. */
+#define CHILD(pid) for (pid = fork(); !pid; _exit(check_failed > 0))
+
+/* the exit code of a child; -1: a signal killed it */
+static inline int check_end_of(pid_t pid)
+{
+	int status;
+
+	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
 
 /* What this machine or these privileges do not allow is not tested, and said. */
 #define SKIP(why)									\

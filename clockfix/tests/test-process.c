@@ -15,7 +15,6 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -96,58 +95,39 @@ static struct clockfix_stats *stats(struct clockfix *timer)
 	return &s;
 }
 
-static bool child_succeeded(pid_t pid)
-{
-	int status;
-
-	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status);
-}
-
-/* SIGSTOP for 1.5 s, in a process of its own as it stops all threads */
-static void stopped_child(int ready)
-{
-	struct clockfix *timer = create(NULL);
-	struct clockfix_spec spec;
-
-	clockfix_spec_init(&spec);
-	spec.start = now() + 10 * MS;
-	spec.period = MS;
-	spec.runs = 2500;
-	spec.missed = CLOCKFIX_MISSED_REPORT;
-	spec.fn = job;
-	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
-	for (int i = 0; i < 100; i++)
-		submit(timer, now() + i * 20 * MS, job, NULL);
-	while (atomic_load(&runs) < 10)
-		nap(MS);
-	CHECK_EQ(write(ready, "", 1), 1);
-	CHECK_EQ(clockfix_drain(timer), 0);
-	CHECK_EQ(atomic_load(&early), 0);
-	CHECK(atomic_load(&most_missed) > 1000);
-	CHECK(stats(timer)->missed > 1000);
-	CHECK_EQ(atomic_load(&runs), 2600 - (int)stats(timer)->missed);
-	CHECK(stats(timer)->lateness.max > SEC);
-	destroy(timer);
-	_exit(check_failed > 0);
-}
-
+/* With all its threads, for 1.5 s. */
 static void the_process_is_stopped(void)
 {
-	int ready[2];
-	char byte;
 	pid_t pid;
 
-	CHECK_EQ(pipe(ready), 0);
-	pid = fork();
-	if (!pid)
-		stopped_child(ready[1]);
-	CHECK_EQ(read(ready[0], &byte, 1), 1);
-	close(ready[0]);
-	close(ready[1]);
-	kill(pid, SIGSTOP);
+	CHILD(pid) {
+		struct clockfix *timer = create(NULL);
+		struct clockfix_spec spec;
+
+		clockfix_spec_init(&spec);
+		spec.start = now() + 10 * MS;
+		spec.period = MS;
+		spec.runs = 2500;
+		spec.missed = CLOCKFIX_MISSED_REPORT;
+		spec.fn = job;
+		CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
+		for (int i = 0; i < 100; i++)
+			submit(timer, now() + i * 20 * MS, job, NULL);
+		while (atomic_load(&runs) < 10)
+			nap(MS);
+		raise(SIGSTOP);
+		CHECK_EQ(clockfix_drain(timer), 0);
+		CHECK_EQ(atomic_load(&early), 0);
+		CHECK(atomic_load(&most_missed) > 1000);
+		CHECK(stats(timer)->missed > 1000);
+		CHECK_EQ(atomic_load(&runs), 2600 - (int)stats(timer)->missed);
+		CHECK(stats(timer)->lateness.max > SEC);
+		destroy(timer);
+	}
+	waitpid(pid, NULL, WUNTRACED);
 	nap(1500 * MS);
 	kill(pid, SIGCONT);
-	CHECK(child_succeeded(pid));
+	CHECK_EQ(check_end_of(pid), 0);
 }
 
 static void a_child_has_no_worker(void)
@@ -158,8 +138,7 @@ static void a_child_has_no_worker(void)
 
 	CHECK_EQ(clockfix_sleeper_create(&sleeper, NULL), 0);
 	submit(timer, now() + 100 * MS, job, NULL);
-	pid = fork();
-	if (!pid) {
+	CHILD(pid) {
 		struct clockfix_stats s = { .size = sizeof(s) };
 		struct clockfix *own;
 
@@ -177,9 +156,8 @@ static void a_child_has_no_worker(void)
 		}
 		CHECK_EQ(clockfix_sleep_until(sleeper, CLOCK_MONOTONIC, now() + MS), 0);
 		clockfix_sleeper_destroy(sleeper);
-		_exit(check_failed > 0);
 	}
-	CHECK(child_succeeded(pid));
+	CHECK_EQ(check_end_of(pid), 0);
 	CHECK_EQ(clockfix_drain(timer), 0);
 	CHECK_EQ(atomic_load(&runs), 1);
 	clockfix_sleeper_destroy(sleeper);
@@ -236,9 +214,9 @@ static void arms_itself(void *arg, const struct clockfix_run *run)
 static void a_timer_ends_though_its_job_arms_itself(void)
 {
 	for (unsigned int flags = 0; flags <= CLOCKFIX_DROP_PENDING; flags++) {
-		pid_t pid = fork();
+		pid_t pid;
 
-		if (!pid) {
+		CHILD(pid) {
 			struct clockfix *timer = create(NULL);
 
 			alarm(10);
@@ -249,9 +227,8 @@ static void a_timer_ends_though_its_job_arms_itself(void)
 			CHECK_EQ(clockfix_destroy(timer, flags), 0);
 			if (!flags)
 				CHECK_EQ(refused, -ECANCELED);
-			_exit(check_failed > 0);
 		}
-		CHECK(child_succeeded(pid));
+		CHECK_EQ(check_end_of(pid), 0);
 	}
 }
 
@@ -387,7 +364,7 @@ static void memory_is_refused_later(const struct rlimit *limit)
 }
 
 /* An ordinary user gets a timer that works, and is told what it lacks. */
-static void unprivileged_child(void)
+static void is_told_what_it_lacks(void)
 {
 	struct rlimit none = { 0, 0 }, some = { 0, 3 << 20 };
 	struct clockfix_capabilities caps = { .size = sizeof(caps) };
@@ -396,8 +373,7 @@ static void unprivileged_child(void)
 
 	setrlimit(RLIMIT_RTPRIO, &none);
 	setrlimit(RLIMIT_MEMLOCK, &some);
-	if (setgid(65534) || setuid(65534))
-		_exit(77);
+	CHECK(!setgid(65534) && !setuid(65534));
 	clockfix_options_init(&options);
 	options.cpu = 0;
 	options.policy = SCHED_FIFO;
@@ -421,21 +397,17 @@ static void unprivileged_child(void)
 	some.rlim_cur = some.rlim_max;
 	if (!MLOCK_IS_FAKE)
 		memory_is_refused_later(&some);
-	_exit(check_failed > 0);
 }
 
 static void without_privileges(void)
 {
-	pid_t pid = fork();
-	int status;
+	pid_t pid;
 
-	if (!pid)
-		unprivileged_child();
-	waitpid(pid, &status, 0);
-	CHECK(WIFEXITED(status));
-	if (WEXITSTATUS(status) == 77)
+	if (geteuid())
 		SKIP("not root: can't become somebody else");
-	CHECK_EQ(WEXITSTATUS(status), 0);
+	CHILD(pid)
+		is_told_what_it_lacks();
+	CHECK_EQ(check_end_of(pid), 0);
 }
 
 static long locked_kb(void)
@@ -560,12 +532,12 @@ static void the_worker_has_a_name_and_descriptors_are_closed(void)
 	timer = create(&options);
 	CHECK_EQ(clockfix_sleeper_create(&sleeper, NULL), 0);
 	CHECK(clockfix_sleeper_fd(sleeper) >= 0);
-	pid = fork();
-	if (!pid) {
+	CHILD(pid) {
 		clockfix_sleeper_destroy(sleeper);
-		_exit(clockfix_destroy(timer, 0) || entries("/proc/self/fd") != before);
+		destroy(timer);
+		CHECK_EQ(entries("/proc/self/fd"), before);
 	}
-	CHECK(child_succeeded(pid));
+	CHECK_EQ(check_end_of(pid), 0);
 	submit(timer, now(), thread_has_its_name, (void *)&right);
 	clockfix_sleeper_destroy(sleeper);
 	destroy(timer);
