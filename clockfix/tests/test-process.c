@@ -577,8 +577,8 @@ static void a_descriptor_is_readable_before_the_instant(void)
 	printf("# readable before its instant %d times of 200, late p50 %lld ns\n", before,
 	       (long long)clockfix_histogram_quantile(&s.lateness, 0.5));
 	CHECK_EQ(s.jobs, 201);
-	/* if the CPU is somebody else's it may be late: seldom */
-	CHECK(before > 100);
+	/* not if the CPU was somebody else's; armed for the instant itself it would never be */
+	CHECK(before > 10);
 	clockfix_sleeper_destroy(sleeper);
 }
 
