@@ -2,6 +2,7 @@
 """What the shield's bound costs a job longer than a tick, and what neighbour CPUs see of it."""
 
 import math
+from dataclasses import replace
 
 from experiments.common import compare
 from experiments.common.claims import SHIELDED, Claim, Found
@@ -13,6 +14,7 @@ from experiments.response_loop.runs import Load
 from lab.measure import spans
 from lab.measure.results import Measured, Store
 from lab.measure.spans import Span
+from lab.measure.systems import Mode
 
 LONG = ("--period=40000000", "--jobs=100", "--warmup=2", "--arm")
 WORK_FACTOR = 67
@@ -55,6 +57,20 @@ def _longer(stock: Measured, shielded: Measured) -> Found | None:
                  max(a for a, _ in more.values()))
 
 
+def _unbounded(shielded: Measured, unbounded: Measured) -> Found | None:
+    """What the bound costs the job, and what it is worth to the tasks that are masked."""
+    idle, *_, loaded = (load.name for load in LONG_LOADS)
+    if not all(compare.both(s, shielded, unbounded) for s in (idle, loaded)):
+        return None
+    words = []
+    for system in (unbounded, shielded):
+        alone, next_to = (summarize(system.table(s, "jobs")["response_ns"]).p50
+                          for s in (idle, loaded))
+        late = system.table(loaded, "releases")["lateness_ns"]
+        words.append(f"job {next_to / alone - 1:+.2%}, sleepers up to {late.max() / 1e6:.1f} ms")
+    return Found("without a bound: {}; with it: {}".format(*words))
+
+
 def _tight(shielded: Measured) -> Found | None:
     found = {n: v for n, v in bound.losses(shielded).items() if n.startswith("long-")}
     if not found:
@@ -73,6 +89,9 @@ class Bounds(Experiment):
     claims = (
         Claim("A 20 ms job is hardly longer next to 1,000 timers of others: at most {:.1%}",
               _longer, most=0.003, paper="masks for as long as the job runs", rows="T10"),
+        Claim("Next to 1,000 sleepers: what the bound of the mask costs and gives", _unbounded,
+              paper="none; late by as much as the job runs", of=("shielded", "unbounded"),
+              rows="T43"),
         bound.CLAIM,
         Claim("The bound is at most {} times what the long job lost", _tight, most=2, of=SHIELDED),
     )
@@ -81,7 +100,9 @@ class Bounds(Experiment):
         return runs.titles(LONG_LOADS + TWO_CPU_LOADS)
 
     def run(self, context: Context) -> None:
-        runs.run(context, self.name, LONG_LOADS, work_factor=WORK_FACTOR, watched=SPANS)
+        more = [Mode.UNBOUNDED] if Mode.SHIELDED in context.modes and not context.host else []
+        runs.run(replace(context, modes=[*context.modes, *more]), self.name, LONG_LOADS,
+                 work_factor=WORK_FACTOR, watched=SPANS)
         if not context.host:
             runs.run(context, self.name, TWO_CPU_LOADS, cpus=2, turn=TURN)
 
@@ -97,7 +118,7 @@ class Bounds(Experiment):
 def _table(modes: compare.Modes) -> Table:
     rows = []
     for load in LONG_LOADS + TWO_CPU_LOADS:
-        for mode, system in compare.having(modes, load.name, ("stock", "off", "shielded")):
+        for mode, system in compare.having(modes, load.name, tuple(Mode)):
             rows.append([load.title, mode, *_cells(system, load.name)])
     return Table(["load", "kernel", "p50", "p99", "max", "interruptions/job", "jobs",
                   "others' mean lateness", "p99", "max", "wake-ups"], rows,

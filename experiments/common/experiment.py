@@ -32,8 +32,9 @@ class Scenario:
 
     @property
     def shield(self) -> str:
-        """kernel.timershield, where it has modes: only levels mask real-time tasks of a load."""
-        return "2" if any(re.search(r"\b(sleepers|cyclictest):", w) for w in self.words) else "1"
+        """kernel.timershield, where it has modes: only levels tell real-time tasks apart."""
+        ranks = r"\b(sleepers|cyclictest):|--priority=[1-9]\d*,[1-9]"
+        return "2" if any(re.search(ranks, w) for w in self.words) else "1"
 
 
 @dataclass

@@ -62,7 +62,8 @@ def run_guest(
     with context.progress.bar(f"{experiment}: running guests", total) as bar:
         errors += _in_parallel(context.parallel, [
             (lambda s=system: _run_system(store, s, program, scenarios, bar, watched,
-                                           qemu.Machine(s.cpus, turn=turn, options=options),
+                                           qemu.Machine(s.cpus, append=s.parameters, turn=turn,
+                                                        options=options),
                                            context.progress, drivers))
             for system in ready
         ])
@@ -129,7 +130,7 @@ def _turn(system: System, scenario: Scenario, program: str) -> list[guests.Comma
     mode = guests.Command(("@write", str(SWITCH), scenario.shield))
     name = Path(scenario.program or program).name
     run = guests.Command((f"/bin/{name}", *scenario.words), scenario.timeout)
-    return [mode, run] if system.mode in (Mode.SHIELDED, Mode.MODULE) else [run]
+    return [run] if system.mode in (Mode.STOCK, Mode.OFF) else [mode, run]
 
 
 def _run_system(

@@ -11,7 +11,7 @@ from typing import Any
 
 from lab.errors import LabError
 from lab.kernels.arch import ARCHES
-from lab.kernels.kernels import DEFAULT_LINUX, LINUXES, Kernel, flavours
+from lab.kernels.kernels import DEFAULT_LINUX, LINUXES, WITH_DEFECTS, Kernel, flavours
 
 SWITCH = Path("/proc/sys/kernel/timershield")
 
@@ -25,9 +25,13 @@ class Mode(StrEnum):
     SHIELDED = "shielded"
     MODULE = "module"
     """An unmodified kernel of Debian's with kernel/module loaded."""
+    UNBOUNDED = "unbounded"
+    """A shielded kernel whose tick expires nothing that is held: a planted defect."""
 
 
-MODES: tuple[Mode, ...] = tuple(Mode.__members__.values())
+MODES: tuple[Mode, ...] = tuple(m for m in Mode if m is not Mode.UNBOUNDED)
+UNBOUNDED_DEFECT = 7
+"""In tests/defects.toml."""
 
 
 @dataclass(frozen=True, order=True)
@@ -50,13 +54,16 @@ class Platform:
     def kernel(self, mode: Mode) -> Kernel:
         """What to boot."""
         variant = mode.value
+        if mode is Mode.UNBOUNDED:
+            return Kernel(self.arch, self.flavour, "shielded", WITH_DEFECTS, self.linux)
         if mode is Mode.OFF:
             variant = "module" if self.debian else "shielded"
         return Kernel(self.arch, self.flavour, variant, linux=self.linux, debian=self.debian)
 
     def modes(self, wanted: Sequence[Mode]) -> list[Mode]:
         """Those of ``wanted`` that it has."""
-        return [m for m in wanted if m is not (Mode.SHIELDED if self.debian else Mode.MODULE)]
+        lacks = (Mode.SHIELDED, Mode.UNBOUNDED) if self.debian else (Mode.MODULE,)
+        return [m for m in wanted if m not in lacks]
 
 
 @dataclass(frozen=True)
@@ -108,7 +115,12 @@ class System:
         """What to write to kernel.timershield first."""
         if self.unloads:
             return None
-        return {Mode.OFF: "0", Mode.SHIELDED: "1"}.get(self.mode)
+        return {Mode.OFF: "0", Mode.SHIELDED: "1", Mode.UNBOUNDED: "1"}.get(self.mode)
+
+    @property
+    def parameters(self) -> str:
+        """More of the kernel's command line."""
+        return f"timershield_defect={UNBOUNDED_DEFECT}" if self.mode is Mode.UNBOUNDED else ""
 
     @property
     def unloads(self) -> bool:
