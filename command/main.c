@@ -2,15 +2,10 @@
 /* timershield - exact timing for the tasks that matter: timershield(8) */
 #include "lib/message.h"
 #include "lib/output.h"
-#include "lib/text.h"
 #include "lib/verb.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 static const struct verb verb_help, verb_version;
 

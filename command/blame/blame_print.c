@@ -3,10 +3,6 @@
 
 #include "lib/output.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static double share_of(const struct victim_report *victim, u64 total)
 {
 	u64 taken = victim->sums.taken;

@@ -6,11 +6,9 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/timerfd.h>
 #include <time.h>
-#include <unistd.h>
 
 #define BATCHES 9
 #define PER_BATCH 20

@@ -9,9 +9,6 @@
 #include "symbols.h"
 
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 
 static const struct {

@@ -4,13 +4,9 @@
 #include "lib/output.h"
 
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <time.h>
-#include <unistd.h>
 
 #define CLEAR "\033[H\033[J"
 #define KEYS "q quit, s sort, b by, f freeze, / filter"

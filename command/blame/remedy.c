@@ -10,10 +10,6 @@
 #include "lib/timers.h"
 #include "symbols.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define NETWORK "/sys/class/net"
 
 /* Read once. */

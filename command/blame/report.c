@@ -4,9 +4,6 @@
 #include "remedy.h"
 #include "symbols.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 void blame_figures_free(struct blame_figures *figures)
 {
 	free(figures->rows);

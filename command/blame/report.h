@@ -5,8 +5,6 @@
 
 #include "source.h"
 
-#include <stdbool.h>
-
 /* What one row is about; those of kernel threads and interrupts are rows of their own. */
 enum row_by { BY_PROCESS, BY_PROGRAM, BY_THREAD };
 

@@ -11,14 +11,9 @@
 #include "task_info.h"
 #include "symbols.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #define FIRST_PID_NAMESPACE 0xeffffffcu	/* PROC_PID_INIT_INO */
 

@@ -7,7 +7,6 @@
 #include "report.h"
 
 #include <signal.h>
-#include <stdbool.h>
 #include <sys/types.h>
 
 struct session {

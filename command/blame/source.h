@@ -7,8 +7,6 @@
 #include "lib/clock.h"
 #include "lib/text.h"
 
-#include <stddef.h>
-
 static inline double microseconds(u64 ns)
 {
 	return (double)ns / 1000;

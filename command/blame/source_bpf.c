@@ -8,9 +8,6 @@
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 static struct blame_bpf *program;
 static struct text complaint;

@@ -8,11 +8,6 @@
 #include "trace_ring.h"
 #include "trace_task.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 static struct blame_config config;
 static struct blame_lost lost;
 static struct store rows = {

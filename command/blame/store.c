@@ -3,10 +3,6 @@
 
 #include "lib/text.h"
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Values begin with, and consist of, numbers of up to 8 bytes. */
 static size_t value_offset(const struct store *store)
 {

@@ -3,12 +3,6 @@
 
 #include "lib/file.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 struct symbol {
 	u64 address;
 	const char *name;

@@ -3,11 +3,6 @@
 
 #include "lib/file.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #define CGROUP "/sys/fs/cgroup"
 
 /* By thread, chained. Not more than there are rows and victims. */

@@ -6,8 +6,6 @@
 #include "blame_types.h"
 #include "lib/task.h"
 
-#include <stdbool.h>
-
 struct task_info {
 	struct task_info *next;
 	u32 tid, process;

@@ -6,11 +6,6 @@
 #include "cause.h"
 #include "source.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* What was the matter with the victim comes before what the CPU did. */
 static int by_start(const void *a, const void *b)
 {

@@ -3,16 +3,11 @@
 
 #include "lib/file.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #define TRACEFS "/sys/kernel/tracing"
 #define PREFIX "timershield-"

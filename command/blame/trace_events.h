@@ -6,8 +6,6 @@
 #include "blame_types.h"
 #include "lib/text.h"
 
-#include <stdbool.h>
-
 enum trace_kind {
 	TRACE_PUSH, TRACE_POP, TRACE_TIMER, TRACE_ARM, TRACE_QUEUE, TRACE_CALL, TRACE_WHEEL,
 	TRACE_WORK, TRACE_WORK_END, TRACE_SWITCH, TRACE_WAKING, TRACE_WAKEUP, TRACE_MIGRATE,

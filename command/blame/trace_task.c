@@ -5,10 +5,6 @@
 #include "lib/task.h"
 #include "session.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define STALE_NS 1000000000
 #define TRIES 20
 

@@ -5,13 +5,7 @@
 #include "lib/machine.h"
 #include "lib/message.h"
 #include "lib/task.h"
-#include "lib/text.h"
 #include "partition_procs.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define ROUNDS 10
 

@@ -2,11 +2,7 @@
 #include "config.h"
 #include "lib/file.h"
 #include "lib/message.h"
-#include "lib/text.h"
 #include "lib/timers.h"
-
-#include <errno.h>
-#include <string.h>
 
 #define BLANKS " \t\r"
 

@@ -16,9 +16,6 @@
 #include "priorities.h"
 #include "values.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #define CONFIG_FILE "/etc/timershield.conf"
 
 struct config {

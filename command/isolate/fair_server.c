@@ -5,10 +5,6 @@
 #include "lib/machine.h"
 #include "lib/message.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 static char *file_of(unsigned int cpu)
 {
 	return format(FAIR_SERVER "/cpu%u/runtime", cpu);

@@ -4,9 +4,6 @@
 #include "lib/message.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define DIGITS "0123456789"
 

@@ -2,11 +2,6 @@
 #include "isolate_print.h"
 #include "lib/change.h"
 #include "lib/output.h"
-#include "lib/text.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 void leftovers_json(const char *key, const struct leftovers *list)
 {

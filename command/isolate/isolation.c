@@ -12,10 +12,7 @@
 #include "settings.h"
 #include "values.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 
 static int open_journal(struct isolation *isolation, bool loud)
 {

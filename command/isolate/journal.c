@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "journal.h"
-#include "lib/text.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct setting *journal_setting(const struct journal *journal, const char *path)
 {

@@ -13,7 +13,6 @@
 
 #include "lib/cpus.h"
 
-#include <stddef.h>
 #include <sys/types.h>
 
 /* A file that holds a set of CPUs. */

@@ -4,12 +4,9 @@
 #include "lib/file.h"
 #include "lib/message.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 

@@ -21,12 +21,6 @@
  * nothing of it is used.
  */
 #include "journal_text.h"
-#include "lib/text.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define MAX_FIELDS 7u
 #define HEADER "timershield-journal\t2\n"

@@ -6,9 +6,6 @@
 #include "lib/task.h"
 #include "partition_procs.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define IRQ_DIRECTORY "/proc/irq"
 #define NET_DIRECTORY "/sys/class/net"
 

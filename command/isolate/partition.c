@@ -6,10 +6,6 @@
 #include "lib/message.h"
 #include "partition_procs.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 static char *read_in(const char *group, const char *file)
 {
 	autofree char *path = format("%s/%s", group, file);

@@ -6,10 +6,6 @@
 #include "lib/message.h"
 #include "lib/task.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define ROUNDS 50
 
 char *partition_group(pid_t pid)

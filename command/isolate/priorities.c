@@ -4,12 +4,8 @@
 #include "lib/file.h"
 #include "lib/message.h"
 
-#include <errno.h>
 #include <fnmatch.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The kernel's own threads of FIFO 99 stop a CPU: those are left alone. */
 #define HIGHEST 98

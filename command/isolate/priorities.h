@@ -6,8 +6,6 @@
 #include "journal.h"
 #include "lib/task.h"
 
-#include <stdbool.h>
-
 #define PRIORITIES_MAX 64
 
 struct priorities {

@@ -5,9 +5,6 @@
 #include "lib/machine.h"
 #include "partition_procs.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define TYPE "cpuset.cpus.partition"
 
 static int read_type(const char *group, struct text *type)

@@ -5,11 +5,6 @@
 #include "lib/file.h"
 #include "lib/message.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define IRQ_DIRECTORY "/proc/irq"
 #define IRQ_DEFAULT IRQ_DIRECTORY "/default_smp_affinity"
 #define IRQ_LIST "/smp_affinity_list"

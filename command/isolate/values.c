@@ -4,11 +4,7 @@
 #include "lib/file.h"
 #include "lib/message.h"
 
-#include <errno.h>
 #include <glob.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 int values_parse(struct values *values, const char *line)
 {

@@ -10,11 +10,6 @@
 #include "lib/timers.h"
 #include "lib/verb.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 static struct {
 	struct config config;
 	const char *file;

@@ -4,10 +4,6 @@
 #include "file.h"
 #include "message.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #define RETRIES 50

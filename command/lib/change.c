@@ -4,13 +4,9 @@
 #include "message.h"
 #include "task.h"
 
-#include <errno.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 bool change_only_list;
 static struct change *listed;

@@ -8,8 +8,6 @@
 
 #include "cpus.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <sys/types.h>
 
 struct change {

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cpus.h"
-#include "text.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <string.h>
 #include <strings.h>
 
 #define WORDS (CPUS_MAX / CPUS_BITS_PER_LONG)

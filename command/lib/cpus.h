@@ -9,9 +9,9 @@
 #ifndef TIMERSHIELD_CPUS_H
 #define TIMERSHIELD_CPUS_H
 
+#include "text.h"
+
 #include <limits.h>
-#include <stdbool.h>
-#include <stddef.h>
 
 /* The most that any Linux supports (x86 with MAXSMP). */
 #define CPUS_MAX 8192u

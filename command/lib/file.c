@@ -2,12 +2,7 @@
 #include "file.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define READ_MAX (64u << 20)
 

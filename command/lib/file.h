@@ -7,9 +7,7 @@
 #define TIMERSHIELD_FILE_H
 
 #include "cpus.h"
-#include "text.h"
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 /* "" unless --root was given. Whoever calls the system directly has to add it. */

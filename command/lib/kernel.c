@@ -2,11 +2,8 @@
 #include "kernel.h"
 #include "file.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/klog.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define LOG_FILE "/var/log/dmesg"	/* of the boot, on systems that keep one */
 

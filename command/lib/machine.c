@@ -3,10 +3,6 @@
 #include "file.h"
 #include "message.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 static int read_cpus(const char *path, struct cpus *cpus)
 {
 	int ret = file_read_cpus(path, cpus);

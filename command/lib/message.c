@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "message.h"
 
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-
 static void print(const char *prefix, const char *format, va_list args)
 {
 	fprintf(stderr, "timershield: %s", prefix);

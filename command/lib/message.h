@@ -5,8 +5,6 @@
 
 #include "text.h"
 
-#include <stdarg.h>
-
 enum exit_status {
 	STATUS_OK = 0,
 	STATUS_FAILED = 1,

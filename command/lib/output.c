@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "output.h"
-#include "text.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum output output;
 bool output_one_line;

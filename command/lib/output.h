@@ -6,10 +6,6 @@
 #define TIMERSHIELD_OUTPUT_H
 
 #include "cpus.h"
-#include "text.h"
-
-#include <stdbool.h>
-#include <stdio.h>
 
 enum output { OUTPUT_PRETTY, OUTPUT_JSON };
 

@@ -5,12 +5,6 @@
 #include "kernel.h"
 #include "message.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #define CAP_SYS_NICE 23
 #define HIGHEST 99
 

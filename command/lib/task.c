@@ -2,12 +2,8 @@
 #include "task.h"
 #include "file.h"
 
-#include <errno.h>
 #include <linux/sched.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* PID (NAME) STATE ...; fields are counted from the state. */
 static int parse_stat(struct task *task, char *line)

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "text.h"
 
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static void out_of_memory(void)
 {
 	fputs("timershield: out of memory\n", stderr);

@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Strings that grow. Memory that cannot be had ends the program with status 1:
- * what was changed until then is in the journal.
+ * What every file of the command needs: the C library's basic headers, and strings that grow.
+ * Memory that cannot be had ends the program with status 1: what was changed until then is in the
+ * journal.
  */
 #ifndef TIMERSHIELD_TEXT_H
 #define TIMERSHIELD_TEXT_H
 
+#include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -4,12 +4,6 @@
 #include "file.h"
 #include "message.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 /* Levels as Documentation/timers/timershield.rst of the kernel numbers them. */
 enum {
 	LEVEL_NONE = 0,

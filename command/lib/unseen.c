@@ -3,12 +3,7 @@
 #include "file.h"
 #include "machine.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define MSR_SMI_COUNT 0x34
 

@@ -4,12 +4,6 @@
 #include "message.h"
 #include "output.h"
 
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define WIDTH 90
 #define OPTIONS_MAX 32
 

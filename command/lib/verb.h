@@ -10,10 +10,8 @@
 #define TIMERSHIELD_VERB_H
 
 #include "cpus.h"
-#include "text.h"
 
 #include <getopt.h>
-#include <stdbool.h>
 #include <sys/types.h>
 
 struct verb;

@@ -4,10 +4,8 @@
 #include "blame/calibrate.h"
 #include "blame/session.h"
 
-#include <errno.h>
 #include <sched.h>
 #include <time.h>
-#include <unistd.h>
 
 #define FIRST_NS 1000000
 

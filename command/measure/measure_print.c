@@ -6,9 +6,6 @@
 #include "lib/message.h"
 #include "lib/output.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 

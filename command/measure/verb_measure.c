@@ -7,10 +7,7 @@
 #include "measure_print.h"
 #include "worst_wakeups.h"
 
-#include <errno.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 

@@ -2,10 +2,6 @@
 #include "worst_wakeups.h"
 #include "blame/timeline.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static u64 latency(const struct wakeup *wakeup)
 {
 	return wakeup->actual - wakeup->expected;

@@ -6,10 +6,7 @@
 #include "loop/loads.h"
 #include "loop/rounds.h"
 
-#include <errno.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #define CALIBRATION_ROUNDS 200000
 #define WORK_BATCHES 5

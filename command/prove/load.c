@@ -3,10 +3,6 @@
 #include "control_loop.h"
 
 #include "lib/message.h"
-#include "lib/text.h"
-
-#include <errno.h>
-#include <string.h>
 
 #define LEAD_NS 100000000
 #define SETTLE_NS 200000000		/* until a load that has just started is in full swing */

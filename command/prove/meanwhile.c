@@ -5,13 +5,8 @@
 #include "lib/machine.h"
 #include "lib/unseen.h"
 
-#include <errno.h>
 #include <linux/perf_event.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #define MSR_PMU "/sys/bus/event_source/devices/msr/"
 

@@ -7,9 +7,6 @@
 #include "lib/timers.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* One value without a shield, else two. */
 static void add_cell(struct text *row, bool both, unsigned int digits, double off, double on)

@@ -3,15 +3,9 @@
 
 #include "lib/message.h"
 #include "lib/refusal.h"
-#include "lib/text.h"
 #include "lib/timers.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 static const char * const turn_names[] = {
 	[TURN_OFF] = "shield off", [TURN_ON] = "shield on", [TURN_OFF_AGAIN] = "shield off again",

@@ -4,16 +4,10 @@
 #include "lib/cgroup.h"
 #include "lib/file.h"
 #include "lib/message.h"
-#include "lib/text.h"
 #include "lib/timers.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 

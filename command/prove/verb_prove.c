@@ -13,11 +13,7 @@
 #include "lib/timers.h"
 #include "lib/verb.h"
 
-#include <errno.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define GROUP "timershield-prove"
 

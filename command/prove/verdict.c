@@ -4,7 +4,6 @@
 #include "lib/text.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define BLOCKS 8			/* of a turn */
 #define LEAST_SHARE 0.01		/* of the median */

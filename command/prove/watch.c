@@ -5,9 +5,6 @@
 #include "blame/session.h"
 #include "lib/message.h"
 
-#include <stdlib.h>
-#include <unistd.h>
-
 static struct session session;
 
 bool watch_start(void)

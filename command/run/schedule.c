@@ -8,15 +8,11 @@
 #include "lib/message.h"
 #include "lib/refusal.h"
 #include "lib/task.h"
-#include "lib/text.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <sched.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #define ROUNDS 10
 

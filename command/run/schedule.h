@@ -5,7 +5,6 @@
 
 #include "lib/cpus.h"
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 /* No policy, or no priority. */

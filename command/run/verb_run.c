@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "lib/message.h"
-#include "lib/text.h"
 #include "lib/verb.h"
 #include "schedule.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static struct {
 	struct placement placement;

@@ -5,13 +5,8 @@
 #include "lib/task.h"
 #include "lib/unseen.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define SAMPLE_NS 100000000
 #define SOURCES_SHOWN 4

@@ -3,9 +3,6 @@
 #include "finding.h"
 #include "lib/file.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #define CLOCK_SOURCE "/sys/devices/system/clocksource/clocksource0/"

@@ -4,10 +4,6 @@
 #include "lib/file.h"
 #include "lib/task.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define LATENCY_FINE 10			/* us */
 #define LATENCY_BAD 50
 

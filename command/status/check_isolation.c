@@ -7,8 +7,6 @@
 #include "lib/cgroup.h"
 #include "lib/file.h"
 
-#include <string.h>
-
 void check_journal(struct inspection *inspection)
 {
 	const struct isolation *isolation = &inspection->isolation;

@@ -5,13 +5,7 @@
 #include "lib/file.h"
 #include "lib/kernel.h"
 #include "lib/task.h"
-#include "lib/text.h"
 #include "lib/timers.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define DEBUGFS "/sys/kernel/debug"
 #define PREEMPT_FILE DEBUGFS "/sched/preempt"

@@ -4,9 +4,6 @@
 #include "lib/file.h"
 #include "lib/task.h"
 
-#include <errno.h>
-#include <string.h>
-
 /* Has the strings "date" and "summary": a sentence with the figures. */
 #define MEASURE_FILE "/var/lib/timershield/measure.json"
 

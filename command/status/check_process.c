@@ -6,13 +6,9 @@
 #include "lib/refusal.h"
 #include "lib/task.h"
 
-#include <errno.h>
 #include <linux/futex.h>
 #include <linux/sched.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 

@@ -4,13 +4,9 @@
 #include "lib/file.h"
 #include "lib/refusal.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 /* The values, from the least to the most, that disturb; [always] is 1. */
 static const struct {

@@ -5,11 +5,6 @@
 #include "lib/kernel.h"
 #include "lib/task.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static void add_tick(struct inspection *inspection, const struct cpus *ticking)
 {
 	autofree char *list = cpus_list(ticking), *named = cpus_named(ticking);

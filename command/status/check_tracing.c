@@ -4,9 +4,6 @@
 #include "blame/trace_events.h"
 #include "lib/file.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 void check_tracing(struct inspection *inspection)
 {
 	autonames struct names names = { 0 };

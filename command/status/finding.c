@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "finding.h"
-#include "lib/text.h"
-
-#include <errno.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 const char *severity_name(enum severity severity)
 {

@@ -5,9 +5,6 @@
 
 #include "isolate/isolation.h"
 #include "isolate/leftovers.h"
-#include "lib/text.h"
-
-#include <stddef.h>
 
 /* From the worst to the best; the order in which they are shown. */
 enum severity { FINDING_BAD, FINDING_WARNING, FINDING_UNKNOWN, FINDING_NOTE, FINDING_GOOD };

@@ -6,11 +6,6 @@
 #include "lib/file.h"
 #include "lib/message.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #define NEW CONFIG_FILE ".new"
 #define HEADING "# timershield status --fix"
 

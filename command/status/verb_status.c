@@ -6,12 +6,8 @@
 #include "lib/file.h"
 #include "lib/message.h"
 #include "lib/output.h"
-#include "lib/text.h"
 #include "lib/timers.h"
 #include "lib/verb.h"
-
-#include <errno.h>
-#include <stdio.h>
 
 /* Of findings that are equally bad, the first is shown first. */
 static void (* const checks[])(struct inspection *inspection) = {

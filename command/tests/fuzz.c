@@ -12,11 +12,6 @@
  */
 #include "check.h"
 #include "isolate/config.h"
-#include "lib/text.h"
-
-#include <stdint.h>
-#include <string.h>
-#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

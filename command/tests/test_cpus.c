@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "check.h"
 #include "lib/cpus.h"
-#include "lib/text.h"
-
-#include <errno.h>
-#include <string.h>
 
 static void expect_list(const char *text, const char *wanted)
 {

@@ -11,8 +11,6 @@ static unsigned int nr_limited;		/* so many of these have no quota */
 #include "check.h"
 #include "lib/text.h"
 
-#include <string.h>
-
 #define US 1000ull
 #define START 1000000000ull
 

@@ -9,10 +9,8 @@
 #include "measure/loop.h"
 #include "prove/control_loop.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <unistd.h>
 
 #define INSTEAD __attribute__((visibility("default")))	/* of the C library's */
 

@@ -2,10 +2,6 @@
 /* A journal comes back as it was; cut off anywhere, it is never taken for whole. */
 #include "check.h"
 #include "isolate/journal_text.h"
-#include "lib/text.h"
-
-#include <errno.h>
-#include <string.h>
 
 #define BOOT "753605b8-ec69-4ae9-81ba-3d32ecd78051"
 

@@ -2,13 +2,8 @@
 /* prove's verdicts on samples that are made up, and its file of what to put back. */
 #include "check.h"
 #include "lib/file.h"
-#include "lib/text.h"
 #include "prove/undo.h"
 #include "prove/verdict.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define JOBS 400
 

@@ -8,13 +8,9 @@
 #include "blame/symbols.h"
 #include "check.h"
 #include "lib/file.h"
-#include "lib/text.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define TICK 0xffffffff81000010ull
 #define CGROUP "sys/fs/cgroup"

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "lib/message.h"
 #include "lib/output.h"
-#include "lib/text.h"
 #include "lib/timers.h"
 #include "lib/verb.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void print_json(int state, const struct timers_cpu *cpus, size_t count)
 {
