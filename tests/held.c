@@ -260,8 +260,7 @@ TEST(release_in_bounded_goes)
 	     window.most, window.held);
 	check(window.expired + window.held >= MANY, "%u of %u timers expired",
 	      window.expired + window.held, MANY);
-	/* With classes each of the two passes of an interrupt that run such timers counts anew. */
-	check(window.most <= (shield_has_levels() ? GO : 2 * GO_FRESH) + 1,
+	check(window.most <= (shield_has_levels() ? GO : GO_FRESH) + 1,
 	      "%u timers expired in one interrupt", window.most);
 }
 
