@@ -43,7 +43,6 @@ struct options {
 	int payload;		/* bytes */
 	int priority;		/* SCHED_FIFO; 0: SCHED_OTHER */
 	int64_t deadline;	/* more than the fastest packet takes */
-	bool from_schedule;	/* next instant from the last instant, not the last send */
 	uint64_t rate;		/* of the link, bit/s; 0: as fast as it goes */
 };
 

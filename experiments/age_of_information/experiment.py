@@ -40,8 +40,6 @@ LINKS = (
     Link("300-mbit", "300 Mbit/s", ("--rate=300000000",)),
     Link("100-mbit", "100 Mbit/s", ("--rate=100000000",)),
     Link("20-mbit", "20 Mbit/s", ("--rate=20000000",), 120),
-    Link("100-mbit-schedule", "100 Mbit/s, sent by a fixed schedule",
-         ("--rate=100000000", "--from-schedule")),
 )
 
 

@@ -24,8 +24,6 @@ static void usage(FILE *out)
 		"  -n, --packets=N      packets to record in an iteration (1000)\n"
 		"  -w, --warmup=N       packets before these (500)\n"
 		"  -r, --rate=BITS      the link's rate per second; 0: no limit (0)\n"
-		"  -s, --from-schedule  send one interval after the last packet was due, not\n"
-		"                       after it was sent\n"
 		"\n"
 		"Exit status: 0 measured, 1 failed, 2 wrong usage.\n");
 }
@@ -102,7 +100,6 @@ int main(int argc, char **argv)
 		{ 'n', "packets", OPT_NUMBER(&o->packets, 10, 1000000) },
 		{ 'w', "warmup", OPT_NUMBER(&o->warmup, 1, 1000000) },
 		{ 'r', "rate", OPT_WIDE((int64_t *)&o->rate, 0, 30000000000) },
-		{ 's', "from-schedule", OPT_FLAG(&o->from_schedule) },
 		{ }
 	};
 	int ret;

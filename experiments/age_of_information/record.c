@@ -12,7 +12,7 @@ static void write_summary(const struct run *run)
 	FILE *out = csv_create("summary.csv", "name,value");
 
 	fprintf(out, "packets,%d\nwarmup,%d\npayload,%d\n", o->packets, o->warmup, o->payload);
-	fprintf(out, "priority,%d\nfrom_schedule,%d\n", o->priority, o->from_schedule);
+	fprintf(out, "priority,%d\n", o->priority);
 	fprintf(out, "deadline_ns,%" PRId64 "\n", o->deadline);
 	fprintf(out, "rate_bit_s,%" PRIu64 "\n", o->rate);
 	fprintf(out, "clock_offset_ns,%" PRId64 "\nclock_drift_ppb,%" PRId64 "\n",

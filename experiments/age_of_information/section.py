@@ -43,8 +43,7 @@ WHY = (
     "that, and two oversleeps of an age of two intervals where it is slow. Polling shows what "
     "there is to gain. The paper's Raspberry Pis oversleep more than this machine and are slower "
     "in all else; their Ethernet lets about 300 Mbit/s through. As in the paper ClockFix's "
-    "packets may take longer on their way: who fills the link also queues. Where sends follow a "
-    "fixed schedule instead, oversleep costs no rate, only jitter, and little is left to gain."
+    "packets may take longer on their way: who fills the link also queues."
 )
 
 

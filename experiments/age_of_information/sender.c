@@ -91,7 +91,7 @@ static int send_all(struct sender *s)
 		if (ret)
 			return ret;
 		take_acks(s);
-		due = (s->run->options.from_schedule ? due : s->sent[seq]) + interval;
+		due = s->sent[seq] + interval;
 		/* what can't be made up for is not sent in one burst */
 		if (due < clock_ns() - WINDOW_MISSED * interval)
 			due = clock_ns();
