@@ -4,9 +4,9 @@
  * article's stress-kernel. The processes are SCHED_OTHER and may run on every CPU.
  */
 #define _GNU_SOURCE
-#include "isolated.h"
 #include "clock.h"
 #include "file.h"
+#include "load.h"
 #include "pause.h"
 #include "tasks.h"
 

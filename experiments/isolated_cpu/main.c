@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Command line, and the order of things. */
+/*
+ * A periodic interrupt read by a SCHED_FIFO task on CPU 0, next to a load that keeps
+ * every CPU busy in the kernel, with that CPU isolated or not.
+ *
+ * After: S. Brosky, "Shielded CPUs: Real-Time Performance in Standard Linux".
+ */
 #define _GNU_SOURCE
-#include "isolated.h"
 #include "clock.h"
+#include "csv.h"
 #include "file.h"
 #include "isolate.h"
+#include "load.h"
 #include "options.h"
+#include "source.h"
 #include "tasks.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,51 +27,134 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define PRIORITY 90
 #define SETTLE_NS (100 * NSEC_PER_MSEC)
+#define EVENTS "/sys/kernel/tracing/events/"
 
-static const char help[] =
-	"Usage: isolated_cpu [--samples=N] [--load=none|spin|kernel|softirqs] [--isolate]\n"
-	"                    [--preempt=HOW] [--device]\n"
-	"\n"
-	"Reads a periodic interrupt with a SCHED_FIFO task on CPU 0 and writes\n"
-	"samples.csv, summary.csv and *.hist to the working directory.\n"
-	"\n"
-	"  --samples=N   number of interrupts (default 10240)\n"
-	"  --load=KIND   other load: none, tasks that compute, tasks that keep the\n"
-	"                kernel busy, or its soft interrupts (default kernel)\n"
-	"  --isolate     isolate CPU 0 from all other tasks and interrupts meanwhile\n"
-	"  --device      read the HPET's interrupt, directed to CPU 0 (2,000 a second), instead of\n"
-	"                the real-time clock's (2,048 a second), which Linux serves by a timer\n"
-	"  --preempt=HOW set the kernel's preemption: none, voluntary or full\n";
+struct sample {
+	int64_t woke_ns;		/* CLOCK_MONOTONIC */
+	int64_t due_ns;			/* the first interrupt that had not been read yet */
+	uint32_t index;			/* of the interrupt, from 1 */
+};
 
-static void usage(FILE *out)
+struct run {
+	unsigned int samples;
+	enum load load;
+	bool isolate;
+	bool device;			/* an interrupt of a device, which has an affinity */
+	int period_ns;
+	int64_t start_ns;		/* when the interrupt was switched on; or a little before */
+	struct sample *sample;
+};
+
+static int measure(struct run *run)
 {
-	fputs(help, out);
+	struct source source;
+	uint32_t index = 0;
+	int ret;
+
+	ret = run->device ? source_open_hpet(&source, MEASURED_CPU) : source_open_timer(&source);
+	if (ret)
+		return ret;
+	run->period_ns = source.period_ns;
+	run->start_ns = source.start_ns;
+	for (unsigned int i = 0; i < run->samples; i++) {
+		struct sample *sample = &run->sample[i];
+		uint32_t count = source_wait(&source);
+
+		if (!count)
+			return -EIO;
+		sample->woke_ns = clock_ns();
+		sample->due_ns = source_due_ns(&source, index, count, sample->woke_ns);
+		index += count;
+		sample->index = index;
+	}
+	close(source.fd);
+	return 0;
 }
 
-static void set_load(char *name, void *to)
+static void write_samples(const struct run *run)
 {
-	static const char *const names[] = { "none", "spin", "kernel", "softirqs" };
-	enum load *load = to;
+	FILE *file = csv_create("samples.csv", "interrupt,woke_ns,interval_ns,response_ns");
+	int64_t before = run->start_ns;
 
-	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!strcmp(name, names[i])) {
-			*load = i;
-			return;
+	for (unsigned int i = 0; i < run->samples; i++) {
+		const struct sample *sample = &run->sample[i];
+
+		fprintf(file, "%" PRIu32 ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n", sample->index,
+			sample->woke_ns - run->start_ns, sample->woke_ns - before,
+			sample->woke_ns - sample->due_ns);
+		before = sample->woke_ns;
+	}
+	csv_finish(file, "samples.csv");
+}
+
+static void record_write(const struct run *run)
+{
+	FILE *file;
+
+	write_samples(run);
+	file = csv_create("summary.csv", "name,value");
+	fprintf(file, "samples,%u\nperiod_ns,%d\nisolated,%d\nmissed,%" PRIu32 "\n",
+		run->samples, run->period_ns, run->isolate,
+		run->sample[run->samples - 1].index - run->samples);
+	csv_finish(file, "summary.csv");
+}
+
+/*
+ * Which tasks the measured CPU switched to, which interrupts of devices came there, and how often
+ * it processed packets: the kernel counts, by histograms of its trace events, and their text is
+ * what is left (NAME.hist). Kernels without histograms leave none.
+ */
+static const struct {
+	const char *event, *trigger, *file;
+} counted[] = {
+	{ EVENTS "sched/sched_switch/", "hist:keys=next_pid,next_comm:size=4096 if common_cpu == 0",
+	  "task.hist" },
+	{ EVENTS "irq/irq_handler_entry/", "hist:keys=irq,name if common_cpu == 0", "irq.hist" },
+	{ EVENTS "irq/softirq_entry/", "hist:keys=vec if common_cpu == 0 && vec == 3",
+	  "softirq.hist" },
+};
+
+static int count_start(void)
+{
+	for (size_t i = 0; i < sizeof(counted) / sizeof(counted[0]); i++) {
+		char path[128];
+		int ret;
+
+		snprintf(path, sizeof(path), "%strigger", counted[i].event);
+		ret = file_write(path, counted[i].trigger);
+		if (ret == -EINVAL)
+			return 0;
+		if (ret) {
+			fprintf(stderr, "isolated_cpu: %s: %s\n", path, strerror(-ret));
+			return ret;
 		}
 	}
-	fprintf(stderr, "isolated_cpu: --load=%s: there are none, spin, kernel and softirqs\n", name);
-	exit(2);
+	return 0;
 }
 
-static void set_preemption(char *how, void *unused)
+static int count_write(void)
 {
-	int ret = file_write("/sys/kernel/debug/sched/preempt", how);
+	for (size_t i = 0; i < sizeof(counted) / sizeof(counted[0]); i++) {
+		char path[128], line[512];
+		FILE *from, *to;
 
-	if (ret) {
-		fprintf(stderr, "isolated_cpu: --preempt=%s: %s\n", how, strerror(-ret));
-		exit(1);
+		snprintf(path, sizeof(path), "%shist", counted[i].event);
+		from = fopen(path, "re");
+		if (!from)
+			return errno == ENOENT ? 0 : -errno;
+		to = fopen(counted[i].file, "we");
+		while (to && fgets(line, sizeof(line), from))
+			fputs(line, to);
+		fclose(from);
+		if (!to || fclose(to))
+			return -EIO;
+		snprintf(path, sizeof(path), "%strigger", counted[i].event);
+		snprintf(line, sizeof(line), "!%s", counted[i].trigger);
+		file_write(path, line);
 	}
+	return 0;
 }
 
 /* The measured task's process: on its CPU alone before anything else is there. */
@@ -129,6 +221,51 @@ static int run_all(struct run *run)
 	if (!ret)
 		record_write(run);
 	return ret;
+}
+
+static const char help[] =
+	"Usage: isolated_cpu [--samples=N] [--load=none|spin|kernel|softirqs] [--isolate]\n"
+	"                    [--preempt=HOW] [--device]\n"
+	"\n"
+	"Reads a periodic interrupt with a SCHED_FIFO task on CPU 0 and writes\n"
+	"samples.csv, summary.csv and *.hist to the working directory.\n"
+	"\n"
+	"  --samples=N   number of interrupts (default 10240)\n"
+	"  --load=KIND   other load: none, tasks that compute, tasks that keep the\n"
+	"                kernel busy, or its soft interrupts (default kernel)\n"
+	"  --isolate     isolate CPU 0 from all other tasks and interrupts meanwhile\n"
+	"  --device      read the HPET's interrupt, directed to CPU 0 (2,000 a second), instead of\n"
+	"                the real-time clock's (2,048 a second), which Linux serves by a timer\n"
+	"  --preempt=HOW set the kernel's preemption: none, voluntary or full\n";
+
+static void usage(FILE *out)
+{
+	fputs(help, out);
+}
+
+static void set_load(char *name, void *to)
+{
+	static const char *const names[] = { "none", "spin", "kernel", "softirqs" };
+	enum load *load = to;
+
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcmp(name, names[i])) {
+			*load = i;
+			return;
+		}
+	}
+	fprintf(stderr, "isolated_cpu: --load=%s: there are none, spin, kernel and softirqs\n", name);
+	exit(2);
+}
+
+static void set_preemption(char *how, void *unused)
+{
+	int ret = file_write("/sys/kernel/debug/sched/preempt", how);
+
+	if (ret) {
+		fprintf(stderr, "isolated_cpu: --preempt=%s: %s\n", how, strerror(-ret));
+		exit(1);
+	}
 }
 
 int main(int argc, char **argv)
