@@ -21,10 +21,23 @@
 #include <stdint.h>
 
 #include "rate.h"
-#include "timing.h"
 
 #define NODES 2
 #define TIMINGS_MAX 4
+
+enum timing_kind {
+	TIMING_NANOSLEEP,	/* clock_nanosleep(), absolute, timer slack 1 ns */
+	TIMING_CLOCKFIX,	/* clockfix_sleep_until() */
+	TIMING_POLL,		/* nothing but looking at the clock: the limit */
+	TIMING_KINDS
+};
+
+extern const char *const timing_names[TIMING_KINDS];
+
+struct timing {
+	enum timing_kind kind;
+	struct clockfix_sleeper *sleeper;
+};
 
 struct node {
 	int netns;		/* file descriptor */
@@ -129,8 +142,12 @@ int64_t process_cpu_time(void);
 void flag_set(atomic_int *flag, int value);
 int flag_wait(atomic_int *flag, int64_t patience);
 int process_run_iteration(struct run *run, struct iteration *iteration);
+/* timing_open() - prepare @timing for the calling thread; 0 or -errno */
+int timing_open(struct timing *timing, enum timing_kind kind);
 
-/* record.c */
-void record_write(const struct run *run);
+/* timing_wait() - return when CLOCK_MONOTONIC shows @instant or more, never before */
+void timing_wait(struct timing *timing, int64_t instant);
+
+void timing_close(struct timing *timing);
 
 #endif

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The processes of an iteration: a sender and a receiver, each in its namespace. */
+/* The processes of an iteration, a sender and a receiver, each in its namespace; how they wait. */
 #define _GNU_SOURCE
 #include "aoi.h"
 #include "clock.h"
 #include "tasks.h"
 
+#include <clockfix.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -14,6 +15,39 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+const char *const timing_names[TIMING_KINDS] = { "nanosleep", "clockfix", "poll" };
+
+int timing_open(struct timing *timing, enum timing_kind kind)
+{
+	*timing = (struct timing){ .kind = kind };
+	prctl(PR_SET_TIMERSLACK, 1UL);
+	if (kind == TIMING_CLOCKFIX)
+		return clockfix_sleeper_create(&timing->sleeper, NULL);
+	return 0;
+}
+
+void timing_wait(struct timing *timing, int64_t instant)
+{
+	switch (timing->kind) {
+	case TIMING_NANOSLEEP:
+		sleep_until(instant);
+		break;
+	case TIMING_CLOCKFIX:
+		while (clockfix_sleep_until(timing->sleeper, CLOCK_MONOTONIC, instant))
+			;
+		break;
+	default:
+		while (clock_ns() < instant)
+			;
+	}
+}
+
+void timing_close(struct timing *timing)
+{
+	clockfix_sleeper_destroy(timing->sleeper);
+	timing->sleeper = NULL;
+}
 
 void flag_set(atomic_int *flag, int value)
 {
