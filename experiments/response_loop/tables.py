@@ -22,7 +22,8 @@ MODE_TITLES = {"stock": "stock", "off": "shield off", "shielded": "shielded", "m
 
 def timed(system: Measured) -> list[str]:
     """Scenarios whose jobs do a fixed amount of work."""
-    return [s for s in system.scenarios if not s.startswith(("endless-", "matrix-", "spare-"))]
+    others = ("endless-", "matrix-", "most-", "spare-")
+    return [s for s in system.scenarios if not s.startswith(others)]
 
 
 def idle(scenario: str) -> str:

@@ -4,12 +4,16 @@
 import json
 import random
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from experiments import registry
 from experiments.common.experiment import Experiment
+from experiments.hostile import experiment as hostile
 from experiments.report.page import page
+from experiments.response_loop import tables
 from lab.measure.results import Store
 
 DRAWN = 25
@@ -56,6 +60,11 @@ def test_a_part_of_the_results_is_judged_and_drawn(
             shown = page("t", [], [experiment.section(store)])
             assert f'id="{experiment.name}"' in shown
             assert all(store[s].system.place.partition("-2cpus")[0] in shown for s in subset)
+
+
+def test_jobs_that_end_at_a_time_are_not_held_against_those_that_do_some_work() -> None:
+    system: Any = SimpleNamespace(scenarios=["none", *(f"{w}-none" for w in hostile.WINDOWS_MS)])
+    assert tables.timed(system) == ["none"]
 
 
 def test_no_scenario_is_not_a_perfect_one(kept: Path, tmp_path: Path) -> None:
