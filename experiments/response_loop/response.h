@@ -72,10 +72,6 @@ int run_measure(struct run *run, int (*meanwhile)(struct run *), int (*job)(stru
 /* Sets time zero, and has @one do job after job; the caller is SCHED_OTHER then. */
 int run_jobs(struct run *run, void (*one)(struct run *run, int64_t due, struct job *job));
 
-/* job.c */
-void job_calibrate(struct run *run);
-int job_run_all(struct run *run);
-
 /* record.c */
 void record_write(const struct run *run);
 void record_counters(struct run *run, bool end);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 with_clockfix += $(OUT)/together
 
-# with the job's order and records of the response loop
-$(OUT)/together: $(filter-out %/main.c %/job.c,$(wildcard $(experiments)/response_loop/*.[ch])) $(filter-out %/rounds.c,$(loop))
+# with the order of things and the records of the response loop
+$(OUT)/together: $(filter-out %/main.c,$(wildcard $(experiments)/response_loop/*.[ch])) $(filter-out %/rounds.c,$(loop))
 $(OUT)/together: CFLAGS += -I $(experiments)/response_loop
 $(OUT)/together: CFLAGS += -D_GNU_SOURCE=
