@@ -176,8 +176,8 @@ def _words(found: Figures, experiment: str, claim: str, where: str = "x86_64-pre
 QUOTES: Mapping[str, Callable[[Figures], str]] = {
     "table": _table, "note": _note, "slower": _slower, "cost": _cost, "costs": _costs,
     "text": _claimed("code-size", "more code", r"\((.+)\)"),
-    "held-tick": lambda _: f"{bound.HELD_TICK_NS['x86_64']:,}",
-    "held-switch": lambda _: f"{bound.SWITCH_NS['x86_64']:,}",
+    "held-tick": lambda _: f"{bound.HELD_TICK_NS:,}",
+    "held-switch": lambda _: f"{bound.SWITCH_NS:,}",
     "bound": _claimed("bounds", "No job loses", r"of ([\d,]+) ns"),
     "lost": _claimed("bounds", "No job loses", r"\+([\d,]+)"),
 }
