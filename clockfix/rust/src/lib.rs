@@ -53,7 +53,7 @@ pub use sys::clockfix_stats as Stats;
 /// What the machine offers, and what became of a timer's options: 0, -errno, or 1 (not asked).
 pub use sys::clockfix_capabilities as Capabilities;
 pub use sys::{CLOCKFIX_LOCK_MEMORY, CLOCKFIX_STRICT, SCHED_FIFO};
-pub use timer::{Cancelled, Job, Missed, Schedule, Timer};
+pub use timer::{Cancelled, Job, Jobs, Missed, Schedule, Timer};
 
 use std::io;
 

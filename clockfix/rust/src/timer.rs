@@ -3,9 +3,10 @@
 
 use crate::{checked, sys, Capabilities, Options, Run, Stats};
 use std::io;
+use std::ops::Deref;
 use std::os::raw::c_void;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::ptr::{self, NonNull};
+use std::ptr;
 use std::time::Duration;
 
 const ECANCELED: i32 = 125;
@@ -94,93 +95,129 @@ unsafe extern "C" fn release<F>(arg: *mut c_void) {
     drop(unsafe { Box::from_raw(arg as *mut State<F>) });
 }
 
-/// SAFETY: `timer` is alive.
-unsafe fn schedule<F: FnMut(&Run) + Send + 'static>(
-    timer: *mut sys::clockfix, when: Schedule, period: i64, call: F,
-) -> io::Result<Job> {
-    let state = Box::into_raw(Box::new(State { runs: when.runs, call }));
-    let rehearse = if when.rehearse { sys::CLOCKFIX_REHEARSE as i32 } else { 0 };
-    // SAFETY: by the caller
-    let spec = sys::clockfix_spec {
-        size: std::mem::size_of::<sys::clockfix_spec>(),
-        clock: unsafe { sys::clockfix_clock(timer) },
-        missed: when.missed as i32 | rehearse,
-        start: when.start,
-        period,
-        runs: 0,
-        r#fn: Some(trampoline::<F>),
-        arg: state as *mut c_void,
-        release: Some(release::<F>),
-    };
-    let mut job = Job { handle: 0, timer: timer as usize };
+/// What a [`Timer`], and in a closure its [`Run`], can do with the timer's jobs. Whoever has one by
+/// reference has a timer that is alive.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct Jobs(*mut sys::clockfix);
 
-    // SAFETY: by the caller; the state stays until it is released
-    let ret = unsafe { sys::clockfix_schedule(timer, &spec, &mut job.handle) };
-    if ret < 0 {
-        // SAFETY: the library has not taken it
-        drop(unsafe { Box::from_raw(state) });
-    }
-    // a closure that is called until the timer's end need not know that it has come
-    if ret != -ECANCELED {
-        checked(ret)?;
-    }
-    Ok(job)
-}
-
-/// SAFETY: `timer` is alive.
-unsafe fn at<F: FnOnce(&Run) + Send + 'static>(
-    timer: *mut sys::clockfix, instant: i64, call: F,
-) -> io::Result<Job> {
-    let mut call = Some(call);
-    let when = Schedule { start: instant, ..Schedule::default() };
-    // SAFETY: by the caller
-    unsafe {
-        schedule(timer, when, 0, move |run| {
+impl Jobs {
+    /// Call a closure when the timer's clock shows `instant`; as soon as possible if that passed.
+    pub fn at<F: FnOnce(&Run) + Send + 'static>(&self, instant: i64, call: F) -> io::Result<Job> {
+        let mut call = Some(call);
+        self.add(Schedule { start: instant, ..Schedule::default() }, 0, move |run| {
             if let Some(call) = call.take() {
                 call(run);
             }
         })
     }
-}
 
-/// SAFETY: `timer` is alive.
-unsafe fn next(timer: *mut sys::clockfix, period: Duration) -> Schedule {
-    // SAFETY: by the caller
-    let now = unsafe { sys::clockfix_now(sys::clockfix_clock(timer)) };
-    Schedule { start: now.saturating_add(nanos(period)), period, ..Schedule::default() }
-}
-
-/// 0 would be once.
-fn periodic(period: Duration) -> i64 {
-    if period.is_zero() { -1 } else { nanos(period) }
-}
-
-/// SAFETY: `timer` is alive.
-unsafe fn cancel(
-    by: unsafe extern "C" fn(*mut sys::clockfix, sys::clockfix_job) -> i32,
-    timer: *mut sys::clockfix, job: &Job,
-) -> io::Result<Cancelled> {
-    if job.timer != timer as usize {
-        checked(-EINVAL)?;
+    /// Call a closure each `period`, for the first time one period from now.
+    pub fn every<F: FnMut(&Run) + Send + 'static>(
+        &self, period: Duration, call: F,
+    ) -> io::Result<Job> {
+        // SAFETY: the timer is alive
+        let now = unsafe { sys::clockfix_now(sys::clockfix_clock(self.0)) };
+        let start = now.saturating_add(nanos(period));
+        self.schedule(Schedule { start, period, ..Schedule::default() }, call)
     }
-    // SAFETY: by the caller; a handle is safe to use for ever
-    match unsafe { by(timer, job.handle) } {
-        ret if ret == -ENOENT => Ok(Cancelled::Over),
-        ret if ret == -EINPROGRESS => Ok(Cancelled::Running),
-        ret => Ok(if checked(ret)? == 1 { Cancelled::Running } else { Cancelled::Pending }),
+
+    /// Call a closure periodically. `EINVAL`: times out of range; `ENOMEM`: as many jobs are
+    /// pending as the options allow.
+    pub fn schedule<F: FnMut(&Run) + Send + 'static>(
+        &self, when: Schedule, call: F,
+    ) -> io::Result<Job> {
+        // 0 would be once
+        let period = if when.period.is_zero() { -1 } else { nanos(when.period) };
+        self.add(when, period, call)
+    }
+
+    fn add<F: FnMut(&Run) + Send + 'static>(
+        &self, when: Schedule, period: i64, call: F,
+    ) -> io::Result<Job> {
+        let state = Box::into_raw(Box::new(State { runs: when.runs, call }));
+        let rehearse = if when.rehearse { sys::CLOCKFIX_REHEARSE as i32 } else { 0 };
+        let spec = sys::clockfix_spec {
+            size: std::mem::size_of::<sys::clockfix_spec>(),
+            // SAFETY: the timer is alive
+            clock: unsafe { sys::clockfix_clock(self.0) },
+            missed: when.missed as i32 | rehearse,
+            start: when.start,
+            period,
+            runs: 0,
+            r#fn: Some(trampoline::<F>),
+            arg: state as *mut c_void,
+            release: Some(release::<F>),
+        };
+        let mut job = Job { handle: 0, timer: self.0 as usize };
+
+        // SAFETY: the timer is alive; the state stays until it is released
+        let ret = unsafe { sys::clockfix_schedule(self.0, &spec, &mut job.handle) };
+        if ret < 0 {
+            // SAFETY: the library has not taken it
+            drop(unsafe { Box::from_raw(state) });
+        }
+        // a closure that is called until the timer's end need not know that it has come
+        if ret != -ECANCELED {
+            checked(ret)?;
+        }
+        Ok(job)
+    }
+
+    /// See to it that a job does not start again. One that was running runs for the last time.
+    /// `EINVAL`: it is another timer's.
+    pub fn cancel(&self, job: &Job) -> io::Result<Cancelled> {
+        self.cancel_by(sys::clockfix_cancel, job)
+    }
+
+    fn cancel_by(
+        &self, by: unsafe extern "C" fn(*mut sys::clockfix, sys::clockfix_job) -> i32, job: &Job,
+    ) -> io::Result<Cancelled> {
+        self.check(job)?;
+        // SAFETY: the timer is alive; a handle is safe to use for ever
+        match unsafe { by(self.0, job.handle) } {
+            ret if ret == -ENOENT => Ok(Cancelled::Over),
+            ret if ret == -EINPROGRESS => Ok(Cancelled::Running),
+            ret => Ok(if checked(ret)? == 1 { Cancelled::Running } else { Cancelled::Pending }),
+        }
+    }
+
+    /// Move a pending job to another instant, in one step. A periodic job keeps its period and
+    /// counts its runs anew. False: it is over, or running.
+    pub fn reschedule(&self, job: &mut Job, instant: i64) -> io::Result<bool> {
+        self.check(job)?;
+        // SAFETY: the timer is alive; a handle is safe to use for ever
+        let ret = unsafe { sys::clockfix_reschedule(self.0, &mut job.handle, instant) };
+        if ret == -ENOENT || ret == -EINPROGRESS {
+            return Ok(false);
+        }
+        checked(ret)?;
+        Ok(true)
+    }
+
+    fn check(&self, job: &Job) -> io::Result<i32> {
+        checked(if job.timer == self.0 as usize { 0 } else { -EINVAL })
     }
 }
 
-/// A thread that calls closures at exact times.
+/// A thread that calls closures at exact times; [`Jobs`] has how.
 ///
 /// Dropping it waits for a run in progress; pending jobs do not run. One of its own jobs may drop
 /// it, too: it then ends when that job has returned.
 #[derive(Debug)]
-pub struct Timer(NonNull<sys::clockfix>);
+pub struct Timer(Jobs);
 
 // SAFETY: any thread may call the library's functions; closures are Send, and one thread calls them
 unsafe impl Send for Timer {}
 unsafe impl Sync for Timer {}
+
+impl Deref for Timer {
+    type Target = Jobs;
+
+    fn deref(&self) -> &Jobs {
+        &self.0
+    }
+}
 
 impl Timer {
     /// Start one.
@@ -189,64 +226,23 @@ impl Timer {
         let options = options.sized();
         // SAFETY: valid pointers; it is set on success
         checked(unsafe { sys::clockfix_create(&mut timer, &options) })?;
-        Ok(Timer(NonNull::new(timer).expect("set on success")))
+        Ok(Timer(Jobs(timer)))
     }
 
-    /// Call a closure when the timer's clock shows `instant`; as soon as possible if that passed.
-    pub fn at<F: FnOnce(&Run) + Send + 'static>(&self, instant: i64, call: F) -> io::Result<Job> {
-        // SAFETY: a valid timer
-        unsafe { at(self.0.as_ptr(), instant, call) }
+    fn raw(&self) -> *mut sys::clockfix {
+        self.0 .0
     }
 
-    /// Call a closure each `period`, for the first time one period from now.
-    pub fn every<F: FnMut(&Run) + Send + 'static>(
-        &self, period: Duration, call: F,
-    ) -> io::Result<Job> {
-        // SAFETY: a valid timer
-        self.schedule(unsafe { next(self.0.as_ptr(), period) }, call)
-    }
-
-    /// Call a closure periodically. `EINVAL`: times out of range; `ENOMEM`: as many jobs are
-    /// pending as the options allow.
-    pub fn schedule<F: FnMut(&Run) + Send + 'static>(
-        &self, when: Schedule, call: F,
-    ) -> io::Result<Job> {
-        // SAFETY: a valid timer
-        unsafe { schedule(self.0.as_ptr(), when, periodic(when.period), call) }
-    }
-
-    /// See to it that a job does not start again. One that was running runs for the last time.
-    /// `EINVAL`: it is another timer's.
-    pub fn cancel(&self, job: &Job) -> io::Result<Cancelled> {
-        // SAFETY: a valid timer
-        unsafe { cancel(sys::clockfix_cancel, self.0.as_ptr(), job) }
-    }
-
-    /// The same, and wait for the end of a run in progress. `EDEADLK`: called by one of the jobs.
+    /// As [`Jobs::cancel`], and wait for the end of a run in progress. `EDEADLK`: called by one of
+    /// the jobs.
     pub fn cancel_wait(&self, job: &Job) -> io::Result<Cancelled> {
-        // SAFETY: a valid timer
-        unsafe { cancel(sys::clockfix_cancel_wait, self.0.as_ptr(), job) }
-    }
-
-    /// Move a pending job to another instant, in one step. A periodic job keeps its period and
-    /// counts its runs anew. False: it is over, or running.
-    pub fn reschedule(&self, job: &mut Job, instant: i64) -> io::Result<bool> {
-        if job.timer != self.0.as_ptr() as usize {
-            checked(-EINVAL)?;
-        }
-        // SAFETY: a handle is safe to use for ever
-        let ret = unsafe { sys::clockfix_reschedule(self.0.as_ptr(), &mut job.handle, instant) };
-        if ret == -ENOENT || ret == -EINPROGRESS {
-            return Ok(false);
-        }
-        checked(ret)?;
-        Ok(true)
+        self.cancel_by(sys::clockfix_cancel_wait, job)
     }
 
     /// Wait until no job is pending or running. `EDEADLK`: called by one of the jobs.
     pub fn drain(&self) -> io::Result<()> {
         // SAFETY: a valid timer
-        checked(unsafe { sys::clockfix_drain(self.0.as_ptr()) })?;
+        checked(unsafe { sys::clockfix_drain(self.raw()) })?;
         Ok(())
     }
 
@@ -254,7 +250,7 @@ impl Timer {
     /// `EDEADLK`: called by one of the jobs; the timer is dropped all the same.
     pub fn close(self) -> io::Result<()> {
         // SAFETY: this owns it
-        checked(unsafe { sys::clockfix_destroy(self.0.as_ptr(), 0) })?;
+        checked(unsafe { sys::clockfix_destroy(self.raw(), 0) })?;
         std::mem::forget(self);
         Ok(())
     }
@@ -265,46 +261,35 @@ impl Timer {
         let mut caps: Capabilities = unsafe { std::mem::zeroed() };
         caps.size = std::mem::size_of::<Capabilities>();
         // SAFETY: valid pointers
-        checked(unsafe { sys::clockfix_capabilities_read(self.0.as_ptr(), &mut caps) })?;
+        checked(unsafe { sys::clockfix_capabilities_read(self.raw(), &mut caps) })?;
         Ok(caps)
     }
 
     /// What happened so far.
     pub fn stats(&self) -> io::Result<Stats> {
         // SAFETY: valid pointers
-        sys::stats_by(|stats| unsafe { sys::clockfix_stats_read(self.0.as_ptr(), stats) })
+        sys::stats_by(|stats| unsafe { sys::clockfix_stats_read(self.raw(), stats) })
     }
 }
 
 impl Drop for Timer {
     fn drop(&mut self) {
         // SAFETY: nobody uses it any more
-        unsafe { sys::clockfix_destroy(self.0.as_ptr(), sys::CLOCKFIX_DROP_PENDING) };
+        unsafe { sys::clockfix_destroy(self.raw(), sys::CLOCKFIX_DROP_PENDING) };
     }
 }
 
 /// The timer is alive while its job runs: a closure needs no reference to it.
+impl Deref for Run {
+    type Target = Jobs;
+
+    fn deref(&self) -> &Jobs {
+        // SAFETY: Jobs is nothing but such a pointer
+        unsafe { &*ptr::addr_of!(self.timer).cast() }
+    }
+}
+
 impl Run {
-    /// As [`Timer::at`].
-    pub fn at<F: FnOnce(&Run) + Send + 'static>(&self, instant: i64, call: F) -> io::Result<Job> {
-        // SAFETY: see above
-        unsafe { at(self.timer, instant, call) }
-    }
-
-    /// As [`Timer::every`].
-    pub fn every<F: FnMut(&Run) + Send + 'static>(
-        &self, period: Duration, call: F,
-    ) -> io::Result<Job> {
-        // SAFETY: see above
-        unsafe { schedule(self.timer, next(self.timer, period), periodic(period), call) }
-    }
-
-    /// As [`Timer::cancel`].
-    pub fn cancel(&self, job: &Job) -> io::Result<Cancelled> {
-        // SAFETY: see above
-        unsafe { cancel(sys::clockfix_cancel, self.timer, job) }
-    }
-
     /// For a periodic job, from its own closure: move the next instant and all that follow by
     /// `shift` nanoseconds; with `period`, change that too.
     pub fn adjust(&self, shift: i64, period: Option<Duration>) -> io::Result<()> {
