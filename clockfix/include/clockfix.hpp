@@ -101,21 +101,22 @@ public:
 	// A job of a timer that is being closed gets a job that is over.
 	template<class Call> job add(const schedule &when, Call &&call) const
 	{
-		using callable = kept<std::decay_t<Call>>;
-		std::unique_ptr<callable> state(new callable{std::forward<Call>(call), when.runs});
+		using callable = std::decay_t<Call>;
+		std::unique_ptr<callable> state(new callable(std::forward<Call>(call)));
 		::clockfix_spec spec;
 		job result;
 
-		if (empty(state->call) || (when.runs && when.period == duration::zero()))
+		if (empty(*state))
 			checked(-EINVAL, "clockfix_schedule");
 		clockfix_spec_init(&spec);
 		spec.clock = clockfix_clock(timer_);
 		spec.missed = when.missed;
 		spec.start = when.start.time_since_epoch().count();
 		spec.period = when.period.count();
-		spec.fn = callable::run;
+		spec.runs = when.runs;
+		spec.fn = run_call<callable>;
 		spec.arg = state.get();
-		spec.release = callable::release;
+		spec.release = release_call<callable>;
 		result.timer_ = timer_;
 		int ret = clockfix_schedule(timer_, &spec, &result.handle_);
 
@@ -175,14 +176,12 @@ private:
 		return false;
 	}
 
-	// What the library points to until the job is over.
-	template<class Call> struct kept {
-		Call call;
-		std::uint64_t runs;
+	template<class Call> static void run_call(void *arg, const ::clockfix_run *raw) noexcept;
 
-		static void run(void *arg, const ::clockfix_run *raw) noexcept;
-		static void release(void *arg) noexcept { delete static_cast<kept *>(arg); }
-	};
+	template<class Call> static void release_call(void *arg) noexcept
+	{
+		delete static_cast<Call *>(arg);
+	}
 };
 
 // What a callable is told; valid during the call only. It may schedule and cancel jobs as well.
@@ -216,16 +215,11 @@ private:
 	const ::clockfix_run &raw_;
 };
 
-template<class Call> void jobs::kept<Call>::run(void *arg, const ::clockfix_run *raw) noexcept
+template<class Call> void jobs::run_call(void *arg, const ::clockfix_run *raw) noexcept
 {
-	auto kept = static_cast<jobs::kept<Call> *>(arg);
-	clockfixpp::run told(*raw);
+	const run told(*raw);
 
-	// the last instants may have been missed: it is stopped here, not by the library
-	if (!kept->runs || raw->index < kept->runs)
-		kept->call(static_cast<const clockfixpp::run &>(told));
-	if (kept->runs && raw->index + 1 >= kept->runs)
-		told.stop();
+	(*static_cast<Call *>(arg))(told);
 }
 
 // A timer can be moved; what has been moved from can only be destroyed or assigned to.

@@ -67,32 +67,19 @@ pub enum Cancelled {
     Over,
 }
 
-/// What the library points to until the job is over, and then releases.
-struct State<F> {
-    runs: u64,
-    call: F,
-}
-
-unsafe extern "C" fn trampoline<F: FnMut(&Run)>(arg: *mut c_void, run: *const Run) {
+unsafe extern "C" fn trampoline<F: FnMut(&Run)>(call: *mut c_void, run: *const Run) {
     // SAFETY: it lives until it is released; this thread alone calls the closure
-    let (state, run) = unsafe { (&mut *(arg as *mut State<F>), &*run) };
-    let runs = state.runs;
+    let (call, run) = unsafe { (&mut *(call as *mut F), &*run) };
 
-    // the last instants may have been missed: it is ended here, not by the library
-    if (runs == 0 || run.index < runs)
-        && catch_unwind(AssertUnwindSafe(|| (state.call)(run))).is_err() {
+    if catch_unwind(AssertUnwindSafe(|| call(run))).is_err() {
         eprintln!("clockfix: a closure panicked on the timer's thread");
         std::process::abort();
     }
-    if runs != 0 && run.index + 1 >= runs {
-        // SAFETY: the timer is alive while its job runs
-        unsafe { sys::clockfix_cancel(run.timer, run.job) };
-    }
 }
 
-unsafe extern "C" fn release<F>(arg: *mut c_void) {
+unsafe extern "C" fn release<F>(call: *mut c_void) {
     // SAFETY: called once, when the job is over
-    drop(unsafe { Box::from_raw(arg as *mut State<F>) });
+    drop(unsafe { Box::from_raw(call as *mut F) });
 }
 
 /// What a [`Timer`], and in a closure its [`Run`], can do with the timer's jobs. Whoever has one by
@@ -135,7 +122,7 @@ impl Jobs {
     fn add<F: FnMut(&Run) + Send + 'static>(
         &self, when: Schedule, period: i64, call: F,
     ) -> io::Result<Job> {
-        let state = Box::into_raw(Box::new(State { runs: when.runs, call }));
+        let call = Box::into_raw(Box::new(call));
         let rehearse = if when.rehearse { sys::CLOCKFIX_REHEARSE as i32 } else { 0 };
         let spec = sys::clockfix_spec {
             size: std::mem::size_of::<sys::clockfix_spec>(),
@@ -144,18 +131,18 @@ impl Jobs {
             missed: when.missed as i32 | rehearse,
             start: when.start,
             period,
-            runs: 0,
+            runs: when.runs,
             r#fn: Some(trampoline::<F>),
-            arg: state as *mut c_void,
+            arg: call as *mut c_void,
             release: Some(release::<F>),
         };
         let mut job = Job { handle: 0, timer: self.0 as usize };
 
-        // SAFETY: the timer is alive; the state stays until it is released
+        // SAFETY: the timer is alive; the closure stays until it is released
         let ret = unsafe { sys::clockfix_schedule(self.0, &spec, &mut job.handle) };
         if ret < 0 {
             // SAFETY: the library has not taken it
-            drop(unsafe { Box::from_raw(state) });
+            drop(unsafe { Box::from_raw(call) });
         }
         // a closure that is called until the timer's end need not know that it has come
         if ret != -ECANCELED {
