@@ -24,12 +24,6 @@
 
 #define NSEC_PER_SEC	1000000000LL
 
-struct thread {
-	struct clockfix_sleeper *sleeper;
-	volatile bool busy;		/* a signal handler of this thread must not use it */
-	int64_t late;			/* its last wait, until that is counted; or -1 */
-};
-
 typedef int sleep_fn(clockid_t, int, const struct timespec *, struct timespec *);
 
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *request,
@@ -44,7 +38,11 @@ static bool stats_wanted;
 static bool all;			/* threads without real-time priority, too */
 static bool ready;
 
-static __thread struct thread *self;
+static __thread struct {
+	struct clockfix_sleeper *sleeper;
+	volatile bool busy;		/* a signal handler of this thread must not use it */
+	int64_t late;			/* its last wait, until that is counted; or 0 */
+} self;
 static pthread_key_t at_exit;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;	/* for the next line */
@@ -69,20 +67,19 @@ int __wrap_clock_nanosleep(clockid_t clock, int flags, const struct timespec *re
 /* ---- statistics ------------------------------------------------------------------------- */
 
 /* Not at the end of the wait: that would make it end later. */
-static void count(struct thread *thread)
+static void count(void)
 {
-	if (thread->late < 0)
+	if (!self.late)
 		return;
 	pthread_mutex_lock(&mutex);
-	clockfix_histogram_add(&lateness, thread->late);
+	clockfix_histogram_add(&lateness, self.late);
 	pthread_mutex_unlock(&mutex);
-	thread->late = -1;
+	self.late = 0;
 }
 
 static void report(void)
 {
-	if (self)
-		count(self);
+	count();
 	if (!lateness.count)
 		dprintf(STDERR_FILENO,
 			"clockfix-run: %s[%d]: no sleep was served, %llu passed on%s\n",
@@ -103,57 +100,31 @@ static void report(void)
 
 /* ---- threads ---------------------------------------------------------------------------- */
 
-static void thread_free(struct thread *thread)
+static void thread_ended(void *sleeper)
 {
-	clockfix_sleeper_destroy(thread->sleeper);
-	free(thread);
-}
-
-static void thread_ended(void *arg)
-{
-	struct thread *thread = arg;
-
-	self = NULL;
-	count(thread);
-	thread_free(thread);
-}
-
-static struct thread *thread_create(void)
-{
-	struct thread *thread = calloc(1, sizeof(*thread));
-
-	if (!thread)
-		return NULL;
-	if (clockfix_sleeper_create(&thread->sleeper, &options)) {
-		free(thread);
-		return NULL;
-	}
-	if (pthread_setspecific(at_exit, thread)) {
-		thread_free(thread);
-		return NULL;
-	}
-	thread->late = -1;
-	self = thread;
-	return thread;
+	self.sleeper = NULL;
+	count();
+	clockfix_sleeper_destroy(sleeper);
 }
 
 /* A signal handler that sleeps while its thread makes or uses the sleeper gets the kernel's. */
-static struct thread *thread_get(void)
+static bool thread_has_sleeper(void)
 {
-	static __thread volatile bool creating;
 	int cancel_state;
 
-	if (self)
-		return self->busy ? NULL : self;
-	if (creating || !ready)
-		return NULL;
-	creating = true;
+	if (self.busy || !ready)
+		return false;
+	if (self.sleeper)
+		return true;
+	self.busy = true;
 	/* it opens a file, half-way */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-	thread_create();
+	if (!clockfix_sleeper_create(&self.sleeper, &options) &&
+	    pthread_setspecific(at_exit, self.sleeper))
+		thread_ended(self.sleeper);
 	pthread_setcancelstate(cancel_state, NULL);
-	creating = false;
-	return self;
+	self.busy = false;
+	return self.sleeper;
 }
 
 /* The child has this thread only, and counts anew. */
@@ -162,12 +133,11 @@ static void fork_child(void)
 	pthread_mutex_init(&mutex, NULL);
 	memset(&lateness, 0, sizeof(lateness));
 	passed_on = 0;
-	if (!self)
-		return;
+	self.late = 0;
 	pthread_setspecific(at_exit, NULL);
-	if (!self->busy)
-		thread_free(self);
-	self = NULL;
+	if (!self.busy)
+		clockfix_sleeper_destroy(self.sleeper);
+	self.sleeper = NULL;
 }
 
 /* ---- sleeping --------------------------------------------------------------------------- */
@@ -203,21 +173,20 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec *request,
 {
 	clockid_t by = clock;
 	int64_t instant = instant_of(&by, flags, request), left;
-	struct thread *thread = instant >= 0 && (all || real_time()) ? thread_get() : NULL;
 	int ret;
 
-	if (!thread) {
+	if (instant < 0 || (!all && !real_time()) || !thread_has_sleeper()) {
 		passed_on++;
 		return find_real()(clock, flags, request, remain);
 	}
 	/* clockfix_sleep_until() is one only where it sleeps */
 	pthread_testcancel();
-	thread->busy = true;
-	count(thread);
-	ret = -clockfix_sleep_until(thread->sleeper, by, instant);
+	self.busy = true;
+	count();
+	ret = -clockfix_sleep_until(self.sleeper, by, instant);
 	if (stats_wanted && !ret)
-		thread->late = clockfix_now(by) - instant;
-	thread->busy = false;
+		self.late = clockfix_now(by) - instant;
+	self.busy = false;
 	if (ret == EINTR && !flags && remain) {
 		left = instant - clockfix_now(CLOCK_MONOTONIC);
 		left = left > 0 ? left : 0;
