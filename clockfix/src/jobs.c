@@ -121,8 +121,7 @@ int timer_jobs_init(struct clockfix *timer)
 		i = slot_get(&timer->slots);
 		if (i == SLOT_NONE)
 			return -ENOMEM;
-		slot_at(&timer->slots, i)->free_next = timer->reserve;
-		timer->reserve = i;
+		slot_push(&timer->slots, &timer->reserve, i);
 	}
 	return 0;
 }

@@ -10,8 +10,7 @@ void slots_init(struct slots *slots, uint32_t limit, bool lock_memory)
 {
 	slots->limit = limit;
 	slots->lock_memory = lock_memory;
-	slots->free_first = SLOT_NONE;
-	slots->free_last = SLOT_NONE;
+	slots->free = SLOT_NONE;
 }
 
 void slots_destroy(struct slots *slots)
@@ -37,50 +36,31 @@ static bool grow(struct slots *slots)
 	return true;
 }
 
-static uint32_t take_free(struct slots *slots)
+uint32_t slot_renew(struct slot *slot)
 {
-	uint32_t i = slots->free_first;
+	uint32_t generation =
+		state_generation(atomic_load_explicit(&slot->state, memory_order_relaxed)) + 1;
 
-	slots->free_first = slot_at(slots, i)->free_next;
-	if (slots->free_first == SLOT_NONE)
-		slots->free_last = SLOT_NONE;
-	return i;
+	/* a handle is never 0 */
+	if (!generation)
+		generation = 1;
+	atomic_store(&slot->state, state_of(generation, PHASE_FREE));
+	return generation;
 }
 
 uint32_t slot_get(struct slots *slots)
 {
-	struct slot *slot;
-	uint32_t i, generation;
+	uint32_t i = slot_pop(slots, &slots->free);
 
-	if (slots->free_first != SLOT_NONE) {
-		i = take_free(slots);
-	} else {
+	if (i == SLOT_NONE) {
 		if (slots->used == slots->limit)
 			return SLOT_NONE;
 		if (slots->used == slots->chunks * CHUNK_SLOTS && !grow(slots))
 			return SLOT_NONE;
 		i = slots->used++;
 	}
-	slot = slot_at(slots, i);
-	generation = state_generation(atomic_load_explicit(&slot->state, memory_order_relaxed));
-	/* 0 is skipped: a handle is never 0 */
-	if (!++generation)
-		generation = 1;
-	atomic_store(&slot->state, state_of(generation, PHASE_FREE));
-	slot->linked = false;
+	slot_renew(slot_at(slots, i));
 	return i;
-}
-
-void slot_put(struct slots *slots, uint32_t i)
-{
-	struct slot *slot = slot_at(slots, i);
-
-	slot->free_next = SLOT_NONE;
-	if (slots->free_last == SLOT_NONE)
-		slots->free_first = i;
-	else
-		slot_at(slots, slots->free_last)->free_next = i;
-	slots->free_last = i;
 }
 
 struct slot *slot_of_job(struct slots *slots, clockfix_job job)

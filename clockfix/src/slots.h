@@ -64,7 +64,7 @@ struct slot {
 	uint64_t index;			/* the worker's: of its next instant */
 	int64_t due;			/* the worker's: that instant */
 	struct tree_node own;		/* the worker's, by the instant that was due then */
-	uint32_t free_next;		/* next of the free slots, of the reserve or of the litter */
+	uint32_t below;			/* next on the stack that it is on: free, reserve, litter */
 	union {
 		uint32_t missed;	/* the worker's: instants since its last run */
 		_Atomic uint32_t handed;/* next in the queue to submitters */
@@ -85,7 +85,7 @@ struct slots {
 	uint32_t chunks;
 	uint32_t used;		/* slots ever taken out of a chunk */
 	uint32_t limit;		/* slots at most */
-	uint32_t free_first, free_last;	/* FIFO, so that a slot rests as long as possible */
+	uint32_t free;			/* top of a stack */
 	bool lock_memory;
 	_Atomic int lock_error;	/* of the last mlock() */
 };
@@ -130,12 +130,35 @@ static inline bool slot_finished(const struct slot *slot)
 	       phase_cancelled(state_phase(atomic_load(&slot->state)));
 }
 
+/* Stacks of slots, by their top; SLOT_NONE: empty. */
+static inline void slot_push(struct slots *slots, uint32_t *top, uint32_t i)
+{
+	slot_at(slots, i)->below = *top;
+	*top = i;
+}
+
+static inline uint32_t slot_pop(struct slots *slots, uint32_t *top)
+{
+	uint32_t i = *top;
+
+	if (i != SLOT_NONE)
+		*top = slot_at(slots, i)->below;
+	return i;
+}
+
 void slots_init(struct slots *slots, uint32_t limit, bool lock_memory);
 void slots_destroy(struct slots *slots);
 
-/* a free slot, generation counted up, phase FREE; SLOT_NONE if there is no more */
+/* Make it another job's: count its generation up and return it; phase FREE. */
+uint32_t slot_renew(struct slot *slot);
+
+/* a free slot, renewed; SLOT_NONE if there is no more */
 uint32_t slot_get(struct slots *slots);
-void slot_put(struct slots *slots, uint32_t i);
+
+static inline void slot_put(struct slots *slots, uint32_t i)
+{
+	slot_push(slots, &slots->free, i);
+}
 
 /* the slot that a handle stands for, or NULL */
 struct slot *slot_of_job(struct slots *slots, clockfix_job job);

@@ -25,8 +25,8 @@ struct clockfix {
 	/* the worker's own */
 	struct tree own __attribute__((aligned(64)));	/* jobs that it keeps itself */
 	_Atomic uint64_t worker_added, worker_ended;
-	uint32_t reserve;		/* first of the slots for jobs submitted by jobs */
-	uint32_t worn;			/* first of those that are to be released before */
+	uint32_t reserve;		/* stack of slots for jobs submitted by jobs */
+	uint32_t worn;			/* those that are to be released before */
 	uint32_t handed_last;		/* end of the queue of slots given back to submitters */
 	uint32_t litter_left;		/* of what it took from @litter */
 	clockfix_job running;

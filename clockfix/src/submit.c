@@ -197,7 +197,7 @@ static void litter(struct clockfix *timer, uint32_t i)
 	uint32_t first = atomic_load(&timer->litter);
 
 	do {
-		slot_at(&timer->slots, i)->free_next = first;
+		slot_at(&timer->slots, i)->below = first;
 	} while (!atomic_compare_exchange_weak(&timer->litter, &first, i));
 }
 

@@ -43,12 +43,6 @@ static void hand_over(struct clockfix *timer, uint32_t i)
 	atomic_store_explicit(&last->handed, i, memory_order_release);
 }
 
-static void stack_put(struct clockfix *timer, uint32_t *first, uint32_t i)
-{
-	slot_at(&timer->slots, i)->free_next = *first;
-	*first = i;
-}
-
 /* ---- jobs it keeps itself --------------------------------------------------------------- */
 
 static void own_add(struct clockfix *timer, uint32_t i)
@@ -74,17 +68,16 @@ static void retire(struct clockfix *timer, uint32_t i)
 	if (!(atomic_load_explicit(&slot->kind, memory_order_relaxed) & KIND_RESERVED))
 		hand_over(timer, i);
 	else if (atomic_load_explicit(&slot->release, memory_order_relaxed))
-		stack_put(timer, &timer->worn, i);
+		slot_push(&timer->slots, &timer->worn, i);
 	else
-		stack_put(timer, &timer->reserve, i);
+		slot_push(&timer->slots, &timer->reserve, i);
 }
 
 /* The worker's own jobs that submitters have cancelled. Returns whether some are left. */
 static bool collect(struct clockfix *timer)
 {
 	for (int n = 0; n < COLLECT_PER_TURN; n++) {
-		uint32_t i = timer->litter_left;
-		struct slot *slot;
+		uint32_t i = slot_pop(&timer->slots, &timer->litter_left);
 
 		if (i == SLOT_NONE) {
 			if (atomic_load_explicit(&timer->litter, memory_order_relaxed) == SLOT_NONE)
@@ -92,9 +85,7 @@ static bool collect(struct clockfix *timer)
 			timer->litter_left = atomic_exchange(&timer->litter, SLOT_NONE);
 			continue;
 		}
-		slot = slot_at(&timer->slots, i);
-		timer->litter_left = slot->free_next;
-		if (slot->kept)
+		if (slot_at(&timer->slots, i)->kept)
 			own_remove(timer, i);
 		retire(timer, i);
 	}
@@ -499,11 +490,10 @@ bool worker_turn(struct clockfix *timer)
 static void release_worn(struct clockfix *timer)
 {
 	for (int n = 0; n < RELEASE_PER_SUBMISSION && timer->worn != SLOT_NONE; n++) {
-		uint32_t i = timer->worn;
+		uint32_t i = slot_pop(&timer->slots, &timer->worn);
 
-		timer->worn = slot_at(&timer->slots, i)->free_next;
 		slot_release(slot_at(&timer->slots, i));
-		stack_put(timer, &timer->reserve, i);
+		slot_push(&timer->slots, &timer->reserve, i);
 	}
 }
 
@@ -513,15 +503,11 @@ int worker_submit(struct clockfix *timer, const struct clockfix_spec *spec, cloc
 	uint32_t generation, i;
 
 	release_worn(timer);
-	i = timer->reserve;
+	i = slot_pop(&timer->slots, &timer->reserve);
 	if (i == SLOT_NONE)
 		return -ENOMEM;
 	slot = slot_at(&timer->slots, i);
-	timer->reserve = slot->free_next;
-	generation = state_generation(atomic_load(&slot->state)) + 1;
-	if (!generation)
-		generation = 1;
-	atomic_store(&slot->state, state_of(generation, PHASE_FREE));
+	generation = slot_renew(slot);
 	slot_fill(timer, slot, spec);
 	atomic_store_explicit(&slot->kind, slot->kind | KIND_RESERVED, memory_order_relaxed);
 	atomic_store(&slot->passed, true);

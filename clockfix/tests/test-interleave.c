@@ -218,8 +218,8 @@ static void check_slots(void)
 	uint32_t free = 0, known = 2 + 1;	/* the dummy, the queue's last; the reserve */
 
 	clockfix_submit(timer, 0, job, (void *)(intptr_t)(JOBS - 1), NULL);
-	for (uint32_t i = timer->slots.free_first; i != SLOT_NONE && free < 1000;
-	     i = slot_at(&timer->slots, i)->free_next)
+	for (uint32_t i = timer->slots.free; i != SLOT_NONE && free < 1000;
+	     i = slot_at(&timer->slots, i)->below)
 		free++;
 	/* what the list still holds */
 	for (uint32_t i = timer->list.head; i != timer->list.dummy;
