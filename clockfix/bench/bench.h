@@ -35,7 +35,7 @@ struct bench_options {
 	unsigned int rounds;
 	uint32_t late_ppm, cpu_ppm;
 	const char *intervals, *rivals;
-	bool quiet, peers;
+	bool quiet, peers, costs;
 };
 
 /* As CSV: @what, a value, and how often it occurs; times are whole ns and repeat. Sorts @ns. */
@@ -79,9 +79,9 @@ int thread_prepare(const struct bench_options *opt);
 /* Let a rival do that many jobs, or until then. */
 int rival_run(const struct bench_options *opt, struct cell *cell, uint64_t jobs, int64_t until);
 
-/* ---- verbs ------------------------------------------------------------------------------ */
+/* ---- compare.c, costs.c: what main() returns ------------------------------------------------ */
 
-int verb_compare(const struct bench_options *opt, int argc, char **argv);
-int verb_costs(const struct bench_options *opt, int argc, char **argv);
+int bench_compare(const struct bench_options *opt);
+int bench_costs(const struct bench_options *opt);
 
 #endif

@@ -176,7 +176,7 @@ static void print_cell(const struct cell *cell)
 	}
 }
 
-int verb_compare(const struct bench_options *opt, int argc, char **argv)
+int bench_compare(const struct bench_options *opt)
 {
 	static struct cell cells[CELLS_MAX];
 	const char *error;
@@ -184,10 +184,6 @@ int verb_compare(const struct bench_options *opt, int argc, char **argv)
 	size_t count;
 	int ret;
 
-	if (argc > 1) {
-		fprintf(stderr, "clockfix-bench: compare takes no argument '%s'\n", argv[1]);
-		return 2;
-	}
 	if (isatty(STDOUT_FILENO)) {
 		fprintf(stderr, "clockfix-bench: it prints samples; try 'clockfix-bench | "
 			"clockfix-bench-report'\n");

@@ -62,13 +62,11 @@ static void measure(size_t which, int64_t *took, uint64_t count)
 	}
 }
 
-int verb_costs(const struct bench_options *opt, int argc, char **argv)
+int bench_costs(const struct bench_options *opt)
 {
 	int64_t *took = calloc(opt->jobs, sizeof(*took));
 	int ret = took ? thread_prepare(opt) : -ENOMEM;
 
-	(void)argc;
-	(void)argv;
 	if (ret) {
 		fprintf(stderr, "clockfix-bench: %s\n", strerror(-ret));
 		free(took);

@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "bench.h"
 
@@ -57,14 +56,7 @@ static double number(const char *text, double least, double most, struct argp_st
 	return val;
 }
 
-static const struct {
-	const char *name;
-	int (*run)(const struct bench_options *opt, int argc, char **argv);
-} verbs[] = {
-	{ "compare", verb_compare }, { "costs", verb_costs },
-};
-
-enum { OPT_CPU = 256, OPT_LATE, OPT_PEERS };
+enum { OPT_COSTS = 256, OPT_CPU, OPT_LATE, OPT_PEERS };
 
 static const struct argp_option arguments[] = {
 	{ "intervals", 'i', "LIST", 0, "e.g. 1us,100us,1ms (default: 1us to 100ms in decades)", 0 },
@@ -79,6 +71,8 @@ static const struct argp_option arguments[] = {
 	{ "late-ppm", OPT_LATE, "N", 0, "clockfix option late_ppm", 0 },
 	{ "cpu-ppm", OPT_CPU, "N", 0, "clockfix option cpu_ppm", 0 },
 	{ "quiet", 'q', NULL, 0, "print no progress", 0 },
+	{ "costs", OPT_COSTS, NULL, 0, "print, as CSV, what reading the clock takes, and learning, "
+	  "and nothing else", 0 },
 	{ 0 }
 };
 
@@ -122,6 +116,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'q':
 		opt->quiet = true;
 		break;
+	case OPT_COSTS:
+		opt->costs = true;
+		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -131,10 +128,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 int main(int argc, char **argv)
 {
 	static const struct argp argp = {
-		arguments, parse, "[VERB]",
-		"Measure how exact clockfix and its rivals are.\v"
-		"Verbs:\n  compare  print lateness and CPU time, for clockfix-bench-report (the default)\n"
-		"  costs    print what reading the clock takes, and learning, as CSV\n"
+		arguments, parse, NULL,
+		"Print lateness and CPU time of clockfix and its rivals, for clockfix-bench-report.\v"
 		"Exit codes: 0, 1 on an error, 2 on wrong usage, 130 if interrupted (what was measured "
 		"until then is reported).", NULL, NULL, NULL,
 	};
@@ -147,19 +142,10 @@ int main(int argc, char **argv)
 		.intervals = "1us,10us,100us,1ms,10ms,100ms",
 	};
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };
-	const char *verb = "compare";
-	int at;
 
 	argp_err_exit_status = 2;
-	argp_parse(&argp, argc, argv, 0, &at, &opt);
+	argp_parse(&argp, argc, argv, 0, NULL, &opt);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	if (at < argc)
-		verb = argv[at];
-	for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++) {
-		if (!strcmp(verbs[i].name, verb))
-			return verbs[i].run(&opt, argc - at, argv + at);
-	}
-	fprintf(stderr, "clockfix-bench: no verb '%s'; try 'clockfix-bench --help'\n", verb);
-	return 2;
+	return opt.costs ? bench_costs(&opt) : bench_compare(&opt);
 }

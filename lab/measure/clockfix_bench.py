@@ -64,7 +64,7 @@ def run(rivals: Sequence[str], intervals: Sequence[str], seconds: float,
 
 def costs(directory: Path, samples: int) -> str:
     """Keep what reading the clock and learning take as costs.csv; return the command line."""
-    words = ["costs", f"--jobs={samples}"]
+    words = ["--costs", f"--jobs={samples}"]
     done = processes.run([str(build()), *words], stderr=subprocess.PIPE)
     if done.returncode:
         raise LabError(f"clockfix-bench failed with status {done.returncode}:\n"
