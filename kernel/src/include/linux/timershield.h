@@ -94,6 +94,7 @@ static __always_inline void timershield_forget(struct timershield_seen *seen)
 }
 
 void __timershield_switch(u8 level);
+void __timershield_release(const struct task_struct *p);
 bool timershield_prio_changed(const struct task_struct *p, int cpu);
 bool sched_realtime_runnable(void);
 void hrtimer_follow(struct task_struct *p);
