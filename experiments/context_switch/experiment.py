@@ -24,6 +24,7 @@ from lab.measure.spans import Span
 SPANS = (
     Span("switch", "__schedule", until="finish_task_switch"),
     Span("threshold", "__timershield_switch", optional=True),
+    Span("release", "__timershield_release", optional=True),
     Span("interrupt", "hrtimer_interrupt"),
 )
 SCATTER = 0.0025
