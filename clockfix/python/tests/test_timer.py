@@ -331,6 +331,13 @@ def test_a_job_that_arms_itself_does_not_keep_a_timer(end: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_instants_that_are_skipped_do_not_keep_a_timer() -> None:
+    for _ in range(200):
+        with Timer() as timer:
+            timer.every(0.00001, int, start=timer.now())
+            time.sleep(0.0005)
+
+
 def test_threads_that_submit_do_not_keep_a_timer() -> None:
     for drop in (False, True):
         timer = Timer()

@@ -298,20 +298,26 @@ class _Worker:
             now = time.monotonic_ns()
             call, missed = job._begin(now)
             self.missed += missed
-            self.current = job if call else None
-        if call:
-            self.call(job, now)
+            if not call:
+                self.passed(job)
+                return
+            self.current = job
+        self.call(job, now)
         with self.changed:
             self.current = None
-            if not job.pending:
-                return
-            last = job._runs and job._next_index + 1 >= job._runs
-            if job._period and not last and job._due + job._period < NEVER:
-                job._advance(1)
-                self.push(job)
-            else:
-                job._order = 0
-                self.pending -= 1
+            self.passed(job)
+
+    def passed(self, job: Job) -> None:
+        """One of its instants has: wait for the next, if there is one. Holding the condition."""
+        if not job.pending:
+            return
+        last = job._runs and job._next_index + 1 >= job._runs
+        if job._period and not last and job._due + job._period < NEVER:
+            job._advance(1)
+            self.push(job)
+        else:
+            job._order = 0
+            self.pending -= 1
 
     def rehearse(self, job: Job, instant: int) -> None:
         """Go once through what follows, with the call if it may be: it is in the caches then."""
