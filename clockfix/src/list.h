@@ -70,7 +70,8 @@ static inline void list_out(struct list *list, uint64_t work)
 int list_init(struct list *list, struct slots *slots);
 
 /*
- * Add a filled slot: its instant and seq are set, its phase is PENDING. Returns whether the worker has to be told, as @work was moved back to it.
+ * Add a filled slot: its instant and seq are set, its phase is PENDING. Returns whether the worker
+ * has to be told, as @work was moved back to it.
  */
 bool list_add(struct list *list, uint32_t i);
 

@@ -48,7 +48,7 @@ struct tree_node {
  */
 struct slot {
 	_Atomic uint64_t state;		/* generation << 32 | phase */
-	struct tree_node listed;	/* by first instant, as the list is; links are submitters' */
+	struct tree_node listed;	/* by first instant, as the list is */
 	_Atomic uint64_t seq;		/* order of submission */
 	_Atomic uint32_t next;		/* successor in the list */
 	bool linked;			/* submitters': it is in the list */

@@ -3,8 +3,8 @@
  * tree.h - find a job's place
  *
  * A treap of slots: sorted from left to right by instant and order of submission, and from the root
- * down by a hash of the slot's number. So it is as deep as a tree that was built in random order, its
- * shape depends on what it holds alone, and it needs no memory but the slots.
+ * down by a hash of the slot's number. So it is as deep as a tree that was built in random order.
+ * It needs no memory but the slots.
  *
  * There are two. The submitters' one holds the jobs of the list, so that they find a job's place in
  * it; the worker never looks at it. The worker's own one holds the jobs that it keeps itself:
@@ -39,7 +39,7 @@ static inline bool tree_before(const struct tree *tree, uint32_t a, uint32_t b)
 		atomic_load_explicit(&slot_at(tree->slots, b)->seq, memory_order_relaxed));
 }
 
-/* Add a slot, or remove one that is there; returns the slot before it, SLOT_NONE if it is the first. */
+/* Add a slot, or remove one; returns the slot before it, SLOT_NONE if it is the first. */
 uint32_t tree_add(struct tree *tree, uint32_t i);
 uint32_t tree_remove(struct tree *tree, uint32_t i);
 

@@ -274,5 +274,6 @@ static void structures_of_other_versions(void)
 
 CHECK_MAIN(TEST(an_earlier_job_wakes_the_worker),
 	   TEST(an_earlier_job_comes_at_the_last_moment), TEST(foreign_handles_are_safe),
-	   TEST(a_job_can_not_wait_for_its_own_timer), TEST(the_modules_of_jobs_are_known), TEST(no_memory_changes_nothing),
+	   TEST(a_job_can_not_wait_for_its_own_timer), TEST(the_modules_of_jobs_are_known),
+	   TEST(no_memory_changes_nothing),
 	   TEST(bad_arguments_are_refused), TEST(structures_of_other_versions))

@@ -6,7 +6,8 @@
 #include "tree.h"
 
 /* Is the part below @i sorted, beginning after *@last? Counts its slots. */
-static inline bool subtree_sound(const struct tree *tree, uint32_t i, uint32_t *last, uint32_t *count)
+static inline bool subtree_sound(const struct tree *tree, uint32_t i, uint32_t *last,
+				 uint32_t *count)
 {
 	bool sound;
 
