@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "remedy.h"
 #include "cause.h"
 #include "isolate/fair_server.h"
 #include "isolate/isolation.h"
+#include "isolate/settings.h"
 #include "lib/file.h"
 #include "lib/kernel.h"
 #include "lib/machine.h"
@@ -158,35 +158,21 @@ static char *for_timer(const struct blame_victim *victim, const struct blame_row
 	return for_task(victim, row, cpu);
 }
 
-/* The first queue of a device that sends packets to this CPU; NULL if none does. */
-static char *queue_to(unsigned int cpu, const char *device)
-{
-	autofree char *directory = format(NETWORK "/%s/queues", device);
-	autonames struct names queues = { 0 };
-
-	file_names(directory, &queues);
-	for (size_t i = 0; i < queues.count; i++) {
-		autofree char *path = format("%s/%s/rps_cpus", directory, queues.items[i]);
-		autotext struct text mask = { 0 };
-		struct cpus cpus;
-
-		if (!file_read_line(path, &mask) &&
-		    !cpus_parse_mask(&cpus, mask.s, mask.length) && cpus_has(&cpus, cpu))
-			return copy(path);
-	}
-	return NULL;
-}
-
 /* Where receive packet steering sends packets there. */
 static char *for_steering(unsigned int cpu)
 {
-	autonames struct names devices = { 0 };
-	autofree char *queue = NULL;
+	autonames struct names queues = { 0 };
 
-	file_names(NETWORK, &devices);
-	for (size_t i = 0; i < devices.count && !queue; i++)
-		queue = queue_to(cpu, devices.items[i]);
-	return queue ? format("take CPU %u out of %s", cpu, queue) : NULL;
+	file_glob(STEERING_FILES, &queues);
+	for (size_t i = 0; i < queues.count; i++) {
+		autotext struct text mask = { 0 };
+		struct cpus cpus;
+
+		if (!file_read_line(queues.items[i], &mask) &&
+		    !cpus_parse_mask(&cpus, mask.s, mask.length) && cpus_has(&cpus, cpu))
+			return format("take CPU %u out of %s", cpu, queues.items[i]);
+	}
+	return NULL;
 }
 
 /* Else a task there sends them to a local receiver. */

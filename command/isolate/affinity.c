@@ -5,7 +5,7 @@
 #include "lib/machine.h"
 #include "lib/message.h"
 #include "lib/task.h"
-#include "partition_procs.h"
+#include "partition.h"
 
 #define ROUNDS 10
 

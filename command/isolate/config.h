@@ -34,4 +34,7 @@ int config_parse(struct config *config, const char *name, const char *text, size
 
 void config_free(struct config *config);
 
+/* Does what CONFIG, which it completes, says, and no more, or lists it; prints that. The exit status. */
+int isolate_by_config(struct config *config);
+
 #endif

@@ -5,19 +5,6 @@
 #include "lib/machine.h"
 #include "lib/message.h"
 
-static char *file_of(unsigned int cpu)
-{
-	return format(FAIR_SERVER "/cpu%u/runtime", cpu);
-}
-
-static const struct server_record *find(const struct journal *journal, unsigned int cpu)
-{
-	for (size_t i = 0; i < journal->nr_servers; i++)
-		if (journal->servers[i].cpu == cpu)
-			return &journal->servers[i];
-	return NULL;
-}
-
 bool fair_server_can_stop(void)
 {
 	return machine_linux_since(7, 0);
@@ -28,33 +15,39 @@ void fair_server_plan(struct journal *journal, const struct cpus *procs)
 	if (!fair_server_can_stop())
 		return;
 	cpus_for_each(cpu, procs) {
-		autofree char *file = file_of(cpu);
-		long long runtime = 0;
+		autofree char *file = format(FAIR_SERVER_RUNTIME, cpu);
+		autotext struct text now = { 0 };
 
-		if (!find(journal, cpu) && !file_read_number(file, &runtime) && runtime > 0)
-			*append(journal->servers, journal->nr_servers) =
-				(struct server_record){ cpu, (unsigned long long)runtime };
+		if (!records_find(&journal->servers, file) && !file_read_line(file, &now) &&
+		    atoll(now.s) > 0)
+			records_add(&journal->servers, file, now.s, "", "0");
 	}
+}
+
+static bool is_of(const struct record *record, const struct cpus *cpus)
+{
+	unsigned int cpu;
+
+	return sscanf(record->what, FAIR_SERVER_RUNTIME, &cpu) == 1 && cpus_has(cpus, cpu);
 }
 
 /* Stops it on these CPUs, or starts it on all others. */
 static void apply(const struct journal *journal, const struct cpus *cpus, bool stop)
 {
-	for (size_t i = 0; i < journal->nr_servers; i++) {
-		const struct server_record *record = &journal->servers[i];
-		autofree char *file = file_of(record->cpu);
-		autofree char *value = format("%llu", stop ? 0 : record->runtime);
-		long long now;
+	for (size_t i = 0; i < journal->servers.count; i++) {
+		const struct record *record = &journal->servers.items[i];
+		const char *from = stop ? record->original : record->wanted;
+		autotext struct text now = { 0 };
 		int ret;
 
 		/* what is neither of the two, somebody else has written */
-		if (stop != cpus_has(cpus, record->cpu) || file_read_number(file, &now) ||
-		    (!stop && now) || (stop && now != (long long)record->runtime))
+		if (stop != is_of(record, cpus) || file_read_line(record->what, &now) ||
+		    strcmp(now.s, from))
 			continue;
-		ret = change_write(file, value);
+		ret = change_write(record->what, stop ? record->wanted : record->original);
 		if (ret)
-			notice("%s: %s; the fair server of CPU %u stays %s", file, strerror(-ret),
-			       record->cpu, stop ? "on" : "off");
+			notice("%s: %s; the fair server stays %s", record->what, strerror(-ret),
+			       stop ? "on" : "off");
 	}
 }
 
@@ -70,10 +63,8 @@ void fair_server_start(const struct journal *journal, const struct cpus *except)
 
 void fair_server_forget(struct journal *journal)
 {
-	size_t kept = 0;
-
-	for (size_t i = 0; i < journal->nr_servers; i++)
-		if (cpus_has(&journal->procs.wanted, journal->servers[i].cpu))
-			journal->servers[kept++] = journal->servers[i];
-	journal->nr_servers = kept;
+	for (size_t i = 0; i < journal->servers.count; i++)
+		if (!is_of(&journal->servers.items[i], &journal->procs.wanted))
+			record_want(&journal->servers.items[i], "");
+	records_forget(&journal->servers);
 }

@@ -9,6 +9,7 @@
 #include "journal.h"
 
 #define FAIR_SERVER "/sys/kernel/debug/sched/fair_server"
+#define FAIR_SERVER_RUNTIME FAIR_SERVER "/cpu%u/runtime"
 
 /*
  * Linux 6.12 stops the server before it writes, even one that is not active, and warns in

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "isolate_print.h"
+#include "leftovers.h"
 #include "lib/change.h"
 #include "lib/output.h"
 
@@ -157,14 +157,14 @@ static void print_sentence(const struct isolation *isolation, const struct lefto
 	if (*siblings)
 		printf("%s, not isolated, share%s a core with them: tasks there slow them down.\n",
 		       siblings, cpus_count(&others) > 1 ? "" : "s");
-	if (isolation->journal.nr_threads)
+	if (isolation->journal.threads.count)
 		printf("%zu kernel thread%s the priority that the configuration gives.\n",
-		       isolation->journal.nr_threads,
-		       isolation->journal.nr_threads > 1 ? "s have" : " has");
-	if (isolation->journal.nr_values)
+		       isolation->journal.threads.count,
+		       isolation->journal.threads.count > 1 ? "s have" : " has");
+	if (isolation->journal.values.count)
 		printf("%zu file%s the value that the configuration gives.\n",
-		       isolation->journal.nr_values,
-		       isolation->journal.nr_values > 1 ? "s have" : " has");
+		       isolation->journal.values.count,
+		       isolation->journal.values.count > 1 ? "s have" : " has");
 	if (list->count)
 		puts("Still there, and why:");
 	leftovers_print_grouped(list, "  ");

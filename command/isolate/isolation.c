@@ -2,12 +2,10 @@
 #include "isolation.h"
 #include "affinity.h"
 #include "fair_server.h"
-#include "journal_file.h"
 #include "lib/cgroup.h"
 #include "lib/change.h"
 #include "lib/message.h"
 #include "partition.h"
-#include "partition_procs.h"
 #include "priorities.h"
 #include "settings.h"
 #include "values.h"
@@ -146,12 +144,13 @@ static int finish(struct journal *journal)
 	journal->procs.before = journal->procs.wanted;
 	journal->irqs.before = journal->irqs.wanted;
 	fair_server_forget(journal);
-	priorities_forget(journal);
-	values_forget(journal);
+	records_forget(&journal->threads);
+	records_forget(&journal->values);
+	records_free(&journal->raised);
 	for (size_t i = 0; i < journal->nr_settings; i++)
 		journal->settings[i].before = journal->settings[i].wanted;
 	if (!cpus_empty(&journal->procs.wanted) || !cpus_empty(&journal->irqs.wanted) ||
-	    journal->nr_threads || journal->nr_values)
+	    journal->threads.count || journal->values.count)
 		return save(journal, false);
 	if (change_only_list)
 		return 0;
@@ -250,12 +249,16 @@ static int roll_back(struct isolation *isolation, int error, const struct cpus *
 {
 	const struct cpus procs = isolation->procs, irqs = isolation->irqs;
 
-	priorities_revert(&isolation->journal);
-	values_revert(&isolation->journal);
+	if (isolation->journal.given) {		/* and priorities with them */
+		records_revert(&isolation->journal.threads);
+		records_revert(&isolation->journal.values);
+		isolation->journal.given = NULL;
+		isolation->journal.priorities = NULL;
+	}
 	if (isolation->refused && cpus_equal(&procs, new_procs)) {
 		isolation->journal.irqs.wanted = irqs;
 		values_apply(&isolation->journal);
-		values_forget(&isolation->journal);
+		records_forget(&isolation->journal.values);
 		save(&isolation->journal, false);
 	} else if (set(isolation, &procs, &irqs)) {
 		failed(error, "restoring the previous state failed as well: 'timershield unisolate' removes everything");

@@ -12,8 +12,12 @@
 #define TIMERSHIELD_JOURNAL_H
 
 #include "lib/cpus.h"
+#include "records.h"
 
 #include <sys/types.h>
+
+#define RUN_DIRECTORY "/run/timershield"
+#define JOURNAL_FILE RUN_DIRECTORY "/journal"
 
 /* A file that holds a set of CPUs. */
 struct setting {
@@ -33,25 +37,6 @@ struct task_record {
 	pid_t tid, pid;			/* pid is not saved: 0 if not known */
 	unsigned long long start;	/* ticks since boot, tells a reused id */
 	struct cpus cpus;
-};
-
-/* What a CPU's fair server had, in ns. */
-struct server_record {
-	unsigned int cpu;
-	unsigned long long runtime;
-};
-
-/* What a kernel thread had, and the FIFO priorities that we gave and give it; 0: none. */
-struct thread_record {
-	pid_t tid;
-	unsigned long long start;
-	int policy, priority;
-	int before, wanted;
-};
-
-/* What a file had, and the values that we gave and give it; "": none. */
-struct value_record {
-	char *path, *original, *before, *wanted;
 };
 
 /* The CPUs isolated, and those that were before the change that is under way. */
@@ -77,14 +62,10 @@ struct journal {
 	size_t nr_runs;
 	struct task_record *tasks;
 	size_t nr_tasks;
-	struct server_record *servers;
-	size_t nr_servers;
-	struct thread_record *threads;
-	size_t nr_threads;
-	struct value_record *values;
-	size_t nr_values;
-	struct thread_record *raised;	/* RCU's, while a change is under way */
-	size_t nr_raised;
+	struct records values;		/* of files */
+	struct records threads;		/* of kernel threads: "POLICY PRIORITY" */
+	struct records servers;		/* of the CPUs' fair servers */
+	struct records raised;		/* RCU's threads, while a change is under way */
 	const struct irqs *routed;	/* not saved: to be directed to isolated CPUs */
 	struct priorities *priorities;	/* not saved: NULL: those of threads stay as they are */
 	const struct values *given;	/* not saved: NULL: those of files stay as they are */
@@ -105,7 +86,6 @@ struct setting *journal_add_setting(struct journal *journal, const char *path,
 void journal_add_run(struct journal *journal, const char *name, const char *origin, pid_t adopt);
 
 void journal_drop_setting(struct journal *journal, struct setting *setting);
-void value_record_free(struct value_record *record);
 void journal_drop_run(struct journal *journal, struct run_group *run);
 
 /* Reads the text of a setting's file: a list, or a mask where it is one. */
@@ -113,5 +93,31 @@ int setting_parse(const char *path, const char *text, struct cpus *cpus);
 
 /* What to write to it; the caller frees it. */
 char *setting_text(const char *path, const struct cpus *cpus);
+
+/*
+ * Reads the journal; a missing one, or one of another boot, leaves an empty JOURNAL.
+ * Returns 0; -EBADMSG if it is damaged; or -errno.
+ */
+int journal_load(struct journal *journal);
+
+/* Puts the journal where journal_load() finds it. 0 or -errno. */
+int journal_save(const struct journal *journal);
+
+/* Removes the file, and what a save that was killed left. 0 or -errno. */
+int journal_remove(void);
+
+/*
+ * Creates /run/timershield if need be, and waits until no other timershield changes
+ * anything; prints a message if it has to wait. Returns a file descriptor, which holds
+ * the lock until it is closed, also by exec() or by the process's end; or -errno after
+ * a message.
+ */
+int journal_lock(void);
+
+/* Its text, which journal.c describes; BOOT identifies this boot. The caller frees it. */
+char *journal_text(const struct journal *journal, const char *boot);
+
+/* Returns 0, -ESTALE for another boot, or -EBADMSG; JOURNAL is empty then. */
+int journal_parse(struct journal *journal, const char *text, size_t length, const char *boot);
 
 #endif

@@ -4,10 +4,10 @@
 #include "lib/machine.h"
 #include "lib/message.h"
 #include "lib/task.h"
-#include "partition_procs.h"
+#include "partition.h"
+#include "settings.h"
 
 #define IRQ_DIRECTORY "/proc/irq"
-#define NET_DIRECTORY "/sys/class/net"
 
 /* The strings become the list's. */
 static void add(struct leftovers *list, const char *kind, char *id, char *cpus, char *name,
@@ -133,33 +133,28 @@ static void look_at_irq(struct leftovers *list, const struct isolation *isolatio
 		    reason_of_irq(irq, &affinity, isolation));
 }
 
+/* PATH: /sys/class/net/DEVICE/queues/QUEUE/rps_cpus */
 static void look_at_steering(struct leftovers *list, const struct isolation *isolation,
-			     const char *device)
+			     const char *path)
 {
-	autofree char *directory = format(NET_DIRECTORY "/%s/queues", device);
-	autonames struct names queues = { 0 };
+	char device[64], queue[64];
+	autotext struct text text = { 0 };
+	struct cpus cpus, there;
 
-	file_names(directory, &queues);
-	for (size_t i = 0; i < queues.count; i++) {
-		autofree char *path = format("%s/%s/rps_cpus", directory, queues.items[i]);
-		autotext struct text text = { 0 };
-		struct cpus cpus, there;
-
-		if (file_read_line(path, &text) || setting_parse(path, text.s, &cpus))
-			continue;
-		there = cpus_and(&cpus, &isolation->irqs);
-		if (!cpus_empty(&there))
-			add(list, "queue", copy(queues.items[i]), cpus_list(&there),
-			    copy(device), cpus_subset(&cpus, &isolation->irqs) ?
-			    "rps_cpus names only isolated CPUs" :
-			    "rps_cpus was changed by something else: isolate again");
-	}
+	if (sscanf(path, "/sys/class/net/%63[^/]/queues/%63[^/]", device, queue) != 2 ||
+	    file_read_line(path, &text) || setting_parse(path, text.s, &cpus))
+		return;
+	there = cpus_and(&cpus, &isolation->irqs);
+	if (!cpus_empty(&there))
+		add(list, "queue", copy(queue), cpus_list(&there), copy(device),
+		    cpus_subset(&cpus, &isolation->irqs) ? "rps_cpus names only isolated CPUs" :
+		    "rps_cpus was changed by something else: isolate again");
 }
 
 int leftovers_find(struct leftovers *list, const struct isolation *isolation)
 {
 	autotasks struct tasks tasks = { 0 };
-	autonames struct names irqs = { 0 }, devices = { 0 };
+	autonames struct names irqs = { 0 }, queues = { 0 };
 	int ret = cpus_empty(&isolation->isolated) ? 0 : tasks_read(&tasks);
 
 	if (!ret && !cpus_empty(&isolation->irqs))
@@ -169,8 +164,8 @@ int leftovers_find(struct leftovers *list, const struct isolation *isolation)
 	for (size_t i = 0; i < irqs.count; i++)
 		look_at_irq(list, isolation, irqs.items[i]);
 	if (!cpus_empty(&isolation->irqs))
-		file_names(NET_DIRECTORY, &devices);
-	for (size_t i = 0; i < devices.count; i++)
-		look_at_steering(list, isolation, devices.items[i]);
+		file_glob(STEERING_FILES, &queues);
+	for (size_t i = 0; i < queues.count; i++)
+		look_at_steering(list, isolation, queues.items[i]);
 	return ret ? failed(ret, "/proc: %s", strerror(-ret)) : 0;
 }

@@ -22,4 +22,14 @@ struct leftovers {
 int leftovers_find(struct leftovers *list, const struct isolation *isolation);
 void leftovers_free(struct leftovers *list);
 
+/* What is isolated now and what could not be moved; or the list of a dry run. 0 or -errno. */
+int isolate_print(const struct isolation *isolation);
+
+/* An array of all; a table with INDENT before each line, the like of one CPU each in one. */
+void leftovers_json(const char *key, const struct leftovers *list);
+void leftovers_print_grouped(const struct leftovers *list, const char *indent);
+
+/* "CPUs 2-3 are isolated from tasks and interrupts"; the caller frees it. */
+char *isolate_sentence(const struct cpus *procs, const struct cpus *irqs);
+
 #endif

@@ -10,6 +10,9 @@
 
 #include "journal.h"
 
+/* Below the mount point of cgroup v2. */
+#define PARTITION "/timershield"
+
 /*
  * Makes the partition, or changes its CPUs. With no CPUs: sends its processes back to
  * where they came from, removes it, and disables the controller if the journal says
@@ -26,5 +29,37 @@ struct partition {
 
 void partition_read(struct partition *partition, const char *mount);
 void partition_free(struct partition *partition);
+
+/* Its processes, each in a child group of its own. */
+
+/* The cgroup of a process, "/" the root; the caller frees it. NULL if it has gone. */
+char *partition_group(pid_t pid);
+
+/* Whether this cgroup is the partition or in it. */
+bool partition_is(const char *group);
+
+/* Moves a process into the child group NAME, which is made. 0, or -errno after a message. */
+int partition_enter(const char *mount, const char *name, pid_t pid);
+
+/* Moves a process back to where it came from. 0, or -errno after a message. */
+int partition_leave(const char *mount, const struct journal *journal, pid_t pid);
+
+/*
+ * Processes all of whose threads asked for isolated CPUs alone stay there: the partition
+ * takes them in. Planning notes them in the journal. Releasing sends those back that no
+ * longer belong there, before CPUs leave the partition.
+ */
+void partition_plan_adoption(struct journal *journal, const struct cpus *procs);
+void partition_adopt(const char *mount, const struct journal *journal);
+void partition_release(const char *mount, const struct journal *journal, const struct cpus *procs);
+
+/* Sends all processes back and removes their groups, as far as that goes. */
+void partition_expel(const char *mount, const struct journal *journal);
+
+/* Those that are there, as "12 (name), 34 (name)", or ""; the caller frees it. */
+char *partition_named(const char *mount);
+
+/* Removes the groups of processes that have ended, also from the journal. */
+void partition_forget_ended(const char *mount, struct journal *journal);
 
 #endif

@@ -48,48 +48,55 @@ static int wanted_of(struct priorities *priorities, const struct task *task)
 	return wanted;
 }
 
-static bool has(const struct task *task, int priority)
+/* A thread is recorded by its number and when it started. */
+static int read_thread(const char *what, struct task *task)
 {
-	return priority && task->policy == SCHED_FIFO && task->rt_priority == priority;
+	unsigned long long start;
+	int ret;
+	pid_t tid;
+
+	if (sscanf(what, "%d %llu", &tid, &start) != 2)
+		return -ESRCH;
+	ret = task_read_stat(task, tid, tid);
+	return ret || task->start != start || !(task->flags & TASK_KERNEL_THREAD) ? -ESRCH : 0;
 }
 
-static bool read_thread(struct task *task, const struct thread_record *record)
-{
-	return !task_read_stat(task, record->tid, record->tid) && task->start == record->start &&
-	       task->flags & TASK_KERNEL_THREAD;
-}
-
-static void plan_known(struct priorities *priorities, struct thread_record *record)
+/* Its policy and priority, as the kernel numbers them. */
+static int read_priority(const char *what, struct text *now)
 {
 	struct task task;
-	bool ours;
+	int ret = read_thread(what, &task);
 
-	if (!read_thread(&task, record)) {
-		record->before = record->wanted = 0;
-		return;
-	}
-	ours = has(&task, record->before) || has(&task, record->wanted);
-	record->before = ours ? task.rt_priority : 0;
-	if (!ours) {
-		record->policy = task.policy;
-		record->priority = task.rt_priority;
-	}
-	record->wanted = wanted_of(priorities, &task);
+	if (!ret)
+		text_add(now, "%d %d", task.policy, task.rt_priority);
+	return ret;
 }
 
-static void plan_thread(struct journal *journal, const struct task *task)
+static int write_priority(const char *what, const char *value, const char *now)
 {
-	struct thread_record record = {
-		.tid = task->tid, .start = task->start, .policy = task->policy,
-		.priority = task->rt_priority, .wanted = wanted_of(journal->priorities, task),
-	};
+	int policy, priority, ret = -ESRCH;
+	struct task task;
 
-	for (size_t i = 0; i < journal->nr_threads; i++)
-		if (journal->threads[i].tid == record.tid &&
-		    journal->threads[i].start == record.start)
-			return;
-	if (record.wanted)
-		*append(journal->threads, journal->nr_threads) = record;
+	(void)now;
+	if (!read_thread(what, &task) && sscanf(value, "%d %d", &policy, &priority) == 2)
+		ret = change_priority(task.tid, policy, priority);
+	return ret && ret != -ESRCH ? failed(ret, "cannot give %s[%d] the priority %d: %s", task.name,
+					     task.tid, priority, strerror(-ret)) : ret;
+}
+
+static const struct record_kind thread_kind = { read_priority, write_priority };
+
+static void record_thread(struct records *records, const struct task *task, const char *before,
+			  const char *wanted)
+{
+	autofree char *what = format("%d %llu", task->tid, task->start);
+	autofree char *now = format("%d %d", task->policy, task->rt_priority);
+	struct record *record = records_find(records, what);
+
+	if (record)
+		record_want(record, wanted);
+	else
+		records_add(records, what, now, before, wanted);
 }
 
 static void name_missing(const struct priorities *priorities)
@@ -112,107 +119,58 @@ int priorities_plan(struct journal *journal)
 
 	if (!priorities)
 		return 0;
-	for (size_t i = 0; i < journal->nr_threads; i++)
-		plan_known(priorities, &journal->threads[i]);
+	records_plan(&journal->threads, &thread_kind);
 	if (priorities->count)
 		ret = tasks_read(&tasks);
 	if (ret)
 		return cannot_list(ret);
-	tasks_for_each(task, &tasks)
-		plan_thread(journal, task);
+	tasks_for_each(task, &tasks) {
+		const int wanted = wanted_of(priorities, task);
+		autofree char *value = format("%d %d", SCHED_FIFO, wanted);
+
+		if (wanted)
+			record_thread(&journal->threads, task, "", value);
+	}
 	name_missing(priorities);
 	return 0;
 }
 
-static void plan_rcu_thread(struct journal *journal, const struct task *task)
-{
-	struct thread_record record = {
-		.tid = task->tid, .start = task->start, .policy = task->policy,
-		.priority = task->rt_priority, .before = RAISED,
-	};
-
-	if (task->flags & TASK_KERNEL_THREAD && !strncmp(task->name, "rcuc/", strlen("rcuc/")) &&
-	    task->rt_priority < RAISED)
-		*append(journal->raised, journal->nr_raised) = record;
-}
-
 int priorities_plan_rcu(struct journal *journal)
 {
+	autofree char *raised = format("%d %d", SCHED_FIFO, RAISED);
 	autotasks struct tasks tasks = { 0 };
 	int ret = 0;
 
 	priorities_lower_rcu(journal);
-	journal->nr_raised = 0;
+	records_free(&journal->raised);
 	if (!change_only_list)
 		ret = tasks_read(&tasks);
 	if (ret)
 		return cannot_list(ret);
 	tasks_for_each(task, &tasks)
-		plan_rcu_thread(journal, task);
+		if (task->flags & TASK_KERNEL_THREAD && !strncmp(task->name, "rcuc/", 5) &&
+		    task->rt_priority < RAISED)
+			record_thread(&journal->raised, task, raised, "");
 	return 0;
 }
 
 void priorities_raise_rcu(const struct journal *journal)
 {
-	for (size_t i = 0; i < journal->nr_raised; i++)
-		change_priority(journal->raised[i].tid, SCHED_FIFO, RAISED);
-}
+	struct task task;
 
-void priorities_revert(struct journal *journal)
-{
-	for (size_t i = 0; journal->priorities && i < journal->nr_threads; i++) {
-		struct thread_record *record = &journal->threads[i];
-		int given = record->wanted;
-
-		record->wanted = record->before;
-		record->before = given;
-	}
-	journal->priorities = NULL;
-}
-
-static int apply(const struct thread_record *records, size_t count)
-{
-	int first = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		const struct thread_record *record = &records[i];
-		int policy = record->wanted ? SCHED_FIFO : record->policy, ret;
-		int priority = record->wanted ? record->wanted : record->priority;
-		struct task task;
-
-		/* what is not ours, somebody else has given it */
-		if (!read_thread(&task, record) || has(&task, record->wanted) ||
-		    (!record->wanted && !has(&task, record->before)))
-			continue;
-		ret = change_priority(record->tid, policy, priority);
-		if (ret && ret != -ESRCH && !first)
-			first = failed(ret, "cannot give %s[%d] the priority %d: %s", task.name,
-				       task.tid, priority, strerror(-ret));
-	}
-	return first;
+	for (size_t i = 0; i < journal->raised.count; i++)
+		if (!read_thread(journal->raised.items[i].what, &task))
+			change_priority(task.tid, SCHED_FIFO, RAISED);
 }
 
 void priorities_lower_rcu(const struct journal *journal)
 {
-	apply(journal->raised, journal->nr_raised);
+	records_apply(&journal->raised, &thread_kind);
 }
 
 int priorities_apply(const struct journal *journal)
 {
-	return apply(journal->threads, journal->nr_threads);
-}
-
-void priorities_forget(struct journal *journal)
-{
-	size_t kept = 0;
-
-	journal->nr_raised = 0;
-	for (size_t i = 0; i < journal->nr_threads; i++) {
-		journal->threads[i].before = journal->threads[i].wanted;
-		if (journal->threads[i].wanted)
-			journal->threads[kept++] = journal->threads[i];
-	}
-	journal->nr_threads = kept;
+	return records_apply(&journal->threads, &thread_kind);
 }
 
 /* Whether it has what it is to have; prints what differs. */
@@ -221,7 +179,7 @@ static bool verify_thread(struct priorities *priorities, const struct task *task
 	int wanted = wanted_of(priorities, task);
 	autofree char *is = policy_text(task->policy, task->rt_priority);
 
-	if (!wanted || has(task, wanted))
+	if (!wanted || (task->policy == SCHED_FIFO && task->rt_priority == wanted))
 		return true;
 	printf("wanted: %s[%d] is FIFO %d\nis:     %s\n", task->name, task->tid, wanted, is);
 	return false;

@@ -32,14 +32,8 @@ int priorities_plan_rcu(struct journal *journal);
 void priorities_raise_rcu(const struct journal *journal);
 void priorities_lower_rcu(const struct journal *journal);
 
-/* What was there before this change is to be there again. */
-void priorities_revert(struct journal *journal);
-
 /* Gives each what it gets, or has again what it had. 0, or -errno after a message. */
 int priorities_apply(const struct journal *journal);
-
-/* Forgets threads that have again what they had. */
-void priorities_forget(struct journal *journal);
 
 /* Prints what differs from that, and what names no thread. The number of both, or -errno. */
 int priorities_verify(struct priorities *priorities);

@@ -3,7 +3,7 @@
 #include "lib/cgroup.h"
 #include "lib/file.h"
 #include "lib/machine.h"
-#include "partition_procs.h"
+#include "partition.h"
 
 #define TYPE "cpuset.cpus.partition"
 

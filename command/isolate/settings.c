@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "settings.h"
-#include "irqs.h"
 #include "lib/change.h"
 #include "lib/file.h"
 #include "lib/message.h"
 
+#include <ctype.h>
+
 #define IRQ_DIRECTORY "/proc/irq"
 #define IRQ_DEFAULT IRQ_DIRECTORY "/default_smp_affinity"
-#define IRQ_LIST "/smp_affinity_list"
+#define IRQ_LISTS IRQ_DIRECTORY "/[0-9]*/smp_affinity_list"
 #define WORKQUEUE "/sys/devices/virtual/workqueue/cpumask"
+#define DIGITS "0123456789"
 #define WORKQUEUE_REQUESTED WORKQUEUE "_requested"
-#define NET_DIRECTORY "/sys/class/net"
 
 struct plan {
 	struct journal *journal;
@@ -160,22 +161,6 @@ static char *original_of_newcomer(const struct journal *journal, const char *pat
 	return list;
 }
 
-static int plan_irq(const struct plan *plan, const char *name)
-{
-	autofree char *path = NULL, *original = NULL;
-	int ret;
-
-	if (name[strspn(name, "0123456789")])
-		return 0;
-	path = format(IRQ_DIRECTORY "/%s" IRQ_LIST, name);
-	original = plan->journal->changing ? NULL : original_of_newcomer(plan->journal, path);
-	ret = plan_setting(plan, path, original);
-	/* It has just gone, or the architecture gives it no affinity. */
-	if (ret == -ENOENT || ret == -EIO || ret == -EINVAL)
-		ret = 0;
-	return ret;
-}
-
 static int report_plan(int ret, const char *path)
 {
 	return ret ? failed(ret, "%s: %s", path, strerror(-ret)) : 0;
@@ -188,42 +173,32 @@ static int plan_irqs(const struct plan *plan)
 
 	if (ret == -ENOENT)		/* a machine without interrupt affinity */
 		return 0;
-	if (!ret)
-		ret = file_names(IRQ_DIRECTORY, &irqs);
-	for (size_t i = 0; i < irqs.count && !ret; i++)
-		ret = plan_irq(plan, irqs.items[i]);
-	return report_plan(ret, IRQ_DIRECTORY);
-}
+	file_glob(IRQ_LISTS, &irqs);
+	for (size_t i = 0; i < irqs.count && !ret; i++) {
+		autofree char *original = plan->journal->changing ? NULL :
+			original_of_newcomer(plan->journal, irqs.items[i]);
 
-/* The CPUs to which the packets of a device are steered: these process them in NET_RX. */
-static int plan_steering(const struct plan *plan, const char *device)
-{
-	autofree char *directory = format(NET_DIRECTORY "/%s/queues", device);
-	autonames struct names queues = { 0 };
-	int ret = 0;
-
-	file_names(directory, &queues);
-	for (size_t i = 0; i < queues.count && !ret; i++) {
-		autofree char *path = format("%s/%s/rps_cpus", directory, queues.items[i]);
-
-		ret = plan_setting(plan, path, NULL);
-		if (ret == -ENOENT)	/* it sends, or the device has just gone */
+		ret = plan_setting(plan, irqs.items[i], original);
+		/* It has just gone, or the architecture gives it no affinity. */
+		if (ret == -ENOENT || ret == -EIO || ret == -EINVAL)
 			ret = 0;
-		ret = report_plan(ret, path);
 	}
-	return ret;
+	return report_plan(ret, IRQ_DIRECTORY);
 }
 
 int settings_plan_irqs(struct journal *journal, const struct machine *machine,
 		       const struct cpus *isolated)
 {
 	struct plan plan = { journal, machine, isolated };
-	autonames struct names devices = { 0 };
+	autonames struct names queues = { 0 };
 	int ret = plan_irqs(&plan);
 
-	file_names(NET_DIRECTORY, &devices);
-	for (size_t i = 0; i < devices.count && !ret; i++)
-		ret = plan_steering(&plan, devices.items[i]);
+	/* The CPUs to which packets are steered process them in NET_RX. */
+	file_glob(STEERING_FILES, &queues);
+	for (size_t i = 0; i < queues.count && !ret; i++) {
+		ret = plan_setting(&plan, queues.items[i], NULL);
+		ret = report_plan(ret == -ENOENT ? 0 : ret, queues.items[i]);
+	}
 	return ret;
 }
 
@@ -323,18 +298,18 @@ int settings_apply_workqueue(const struct journal *journal)
 int settings_count_irqs(const struct cpus *cpus)
 {
 	autonames struct names irqs = { 0 };
-	int ret = file_names(IRQ_DIRECTORY, &irqs), count = 0;
+	int count = 0;
 
-	for (size_t i = 0; i < irqs.count && (!ret || ret == -ENOENT || ret == -EIO); i++) {
-		autofree char *path = format(IRQ_DIRECTORY "/%s" IRQ_LIST, irqs.items[i]);
+	file_glob(IRQ_LISTS, &irqs);
+	for (size_t i = 0; i < irqs.count; i++) {
 		struct cpus now = { 0 };
+		int ret = file_read_cpus(irqs.items[i], &now);
 
-		if (irqs.items[i][strspn(irqs.items[i], "0123456789")])
-			continue;
-		ret = file_read_cpus(path, &now);
+		if (ret && ret != -ENOENT && ret != -EIO)
+			return ret;
 		count += cpus_intersect(&now, cpus);
 	}
-	return !ret || ret == -ENOENT || ret == -EIO ? count : ret;
+	return count;
 }
 
 struct cpus settings_exposed(const struct cpus *isolated)
@@ -345,4 +320,51 @@ struct cpus settings_exposed(const struct cpus *isolated)
 	if (read_setting(IRQ_DEFAULT, &text, &now))
 		now = (struct cpus){ 0 };
 	return cpus_and(&now, isolated);
+}
+
+bool irqs_have(const struct irqs *irqs, unsigned int number)
+{
+	for (unsigned int i = 0; irqs && i < irqs->count; i++)
+		if (irqs->numbers[i] == number)
+			return true;
+	return false;
+}
+
+/* Whether a line has NAME as a word, or as the first part of one such as eth0-rx-1. */
+static bool names(const char *line, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = strstr(line, name); at; at = strstr(at + 1, name))
+		if ((at[-1] == ' ' || at[-1] == ',') && !isalnum((unsigned char)at[length]))
+			return true;
+	return false;
+}
+
+int irqs_find(const char *name, struct irqs *irqs)
+{
+	autotext struct text text = { 0 };
+	int ret = file_read("/proc/interrupts", &text);
+	const bool by_number = !name[strspn(name, DIGITS)];
+	unsigned int before = irqs->count;
+	char *rest = text.s, *line;
+
+	if (ret)
+		return failed(ret, "/proc/interrupts: %s", strerror(-ret));
+	while ((line = strsep(&rest, "\n"))) {
+		char *end;
+		unsigned long number = strtoul(line, &end, 10);
+
+		if (end == line || *end != ':')
+			continue;
+		*end++ = '\0';
+		line += strspn(line, " ");
+		end += strspn(end, " " DIGITS);	/* the counters */
+		if ((by_number ? !strcmp(line, name) : names(end, name)) &&
+		    irqs->count < IRQS_MAX)
+			irqs->numbers[irqs->count++] = (unsigned int)number;
+	}
+	if (irqs->count == before)
+		return failed(-ENOENT, "/proc/interrupts has no interrupt '%s'", name);
+	return 0;
 }

@@ -12,6 +12,10 @@
 
 #include "journal.h"
 #include "lib/machine.h"
+#include <stdbool.h>
+
+/* Where packets are steered to; a pattern. */
+#define STEERING_FILES "/sys/class/net/*/queues/rx-*/rps_cpus"
 
 /*
  * With the empty set everything gets its original value. Steering counts as interrupts.
@@ -52,5 +56,20 @@ int settings_count_irqs(const struct cpus *cpus);
 
 /* Those of these CPUs that the default mask of interrupts names. */
 struct cpus settings_exposed(const struct cpus *isolated);
+
+/* Interrupts by their names in /proc/interrupts. */
+#define IRQS_MAX 256
+
+struct irqs {
+	unsigned int numbers[IRQS_MAX], count;
+};
+
+/*
+ * Adds the interrupt of this number, or those that are called NAME, NAME-1, NAME:rx and the like.
+ * 0, or -errno after a message.
+ */
+int irqs_find(const char *name, struct irqs *irqs);
+
+bool irqs_have(const struct irqs *irqs, unsigned int number);
 
 #endif

@@ -4,7 +4,6 @@
 #include "lib/file.h"
 #include "lib/message.h"
 
-#include <glob.h>
 
 int values_parse(struct values *values, const char *line)
 {
@@ -54,149 +53,64 @@ static bool has(const char *path, const char *wanted)
 	return !read_value(path, &now) && !strcmp(now.s, wanted);
 }
 
-static void set(char **string, const char *text)
+static int write_value(const char *path, const char *text, const char *now)
 {
-	free(*string);
-	*string = copy(text);
+	int ret = change_write(path, text);
+
+	if (!ret && !change_only_list && !has(path, text)) {
+		change_write(path, now);
+		ret = -EINVAL;
+	}
+	return ret ? failed(ret, "%s: cannot write '%s': %s", path, text, strerror(-ret)) : 0;
 }
 
-static struct value_record *find(const struct journal *journal, const char *path)
-{
-	for (size_t i = 0; i < journal->nr_values; i++)
-		if (!strcmp(journal->values[i].path, path))
-			return &journal->values[i];
-	return NULL;
-}
+static const struct record_kind file_kind = { read_value, write_value };
 
-/* What is neither of ours, somebody else has written: that is then the original. */
-static void plan_known(struct value_record *record)
+static void plan_file(struct records *values, const char *path, const char *text)
 {
-	autotext struct text now = { 0 };
-	const int ret = read_value(record->path, &now);
-	const bool ours = !ret && (!strcmp(now.s, record->before) ||
-				   !strcmp(now.s, record->wanted));
-
-	if (!ret && !ours)
-		set(&record->original, now.s);
-	set(&record->before, ours ? now.s : "");
-	set(&record->wanted, "");
-}
-
-static void plan_found(void *argument, const char *path, const char *text)
-{
-	struct journal *journal = argument;
-	struct value_record *record = find(journal, path);
+	struct record *record = records_find(values, path);
 	autotext struct text now = { 0 };
 
 	read_value(path, &now);
-	if (!record) {
-		record = append(journal->values, journal->nr_values);
-		*record = (struct value_record){ copy(path), copy(now.s), copy(""), copy("") };
-	}
-	set(&record->wanted, text);
-}
-
-/* Calls FOUND for each file of that name. How many there are. */
-static size_t for_each_file(const struct value *value, void *argument,
-			    void (*found)(void *argument, const char *path, const char *text))
-{
-	autofree char *pattern = file_path(value->path);
-	glob_t files = { 0 };
-	size_t count = glob(pattern, GLOB_BRACE, NULL, &files) ? 0 : files.gl_pathc;
-
-	for (size_t i = 0; i < count; i++)
-		found(argument, files.gl_pathv[i] + strlen(file_root()), value->text);
-	globfree(&files);
-	return count;
+	if (record)
+		record_want(record, text);
+	else
+		records_add(values, path, now.s, "", text);
 }
 
 void values_plan(struct journal *journal)
 {
 	const struct values *wanted = journal->given;
 
-	for (size_t i = 0; wanted && i < journal->nr_values; i++)
-		plan_known(&journal->values[i]);
-	for (size_t i = 0; wanted && i < wanted->count; i++) {
-		const struct value *value = &wanted->items[i];
+	if (!wanted)
+		return;
+	records_plan(&journal->values, &file_kind);
+	for (size_t i = 0; i < wanted->count; i++) {
+		autonames struct names files = { 0 };
 
-		if (!for_each_file(value, journal, plan_found))
-			notice("%s: there is no such file", value->path);
+		file_glob(wanted->items[i].path, &files);
+		if (!files.count)
+			notice("%s: there is no such file", wanted->items[i].path);
+		for (size_t j = 0; j < files.count; j++)
+			plan_file(&journal->values, files.items[j], wanted->items[i].text);
 	}
-}
-
-void values_revert(struct journal *journal)
-{
-	for (size_t i = 0; journal->given && i < journal->nr_values; i++) {
-		struct value_record *record = &journal->values[i];
-		char *given = record->wanted;
-
-		record->wanted = record->before;
-		record->before = given;
-	}
-	journal->given = NULL;
-}
-
-static int write_value(const char *path, const char *text, const char *now)
-{
-	int ret = change_write(path, text);
-
-	if (ret || change_only_list || has(path, text))
-		return ret;
-	change_write(path, now);
-	return -EINVAL;
-}
-
-static int apply(const struct value_record *record)
-{
-	const char *text = *record->wanted ? record->wanted : record->original;
-	autotext struct text now = { 0 };
-	int ret = read_value(record->path, &now);
-
-	if (!*record->wanted && (ret == -ENOENT || strcmp(now.s, record->before)))
-		return 0;
-	if (!ret && strcmp(now.s, text))
-		ret = write_value(record->path, text, now.s);
-	return ret ? failed(ret, "%s: cannot write '%s': %s", record->path, text, strerror(-ret)) : 0;
 }
 
 int values_apply(const struct journal *journal)
 {
-	int first = 0;
-
-	for (size_t i = 0; i < journal->nr_values; i++) {
-		int ret = apply(&journal->values[i]);
-
-		if (!first)
-			first = ret;
-	}
-	return first;
+	return records_apply(&journal->values, &file_kind);
 }
 
-void values_forget(struct journal *journal)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < journal->nr_values; i++) {
-		struct value_record *record = &journal->values[i];
-
-		set(&record->before, record->wanted);
-		if (*record->wanted)
-			journal->values[kept++] = *record;
-		else
-			value_record_free(record);
-	}
-	journal->nr_values = kept;
-}
-
-static void verify_found(void *wrong, const char *path, const char *text)
+/* Whether it has what it is to have; prints what differs. */
+static bool verify_file(const char *path, const char *text)
 {
 	autotext struct text now = { 0 };
 	int ret = read_value(path, &now);
+	const bool right = !ret && !strcmp(now.s, text);
 
-	if (!ret && !strcmp(now.s, text))
-		return;
-	printf("wanted: %s in %s\nis:     %s\n", text, path, ret ? strerror(-ret) : now.s);
-	++*(int *)wrong;
+	if (!right)
+		printf("wanted: %s in %s\nis:     %s\n", text, path, ret ? strerror(-ret) : now.s);
+	return right;
 }
 
 int values_verify(const struct values *values)
@@ -205,11 +119,13 @@ int values_verify(const struct values *values)
 
 	for (size_t i = 0; i < values->count; i++) {
 		const struct value *value = &values->items[i];
+		autonames struct names files = { 0 };
 
-		if (!for_each_file(value, &wrong, verify_found)) {
-			printf("wanted: %s in %s\nis:     no such file\n", value->text, value->path);
-			wrong++;
-		}
+		file_glob(value->path, &files);
+		if (!files.count)
+			wrong += !verify_file(value->path, value->text);
+		for (size_t j = 0; j < files.count; j++)
+			wrong += !verify_file(files.items[j], value->text);
 	}
 	return wrong;
 }

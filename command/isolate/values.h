@@ -23,17 +23,11 @@ void values_free(struct values *values);
 /* Notes in the journal what each file is to have, if that is to change, and what it had. */
 void values_plan(struct journal *journal);
 
-/* What was there before this change is to be there again. */
-void values_revert(struct journal *journal);
-
 /*
  * Gives each what it gets, or has again what it had. A file that then reads otherwise keeps what it
  * had. 0, or -errno after a message.
  */
 int values_apply(const struct journal *journal);
-
-/* Forgets files that have again what they had. */
-void values_forget(struct journal *journal);
 
 /* Prints what differs; how many. */
 int values_verify(const struct values *values);

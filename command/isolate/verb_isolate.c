@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "verb_isolate.h"
-#include "irqs.h"
-#include "isolate_print.h"
+#include "config.h"
+#include "settings.h"
+#include "leftovers.h"
 #include "isolation.h"
-#include "journal_file.h"
 #include "lib/change.h"
 #include "lib/file.h"
 #include "lib/message.h"

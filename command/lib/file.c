@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <glob.h>
 
 #define READ_MAX (64u << 20)
 
@@ -180,6 +181,17 @@ int file_names(const char *directory, struct names *names)
 	ret = -errno;
 	closedir(stream);
 	return ret;
+}
+
+void file_glob(const char *pattern, struct names *paths)
+{
+	autofree char *full = file_path(pattern);
+	glob_t found = { 0 };
+	size_t count = glob(full, GLOB_BRACE, NULL, &found) ? 0 : found.gl_pathc;
+
+	for (size_t i = 0; i < count; i++)
+		*append(paths->items, paths->count) = copy(found.gl_pathv[i] + strlen(root));
+	globfree(&found);
 }
 
 void names_free(struct names *names)

@@ -54,6 +54,9 @@ struct names {
 
 /* Starts with { 0 }, and is freed at the end of its block. 0 or -errno. */
 int file_names(const char *directory, struct names *names);
+
+/* The same with the paths that are there for a pattern, as the shell has them, braces included. */
+void file_glob(const char *pattern, struct names *paths);
 void names_free(struct names *names);
 
 #define autonames __attribute__((cleanup(names_free)))

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "page.h"
 #include "prove_print.h"
 #include "trial.h"
 
-#include "isolate/journal_file.h"
+#include "isolate/journal.h"
 #include "lib/cgroup.h"
 #include "lib/file.h"
 #include "lib/machine.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "schedule.h"
 #include "isolate/isolation.h"
-#include "isolate/journal_file.h"
-#include "isolate/partition_procs.h"
+#include "isolate/partition.h"
 #include "isolate/priorities.h"
 #include "lib/file.h"
 #include "lib/message.h"
@@ -249,7 +248,7 @@ static int place_in_partition(struct placement *placement, struct isolation *iso
 	int ret = priorities_plan_rcu(journal), other = 0;
 	sigset_t before;
 
-	if (!ret && journal->nr_raised)
+	if (!ret && journal->raised.count)
 		ret = save(journal);
 	if (ret)
 		return ret;
@@ -257,8 +256,8 @@ static int place_in_partition(struct placement *placement, struct isolation *iso
 	priorities_raise_rcu(journal);
 	ret = place_process(placement, isolation);
 	priorities_lower_rcu(journal);
-	if (journal->nr_raised) {
-		journal->nr_raised = 0;
+	if (journal->raised.count) {
+		records_free(&journal->raised);
 		other = save(journal);
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Status: which CPUs are isolated, and what still runs or interrupts there. */
 #include "finding.h"
-#include "isolate/isolate_print.h"
-#include "isolate/journal_file.h"
+#include "isolate/leftovers.h"
 #include "isolate/settings.h"
 #include "lib/cgroup.h"
 #include "lib/file.h"

@@ -70,4 +70,10 @@ int check_process(struct inspection *inspection, pid_t pid);
 /* What goes on now: these wait for 0.1 s, together. */
 void check_activity(struct inspection *inspection);
 
+/*
+ * Adds to the configuration what mends the findings, and applies it; or only lists both. Neither
+ * is done if one of them fails. The exit status.
+ */
+int fix(const struct inspection *inspection);
+
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Status: what mends the findings becomes lines of the configuration, which isolate applies. */
-#include "fix.h"
-#include "isolate/verb_isolate.h"
+#include "finding.h"
+#include "isolate/config.h"
 #include "lib/change.h"
 #include "lib/file.h"
 #include "lib/message.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "fix.h"
+#include "finding.h"
 #include "isolate/config.h"
-#include "isolate/isolate_print.h"
+#include "isolate/leftovers.h"
 #include "lib/change.h"
 #include "lib/file.h"
 #include "lib/message.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A journal comes back as it was; cut off anywhere, it is never taken for whole. */
 #include "check.h"
-#include "isolate/journal_text.h"
+#include "isolate/journal.h"
 
 #define BOOT "753605b8-ec69-4ae9-81ba-3d32ecd78051"
 
@@ -18,8 +18,7 @@ static void fill(struct journal *journal)
 	setting = journal_add_setting(journal, "/proc/irq/default_smp_affinity", "ff,ffffffff");
 	cpus_add(&setting->wanted, 3);
 	journal_add_setting(journal, "/sys/class/net/eth0.7/queues/rx-0/rps_cpus", "00,0000000f");
-	*append(journal->values, journal->nr_values) = (struct value_record){
-		copy("/sys/class/net/eth0/threaded"), copy("0"), copy(""), copy("1\t%") };
+	records_add(&journal->values, "/sys/class/net/eth0/threaded", "0", "", "1\t%");
 	for (unsigned int i = 0; i < 20; i++) {
 		char *path = format("/proc/irq/%u/smp_affinity_list", i);
 
@@ -40,11 +39,9 @@ static void fill(struct journal *journal)
 		cpus_add(&record.cpus, (unsigned int)i);
 		*append(journal->tasks, journal->nr_tasks) = record;
 	}
-	*append(journal->servers, journal->nr_servers) = (struct server_record){ 5, 50000000 };
-	*append(journal->threads, journal->nr_threads) =
-		(struct thread_record){ 300, 7, 1, 50, 80, 81 };
-	*append(journal->raised, journal->nr_raised) =
-		(struct thread_record){ 301, 8, 1, 1, 99, 0 };
+	records_add(&journal->servers, "/sys/kernel/debug/x", "50000000", "", "0");
+	records_add(&journal->threads, "300 7", "1 50", "1 80", "1 81");
+	records_add(&journal->raised, "301 8", "1 1", "1 99", "");
 }
 
 static void comes_back(const char *text)
@@ -54,7 +51,8 @@ static void comes_back(const char *text)
 
 	check(!journal_parse(&journal, text, strlen(text), BOOT), "a whole journal");
 	check(journal.nr_settings == 22 && journal.nr_runs == 5 && journal.nr_tasks == 10 &&
-	      journal.nr_servers == 1 && journal.nr_threads == 1 && journal.nr_values == 1 && journal.nr_raised == 1,
+	      journal.servers.count == 1 && journal.threads.count == 1 &&
+	      journal.values.count == 1 && journal.raised.count == 1,
 	      "%zu settings, %zu runs, %zu tasks", journal.nr_settings, journal.nr_runs,
 	      journal.nr_tasks);
 	check(!strcmp(journal_run(&journal, "run-102")->origin, "/odd\ttab%name"), "origin");
