@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A report on standard output. */
+/* On standard output: a report, an episode, and the live view. */
 #ifndef TIMERSHIELD_BLAME_PRINT_H
 #define TIMERSHIELD_BLAME_PRINT_H
 
-#include "report.h"
+#include "session.h"
 
 /* At most LINES lines, as far as that is possible; 0: as many as there are. */
 void report_print(const struct report *report, unsigned int lines);
@@ -18,5 +18,28 @@ void report_print_json(const struct report *report);
 
 /* Rows of one victim, such as the worst wake-ups of measure. */
 void culprits_print(const struct victim_report *loser, unsigned int lines);
+
+/* What a CPU did during an episode. */
+void timeline_print(const struct episode *episode, unsigned int cpu);
+void timeline_print_json(const struct episode *episode, unsigned int cpu);
+
+/* In the Chrome trace-event format; closes FILE. 0, or -errno after a message. */
+int timeline_write(FILE *file, const struct episode *episode, unsigned int cpu);
+
+/*
+ * The view on a terminal, drawn each second, and the keys that change it.
+ *
+ * Says that it starts; keys are read at once and not shown, if this process may.
+ */
+void live_start(void);
+
+/* Draws anew once it is time. 0 or -errno. */
+int live_draw(struct session *session);
+
+/* Waits for a key, for NS at most, and takes it. Whether it was the one to quit. */
+bool live_wait(struct session *session, u64 ns);
+
+/* The terminal is as it was, its screen empty if anything was drawn. */
+void live_end(void);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "calibrate.h"
+#include "source.h"
 
 #include "lib/file.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What takes time, by name. The caller frees what is not const. */
+/* What takes time, by name, and what would take it away. The caller frees what is not const. */
 #ifndef TIMERSHIELD_BLAME_CAUSE_H
 #define TIMERSHIELD_BLAME_CAUSE_H
 
+#include "source.h"
 #include "task_info.h"
 
 /* For programs. */
@@ -37,5 +38,16 @@ char *level_text(const struct who *who);
 
 /* "process/thread[812]" */
 char *who_text(const struct who *who);
+
+/*
+ * On this machine: a command, or a phrase that says what to do. NULL if nothing is known that
+ * helps here: no option that the kernel was not built with, no isolation that cannot be had or
+ * that does not remove this cause.
+ */
+char *remedy_for(const struct blame_victim *victim, const struct blame_row *row,
+		 enum masked masked);
+
+/* What was read of the machine is forgotten. */
+void remedy_free(void);
 
 #endif

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "live.h"
 #include "blame_print.h"
 #include "lib/output.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "report.h"
 #include "cause.h"
-#include "remedy.h"
 #include "symbols.h"
 
 void blame_figures_free(struct blame_figures *figures)

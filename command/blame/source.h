@@ -5,7 +5,7 @@
 
 #include "blame_types.h"
 #include "lib/clock.h"
-#include "lib/text.h"
+#include "lib/cpus.h"
 
 static inline double microseconds(u64 ns)
 {
@@ -55,5 +55,16 @@ struct blame_source {
 extern const struct blame_source blame_bpf, blame_trace;
 
 void blame_figures_free(struct blame_figures *figures);
+
+/*
+ * No event covers the way into an interrupt and out of it, nor the switch of tasks. What
+ * they cost on this machine with this source is measured at the start, on ourselves.
+ */
+/* Sets the overheads in CONFIG; away from the CPUs AVOID if that is possible. */
+void calibrate(const struct blame_source *source, struct blame_config *config,
+	       const struct cpus *avoid);
+
+/* How long it takes to read the clock, in ns. */
+u64 shortest_read(void);
 
 #endif

@@ -2,11 +2,9 @@
 /* The tracefs source: the same accounting as in the kernel, from trace events. */
 #include "source.h"
 
-#include "engine_stores.h"
+#include "store.h"
 #include "session.h"
 #include "trace_events.h"
-#include "trace_ring.h"
-#include "trace_task.h"
 
 static struct blame_config config;
 static struct blame_lost lost;

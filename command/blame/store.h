@@ -27,4 +27,23 @@ void store_remove(struct store *store, const void *key);
 /* The key and value in a slot; false if it is free. */
 bool store_slot(const struct store *store, size_t slot, void **key, void **value);
 
+/* What engine.h needs: these tables, and no limits to loops. */
+#define LOOKUP(store, key) store_find(&(store), key)
+#define INSERT(store, key, value) store_insert(&(store), key, value)
+#define PUT(store, key, value) store_put(&(store), key, value)
+#define REMOVE(store, key) store_remove(&(store), key)
+#define ADD(counter, number) ((counter) += (number))
+#define NOINLINE
+#ifndef WHY_THROTTLED
+#define WHY_THROTTLED(victim) 0	/* no event tells, nor the other ones */
+#endif
+#define TAKE_STACK(context) ((void)(context), 0)
+#define IS_SERVED(task) ((void)(task), 0)
+#define LOOP(count, function, argument)						\
+	do {									\
+		for (u32 loop_i = 0; loop_i < (count); loop_i++)		\
+			if (function(loop_i, argument))				\
+				break;						\
+	} while (0)
+
 #endif

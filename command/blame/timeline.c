@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "timeline.h"
+#include "blame_print.h"
 
 #include "lib/message.h"
 #include "lib/output.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The trace events that the accounting needs, and an instance of tracefs that has them. */
+/* The trace events that the accounting needs, and an instance of tracefs that has them, whose buffers are read. */
 #ifndef TIMERSHIELD_BLAME_TRACE_EVENTS_H
 #define TIMERSHIELD_BLAME_TRACE_EVENTS_H
 
@@ -64,5 +64,37 @@ u64 trace_element(const struct trace_event *event, const unsigned char *data, un
 /* A number in an event; 0 if it has no such field. */
 u64 trace_number(const struct trace_event *event, const unsigned char *data,
 		 unsigned int field);
+
+/* The kernel's trace buffer of one CPU, read page by page. */
+#define MAX_PAGE 65536
+
+struct trace_ring {
+	int fd;				/* of trace_pipe_raw, not blocking */
+	size_t at, end;			/* in the page */
+	u64 time;
+	u64 lost;			/* events, since the start */
+	bool gap;			/* some were lost just before the event */
+	bool empty;			/* for the reader: it was, when looked at last */
+
+	/* the event that is next, if there is one */
+	bool ready;
+	const unsigned char *event;
+	unsigned char page[MAX_PAGE];
+};
+
+/* Makes the next event ready if there is one; 0 or -errno. */
+int trace_ring_next(struct trace_ring *ring);
+
+/*
+ * What trace events do not tell of a task, looked up in /proc a moment later: PF_KTHREAD and
+ * PF_WQ_WORKER.
+ */
+u32 trace_task_flags(u32 tid);
+
+/* Name and priority, for events that have only the number. */
+void trace_task_who(struct who *who, u32 tid);
+
+/* The system call in which it sleeps + 1; 0 if it is not known. */
+u32 trace_task_call(u32 tid);
 
 #endif

@@ -6,8 +6,6 @@
 #include "lib/output.h"
 #include "lib/task.h"
 #include "lib/verb.h"
-#include "live.h"
-#include "timeline.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "loop.h"
 
-#include "blame/calibrate.h"
+#include "blame/source.h"
 #include "blame/session.h"
 
 #include <sched.h>

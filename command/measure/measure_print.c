@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "measure_print.h"
+#include "worst_wakeups.h"
 
 #include "blame/blame_print.h"
 #include "lib/file.h"

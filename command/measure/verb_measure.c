@@ -4,7 +4,6 @@
 #include "lib/output.h"
 #include "lib/task.h"
 #include "lib/verb.h"
-#include "measure_print.h"
 #include "worst_wakeups.h"
 
 #include <sched.h>

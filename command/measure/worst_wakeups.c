@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "worst_wakeups.h"
-#include "blame/timeline.h"
+#include "blame/blame_print.h"
 
 static u64 latency(const struct wakeup *wakeup)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the CPU did before the worst wake-ups. */
+/* What a loop measured, and what the CPU did before the worst wake-ups. */
 #ifndef TIMERSHIELD_MEASURE_WORST_WAKEUPS_H
 #define TIMERSHIELD_MEASURE_WORST_WAKEUPS_H
 
-#include "blame/report.h"
 #include "blame/session.h"
 #include "loop.h"
 
@@ -28,5 +27,15 @@ void worst_wakeups_report(const struct worst_wakeups *reasons, const struct loop
 void worst_wakeups_timeline(const struct worst_wakeups *reasons, const struct loop *loop);
 
 void worst_wakeups_free(struct worst_wakeups *reasons);
+
+/* REPORT: what was to blame for the worst wake-ups; of no losers if that is not known. */
+void measure_print_text(const struct loop *loops, unsigned int count, unsigned int worst,
+			const struct report *report);
+void measure_json(const struct loop *loops, unsigned int count, unsigned int worst,
+		  const struct report *report);
+void measure_csv(const struct loop *loop);
+
+/* Saves what "timershield status" quotes. */
+void measure_save(const struct loop *loop);
 
 #endif

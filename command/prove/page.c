@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "page.h"
 #include "plot.h"
 #include "prove_print.h"
 

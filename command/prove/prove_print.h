@@ -5,8 +5,6 @@
 
 #include "trial.h"
 
-#include "lib/text.h"
-
 /* Standard output: a table and sentences, or JSON. */
 void prove_print(const struct prove *prove);
 void prove_print_json(const struct prove *prove);
@@ -27,5 +25,14 @@ char *prove_advice(const struct prove *prove);		/* without a shield: how to get 
  */
 const char *prove_head(const struct prove *prove);
 char *prove_row(const struct prove *prove, size_t trial);
+
+/* Opens the file, whose content stays until page_write(). NULL after a message, with errno. */
+FILE *page_open(const char *path);
+
+/*
+ * Writes one HTML page that needs nothing else: the verdict, the table, a figure for each load,
+ * the machine. COMMAND: the command line. Closes FILE. 0, or -errno after a message.
+ */
+int page_write(FILE *file, const struct prove *prove, const char *command, bool with_command_line);
 
 #endif

@@ -7,7 +7,7 @@ static unsigned int nr_limited;		/* so many of these have no quota */
 #define WHY_THROTTLED(victim) \
 	((victim)->who.tid < 100 + nr_limited ? THROTTLE_QUOTA : 0)
 
-#include "blame/engine_stores.h"
+#include "blame/store.h"
 #include "check.h"
 #include "lib/text.h"
 

@@ -4,7 +4,6 @@
  * virtual machine and devices of the network: on directories, as --root takes them.
  */
 #include "blame/cause.h"
-#include "blame/remedy.h"
 #include "blame/symbols.h"
 #include "check.h"
 #include "lib/file.h"
