@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Every parser of what comes from outside, on bytes that make no sense. The first byte
- * chooses the parser. With clang, -Dfuzz=true makes this a libFuzzer target:
- *
- *	CC=clang meson setup build -Dfuzz=true -Db_sanitize=address,undefined \
- *		-Db_lundef=false
- *	ninja -C build && build/tests/fuzz -max_total_time=60
- *
- * Without it, the program makes its own input: texts that make sense, damaged by a
- * seeded generator, so many as its argument says.
+ * Every parser of what comes from outside, on texts that make sense, damaged by a seeded generator.
+ * The first byte chooses the parser; the argument says how many texts.
  */
 #include "check.h"
 #include "isolate/config.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void parse_cpus(const char *text, size_t length)
 {
@@ -28,23 +19,18 @@ static void parse_cpus(const char *text, size_t length)
 	free(list);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void parse(const struct text *text)
 {
-	const char *text = (const char *)data + 1;
 	struct config config;
 
-	if (!size)
-		return 0;
-	if (data[0] % 2) {
-		config_parse(&config, "fuzz", text, size - 1);
+	if (text->length && text->s[0] % 2) {
+		config_parse(&config, "fuzz", text->s + 1, text->length - 1);
 		config_free(&config);
-	} else {
-		parse_cpus(text, size - 1);
+	} else if (text->length) {
+		parse_cpus(text->s + 1, text->length - 1);
 	}
-	return 0;
 }
 
-#ifndef FUZZER
 static const char * const seeds[] = {
 	"0" "1,3-5,100-8191,0-99999",
 	"0" "0x1,00000000,ffffffff",
@@ -104,9 +90,8 @@ int main(int argc, char **argv)
 		text_add(&text, "%s", seed);
 		for (uint32_t n = pick(6); n && text.length; n--)
 			damage(&text);
-		LLVMFuzzerTestOneInput((const uint8_t *)text.s, text.length);
+		parse(&text);
 		text_free(&text);
 	}
 	return 0;
 }
-#endif

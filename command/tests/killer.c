@@ -8,7 +8,6 @@
  * file ENDS ends when something is written in the group timershield. A task's policy and priority
  * are the last two words of its stat file below ROOT.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -19,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static const char * const files[] = {
@@ -37,9 +37,18 @@ static void count_change(void)
 		raise(getenv("KILL_GENTLY") ? SIGINT : SIGKILL);
 }
 
+static int plain_open(const char *path, int flags, mode_t mode)
+{
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+static ssize_t plain_write(int fd, const void *buffer, size_t length)
+{
+	return syscall(SYS_write, fd, buffer, length);
+}
+
 int open(const char *path, int flags, ...)
 {
-	int (*real)(const char *path, int flags, ...) = dlsym(RTLD_NEXT, "open");
 	char read_only[4096];
 	mode_t mode = 0;
 	va_list args;
@@ -55,22 +64,20 @@ int open(const char *path, int flags, ...)
 		errno = EROFS;
 		return -1;
 	}
-	return real(path, flags, mode);
+	return plain_open(path, flags, mode);
 }
 
 static void end_partition(const char *path)
 {
 	static const char type[] = "root invalid (Cpu list in cpuset.cpus not exclusive)\n";
-	int (*plain)(const char *path, int flags, ...) = dlsym(RTLD_NEXT, "open");
-	ssize_t (*real)(int fd, const void *buffer, size_t length) = dlsym(RTLD_NEXT, "write");
 	static bool ended;
 	int fd;
 
 	if (ended || !getenv("ENDS") || !strstr(path, "/timershield/cgroup."))
 		return;
 	ended = true;
-	fd = plain(getenv("ENDS"), O_WRONLY | O_TRUNC);
-	if (real(fd, type, strlen(type)) < 0)
+	fd = plain_open(getenv("ENDS"), O_WRONLY | O_TRUNC, 0);
+	if (plain_write(fd, type, strlen(type)) < 0)
 		abort();
 	close(fd);
 }
@@ -78,7 +85,6 @@ static void end_partition(const char *path)
 /* "+cpuset" reads back as "cpuset". */
 ssize_t write(int fd, const void *buffer, size_t length)
 {
-	ssize_t (*real)(int fd, const void *buffer, size_t length) = dlsym(RTLD_NEXT, "write");
 	char link[64], path[4096];
 	ssize_t n;
 
@@ -87,50 +93,42 @@ ssize_t write(int fd, const void *buffer, size_t length)
 	path[n < 0 ? 0 : n] = '\0';
 	end_partition(path);
 	if (!strstr(path, "/cgroup.subtree_control"))
-		return real(fd, buffer, length);
+		return plain_write(fd, buffer, length);
 	if (*(const char *)buffer == '+')
-		real(fd, (const char *)buffer + 1, length - 1);
+		plain_write(fd, (const char *)buffer + 1, length - 1);
 	else
-		real(fd, "\n", 1);
+		plain_write(fd, "\n", 1);
 	return (ssize_t)length;
 }
 
 int rename(const char *from, const char *to)
 {
-	int (*real)(const char *from, const char *to) = dlsym(RTLD_NEXT, "rename");
-
 	count_change();
-	return real(from, to);
+	return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 
 int unlink(const char *path)
 {
-	int (*real)(const char *path) = dlsym(RTLD_NEXT, "unlink");
-
 	count_change();
-	return real(path);
+	return (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
 }
 
 int mkdir(const char *path, mode_t mode)
 {
-	int (*real)(const char *path, mode_t mode) = dlsym(RTLD_NEXT, "mkdir");
-	int (*create)(const char *path, int flags, ...) = dlsym(RTLD_NEXT, "open");
 	char file[4096];
 	int ret;
 
 	count_change();
-	ret = real(path, mode);
+	ret = (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
 	for (size_t i = 0; !ret && strstr(path, "/cgroup/") && i < NR_FILES; i++) {
 		snprintf(file, sizeof(file), "%s/%s", path, files[i]);
-		close(create(file, O_WRONLY | O_CREAT, 0644));
+		close(plain_open(file, O_WRONLY | O_CREAT, 0644));
 	}
 	return ret;
 }
 
 int rmdir(const char *path)
 {
-	int (*real)(const char *path) = dlsym(RTLD_NEXT, "rmdir");
-	int (*gone)(const char *path) = dlsym(RTLD_NEXT, "unlink");
 	char file[4096];
 
 	count_change();
@@ -141,21 +139,20 @@ int rmdir(const char *path)
 	}
 	for (size_t i = 0; i < NR_FILES; i++) {
 		snprintf(file, sizeof(file), "%s/%s", path, files[i]);
-		gone(file);
+		syscall(SYS_unlinkat, AT_FDCWD, file, 0);
 	}
-	return real(path);
+	return (int)syscall(SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR);
 }
 
 int sched_setscheduler(pid_t tid, int policy, const struct sched_param *parameter)
 {
-	int (*plain)(const char *path, int flags, ...) = dlsym(RTLD_NEXT, "open");
 	char path[4096], text[4096], *end;
 	ssize_t length;
 	int fd;
 
 	count_change();
 	snprintf(path, sizeof(path), "%s/proc/%d/task/%d/stat", getenv("ROOT"), tid, tid);
-	fd = plain(path, O_RDWR);
+	fd = plain_open(path, O_RDWR, 0);
 	length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 32);
 	if (length < 0)
 		return -1;
