@@ -6,6 +6,7 @@
 #include "lib/kernel.h"
 #include "lib/machine.h"
 #include "lib/task.h"
+#include "lib/unseen.h"
 #include "symbols.h"
 
 #include <sched.h>
@@ -188,20 +189,17 @@ char *who_text(const struct who *who)
 /* The name in its line of /proc/interrupts: the last word. */
 static char *interrupt_name(u32 number)
 {
-	autofree char *start = format("%u:", number);
+	autofree char *source = format("%u", number), *line = NULL;
 	autotext struct text text = { 0 };
-	char *line, *name = NULL;
+	const char *counters;
+	char *name;
 
 	file_read("/proc/interrupts", &text);
-	for (line = text.s; line && !name; line = strchr(line, '\n')) {
-		line += strspn(line, "\n ");
-		if (!strncmp(line, start, strlen(start))) {
-			line[strcspn(line, "\n")] = '\0';
-			name = copy(strrchr(line, ' ') ? strrchr(line, ' ') + 1 : "");
-			make_printable(name);
-		}
-	}
-	return name ? name : copy("");
+	counters = unseen_counters(text.s, source);
+	line = format("%.*s", (int)strcspn(counters, "\n"), counters);
+	name = copy(strrchr(line, ' ') ? strrchr(line, ' ') + 1 : "");
+	make_printable(name);
+	return name;
 }
 
 static const char *call_name(u32 call)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "task_info.h"
 
+#include "lib/cgroup.h"
 #include "lib/file.h"
 
 #define CGROUP "/sys/fs/cgroup"
@@ -10,16 +11,9 @@ static struct task_info *people[4096];
 
 static u32 process_of(u32 tid)
 {
-	autofree char *path = format("/proc/%u/status", tid);
-	autotext struct text status = { 0 };
-	const char *line;
-	u32 process = 0;
+	autofree char *path = format("/proc/%u/status", tid), *number = file_find(path, "\nTgid:");
 
-	file_read(path, &status);
-	line = strstr(status.s, "\nTgid:");
-	if (line)
-		process = (u32)strtoul(line + strlen("\nTgid:"), NULL, 10);
-	return process;
+	return number ? (u32)strtoul(number, NULL, 10) : 0;
 }
 
 /* How often each group had been throttled when it was seen first. */
@@ -33,12 +27,9 @@ static size_t nr_groups;
 static long long throttled_since(const char *path, long long *total)
 {
 	autofree char *file = format("%s/cpu.stat", path);
-	autotext struct text stat = { 0 };
-	const char *at;
+	autofree char *number = file_find(file, "nr_throttled ");
 
-	file_read(file, &stat);
-	at = stat.length ? strstr(stat.s, "nr_throttled ") : NULL;
-	*total = at ? strtoll(at + strlen("nr_throttled "), NULL, 10) : 0;
+	*total = number ? atoll(number) : 0;
 	for (size_t i = 0; i < nr_groups; i++)
 		if (!strcmp(groups[i].path, path))
 			return *total - groups[i].throttled;
@@ -76,34 +67,22 @@ static void find_quota(struct task_info *person)
 	}
 }
 
-/* The last part of its place in cgroup v2: a systemd unit, as a rule. */
+/* The last part of its place in cgroup v2: a systemd unit, as a rule; and its group of quotas. */
 static void read_unit(struct task_info *person)
 {
-	static const char * const old[] = { ":cpu,cpuacct:/", ":cpuacct,cpu:/", ":cpu:/" };
-	autofree char *path = format("/proc/%u/cgroup", person->process);
-	autotext struct text text = { 0 };
-	char *group = NULL, *unified;
+	autofree char *unified = cgroup_path((pid_t)person->process, NULL);
+	char *group = cgroup_path((pid_t)person->process, "cpu");
 
-	if (file_read(path, &text) || !text.length)
+	if (!unified && !group)
 		return;
-	unified = strstr(text.s, "0::/");
-	for (size_t i = 0; i < ARRAY_SIZE(old) && !group; i++) {
-		group = strstr(text.s, old[i]);
-		if (group)
-			group += strlen(old[i]) - 1;
-	}
-	for (char *at = text.s; (at = strchr(at, '\n')); )
-		*at++ = '\0';
 	if (unified) {
 		free(person->unit);
 		person->unit = copy(strrchr(unified, '/') + 1);
 		make_printable(person->unit);
 	}
-	person->old = group;
-	if (!group && unified)
-		group = unified + strlen("0::");
 	free(person->group);
-	person->group = group ? copy(group) : NULL;
+	person->old = group;
+	person->group = group ? group : copy(unified);
 }
 
 /*
@@ -168,7 +147,8 @@ static bool refresh(struct task_info *person)
 	if (!task_read_stat(&leader, (pid_t)person->process, (pid_t)person->process))
 		strcpy(person->process_comm, leader.name);
 	call_by_machine(person);
-	read_unit(person);
+	if (person->process)
+		read_unit(person);
 	find_quota(person);
 	return true;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "affinity.h"
+#include "lib/cgroup.h"
 #include "lib/change.h"
 #include "lib/file.h"
 #include "lib/machine.h"
@@ -43,7 +44,7 @@ static bool is_foreign_member(const struct plan *plan, const struct task *task)
 
 	if (!cpus_subset(&task->cpus, &plan->isolated))
 		return false;
-	group = partition_group(task->pid);
+	group = cgroup_path(task->pid, NULL);
 	return group && partition_is(group) && !journal_run(plan->old, strrchr(group, '/') + 1);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "leftovers.h"
+#include "lib/cgroup.h"
 #include "lib/file.h"
 #include "lib/machine.h"
 #include "lib/message.h"
@@ -32,7 +33,7 @@ void leftovers_free(struct leftovers *list)
 
 static bool is_in_partition(const struct task *task)
 {
-	autofree char *group = task->flags & TASK_KERNEL_THREAD ? NULL : partition_group(task->pid);
+	autofree char *group = task->flags & TASK_KERNEL_THREAD ? NULL : cgroup_path(task->pid, NULL);
 
 	return group && partition_is(group);
 }

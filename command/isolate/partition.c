@@ -160,19 +160,6 @@ int partition_set(const char *mount, struct journal *journal, const struct cpus 
 	return cpus_empty(cpus) ? remove_partition(mount, journal) : make_partition(mount, cpus);
 }
 
-char *partition_group(pid_t pid)
-{
-	autofree char *path = format("/proc/%d/cgroup", pid);
-	char *rest, *line, *group = NULL;
-	autotext struct text text = { 0 };
-
-	if (!file_read(path, &text))
-		for (rest = text.s; !group && (line = strsep(&rest, "\n")); )
-			if (!strncmp(line, "0::/", 4))
-				group = copy(line + 3);
-	return group;
-}
-
 bool partition_is(const char *group)
 {
 	size_t length = strlen(PARTITION);
@@ -345,7 +332,7 @@ void partition_plan_adoption(struct journal *journal, const struct cpus *procs)
 		    !asked_for(journal, record->pid, procs))
 			continue;
 		name = format("run-%d", record->pid);
-		group = partition_group(record->pid);
+		group = cgroup_path(record->pid, NULL);
 		if (group && !partition_is(group) && !journal_run(journal, name))
 			journal_add_run(journal, name, group, record->pid);
 	}

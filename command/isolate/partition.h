@@ -32,9 +32,6 @@ void partition_free(struct partition *partition);
 
 /* Its processes, each in a child group of its own. */
 
-/* The cgroup of a process, "/" the root; the caller frees it. NULL if it has gone. */
-char *partition_group(pid_t pid);
-
 /* Whether this cgroup is the partition or in it. */
 bool partition_is(const char *group);
 

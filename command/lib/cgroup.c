@@ -92,22 +92,25 @@ static char *group_of_line(char *line, const char *controller)
 	return (controller ? has_word(controllers, controller) : !*controllers) ? group : NULL;
 }
 
-char *cgroup_of(pid_t tid, const char *controller, char **mount)
+char *cgroup_path(pid_t tid, const char *controller)
 {
 	autofree char *path = tid ? format("/proc/%d/cgroup", tid) : copy("/proc/self/cgroup");
-	char *rest, *line, *found = NULL;
+	char *rest, *line, *group = NULL;
 	autotext struct text text = { 0 };
+
+	if (!file_read(path, &text))
+		for (rest = text.s; !group && (line = strsep(&rest, "\n")); )
+			group = group_of_line(line, controller);
+	return group ? copy(group) : NULL;
+}
+
+char *cgroup_of(pid_t tid, const char *controller, char **mount)
+{
+	autofree char *group = cgroup_path(tid, controller);
 
 	free(*mount);
 	*mount = find_mount(controller);
-	if (*mount && !file_read(path, &text))
-		for (rest = text.s; !found && (line = strsep(&rest, "\n")); ) {
-			char *group = group_of_line(line, controller);
-
-			if (group)
-				found = format("%s%s", *mount, group);
-		}
-	return found;
+	return *mount && group ? format("%s%s", *mount, group) : NULL;
 }
 
 static bool has_controller(const char *group, const char *file)

@@ -16,6 +16,12 @@ char *cgroup_mount_point(const char **why);
 char *cgroup_find_mount(void);
 
 /*
+ * Below its hierarchy's root, "/", the group of a task (0: the caller) with this CONTROLLER of cgroup
+ * v1, or in cgroup v2 (NULL); NULL if there is none. The caller frees it.
+ */
+char *cgroup_path(pid_t tid, const char *controller);
+
+/*
  * The path of the group of a task (0: the caller) with this CONTROLLER of cgroup v1, or in cgroup
  * v2 (NULL), and in *MOUNT that of the root; NULL if there is none. The caller frees both.
  */

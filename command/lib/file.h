@@ -31,6 +31,9 @@ int file_read_line(const char *path, struct text *text);
 /* Whether the file can be read and has WANTED in it. */
 bool file_has(const char *path, const char *wanted);
 
+/* What follows KEY in the file, to the line's end; NULL if it is not there. The caller frees it. */
+char *file_find(const char *path, const char *key);
+
 /* A decimal number. 0, -EINVAL or -errno. */
 int file_read_number(const char *path, long long *number);
 

@@ -3,7 +3,6 @@
 #include "file.h"
 
 #include <sys/klog.h>
-#include <sys/wait.h>
 
 #define LOG_FILE "/var/log/dmesg"	/* of the boot, on systems that keep one */
 
@@ -11,28 +10,14 @@ enum { READ_ALL = 3, SIZE = 10 };	/* of syslog(2) */
 
 static int unpack(const char *path, struct text *text)
 {
-	autofree char *full = file_path(path);
-	char *argv[] = { "gzip", "-dc", full, NULL };
-	int ends[2], status = -1;
+	autofree char *full = file_path(path), *command = format("gzip -dc '%s' 2>/dev/null", full);
+	FILE *pipe = popen(command, "re");
 	char buffer[4096];
-	ssize_t n;
-	pid_t pid;
+	size_t n;
 
-	if (pipe(ends))
-		return -1;
-	pid = fork();
-	if (!pid) {
-		dup2(ends[1], STDOUT_FILENO);
-		execvp(argv[0], argv);
-		_exit(127);
-	}
-	close(ends[1]);
-	while (pid > 0 && (n = read(ends[0], buffer, sizeof(buffer))) > 0)
-		text_add_bytes(text, buffer, (size_t)n);
-	close(ends[0]);
-	if (pid > 0)
-		waitpid(pid, &status, 0);
-	return status || !text->length ? -1 : 0;
+	while (pipe && (n = fread(buffer, 1, sizeof(buffer), pipe)) > 0)
+		text_add_bytes(text, buffer, n);
+	return !pipe || pclose(pipe) || !text->length ? -1 : 0;
 }
 
 /* BEFORE and AFTER make a path together with the kernel's release. */
@@ -67,9 +52,8 @@ static const char *configuration(void)
 bool kernel_has(const char *name)
 {
 	autofree char *value = kernel_option(name);
-	bool has = value && !strcmp(value, "y");
 
-	return has;
+	return value && !strcmp(value, "y");
 }
 
 /* What follows KEY at AT, to the line's end. */

@@ -10,19 +10,14 @@ static int read_cpus(const char *path, struct cpus *cpus)
 	return ret ? failed(ret, "%s: %s", path, strerror(-ret)) : 0;
 }
 
-/* Later kernels add isolated partitions to the file, which then names more than these. */
-static void read_booted(struct cpus *cpus)
-{
-	if (!file_has("/proc/cmdline", "isolcpus=") ||
-	    file_read_cpus(CPU_DIRECTORY "/isolated", cpus))
-		*cpus = (struct cpus){ 0 };
-}
-
 int machine_read(struct machine *machine)
 {
 	int ret = read_cpus(CPU_DIRECTORY "/online", &machine->online);
 
-	read_booted(&machine->booted);
+	/* Later kernels add isolated partitions to the file, which then names more than these. */
+	if (!file_has("/proc/cmdline", "isolcpus=") ||
+	    file_read_cpus(CPU_DIRECTORY "/isolated", &machine->booted))
+		machine->booted = (struct cpus){ 0 };
 	return ret ? ret : read_cpus(CPU_DIRECTORY "/possible", &machine->possible);
 }
 

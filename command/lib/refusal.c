@@ -8,21 +8,9 @@
 #define CAP_SYS_NICE 23
 #define HIGHEST 99
 
-/* What follows KEY in a file of this process; NULL if it is not there. */
-static char *own(const char *file, const char *key)
-{
-	autofree char *path = format("/proc/self/%s", file);
-	autotext struct text text = { 0 };
-	char *at = NULL;
-
-	if (!file_read(path, &text))
-		at = strstr(text.s, key);
-	return at ? copy(at + strlen(key)) : NULL;
-}
-
 static bool has_capability(void)
 {
-	autofree char *effective = own("status", "CapEff:");
+	autofree char *effective = file_find("/proc/self/status", "CapEff:");
 
 	return effective && strtoull(effective, NULL, 16) >> CAP_SYS_NICE & 1;
 }
@@ -30,7 +18,7 @@ static bool has_capability(void)
 /* The first user namespace maps all ids; CAP_SYS_NICE of another one does not count here. */
 static bool in_user_namespace(void)
 {
-	autofree char *map = own("uid_map", "");
+	autofree char *map = file_find("/proc/self/uid_map", "");
 	unsigned int inside, outside, count;
 
 	return map && sscanf(map, "%u %u %u", &inside, &outside, &count) == 3 &&
@@ -43,7 +31,7 @@ long long refusal_limit(void)
 
 	if (has_capability() && !in_user_namespace())
 		return HIGHEST;
-	limit = own("limits", "Max realtime priority");
+	limit = file_find("/proc/self/limits", "Max realtime priority");
 	return !limit ? -1 : strstr(limit, "unlimited") == limit + strspn(limit, " ") ? HIGHEST :
 	       atoll(limit);
 }
@@ -86,7 +74,7 @@ static bool find_budget(struct refusal *refusal, pid_t tid)
 
 static bool find_filter(struct refusal *refusal)
 {
-	autofree char *mode = own("status", "Seccomp:");
+	autofree char *mode = file_find("/proc/self/status", "Seccomp:");
 
 	if (!mode || atoi(mode) != 2)
 		return false;

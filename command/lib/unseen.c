@@ -24,21 +24,28 @@ int unseen_smis(unsigned int cpu, unsigned long long *count)
 	return ret;
 }
 
+const char *unseen_counters(const char *interrupts, const char *name)
+{
+	const size_t length = strlen(name);
+
+	for (const char *line = interrupts; line; line = strchr(line, '\n')) {
+		line += strspn(line, "\n ");
+		if (!strncmp(line, name, length) && line[length] == ':')
+			return line + length + 1;
+	}
+	return "";
+}
+
 unsigned long long unseen_nmis(void)
 {
 	autotext struct text text = { 0 };
-	unsigned long long sum = 0;
-	char *at, *end;
+	unsigned long long sum = 0, count;
+	char *end;
 
 	file_read("/proc/interrupts", &text);
-	at = strstr(text.s, "NMI:");
-	for (at = at ? at + strlen("NMI:") : text.s + text.length; *at; at = end) {
-		unsigned long long count = strtoull(at, &end, 10);
-
-		if (end == at)
-			break;
+	for (const char *at = unseen_counters(text.s, "NMI");
+	     count = strtoull(at, &end, 10), end != at; at = end)
 		sum += count;
-	}
 	return sum;
 }
 

@@ -11,6 +11,9 @@
  */
 int unseen_smis(unsigned int cpu, unsigned long long *count);
 
+/* In the text of /proc/interrupts the counters of a source, "LOC" or a number; "" if it is not there. */
+const char *unseen_counters(const char *interrupts, const char *name);
+
 /* The NMIs of all CPUs since boot; 0 if that is not known. */
 unsigned long long unseen_nmis(void);
 

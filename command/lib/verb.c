@@ -50,12 +50,6 @@ static const struct verb_option *option_at(const struct verb *verb, size_t i)
 	return i - own < ARRAY_SIZE(common) ? &common[i - own] : NULL;
 }
 
-/* Whether a list has this option: tests have one that is for them alone. */
-static bool is_listed(const struct verb_option *option)
-{
-	return option->help;
-}
-
 static int usage(const struct verb *verb)
 {
 	fprintf(stderr, "Try 'timershield help%s%s'.\n", verb ? " " : "", verb ? verb->name : "");
@@ -207,13 +201,13 @@ void verb_print_help(const struct verb *verb)
 	for (size_t i = 0; (option = option_at(verb, i)); i++) {
 		autofree char *text = option_text(option);
 
-		if (is_listed(option) && strlen(text) > width)
+		if (option->help && strlen(text) > width)
 			width = (unsigned int)strlen(text);
 	}
 	for (size_t i = 0; (option = option_at(verb, i)); i++) {
 		autofree char *text = option_text(option);
 
-		if (!is_listed(option))
+		if (!option->help)
 			continue;
 		printf("  %-*s  ", (int)width, text);
 		print_wrapped(option->help, width + 4);
@@ -229,7 +223,7 @@ void verb_print_words(const struct verb *verb)
 		const char *words = option->words ? option->words : "";
 		bool takes = option->argument && *option->argument != '[';
 
-		if (!is_listed(option))
+		if (!option->help)
 			continue;
 		printf("--%s%s %s\n", option->name, takes ? "=" : "", words);
 		if (option->letter && takes)

@@ -20,7 +20,7 @@ struct verb_option {
 	const char *name;		/* the long one, without hyphens */
 	int letter;			/* 0: none */
 	const char *argument;		/* NULL: none; "[FILE]" may be left out */
-	const char *help;		/* a phrase; it is wrapped where it is printed */
+	const char *help;		/* a phrase; NULL: for tests, in no list */
 	/* words that the argument may be, or one of <cpus>, <pids>, <irqs>, <files> */
 	const char *words;
 

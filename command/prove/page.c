@@ -156,18 +156,13 @@ static void add_fact(struct text *page, const char *name, const char *value)
 	text_add(page, "</tr>\n");
 }
 
-/* What follows the first "model name : " and the like. */
+/* What follows the first "model name : ". */
 static char *processor(void)
 {
-	autotext struct text text = { 0 };
-	const char *at;
+	autofree char *name = file_find("/proc/cpuinfo", "model name");
+	const char *at = name ? strchr(name, ':') : NULL;
 
-	if (file_read("/proc/cpuinfo", &text))
-		return copy("unknown");
-	at = strstr(text.s, "model name");
-	at = at ? strchr(at, ':') : NULL;
-	return at ? format("%.*s", (int)strcspn(at + 2, "\n"), at + 2) :
-	       copy("not named by the kernel");
+	return copy(at ? at + 2 : "not named by the kernel");
 }
 
 static char *file_or(const char *path, const char *other)

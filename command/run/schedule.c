@@ -3,6 +3,7 @@
 #include "isolate/isolation.h"
 #include "isolate/partition.h"
 #include "isolate/priorities.h"
+#include "lib/cgroup.h"
 #include "lib/file.h"
 #include "lib/message.h"
 #include "lib/refusal.h"
@@ -74,7 +75,7 @@ static int save(const struct journal *journal)
 /* Noted first where it came from, so that unisolate can send it back. */
 static int enter_partition(struct isolation *isolation, pid_t pid)
 {
-	autofree char *origin = partition_group(pid), *name = format("run-%d", pid);
+	autofree char *origin = cgroup_path(pid, NULL), *name = format("run-%d", pid);
 	struct run_group *known = journal_run(&isolation->journal, name);
 	int ret = 0;
 
@@ -101,7 +102,7 @@ static bool wants_partition(const struct placement *placement, const struct isol
 
 static bool is_member(pid_t pid)
 {
-	autofree char *group = partition_group(pid);
+	autofree char *group = cgroup_path(pid, NULL);
 
 	return group && partition_is(group);
 }

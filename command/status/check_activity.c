@@ -32,19 +32,6 @@ static unsigned long long sum_line(const char *heading, const char *line, const 
 	}
 }
 
-/* The counters of a source, "LOC" or a number; "" if it is not there. */
-static const char *counters_of(const char *text, const char *name)
-{
-	size_t length = strlen(name);
-
-	for (const char *line = strchr(text, '\n'); line; line = strchr(line, '\n')) {
-		line += strspn(line, "\n ");
-		if (!strncmp(line, name, length) && line[length] == ':')
-			return line + length + 1;
-	}
-	return "";
-}
-
 /* Which sources interrupted these CPUs between two readings, and how often in all. */
 static char *name_sources(const char *before, const char *after, const struct cpus *cpus,
 			  unsigned long long *total)
@@ -57,8 +44,8 @@ static char *name_sources(const char *before, const char *after, const struct cp
 	for (const char *line = strchr(after, '\n'); line; line = strchr(line, '\n')) {
 		const char *start = line + strspn(line, "\n ");
 		autofree char *name = format("%.*s", (int)strcspn(start, ":\n"), start);
-		unsigned long long more = sum_line(after, counters_of(line, name), cpus) -
-					  sum_line(before, counters_of(before, name), cpus);
+		unsigned long long more = sum_line(after, unseen_counters(line, name), cpus) -
+					  sum_line(before, unseen_counters(before, name), cpus);
 
 		line = start;
 		*total += more;

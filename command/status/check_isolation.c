@@ -151,16 +151,6 @@ static char *unmoved_sentence(const struct leftovers *unmoved)
 	return text.s;
 }
 
-static void add_isolated(struct inspection *inspection)
-{
-	const struct isolation *isolation = &inspection->isolation;
-	autofree char *sentence = isolate_sentence(&isolation->isolated, &isolation->irqs);
-	autofree char *still = inspection->unmoved.count ? unmoved_sentence(&inspection->unmoved) :
-			       copy("");
-
-	finding_add(&inspection->findings, FINDING_GOOD, "isolation", "", "%s.%s", sentence, still);
-}
-
 static void add_by_affinity(struct inspection *inspection)
 {
 	const struct isolation *isolation = &inspection->isolation;
@@ -179,6 +169,9 @@ void check_isolation(struct inspection *inspection)
 	struct cpus wanted = cpus_or(&isolation->procs, &isolation->irqs);
 	struct cpus offline = cpus_and_not(&wanted, &isolation->machine.online);
 	struct cpus broken = cpus_and_not(&isolation->procs, &isolation->isolated);
+	autofree char *sentence = isolate_sentence(&isolation->isolated, &isolation->irqs);
+	autofree char *still = inspection->unmoved.count ? unmoved_sentence(&inspection->unmoved) :
+			       copy("");
 
 	broken = cpus_and_not(&broken, &offline);
 	if (!cpus_empty(&broken))
@@ -186,7 +179,8 @@ void check_isolation(struct inspection *inspection)
 	if (!cpus_empty(&offline))
 		add_offline(inspection, &offline);
 	if (!cpus_empty(&isolation->irqs) || !cpus_empty(&isolation->isolated))
-		add_isolated(inspection);
+		finding_add(&inspection->findings, FINDING_GOOD, "isolation", "", "%s.%s", sentence,
+			    still);
 	else if (cpus_empty(&wanted))
 		add_none(inspection);
 	add_by_affinity(inspection);

@@ -33,9 +33,8 @@ static const struct preemption *model_of(const char *text, const char *before, c
 {
 	for (size_t i = 0; text && i < ARRAY_SIZE(models); i++) {
 		autofree char *word = format("%s%s%s", before, models[i].name, after);
-		bool chosen = strstr(text, word);
 
-		if (chosen)
+		if (strstr(text, word))
 			return &models[i];
 	}
 	return NULL;
@@ -45,18 +44,8 @@ static const struct preemption *model_by_file(const char *path, const char *befo
 					      const char *after)
 {
 	autotext struct text text = { 0 };
-	const struct preemption *model = file_read(path, &text) ? NULL :
-					 model_of(text.s, before, after);
 
-	return model;
-}
-
-static const struct preemption *model_by_log(void)
-{
-	autofree char *name = kernel_log_last("Dynamic Preempt: ");
-	const struct preemption *model = model_of(name, "", "");
-
-	return model;
+	return file_read(path, &text) ? NULL : model_of(text.s, before, after);
 }
 
 static const struct preemption *model_by_option(void)
@@ -66,20 +55,20 @@ static const struct preemption *model_by_option(void)
 		"CONFIG_PREEMPT_NONE",
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
 		if (kernel_has(options[i]))
 			return &models[i];
-	}
 	return NULL;
 }
 
 /* With PREEMPT_DYNAMIC it is chosen at boot, and may be changed: the latest word counts. */
 static const struct preemption *chosen_model(void)
 {
+	autofree char *log = kernel_log_last("Dynamic Preempt: ");
 	const struct preemption *model = model_by_file(PREEMPT_FILE, "(", ")");
 
 	if (!model)
-		model = model_by_log();
+		model = model_of(log, "", "");
 	if (!model)
 		model = model_by_file("/proc/cmdline", "preempt=", "");
 	return model ? model : model_by_option();

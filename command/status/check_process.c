@@ -31,11 +31,9 @@ static bool is_realtime(const struct task *task)
 /* What follows KEY in /proc/PID/FILE, as a number; -1 if it is not there. */
 static long long number_of(pid_t pid, const char *file, const char *key)
 {
-	autofree char *path = format("/proc/%d/%s", pid, file);
-	autotext struct text text = { 0 };
-	const char *at = file_read(path, &text) ? NULL : strstr(text.s, key);
+	autofree char *path = format("/proc/%d/%s", pid, file), *number = file_find(path, key);
 
-	return at ? atoll(at + strlen(key)) : -1;
+	return number ? atoll(number) : -1;
 }
 
 static void check_memory(const struct process *process)

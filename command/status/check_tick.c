@@ -5,22 +5,14 @@
 #include "lib/kernel.h"
 #include "lib/task.h"
 
-static void add_tick(struct inspection *inspection, const struct cpus *ticking)
+/* WHAT happens on these CPUs, and would not with OPTION, of a kernel with CONFIG. */
+static void add_work(struct inspection *inspection, const char *id, const struct cpus *cpus,
+		     const char *what, const char *option, const char *config)
 {
-	autofree char *list = cpus_list(ticking), *named = cpus_named(ticking);
-	autofree char *mend = format("boot with nohz_full=%s (CONFIG_NO_HZ_FULL)", list);
+	autofree char *list = cpus_list(cpus), *named = cpus_named(cpus);
+	autofree char *mend = format("boot with %s=%s (%s)", option, list, config);
 
-	finding_add(&inspection->findings, FINDING_NOTE, "tick", mend,
-		    "The scheduler's tick interrupts tasks on %s.", named);
-}
-
-static void add_callbacks(struct inspection *inspection, const struct cpus *busy)
-{
-	autofree char *list = cpus_list(busy), *named = cpus_named(busy);
-	autofree char *mend = format("boot with rcu_nocbs=%s (CONFIG_RCU_NOCB_CPU)", list);
-
-	finding_add(&inspection->findings, FINDING_NOTE, "rcu", mend,
-		    "RCU callbacks run on %s.", named);
+	finding_add(&inspection->findings, FINDING_NOTE, id, mend, "%s %s.", what, named);
 }
 
 /* The CPUs of rcu_nocbs= on the command line: no other file has them. */
@@ -132,13 +124,15 @@ void check_tick(struct inspection *inspection)
 	ret = without_callbacks(&isolation->machine.possible, &quiet);
 	busy = cpus_and_not(&ticking, &quiet);
 	if (!cpus_empty(&ticking)) {
-		add_tick(inspection, &ticking);
+		add_work(inspection, "tick", &ticking, "The scheduler's tick interrupts tasks on",
+			 "nohz_full", "CONFIG_NO_HZ_FULL");
 		add_rcu_threads(inspection, &ticking);
 	}
 	if (ret && !cpus_empty(&ticking))
 		finding_add(&inspection->findings, FINDING_UNKNOWN, "rcu", "",
 			    "Where RCU callbacks run is unknown: rcu_nocbs= on the kernel's command line is no list of this machine's CPUs.");
 	else if (!cpus_empty(&busy))
-		add_callbacks(inspection, &busy);
+		add_work(inspection, "rcu", &busy, "RCU callbacks run on", "rcu_nocbs",
+			 "CONFIG_RCU_NOCB_CPU");
 	add_migration(inspection, &full);
 }

@@ -61,12 +61,6 @@ static int inspect_process(struct inspection *inspection)
 	return ret == -ESRCH ? failed(ret, "no such process: %d", pid) : ret;
 }
 
-static void read_release(struct text *release)
-{
-	if (file_read_line("/proc/sys/kernel/osrelease", release))
-		text_add(release, "of unknown version");
-}
-
 static void json_findings(const struct findings *findings)
 {
 	json_open("findings", '[');
@@ -212,12 +206,6 @@ static void print_process(const struct inspection *inspection)
 		print_finding(&inspection->findings.items[i], output_has_colour());
 }
 
-static bool is_any_bad(const struct findings *findings)
-{
-	/* The worst is first. */
-	return findings->count && findings->items[0].severity == FINDING_BAD;
-}
-
 static int run(int argc, char **argv)
 {
 	struct inspection inspection = { 0 };
@@ -237,7 +225,8 @@ static int run(int argc, char **argv)
 	if (profile)
 		return verify();
 	ret = pid ? inspect_process(&inspection) : inspect(&inspection);
-	read_release(&release);
+	if (file_read_line("/proc/sys/kernel/osrelease", &release))
+		text_add(&release, "of unknown version");
 	status = ret ? (int)status_of(ret) : STATUS_OK;
 	if (fixes && !ret)
 		status = fix(&inspection);
@@ -247,7 +236,9 @@ static int run(int argc, char **argv)
 		print_json(&inspection, release.s);
 	else if (!pid && !fixes)
 		print_pretty(&inspection, release.s);
-	if (!status && check && is_any_bad(&inspection.findings))
+	/* The worst is first. */
+	if (!status && check && inspection.findings.count &&
+	    inspection.findings.items[0].severity == FINDING_BAD)
 		status = STATUS_FAILED;
 	leftovers_free(&inspection.unmoved);
 	findings_free(&inspection.findings);
