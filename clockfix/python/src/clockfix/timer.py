@@ -16,6 +16,7 @@ import time
 import warnings
 import weakref
 from collections.abc import Callable
+from concurrent.futures import Future
 from enum import IntEnum
 from types import TracebackType
 from typing import Any, Self
@@ -167,14 +168,11 @@ class _Worker:
         self.sleeper: Any = ffi.gc(result[0], lib.clockfix_sleeper_destroy)
         self.wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         weakref.finalize(self, os.close, self.wake).atexit = False
-        ready: list[BaseException | None] = []
+        ready: Future[None] = Future()
         self.thread = threading.Thread(target=self.serve, args=(ready,), daemon=True,
                                        name=options.name or "clockfix")
         self.thread.start()
-        with self.changed:
-            self.changed.wait_for(lambda: ready)
-        if ready[0]:
-            raise ready[0]
+        ready.result()
         _open.add(self)
 
     # ---- for all threads, holding the condition but where it says so -----------------------
@@ -226,15 +224,15 @@ class _Worker:
 
     # ---- the thread ------------------------------------------------------------------------
 
-    def serve(self, ready: list[BaseException | None]) -> None:
+    def serve(self, ready: "Future[None]") -> None:
         """Wait for the earliest, call it, until the end."""
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
             self.set_up()
         except OSError as error:
-            self.ending = True
-            ready.append(error)
-        ready.append(None)
+            ready.set_exception(error)
+            return
+        ready.set_result(None)
         poll = select.poll()
         poll.register(self.wake, select.POLLIN)
         descriptor = lib.clockfix_sleeper_fd(self.sleeper)
