@@ -28,11 +28,6 @@ static void print_culprit(const struct victim_report *victim, const struct culpr
 	putchar('\n');
 }
 
-static bool is_unexplained(const struct culprit *culprit)
-{
-	return !strcmp(culprit->kind, "unexplained");
-}
-
 /* What no event explains is always shown, and last. */
 void culprits_print(const struct victim_report *victim, unsigned int lines)
 {
@@ -48,7 +43,7 @@ void culprits_print(const struct victim_report *victim, unsigned int lines)
 	for (size_t i = 0; i < victim->shown; i++) {
 		const struct culprit *culprit = &victim->culprits[i];
 
-		if (is_unexplained(culprit)) {
+		if (!strcmp(culprit->kind, "unexplained")) {
 			unexplained = culprit;
 		} else if (left) {
 			print_culprit(victim, culprit);

@@ -2,6 +2,7 @@
 #include "source.h"
 
 #include "lib/file.h"
+#include "loop/loads.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -194,7 +195,6 @@ static void calibrate_switch(const struct blame_source *source, struct blame_con
 /* One CPU, ours if that is allowed; BEFORE takes what was so far. */
 static void stay_on_one(cpu_set_t *before, const struct cpus *avoid)
 {
-	cpu_set_t one;
 	int chosen = sched_getcpu();
 
 	CPU_ZERO(before);
@@ -202,9 +202,7 @@ static void stay_on_one(cpu_set_t *before, const struct cpus *avoid)
 	for (int i = 0; avoid && i < CPU_SETSIZE && cpus_has(avoid, (unsigned int)chosen); i++)
 		if (CPU_ISSET(i, before) && !cpus_has(avoid, (unsigned int)i))
 			chosen = i;
-	CPU_ZERO(&one);
-	CPU_SET(chosen, &one);
-	sched_setaffinity(0, sizeof(one), &one);
+	loop_pin(chosen);
 }
 
 /* Above the kernel's own threads of PREEMPT_RT, which would disturb us. */

@@ -266,14 +266,6 @@ static void name_victim(struct victim_report *victim)
 	victim->level = level_text(&sums->who);
 }
 
-static void add_up(struct row *sum, const struct row *more)
-{
-	sum->count += more->count;
-	sum->total += more->total;
-	if (more->longest > sum->longest)
-		sum->longest = more->longest;
-}
-
 static void add_sleep(struct victim_report *victim, const struct blame_row *row)
 {
 	struct culprit sleep = { .name = sleep_text(row->cause.how), .total = row->row.total };
@@ -333,17 +325,23 @@ static void make_victim_report(const struct report *report, struct victim_report
 
 	name_victim(victim);
 	for (size_t i = 0; i < figures->row_count; i++) {
-		if (figures->rows[i].cause.victim != victim->id)
+		const struct blame_row *row = &figures->rows[i];
+
+		if (row->cause.victim != victim->id)
 			continue;
-		if (figures->rows[i].cause.kind == CAUSE_SLEPT) {
-			add_sleep(victim, &figures->rows[i]);
+		if (row->cause.kind == CAUSE_SLEPT) {
+			add_sleep(victim, row);
 			continue;
 		}
-		if (is_only_late(report, &figures->rows[i]))
-			add_up(&late.row, &figures->rows[i].row);
-		else
-			add_culprit(report, victim, &figures->rows[i]);
-		explained += figures->rows[i].row.total;
+		if (is_only_late(report, row)) {
+			late.row.count += row->row.count;
+			late.row.total += row->row.total;
+			if (row->row.longest > late.row.longest)
+				late.row.longest = row->row.longest;
+		} else {
+			add_culprit(report, victim, row);
+		}
+		explained += row->row.total;
 	}
 	if (sums->slept && sums->sleep >> HOW_SHIFT && report->until > sums->slept)
 		explained += add_block(report, victim);

@@ -153,12 +153,6 @@ static void on_fork(const struct trace_event *event, const unsigned char *data)
 		ADD(lost.targets, 1);
 }
 
-/* From now on its number may be another task's. */
-static void on_free(u32 tid)
-{
-	REMOVE(targets, &tid);
-}
-
 static void on_call_of_victim(const struct trace_event *event, const unsigned char *data, u32 tid)
 {
 	struct call call = {
@@ -211,12 +205,6 @@ static void on_task_switch(const struct trace_event *event, const unsigned char 
 	REMOVE(queued_since, &next.tid);
 }
 
-/* Does the task in such an event certainly run on its CPU since the last switch? */
-static bool tells_current(enum trace_kind kind)
-{
-	return kind == TRACE_SWITCH || kind == TRACE_WAKING || kind == TRACE_PUSH;
-}
-
 /* The kernel of one virtual machine recorded no switch from one of its idle tasks. */
 static void switch_unseen(struct cpu *cpu, u32 number, u64 now, u32 tid)
 {
@@ -238,7 +226,9 @@ static void handle(const struct trace_event *event, const unsigned char *data, u
 		trace_task_who(&who, tid);
 		learn_task(cpu, number, &who, trace_task_flags(tid));
 	}
-	if (!cpu->depth && tid != cpu->frames[0].who.tid && tells_current(event->kind))
+	/* Of these events the task certainly runs on its CPU since the last switch. */
+	if (!cpu->depth && tid != cpu->frames[0].who.tid &&
+	    (event->kind == TRACE_SWITCH || event->kind == TRACE_WAKING || event->kind == TRACE_PUSH))
 		switch_unseen(cpu, number, now, tid);
 	switch (event->kind) {
 	case TRACE_PUSH:
@@ -300,18 +290,11 @@ static void handle(const struct trace_event *event, const unsigned char *data, u
 		on_fault_of_victim(cpu, now, tid);
 		break;
 	case TRACE_FREE:
-		on_free((u32)trace_number(event, data, 0));
+		/* From now on its number may be another task's. */
+		who.tid = (u32)trace_number(event, data, 0);
+		REMOVE(targets, &who.tid);
 		break;
 	}
-}
-
-/* What was lost may have ended what we think goes on. */
-static void forget(struct cpu *cpu)
-{
-	cpu->depth = 0;
-	cpu->known = 0;
-	cpu->last = 0;
-	cpu->victim = 0;
 }
 
 static void take(struct trace_ring *ring, unsigned int number)
@@ -324,9 +307,13 @@ static void take(struct trace_ring *ring, unsigned int number)
 	memcpy(&id, ring->event, sizeof(id));
 	memcpy(&tid, ring->event + COMMON_PID, sizeof(tid));
 	event = trace_event_by_id(id);
-	if (ring->gap)
-		forget(&cpus[number]);
-	ring->gap = false;
+	if (ring->gap) {	/* what was lost may have ended what we think goes on */
+		cpus[number].depth = 0;
+		cpus[number].known = 0;
+		cpus[number].last = 0;
+		cpus[number].victim = 0;
+		ring->gap = false;
+	}
 	if (event && config.on)
 		handle(event, ring->event, number, ring->time, tid);
 	if (victims.used > known)

@@ -12,32 +12,6 @@ static int parse_yes(const char *value, bool *yes)
 	return *yes || !strcmp(value, "no") ? 0 : -EINVAL;
 }
 
-static int parse_cpus(struct config *config, const char *value)
-{
-	return cpus_parse(&config->cpus, value, strlen(value));
-}
-
-static int parse_procs(struct config *config, const char *value)
-{
-	return parse_yes(value, &config->procs);
-}
-
-static int parse_irqs(struct config *config, const char *value)
-{
-	return parse_yes(value, &config->irqs);
-}
-
-static int parse_timers(struct config *config, const char *value)
-{
-	config->timers = timers_mode_parse(value);
-	return config->timers < 0 && strcmp(value, "keep") ? -EINVAL : 0;
-}
-
-static int parse_priority(struct config *config, const char *value)
-{
-	return priorities_parse(&config->priorities, value);
-}
-
 static int parse_threaded(struct config *config, const char *value)
 {
 	autofree char *path = format("/sys/class/net/%s/threaded", value);
@@ -48,23 +22,32 @@ static int parse_threaded(struct config *config, const char *value)
 	return 0;
 }
 
-static int parse_write(struct config *config, const char *value)
+static int parse_value(struct config *config, const char *key, const char *value)
 {
-	return values_parse(&config->values, value);
+	if (!strcmp(key, "cpus"))
+		return cpus_parse(&config->cpus, value, strlen(value));
+	if (!strcmp(key, "procs"))
+		return parse_yes(value, &config->procs);
+	if (!strcmp(key, "irqs"))
+		return parse_yes(value, &config->irqs);
+	if (!strcmp(key, "priority"))
+		return priorities_parse(&config->priorities, value);
+	if (!strcmp(key, "threaded"))
+		return parse_threaded(config, value);
+	if (!strcmp(key, "write"))
+		return values_parse(&config->values, value);
+	config->timers = timers_mode_parse(value);
+	return config->timers < 0 && strcmp(value, "keep") ? -EINVAL : 0;
 }
 
-static const struct key {
-	const char *name, *values;
-	int (*parse)(struct config *config, const char *value);
-} keys[] = {
-	{ "cpus", "a CPU list such as 2-3,6, or none", parse_cpus },
-	{ "procs", "yes or no", parse_procs },
-	{ "irqs", "yes or no", parse_irqs },
-	{ "timers", "keep, on, levels or off", parse_timers },
-	{ "priority", "1 to 98 and a pattern for names, such as 80 irq/*-eth0*; 64 lines at most",
-	  parse_priority },
-	{ "threaded", "the name of a network device", parse_threaded },
-	{ "write", "a file below /proc or /sys, and its value", parse_write },
+static const char * const keys[][2] = {
+	{ "cpus", "a CPU list such as 2-3,6, or none" },
+	{ "procs", "yes or no" },
+	{ "irqs", "yes or no" },
+	{ "timers", "keep, on, levels or off" },
+	{ "priority", "1 to 98 and a pattern for names, such as 80 irq/*-eth0*; 64 lines at most" },
+	{ "threaded", "the name of a network device" },
+	{ "write", "a file below /proc or /sys, and its value" },
 };
 
 static char *trim(char *text)
@@ -93,11 +76,11 @@ static int parse_line(struct config *config, const char *name, unsigned int numb
 	key = trim(line);
 	value = trim(value);
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		if (strcmp(keys[i].name, key))
+		if (strcmp(keys[i][0], key))
 			continue;
-		if (keys[i].parse(config, value))
+		if (parse_value(config, key, value))
 			return failed(-EINVAL, "%s:%u: '%s' for %s: must be %s", name, number,
-				      value, key, keys[i].values);
+				      value, key, keys[i][1]);
 		return 0;
 	}
 	return failed(-EINVAL, "%s:%u: unknown key '%s'", name, number, key);

@@ -404,13 +404,6 @@ int journal_remove(void)
 	return ret;
 }
 
-static int make_directory(void)
-{
-	autofree char *path = file_path(RUN_DIRECTORY);
-
-	return mkdir(path, 0755) && errno != EEXIST ? -errno : 0;
-}
-
 static int lock_file(int fd)
 {
 	if (!flock(fd, LOCK_EX | LOCK_NB))
@@ -425,8 +418,8 @@ static int lock_file(int fd)
 
 int journal_lock(void)
 {
-	autofree char *path = file_path(RUN_DIRECTORY "/lock");
-	int ret = make_directory(), fd;
+	autofree char *path = file_path(RUN_DIRECTORY "/lock"), *directory = file_path(RUN_DIRECTORY);
+	int ret = mkdir(directory, 0755) && errno != EEXIST ? -errno : 0, fd;
 
 	if (!ret) {
 		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);

@@ -17,12 +17,6 @@ struct sleeper {
 	struct load_task *task;
 };
 
-static void small_work(void)
-{
-	for (int i = 0; i < ROUNDS_OF_WORK; i++)
-		__asm__ volatile("" ::: "memory");
-}
-
 static void *sleeper(void *argument)
 {
 	struct sleeper *self = argument;
@@ -38,7 +32,8 @@ static void *sleeper(void *argument)
 
 		sleep_until(due);
 		woken = clock_ns();
-		small_work();
+		for (int i = 0; i < ROUNDS_OF_WORK; i++)
+			__asm__ volatile("" ::: "memory");
 		task->early += woken < due;
 		if (task->releases)
 			task->releases[task->served] = (struct release){

@@ -3,6 +3,7 @@
 
 #include "blame/source.h"
 #include "blame/session.h"
+#include "loop/loads.h"
 
 #include <sched.h>
 #include <time.h>
@@ -82,13 +83,10 @@ static void *run(void *argument)
 {
 	struct loop *loop = argument;
 	struct sched_param parameter = { .sched_priority = loop->priority };
-	cpu_set_t cpu;
 
-	CPU_ZERO(&cpu);
-	CPU_SET(loop->cpu, &cpu);
 	/* In this order: next to one that never sleeps an ordinary task gets no time there. */
 	if (sched_setscheduler(0, loop->priority ? SCHED_FIFO : SCHED_OTHER, &parameter) ||
-	    sched_setaffinity(0, sizeof(cpu), &cpu))
+	    loop_pin((int)loop->cpu))
 		loop->error = -errno;
 	pthread_setname_np(pthread_self(), "measure");
 	atomic_store(&loop->tid, gettid());

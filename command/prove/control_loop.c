@@ -36,16 +36,14 @@ static int set_policy(int policy, int priority)
  */
 int control_loop_enter(const struct control_loop *loop)
 {
-	cpu_set_t cpu;
 	int ret;
 
-	CPU_ZERO(&cpu);
-	CPU_SET(loop->cpu, &cpu);
 	sched_getaffinity(0, sizeof(elsewhere), &elsewhere);
 	ret = set_policy(SCHED_FIFO, LOOP_PRIORITY);
-	if (!ret && sched_setaffinity(0, sizeof(cpu), &cpu)) {
-		ret = -errno;
-		control_loop_leave();
+	if (!ret) {
+		ret = loop_pin((int)loop->cpu);
+		if (ret)
+			control_loop_leave();
 	}
 	return ret;
 }

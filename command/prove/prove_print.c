@@ -178,22 +178,15 @@ char *prove_method(const struct prove *prove)
 	return text.s;
 }
 
-static unsigned int missed_in(const struct prove *prove)
+char *prove_meanwhile(const struct prove *prove)
 {
+	const struct meanwhile *meanwhile = &prove->meanwhile;
+	struct text text = { 0 };
 	unsigned int missed = 0;
 
 	for (size_t i = 0; i < prove->count; i++)
 		for (int j = 0; j < TURNS; j++)
 			missed += prove->trials[i].turns[j].missed;
-	return missed;
-}
-
-char *prove_meanwhile(const struct prove *prove)
-{
-	const struct meanwhile *meanwhile = &prove->meanwhile;
-	unsigned int missed = missed_in(prove);
-	struct text text = { 0 };
-
 	text_add(&text, "Not caused by any task: steal %llu ms (in steps of %ld)",
 		 (unsigned long long)meanwhile->steal_ms, meanwhile_steal_step());
 	if (meanwhile->smis >= 0)

@@ -85,14 +85,6 @@ static int check_combination(void)
 	return -1;
 }
 
-static int take_arguments(int argc, char **argv)
-{
-	int status = verb_parse(&verb_run, argc, argv);
-
-	request.command = argv + optind;
-	return status >= 0 ? status : check_combination();
-}
-
 static int check_program(const char *path)
 {
 	struct stat state;
@@ -169,8 +161,11 @@ static int execute(void)
 
 static int run(int argc, char **argv)
 {
-	int status = take_arguments(argc, argv);
+	int status = verb_parse(&verb_run, argc, argv);
 
+	request.command = argv + optind;
+	if (status < 0)
+		status = check_combination();
 	if (status >= 0)
 		return status;
 	status = request.placement.pid ? own_status(schedule_process(&request.placement)) :

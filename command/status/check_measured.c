@@ -7,37 +7,23 @@
 /* Has the strings "date" and "summary": a sentence with the figures. */
 #define MEASURE_FILE "/var/lib/timershield/measure.json"
 
-/* The string that KEY has, as it stands in the text; NULL if there is none. */
-static char *string_of(const char *text, const char *key)
+/* The string that KEY, with quotes and colon, has, as it stands in the file; NULL if there is none. */
+static char *string_of(const char *key)
 {
-	autofree char *quoted = format("\"%s\": \"", key);
-	char *value = NULL;
-	const char *at = strstr(text, quoted), *end;
+	char *value = file_find(MEASURE_FILE, key), *end = value ? strchr(value, '"') : NULL;
 
-	if (at) {
-		at += strlen(quoted);
-		end = strchr(at, '"');
-		if (end)
-			value = format("%.*s", (int)(end - at), at);
+	if (!end) {
+		free(value);
+		return NULL;
 	}
-	if (value)
-		make_printable(value);
+	*end = '\0';
+	make_printable(value);
 	return value;
-}
-
-static void add_measured(struct findings *findings, const char *text)
-{
-	autofree char *date = string_of(text, "date"), *summary = string_of(text, "summary");
-
-	if (date && summary)
-		finding_add(findings, FINDING_NOTE, "measured", "", "Measured %s: %s", date,
-			    summary);
-	else
-		finding_unknown(findings, "measured", "What was measured", MEASURE_FILE, -EBADMSG);
 }
 
 void check_measured(struct inspection *inspection)
 {
+	autofree char *date = string_of("\"date\": \""), *summary = string_of("\"summary\": \"");
 	autotext struct text text = { 0 };
 	int ret = file_read(MEASURE_FILE, &text);
 
@@ -45,9 +31,10 @@ void check_measured(struct inspection *inspection)
 		finding_add(&inspection->findings, FINDING_UNKNOWN, "measured",
 			    "timershield measure",
 			    "How exact this machine is has not been measured.");
-	else if (ret)
+	else if (ret || !date || !summary)
 		finding_unknown(&inspection->findings, "measured", "What was measured",
-				MEASURE_FILE, ret);
+				MEASURE_FILE, ret ? ret : -EBADMSG);
 	else
-		add_measured(&inspection->findings, text.s);
+		finding_add(&inspection->findings, FINDING_NOTE, "measured", "", "Measured %s: %s",
+			    date, summary);
 }

@@ -35,20 +35,24 @@ static void cook(struct turn *turn, struct recipe recipe)
 	}
 }
 
+static void free_turns(struct trial *trial)
+{
+	for (int i = 0; i < TURNS; i++)
+		free(trial->turns[i].jobs);
+}
+
 static void expect(const char *what, const struct load_kind *kind, struct recipe off,
 		   struct recipe on, struct recipe again, enum verdict wanted)
 {
 	struct trial trial = { .kind = kind };
-	struct judgement judgement;
+	enum verdict verdict;
 
 	cook(&trial.turns[TURN_OFF], off);
 	cook(&trial.turns[TURN_ON], on);
 	cook(&trial.turns[TURN_OFF_AGAIN], again);
-	judgement = judge(&trial, &trial);
-	check(judgement.verdict == wanted, "%s: %s, not %s", what,
-	      verdict_text(judgement.verdict), verdict_text(wanted));
-	for (int i = 0; i < TURNS; i++)
-		free(trial.turns[i].jobs);
+	verdict = judge(&trial, &trial).verdict;
+	check(verdict == wanted, "%s: %s, not %s", what, verdict_text(verdict), verdict_text(wanted));
+	free_turns(&trial);
 }
 
 #define R(us, interruptions) ((struct recipe){ us, interruptions, 0, 0 })
@@ -80,21 +84,17 @@ static void expect_without(const char *what, const struct load_kind *kind, struc
 			   struct recipe first, struct recipe last, enum verdict wanted)
 {
 	struct trial nothing = { .kind = &hogs }, trial = { .kind = kind };
-	struct judgement judgement;
+	enum verdict verdict;
 
 	cook(&nothing.turns[TURN_OFF], alone);
 	cook(&nothing.turns[TURN_OFF_AGAIN], alone);
 	cook(&trial.turns[TURN_OFF], first);
 	cook(&trial.turns[TURN_OFF_AGAIN], last);
-	judgement = judge(&trial, &nothing);
-	check(judgement.verdict == wanted, "%s: %s, not %s", what,
-	      verdict_text(judgement.verdict), verdict_text(wanted));
-	judgement = judge(&nothing, &nothing);
-	check(judgement.verdict == VERDICT_NONE, "a verdict on nothing");
-	for (int i = 0; i < TURNS; i++) {
-		free(nothing.turns[i].jobs);
-		free(trial.turns[i].jobs);
-	}
+	verdict = judge(&trial, &nothing).verdict;
+	check(verdict == wanted, "%s: %s, not %s", what, verdict_text(verdict), verdict_text(wanted));
+	check(judge(&nothing, &nothing).verdict == VERDICT_NONE, "a verdict on nothing");
+	free_turns(&nothing);
+	free_turns(&trial);
 }
 
 static void without_a_shield(void)
@@ -130,8 +130,7 @@ static void expect_watched(const char *what, double first, double last, double u
 	      verdict_text(judgement.verdict), verdict_text(wanted));
 	check(judgement.p50_gain > us * 1000 - 1 && judgement.p50_gain < us * 1000 + 1,
 	      "%s: gains %f ns", what, judgement.p50_gain);
-	free(turns[0]->jobs);
-	free(turns[1]->jobs);
+	free_turns(&trial);
 }
 
 static void watched_without_a_shield(void)
