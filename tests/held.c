@@ -266,6 +266,43 @@ TEST(release_in_bounded_goes)
 	check(shield_is_module() || window.foreign <= 2, "%u interrupts for them", window.foreign);
 }
 
+/* How late FIFO 70 runs, whose timer is released with others and expired before them. */
+static u64 late_in_a_release(unsigned int others)
+{
+	struct rlimit files = { MANY + 64, MANY + 64 };
+	u64 *woke = shared_memory(sizeof(*woke)), expiry, end;
+
+	require(!setrlimit(RLIMIT_NOFILE, &files), "setrlimit: %s", strerror(errno));
+	expiry = low() + 10 * MSEC * slowness() * slowness();
+	end = expiry + MSEC * slowness();
+	for (unsigned int i = 0; i < others; i++)
+		new_timerfd(expiry, 0);
+	become(ABOVE);
+	ASLEEP(FIFO(70)) {
+		sleep_until(expiry - 100 * USEC);
+		*woke = now();
+	}
+	require(now() < expiry - MSEC, "armed too late");
+	hold(expiry);
+	sleep_for(20 * MSEC * slowness());
+	require(*woke >= end, "it was not woken, or not held");
+	return *woke - end;
+}
+
+/* 400 timers wake nobody. The release stops after 20 us, for the task that it has woken. */
+TEST(release_stops_for_a_task)
+{
+	u64 alone, late;
+
+	shield_needs_levels();
+	if (kernel_is_rt())
+		skip("a thread expires timerfds on PREEMPT_RT");
+	alone = late_in_a_release(0);
+	late = late_in_a_release(MANY);
+	note("%llu ns late, alone %llu", late, alone);
+	check(late <= alone + 3 * TOLERANCE, "%llu ns late, alone %llu", late, alone);
+}
+
 /*
  * A SCHED_IDLE thread arms timers and wakes an ordinary one on its CPU, which looks at
  * them; so does one on the other CPU. churn-smp switches the shield on and off meanwhile:

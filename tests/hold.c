@@ -154,26 +154,17 @@ TEST(a_sleeper_beside_a_flood_of_lower_ones)
 	hog_and_check(sleeper, 2 * TICK + PROMPT);
 }
 
-/* FIFO 90 waits for it through epoll: its level stays that of the ordinary task. */
-static void await_by_epoll(struct sleeper *sleeper)
-{
-	int fd = timerfd_new(CLOCK_MONOTONIC, 0), set = epoll_with(fd);
-
-	sleeper->due = now() + SLEEP;
-	timerfd_arm(fd, sleeper->due, 0);
-	become(FIFO(90));
-	require(epoll_await(set) == 1, "epoll_wait: %m");
-	sleeper->woke = now();
-}
-
 /* The other half goes by expiry: higher ones that expire after it do not count. */
-TEST(a_timerfd_beside_a_flood_of_higher_ones)
+TEST(a_sleeper_beside_a_flood_of_higher_ones)
 {
 	struct sleeper *sleeper = sleeper_new();
 
 	not_in_a_thread();
 	two_cpus();
-	ASLEEP(OTHER) await_by_epoll(sleeper);
+	ASLEEP(FIFO(10)) {
+		run_on_both();
+		nap(sleeper);
+	}
 	ASLEEP(FIFO(40)) {
 		arm_many(FLOOD / 5, sleeper->due + USEC);
 		pause();
@@ -328,13 +319,16 @@ TEST(the_longest_sleep_without_a_tick)
 }
 
 /* What is due at a tick leaves a share of what it expires to timers that are held. */
-TEST(a_timerfd_beside_sleepers_on_the_tick)
+TEST(a_sleeper_beside_those_on_the_tick)
 {
 	struct sleeper *sleeper = sleeper_new();
 
 	not_in_a_thread();
 	two_cpus();
-	ASLEEP(OTHER) await_by_epoll(sleeper);
+	ASLEEP(FIFO(10)) {
+		run_on_both();
+		nap(sleeper);
+	}
 	for (unsigned int i = 0; i < 24; i++)
 		STARTED(FIFO(60))
 			while (!sleeper->woke)
