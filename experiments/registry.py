@@ -12,6 +12,7 @@ NAMES = (
     "context-switch",
     "caches",
     "code-size",
+    "price",
     "response-time",
     "hostile",
     "low-priority",

@@ -72,6 +72,8 @@ SPOILED: tuple[Spoiled, ...] = (
      "objects.text feature=TimerShield", "+9999"),
     ("code-size", "The kernel has at most 20", SHIELDED, "sizes",
      "objects.percpu feature=TimerShield", "+99999"),
+    ("price", "kernel.timershield=1", "7.3-x86_64-preempt-shielded", "price",
+     "price.value kind=interruptions", "+1"),
     ("together", "With ClockFix", ARM, "clockfix", "jobs.latency_ns", "+900000"),
     ("together", "With all", ARM, "clockfix", "jobs.response_ns", "+90000"),
     ("oversleep", "ClockFix: median", "host-stock", "100us", "rivals.p50_ns rival=clockfix",
