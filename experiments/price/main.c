@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "price.h"
-#include "csv.h"
 #include "file.h"
 #include "tasks.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #define SWITCH "/proc/sys/kernel/timershield"
@@ -35,73 +31,8 @@ static const struct row rows[] = {
 	{ "neighbour", neighbour, .number = 0 },
 };
 
-static FILE *out;
-static int mode;
-
-void must(bool right, const char *what)
-{
-	if (right)
-		return;
-	fprintf(stderr, "price: %s: %m\n", what);
-	exit(1);
-}
-
-void found(const struct row *row, const char *figure, double value, int samples)
-{
-	fprintf(out, "%s,%s,%d,%.3f,%d\n", row->name, figure, mode, value, samples);
-}
-
-static int compare(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-void found_samples(const struct row *row, int64_t *samples, int count)
-{
-	double sum = 0;
-
-	must(count > 0, "samples");
-	for (int i = 0; i < count; i++)
-		sum += samples[i];
-	qsort(samples, count, sizeof(*samples), compare);
-	found(row, "mean_ns", sum / count, count);
-	found(row, "median_ns", samples[count / 2], count);
-	found(row, "p99_ns", samples[count * 99ll / 100], count);
-	found(row, "max_ns", samples[count - 1], count);
-}
-
-double timer_interrupts(void)
-{
-	FILE *file = fopen("/proc/interrupts", "re");
-	char line[512];
-	double sum = 0;
-
-	must(file, "/proc/interrupts");
-	while (fgets(line, sizeof(line), file)) {
-		char *next = strstr(line, "LOC:"), *end;
-
-		if (!next && strstr(line, "arch_timer"))
-			next = strchr(line, ':') - 3;
-		if (!next)
-			continue;
-		for (next += 4;; next = end) {
-			uint64_t n = strtoull(next, &end, 10);
-
-			if (end == next)
-				break;
-			sum += n;
-		}
-	}
-	fclose(file);
-	return sum;
-}
-
 int main(int argc, char **argv)
 {
-	FILE *summary;
-
 	if (argc > 1) {
 		fputs("Usage: price\nMeasure what the shield gives and costs, off and in each mode; "
 		      "leave price.csv.\n", stderr);
@@ -109,17 +40,15 @@ int main(int argc, char **argv)
 	}
 	if (mlockall(MCL_CURRENT | MCL_FUTURE) || task_pin(0))
 		return 1;
-	out = csv_create("price.csv", "name,kind,mode,value,samples");
-	for (mode = 0; mode < MODES; mode++) {
+	figures_begin();
+	for (int mode = 0; mode < MODES; mode++) {
 		char text[] = { (char)('0' + mode), '\0' };
 
 		must(!file_write(SWITCH, text), SWITCH);
+		figures_of_mode(mode);
 		for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 			rows[i].measure(&rows[i]);
 	}
-	csv_finish(out, "price.csv");
-	summary = csv_create("summary.csv", "name,value");
-	fprintf(summary, "modes,%d\n", MODES);
-	csv_finish(summary, "summary.csv");
+	figures_end(MODES);
 	return 0;
 }

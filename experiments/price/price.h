@@ -14,6 +14,11 @@ struct row {
 	int priority[2];	/* SCHED_FIFO, 0: SCHED_OTHER */
 };
 
+/* Files of figures; the mode that is on */
+void figures_begin(void);
+void figures_of_mode(int of);
+void figures_end(int modes);
+
 /* Keep a figure: of a row, in the mode that is on. */
 void found(const struct row *row, const char *figure, double value, int samples);
 /* The same of the median, the 99th percentile and the maximum. */
