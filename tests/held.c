@@ -262,8 +262,11 @@ TEST(release_in_bounded_goes)
 	      window.expired + window.held, MANY);
 	check(window.most <= (shield_has_levels() ? GO : GO_FRESH) + 1,
 	      "%u timers expired in one interrupt", window.most);
-	/* The shield that is built in releases them in the switch. One ends the sleep. */
-	check(shield_is_module() || window.foreign <= 2, "%u interrupts for them", window.foreign);
+	/*
+	 * The shield that is built in releases them in the switch; in interrupts it would take 13.
+	 * One ends the sleep, and one or two come in vain, for what the device was set to before.
+	 */
+	check(shield_is_module() || window.foreign <= 4, "%u interrupts for them", window.foreign);
 }
 
 /* How late FIFO 70 runs, whose timer is released with others and expired before them. */
