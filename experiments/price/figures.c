@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static FILE *out;
 static int mode;
@@ -52,32 +51,6 @@ void found_samples(const struct row *row, int64_t *samples, int count)
 	found(row, "median_ns", samples[count / 2], count);
 	found(row, "p99_ns", samples[count * 99ll / 100], count);
 	found(row, "max_ns", samples[count - 1], count);
-}
-
-double timer_interrupts(void)
-{
-	FILE *file = fopen("/proc/interrupts", "re");
-	char line[512];
-	double sum = 0;
-
-	must(file, "/proc/interrupts");
-	while (fgets(line, sizeof(line), file)) {
-		char *next = strstr(line, "LOC:"), *end;
-
-		if (!next && strstr(line, "arch_timer"))
-			next = strchr(line, ':') - 3;
-		if (!next)
-			continue;
-		for (next += 4;; next = end) {
-			uint64_t n = strtoull(next, &end, 10);
-
-			if (end == next)
-				break;
-			sum += n;
-		}
-	}
-	fclose(file);
-	return sum;
 }
 
 void figures_end(int modes)

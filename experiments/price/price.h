@@ -3,6 +3,8 @@
 #ifndef PRICE_H
 #define PRICE_H
 
+#include "interrupts.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -23,9 +25,6 @@ void figures_end(int modes);
 void found(const struct row *row, const char *figure, double value, int samples);
 /* The same of the median, the 99th percentile and the maximum. */
 void found_samples(const struct row *row, int64_t *samples, int count);
-
-/* Timer interrupts of all CPUs since the boot */
-double timer_interrupts(void);
 
 /* The program ends unless it is @right. */
 void must(bool right, const char *what);

@@ -25,7 +25,7 @@ static void start(struct loads *loads, const struct row *row)
 static void run(struct loads *loads, const struct row *row)
 {
 	int64_t zero = loads_zero(LEAD);
-	double interrupts;
+	uint64_t interrupts;
 	uint64_t rounds;
 
 	loads_go(loads, zero, zero + loads->span);

@@ -40,7 +40,7 @@ void release(const struct row *row)
 {
 	struct rlimit limit = { TIMERS + 64, TIMERS + 64 };
 	int64_t zero = clock_ns() + 200 * NSEC_PER_MSEC;
-	double interrupts;
+	uint64_t interrupts;
 	int fds[TIMERS];
 
 	must(!setrlimit(RLIMIT_NOFILE, &limit), "files");
