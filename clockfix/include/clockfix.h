@@ -69,8 +69,8 @@
 extern "C" {
 #endif
 
-#define CLOCKFIX_VERSION_MAJOR 1
-#define CLOCKFIX_VERSION_MINOR 1
+#define CLOCKFIX_VERSION_MAJOR 2
+#define CLOCKFIX_VERSION_MINOR 0
 #define CLOCKFIX_VERSION (CLOCKFIX_VERSION_MAJOR << 16 | CLOCKFIX_VERSION_MINOR)
 
 /* clockfix_version - CLOCKFIX_VERSION of the library that is loaded */
@@ -160,7 +160,7 @@ struct clockfix_options {
 				/* device, clock_getres(2); of a sleeper it can not be chosen */
 };
 
-#define CLOCKFIX_OPTIONS_SIZE_V1 64
+#define CLOCKFIX_OPTIONS_SIZE_V1 80
 
 /* clockfix_options_init - fill in the defaults */
 void clockfix_options_init(struct clockfix_options *options);
@@ -262,7 +262,7 @@ struct clockfix_spec {
 	clockfix_release release;	/* or NULL: called once when the job is over for good */
 };
 
-#define CLOCKFIX_SPEC_SIZE_V1 56
+#define CLOCKFIX_SPEC_SIZE_V1 64
 
 /* clockfix_spec_init - a job that runs once, on CLOCK_MONOTONIC */
 void clockfix_spec_init(struct clockfix_spec *spec);

@@ -18,13 +18,10 @@
 #define STACK_MOST		(1u << 30)
 #define SIZE_MOST		65536	/* bytes: what is greater is no size */
 
-_Static_assert(sizeof(struct clockfix_options) == CLOCKFIX_OPTIONS_SIZE_V1 + 2 * sizeof(size_t),
-	       "stack_size and clock came in version 1.1");
-_Static_assert(sizeof(struct clockfix_stats) == CLOCKFIX_STATS_SIZE_V1, "grows at its end");
-_Static_assert(sizeof(struct clockfix_capabilities) == CLOCKFIX_CAPABILITIES_SIZE_V1,
-	       "grows at its end");
-_Static_assert(sizeof(struct clockfix_spec) == CLOCKFIX_SPEC_SIZE_V1 + sizeof(void *),
-	       "release came in version 1.1");
+_Static_assert(sizeof(struct clockfix_options) == CLOCKFIX_OPTIONS_SIZE_V1 &&
+	       sizeof(struct clockfix_stats) == CLOCKFIX_STATS_SIZE_V1 &&
+	       sizeof(struct clockfix_capabilities) == CLOCKFIX_CAPABILITIES_SIZE_V1 &&
+	       sizeof(struct clockfix_spec) == CLOCKFIX_SPEC_SIZE_V1, "they grow at their ends");
 
 /*
  * Copy a structure that begins with its size. A smaller one, of an older program, is filled up
@@ -115,9 +112,6 @@ int options_get(struct clockfix_options *o, const struct clockfix_options *from)
 	ret = sized_get(o, sizeof(*o), CLOCKFIX_OPTIONS_SIZE_V1, from ? from : &defaults);
 	if (ret)
 		return ret;
-	/* in older programs' options there is none */
-	if (from && from->size <= offsetof(struct clockfix_options, clock))
-		o->clock = CLOCK_MONOTONIC;
 	if (!o->max_jobs)
 		o->max_jobs = MAX_JOBS_DEFAULT;
 	if (!o->job_reserve)

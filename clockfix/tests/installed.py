@@ -15,8 +15,10 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 
+TOP = Path(__file__).parents[1]
 PAGES = ("man1/clockfix-bench.1", "man3/clockfix_create.3", "man3/clockfix_destroy.3",
          "man7/clockfix.7")
 
@@ -53,16 +55,23 @@ def check(build: str, examples: list[str], root: Path) -> None:
     """Install below @root and use it from there."""
     output(["meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", str(root)])
     config = one(root, "clockfix.pc")
-    flags = output(["pkg-config", "--cflags", "--libs", "clockfix"],
-                   PKG_CONFIG_LIBDIR=str(config.parent), PKG_CONFIG_SYSROOT_DIR=str(root))
+    environment = {"PKG_CONFIG_LIBDIR": str(config.parent), "PKG_CONFIG_SYSROOT_DIR": str(root)}
+    flags = output(["pkg-config", "--cflags", "--libs", "clockfix"], **environment)
+    version = output(["pkg-config", "--modversion", "clockfix"], **environment).strip()
     program = root / "example"
-    library = one(root, "libclockfix.so.1").parent
+    library = one(root, f"libclockfix.so.{version.partition('.')[0]}").parent
     for example in [p for e in examples for p in programs(Path(e), root)]:
         output(["cc", "-Wall", "-Wno-unused-but-set-variable", "-Werror", "-o", str(program),
                 str(example), *shlex.split(flags)])
         print(output([str(program)], LD_LIBRARY_PATH=str(library)))
     bench = one(root, "clockfix-bench")
-    output([str(bench), "--version"], LD_LIBRARY_PATH=f"{library}:{library}/clockfix")
+    said = output([str(bench), "--version"], LD_LIBRARY_PATH=f"{library}:{library}/clockfix")
+    if said.split()[1] != version.rpartition(".")[0]:
+        raise SystemExit(f"clockfix.h says {said.split()[1]}, pkg-config {version}")
+    for name, table in (("python/pyproject.toml", "project"), ("rust/Cargo.toml", "package")):
+        binding = tomllib.loads((TOP / name).read_text())[table]["version"]
+        if binding != version:
+            raise SystemExit(f"{name} says {binding}, pkg-config {version}")
     if (root / "usr" / "lib" not in library.parents and
             f":/{library.relative_to(root)}]" not in output(["readelf", "-d", str(bench)])):
         raise SystemExit("clockfix-bench does not name the library's directory")

@@ -196,11 +196,6 @@ static void what_is_no_clock_is_refused(void)
 	CHECK_EQ(timer_new(&timer, &options), 0);
 	CHECK_EQ(clockfix_clock(timer), CLOCK_TAI);
 	sim_timer_free(timer);
-	/* an older program does not know the option */
-	options.size = CLOCKFIX_OPTIONS_SIZE_V1;
-	CHECK_EQ(timer_new(&timer, &options), 0);
-	CHECK_EQ(clockfix_clock(timer), CLOCK_MONOTONIC);
-	sim_timer_free(timer);
 }
 
 CHECK_MAIN(TEST(jobs_run_by_a_clock_that_is_set), TEST(a_step_forward_is_seen_within_100_ms),
