@@ -44,8 +44,6 @@ TEST(all_apis_at_many_priorities_are_masked)
 	unsigned int count = 2 * api_count;
 	struct scene *scene = scene_new(count);
 
-	if (kernel_is_rt() && !shield_has_levels())
-		skip("timers of ordinary tasks expire in a thread");
 	scene->length = 20 * MSEC;
 	for (unsigned int i = 0; i < count; i++) {
 		scene->owner[i].policy = LOW(1 + i);
@@ -54,7 +52,8 @@ TEST(all_apis_at_many_priorities_are_masked)
 	}
 	shield_set(false);
 	scene_run(scene);
-	require(scene->window.foreign >= count / 2,
+	/* On PREEMPT_RT one interruption wakes a thread, which cannot run, for all ordinary tasks. */
+	require(scene->window.foreign >= (kernel_is_rt() && !shield_has_levels() ? 1 : count / 2),
 		"with the shield off %u interruptions by %u timers", scene->window.foreign,
 		count);
 	shield_set(true);

@@ -58,6 +58,22 @@ static __always_inline u8 timershield_level(const struct task_struct *p)
 	return timershield_prio_level(READ_ONCE(p->prio));
 }
 
+/* On PREEMPT_RT: the priority of the thread that expires soft timers on a CPU */
+int hrtimer_softirq_prio(unsigned int cpu);
+
+/*
+ * While a CPU runs the task: timers below this level are masked. It is one higher if the task keeps
+ * the thread that expires soft timers from running: then these are masked, too.
+ */
+static __always_inline u8 timershield_masks(const struct task_struct *p)
+{
+	int prio = READ_ONCE(p->prio);
+	bool soft = IS_ENABLED(CONFIG_PREEMPT_RT) && prio < MAX_RT_PRIO &&
+		    prio < hrtimer_softirq_prio(task_cpu(p));
+
+	return timershield_prio_level(prio) + soft;
+}
+
 /* The level without inherited priorities: for what keeps its level */
 static __always_inline u8 timershield_own_level(const struct task_struct *p)
 {

@@ -76,7 +76,7 @@ bool __hrtimer_claim_held(struct hrtimer *timer)
 
 static void timershield_look(void *unused)
 {
-	__timershield_switch(timershield_enabled() ? timershield_level(current) : 0);
+	__timershield_switch(timershield_enabled() ? timershield_masks(current) : 0);
 	/* What this has released expires at the end of a switch. */
 	set_tsk_need_resched(current);
 	set_preempt_need_resched();
