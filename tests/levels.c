@@ -64,8 +64,11 @@ TEST(sched_idle_shares_the_level)
 
 TEST(ordinary_tasks_are_below_fifo_1)
 {
+	/* As an equal of FIFO 1 the thread that expires soft timers is not outranked. */
+	set_softirq_threads(test_cpu, BATCH(0));
 	check_masks(NICE(-20), FIFO(1), "nice -20 under FIFO 1");
 	check_masks(IDLE, RR(1), "SCHED_IDLE under RR 1");
+	set_softirq_threads(test_cpu, OTHER);
 }
 
 TEST(every_priority_has_its_own_level)
@@ -232,6 +235,8 @@ TEST(expired_and_pending_levels_mixed)
  */
 TEST(deadline_tasks_wait_with_every_api)
 {
+	/* Else FIFO 99 outranks the thread that expires soft timers, for whomever. */
+	set_softirq_threads(test_cpu, FIFO(99));
 	for (unsigned int i = 0; i < api_count; i++) {
 		struct scene *scene = scene_new(1);
 
@@ -243,4 +248,5 @@ TEST(deadline_tasks_wait_with_every_api)
 		check(scene->window.foreign > 0,
 		      "%s: a SCHED_DEADLINE task's timer was masked by FIFO 99", apis[i].name);
 	}
+	set_softirq_threads(test_cpu, OTHER);
 }

@@ -288,10 +288,10 @@ u64 release_bound(const struct api *api, struct policy policy)
 	u64 slack = idle / 2 > 8000 ? idle / 2 : 8000;
 
 	/*
-	 * Soft timers wait for an interrupt and then for ksoftirqd, idle CPUs for less; and
-	 * a tick may come between them.
+	 * Soft timers wait for an interrupt, which the release sends, and then for their thread; and
+	 * a tick, or RCU's thread of the same priority, may come between them.
 	 */
 	if (kernel_is_rt())
-		slack = idle / 2 + 10 * USEC;
+		slack = idle + 10 * USEC;
 	return idle + slack;
 }
