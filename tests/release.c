@@ -72,6 +72,8 @@ static void check_release(struct scene *scene, const char *name, u64 extra)
 
 	extra *= slowness() * slowness();
 	scene->data = shared_memory(sizeof(unsigned int));
+	/* As ktimers is; ksoftirqd, ordinary, waits for a slice of the hog, as on a stock kernel. */
+	set_softirq_threads(test_cpu, FIFO(1));
 	/* lockdep takes its time when it sees a path first */
 	if (slowness() > 1)
 		scene_run(scene);
@@ -79,6 +81,7 @@ static void check_release(struct scene *scene, const char *name, u64 extra)
 	check_undisturbed(&scene->window, name);
 	check_served(scene);
 	check_prompt(scene, bound + extra);
+	set_softirq_threads(test_cpu, OTHER);
 	for (unsigned int i = 0; scene->has_hog && i < scene->owners; i++) {
 		u64 ran = scene->owner[i].hog_ran - scene->hog_ran_at_release;
 
