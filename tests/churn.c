@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Timer churn of all kinds, with changing priorities, switch, clock and CPUs,
- * for a given time; every timer is accounted for.
- *
- *	churn [--seconds S] [--seed N] [--workers N] [--progress S] [--steady]
+ * for a given time; every timer is accounted for. "churn --help" lists its options.
  *
  * A debug kernel gets fewer workers, which arm timers less often; PREEMPT_RT gets fewer, too,
  * where the shield is a module. What is checked is the same, but it has to keep up.
@@ -296,34 +294,24 @@ TEST(every_timer_is_accounted_for)
 	}
 }
 
-static void usage(FILE *out)
-{
-	fprintf(out,
-		"usage: churn [--seconds S] [--seed N] [--workers N] [--progress S]\n"
-		"             [--steady]\n"
-		"  --seconds S   churn for S seconds (5)\n"
-		"  --seed N      seed of all random choices (1)\n"
-		"  --workers N   1 to %d (30; 16 on a debug kernel; with PREEMPT_RT 8 on\n"
-		"                a debug kernel and with the module)\n"
-		"  --progress S  print the progress every S seconds (10; 0: never)\n"
-		"  --steady      leave the switch and the module alone\n",
-		MAX_WORKERS);
-}
-
 int main(int argc, char **argv)
 {
 	const struct opt opts[] = {
-		{ 's', "seconds", OPT_NUMBER((int *)&options.seconds, 1, 1000000) },
-		{ 'r', "seed", OPT_WIDE((int64_t *)&options.seed, 0, INT64_MAX / 1000 - 1) },
-		{ 'w', "workers", OPT_NUMBER((int *)&options.workers, 1, MAX_WORKERS) },
-		{ 'p', "progress", OPT_NUMBER((int *)&options.progress, 0, 1000000) },
-		{ 'y', "steady", OPT_FLAG(&options.steady) },
+		{ "seconds", "S", "churn for S seconds (5)",
+		  OPT_NUMBER((int *)&options.seconds, 1, 1000000) },
+		{ "seed", "N", "seed of all random choices (1)",
+		  OPT_WIDE((int64_t *)&options.seed, 0, INT64_MAX / 1000 - 1) },
+		{ "workers", "N", "30; 16 on a debug kernel; with PREEMPT_RT 8 on that and with the module",
+		  OPT_NUMBER((int *)&options.workers, 1, MAX_WORKERS) },
+		{ "progress", "S", "print the progress every S seconds (10; 0: never)",
+		  OPT_NUMBER((int *)&options.progress, 0, 1000000) },
+		{ "steady", NULL, "leave the switch and the module alone", OPT_FLAG(&options.steady) },
 		{ }
 	};
 
 	if (slowness() > 1 || (kernel_is_rt() && shield_is_module()))
 		options.workers = kernel_is_rt() ? 8 : 16;
-	parse_options(argc, argv, opts, usage);
+	parse_options(argc, argv, opts, "Churn timers of all kinds; account for every one of them.", NULL);
 	churn = mmap(NULL, sizeof(*churn), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 		     -1, 0);
 	if (churn == MAP_FAILED) {

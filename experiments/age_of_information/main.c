@@ -12,24 +12,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static void usage(FILE *out)
-{
-	fprintf(out,
-		"Usage: age_of_information [OPTION]...\n"
-		"Age of information across a real-time datagram protocol between two network\n"
-		"namespaces, which are made for it and go when it ends, however it ends. Leaves\n"
-		"summary.csv, iterations.csv and packets.csv in the working directory. Root only.\n"
-		"\n"
-		"  -t, --timing=LIST    nanosleep, clockfix, poll; they take turns\n"
-		"                       (nanosleep,clockfix)\n"
-		"  -i, --iterations=N   iterations of each (10); one more in the other direction\n"
-		"  -n, --packets=N      packets to record in an iteration (1000)\n"
-		"  -w, --warmup=N       packets before these (500)\n"
-		"  -r, --rate=BITS      the link's rate per second; 0: no limit (0)\n"
-		"\n"
-		"Exit status: 0 measured, 1 failed, 2 wrong usage.\n");
-}
-
 static void set_timings(char *list, void *to)
 {
 	struct options *options = to;
@@ -153,16 +135,24 @@ int main(int argc, char **argv)
 	};
 	struct options *o = &run.options;
 	const struct opt opts[] = {
-		{ 't', "timing", OPT_TEXT(set_timings, o) },
-		{ 'i', "iterations", OPT_NUMBER(&o->iterations, 1, 1000) },
-		{ 'n', "packets", OPT_NUMBER(&o->packets, 10, 1000000) },
-		{ 'w', "warmup", OPT_NUMBER(&o->warmup, 1, 1000000) },
-		{ 'r', "rate", OPT_WIDE((int64_t *)&o->rate, 0, 30000000000) },
+		{ "timing", "LIST", "nanosleep, clockfix, poll; they take turns (nanosleep,clockfix)",
+		  OPT_TEXT(set_timings, o) },
+		{ "iterations", "N", "iterations of each (10); one more in the other direction",
+		  OPT_NUMBER(&o->iterations, 1, 1000) },
+		{ "packets", "N", "packets to record in an iteration (1000)",
+		  OPT_NUMBER(&o->packets, 10, 1000000) },
+		{ "warmup", "N", "packets before these (500)", OPT_NUMBER(&o->warmup, 1, 1000000) },
+		{ "rate", "BITS", "the link's rate per second; 0: no limit (0)",
+		  OPT_WIDE((int64_t *)&o->rate, 0, 30000000000) },
 		{ }
 	};
 	int ret;
 
-	parse_options(argc, argv, opts, usage);
+	parse_options(argc, argv, opts,
+		      "Age of information across a real-time datagram protocol between two network\n"
+		      "namespaces, which are made for it and go when it ends, however it ends. Leaves\n"
+		      "summary.csv, iterations.csv and packets.csv in the working directory. Root only.",
+		      NULL);
 	plan(&run);
 	ret = network_create(&run);
 	if (ret) {

@@ -4,11 +4,11 @@
 #include "clock.h"
 #include "csv.h"
 #include "options.h"
-#include "sleepers.h"
 #include "tasks.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -202,24 +202,25 @@ static int messages(const struct options *options, int64_t *samples)
 	return ret;
 }
 
-static void usage(FILE *out)
+/* Their timers wait meanwhile. */
+static void *sleep_long(void *unused)
 {
-	fprintf(out,
-		"Usage: context_switch [OPTION]...\n"
-		"Have tasks on one CPU wake each other; leave rounds.csv and summary.csv in the\n"
-		"working directory. Two processes play ping-pong by pipes, or, with --groups, many\n"
-		"send each other messages by local sockets.\n"
-		"\n"
-		"  -n, --repeats=N     rounds to record (1000)\n"
-		"  -w, --warmup=N      ping-pong rounds before these (100)\n"
-		"  -p, --priority=A,B  the two players' SCHED_FIFO priorities, 0: SCHED_OTHER (0,0);\n"
-		"                      A with --groups, for all\n"
-		"  -g, --groups=N      groups of 5 senders and 5 receivers\n"
-		"  -m, --messages=N    messages from each sender to each receiver, a round (20)\n"
-		"  -s, --sleepers=N    SCHED_FIFO 10 tasks that sleep for an hour meanwhile (0)\n"
-		"  -c, --cpu=N         CPU for all tasks (0)\n"
-		"\n"
-		"Exit status: 0 measured, 1 failed, 2 wrong usage.\n");
+	if (!task_fifo(0, 10))
+		sleep_until(clock_ns() + 3600 * NSEC_PER_SEC);
+	return NULL;
+}
+
+static int start_sleepers(int count)
+{
+	pthread_t thread;
+
+	for (int i = 0; i < count; i++) {
+		errno = pthread_create(&thread, NULL, sleep_long, NULL);
+		if (errno)
+			return failed("sleepers");
+	}
+	usleep(100000);
+	return 0;
 }
 
 static void write_results(const struct options *options, const int64_t *samples)
@@ -253,25 +254,34 @@ int main(int argc, char **argv)
 {
 	struct options options = { .repeats = 1000, .warmup = 100, .messages = 20 };
 	const struct opt opts[] = {
-		{ 'n', "repeats", OPT_NUMBER(&options.repeats, 1, MAX_REPEATS) },
-		{ 'w', "warmup", OPT_NUMBER(&options.warmup, 0, MAX_REPEATS) },
-		{ 'p', "priority", OPT_TEXT(set_priorities, options.priority) },
-		{ 'g', "groups", OPT_NUMBER(&options.groups, 1, 100) },
-		{ 'm', "messages", OPT_NUMBER(&options.messages, 1, 100000) },
-		{ 's', "sleepers", OPT_NUMBER(&options.sleepers, 0, 10000) },
-		{ 'c', "cpu", OPT_NUMBER(&options.cpu, 0, CPU_SETSIZE - 1) },
+		{ "repeats", "N", "rounds to record (1000)",
+		  OPT_NUMBER(&options.repeats, 1, MAX_REPEATS) },
+		{ "warmup", "N", "ping-pong rounds before these (100)",
+		  OPT_NUMBER(&options.warmup, 0, MAX_REPEATS) },
+		{ "priority", "A,B", "SCHED_FIFO priorities of the two players, 0: SCHED_OTHER (0,0);"
+		  " A with --groups, for all", OPT_TEXT(set_priorities, options.priority) },
+		{ "groups", "N", "groups of 5 senders and 5 receivers",
+		  OPT_NUMBER(&options.groups, 1, 100) },
+		{ "messages", "N", "messages from each sender to each receiver, a round (20)",
+		  OPT_NUMBER(&options.messages, 1, 100000) },
+		{ "sleepers", "N", "SCHED_FIFO 10 tasks that sleep for an hour meanwhile (0)",
+		  OPT_NUMBER(&options.sleepers, 0, 10000) },
+		{ "cpu", "N", "CPU for all tasks (0)", OPT_NUMBER(&options.cpu, 0, CPU_SETSIZE - 1) },
 		{ }
 	};
 	int64_t *samples;
 	int ret;
 
-	parse_options(argc, argv, opts, usage);
+	parse_options(argc, argv, opts,
+		      "Have tasks on one CPU wake each other; leave rounds.csv and summary.csv in the\n"
+		      "working directory. Two processes play ping-pong by pipes, or, with --groups, many\n"
+		      "send each other messages by local sockets.", NULL);
 	samples = calloc(options.repeats, sizeof(*samples));
 	if (!samples) {
 		fprintf(stderr, "context_switch: no memory for %d samples\n", options.repeats);
 		return 1;
 	}
-	if (task_pin(options.cpu) || start_long_sleepers(options.sleepers))
+	if (task_pin(options.cpu) || start_sleepers(options.sleepers))
 		return 1;
 	ret = options.groups ? messages(&options, samples) : pingpong(&options, samples);
 	if (ret) {

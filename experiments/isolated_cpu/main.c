@@ -223,26 +223,6 @@ static int run_all(struct run *run)
 	return ret;
 }
 
-static const char help[] =
-	"Usage: isolated_cpu [--samples=N] [--load=none|spin|kernel|softirqs] [--isolate]\n"
-	"                    [--preempt=HOW] [--device]\n"
-	"\n"
-	"Reads a periodic interrupt with a SCHED_FIFO task on CPU 0 and writes\n"
-	"samples.csv, summary.csv and *.hist to the working directory.\n"
-	"\n"
-	"  --samples=N   number of interrupts (default 10240)\n"
-	"  --load=KIND   other load: none, tasks that compute, tasks that keep the\n"
-	"                kernel busy, or its soft interrupts (default kernel)\n"
-	"  --isolate     isolate CPU 0 from all other tasks and interrupts meanwhile\n"
-	"  --device      read the HPET's interrupt, directed to CPU 0 (2,000 a second), instead of\n"
-	"                the real-time clock's (2,048 a second), which Linux serves by a timer\n"
-	"  --preempt=HOW set the kernel's preemption: none, voluntary or full\n";
-
-static void usage(FILE *out)
-{
-	fputs(help, out);
-}
-
 static void set_load(char *name, void *to)
 {
 	static const char *const names[] = { "none", "spin", "kernel", "softirqs" };
@@ -279,13 +259,18 @@ int main(int argc, char **argv)
 		return 1;
 	run->load = LOAD_KERNEL;
 	parse_options(argc, argv, (const struct opt[]){
-		{ 'n', "samples", OPT_NUMBER(&samples, 1, 100000000) },
-		{ 'l', "load", OPT_TEXT(set_load, &run->load) },
-		{ 'i', "isolate", OPT_FLAG(&run->isolate) },
-		{ 'd', "device", OPT_FLAG(&run->device) },
-		{ 'p', "preempt", OPT_TEXT(set_preemption, NULL) },
+		{ "samples", "N", "number of interrupts (10240)", OPT_NUMBER(&samples, 1, 100000000) },
+		{ "load", "KIND", "none, spin: tasks that compute, kernel: tasks that keep the kernel busy, "
+		  "softirqs: its soft interrupts (kernel)", OPT_TEXT(set_load, &run->load) },
+		{ "isolate", NULL, "isolate CPU 0 from all other tasks and interrupts meanwhile",
+		  OPT_FLAG(&run->isolate) },
+		{ "device", NULL, "read the HPET's interrupt, directed to CPU 0 (2,000 a second), not the "
+		  "real-time clock's (2,048), which Linux serves by a timer", OPT_FLAG(&run->device) },
+		{ "preempt", "HOW", "set the kernel's preemption: none, voluntary or full",
+		  OPT_TEXT(set_preemption, NULL) },
 		{ }
-	}, usage);
+	}, "Read a periodic interrupt with a SCHED_FIFO task on CPU 0; leave samples.csv, summary.csv\n"
+	   "and *.hist in the working directory.", NULL);
 	run->samples = samples;
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2) {
 		fprintf(stderr, "isolated_cpu: takes two CPUs\n");

@@ -53,17 +53,24 @@ struct run {
 
 /* The options of a periodic job next to loads. */
 #define JOB_OPTIONS(run) \
-	{ 'n', "jobs", OPT_NUMBER(&(run)->options.jobs, 1, 10000000) }, \
-	{ 'w', "warmup", OPT_NUMBER(&(run)->options.warmup, 0, 100000) }, \
-	{ 'p', "period", OPT_WIDE(&(run)->options.period, 10000, NSEC_PER_SEC) }, \
-	{ 'W', "work", OPT_WIDE(&(run)->options.work, 1, NSEC_PER_SEC) }, \
-	{ 'P', "priority", OPT_NUMBER(&(run)->options.priority, 1, 99) }, \
-	{ 'c', "cpu", OPT_NUMBER(&(run)->loads.cpu, 0, CPU_SETSIZE - 1) }, \
-	{ 'a', "anywhere", OPT_FLAG(&(run)->loads.anywhere) }, \
-	{ 'S', "seed", OPT_WIDE((int64_t *)&(run)->loads.seed, 0, INT64_MAX) }, \
-	{ 'l', "load", OPT_TEXT(run_add, run) }
+	{ "jobs", "N", "jobs to record (1000)", \
+	  OPT_NUMBER(&(run)->options.jobs, 1, 10000000) }, \
+	{ "warmup", "N", "jobs before these", OPT_NUMBER(&(run)->options.warmup, 0, 100000) }, \
+	{ "period", "NS", "a job's period (1000000)", \
+	  OPT_WIDE(&(run)->options.period, 10000, NSEC_PER_SEC) }, \
+	{ "work", "ROUNDS", "work in a job", OPT_WIDE(&(run)->options.work, 1, NSEC_PER_SEC) }, \
+	{ "priority", "N", "the job's SCHED_FIFO priority (99)", \
+	  OPT_NUMBER(&(run)->options.priority, 1, 99) }, \
+	{ "cpu", "N", "the job's CPU (0)", OPT_NUMBER(&(run)->loads.cpu, 0, CPU_SETSIZE - 1) }, \
+	{ "anywhere", NULL, "loads may run on every CPU (on the job's only)", \
+	  OPT_FLAG(&(run)->loads.anywhere) }, \
+	{ "seed", "N", "seed of random periods and phases (1)", \
+	  OPT_WIDE((int64_t *)&(run)->loads.seed, 0, INT64_MAX) }, \
+	{ "load", "KIND[:n=N][,SETTING]...", "see below; may be repeated", OPT_TEXT(run_add, run) }
 
 /* run.c */
+/* What --help says of loads. */
+void run_describe_loads(FILE *out);
 void run_add(char *text, void *run);
 /* Have memory for all samples, and plan the loads; ends the program if that fails. */
 void run_plan(struct run *run);

@@ -21,6 +21,15 @@ void run_add(char *text, void *to)
 		run->descriptions[run->description_count++] = text;
 }
 
+void run_describe_loads(FILE *out)
+{
+	fputs("\nLoads:\n", out);
+	loads_describe(out);
+	fputs("Settings of sleepers: priority=N (70), or spread over priorities 1 to 90; sync:\n"
+	      "released together with the job; periods=bosch (1 to 1000 ms), long (from 5 ms),\n"
+	      "drift or long+drift (none a multiple of the job's), or period=NS for all.\n", out);
+}
+
 static void give_up(const char *what, int status)
 {
 	fprintf(stderr, "%s: %s\n", program_invocation_short_name, what);

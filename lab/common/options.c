@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #define MOST_OPTIONS 24
+#define FIRST 256	/* no letter */
 
 int64_t number(const char *text, int64_t from, int64_t to, const char *option)
 {
@@ -36,33 +37,36 @@ static void set(const struct opt *opt, char *value)
 		opt->text(value, opt->to);
 }
 
-void parse_options(int argc, char **argv, const struct opt *opts, void (*usage)(FILE *))
+static _Noreturn void help(const struct opt *opts, const char *about, void (*more)(FILE *out))
+{
+	printf("Usage: %s [OPTION]...\n%s\n\n", program_invocation_short_name, about);
+	for (; opts->name; opts++) {
+		int n = printf("  --%s%s%s", opts->name, opts->flag ? "" : "=", opts->value ?: "");
+
+		printf("%*s%s\n", n < 20 ? 22 - n : 2, "", opts->help);
+	}
+	if (more)
+		more(stdout);
+	printf("\nExit status: 0 done, 1 failed, 2 wrong usage.\n");
+	exit(0);
+}
+
+void parse_options(int argc, char **argv, const struct opt *opts, const char *about,
+		   void (*more)(FILE *out))
 {
 	struct option longs[MOST_OPTIONS + 2] = { { "help", no_argument, NULL, 'h' } };
-	char letters[2 * MOST_OPTIONS + 2] = "h";
-	char *next = letters + 1;
-	int letter;
+	int found;
 
-	for (int i = 0; i < MOST_OPTIONS && opts[i].name; i++) {
-		longs[i + 1] = (struct option){ opts[i].name, !opts[i].flag, NULL, opts[i].letter };
-		*next++ = opts[i].letter;
-		if (!opts[i].flag)
-			*next++ = ':';
-	}
-	while ((letter = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
-		const struct opt *opt = opts;
-
-		if (letter == 'h') {
-			usage(stdout);
-			exit(0);
-		}
-		while (opt->name && opt->letter != letter)
-			opt++;
-		if (!opt->name) {
+	for (int i = 0; i < MOST_OPTIONS && opts[i].name; i++)
+		longs[i + 1] = (struct option){ opts[i].name, !opts[i].flag, NULL, FIRST + i };
+	while ((found = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+		if (found == 'h')
+			help(opts, about, more);
+		if (found < FIRST) {
 			fprintf(stderr, "Try '%s --help'.\n", program_invocation_short_name);
 			exit(2);
 		}
-		set(opt, optarg);
+		set(&opts[found - FIRST], optarg);
 	}
 	if (optind < argc) {
 		fprintf(stderr, "%s: unexpected argument '%s'\n", program_invocation_short_name, argv[optind]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Options of the workloads. */
+/* Options of the workloads: their table is what --help prints. */
 #ifndef LAB_OPTIONS_H
 #define LAB_OPTIONS_H
 
@@ -9,8 +9,7 @@
 
 /* One option; its value goes to the one place that is set. */
 struct opt {
-	char letter;
-	const char *name;
+	const char *name, *value, *help;	/* --name=value */
 	int *number;
 	int64_t *wide;
 	int64_t from, upto;		/* of number and wide */
@@ -24,8 +23,12 @@ struct opt {
 #define OPT_FLAG(place) .flag = (place)
 #define OPT_TEXT(function, place) .text = (function), .to = (place)
 
-/* Parse a command line by @opts, whose last entry is empty; --help and errors end the program. */
-void parse_options(int argc, char **argv, const struct opt *opts, void (*usage)(FILE *));
+/*
+ * Parse a command line by @opts, whose last entry is empty; --help and errors end the program. @about
+ * it, @more (or NULL): what --help prints before and behind the options.
+ */
+void parse_options(int argc, char **argv, const struct opt *opts, const char *about,
+		   void (*more)(FILE *out));
 
 /* The value of --OPTION=TEXT; ends the program if it is not a number FROM..TO. */
 int64_t number(const char *text, int64_t from, int64_t to, const char *option);
