@@ -57,9 +57,7 @@ class AgeOfInformation(Experiment):
     name = "age-of-information"
     title = "Age of information in a real-time network protocol"
     claims = section.CLAIMS
-
-    def scenarios(self) -> dict[str, str]:
-        return {link.name: link.title for link in LINKS}
+    choices = LINKS
 
     def run(self, context: Context) -> None:
         if os.geteuid():

@@ -86,6 +86,7 @@ class Bounds(Experiment):
 
     name = "bounds"
     title = "A job longer than a tick, and tasks that another CPU may run"
+    choices = LONG_LOADS + TWO_CPU_LOADS
     claims = (
         Claim("A 20 ms job is hardly longer next to 1,000 timers of others: at most {:.1%}",
               _longer, most=0.003, paper="masks for as long as the job runs", rows="T10"),
@@ -95,9 +96,6 @@ class Bounds(Experiment):
         bound.CLAIM,
         Claim("The bound is at most {} times what the long job lost", _tight, most=2, of=SHIELDED),
     )
-
-    def scenarios(self) -> dict[str, str]:
-        return runs.titles(LONG_LOADS + TWO_CPU_LOADS)
 
     def run(self, context: Context) -> None:
         more = [Mode.UNBOUNDED] if Mode.SHIELDED in context.modes and not context.host else []

@@ -38,10 +38,8 @@ class Caches(Experiment):
 
     name = "caches"
     title = "Cache misses, modelled"
+    choices = LOADS
     guests_only = "a plugin of the emulator models the caches"
-
-    def scenarios(self) -> dict[str, str]:
-        return runs.titles(LOADS)
 
     def run(self, context: Context) -> None:
         few = replace(context, jobs=context.samples(JOBS)).without_off()

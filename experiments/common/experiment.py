@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Protocol
 
 from experiments.common.claims import Claim
 from experiments.report.claims import Judged
@@ -94,6 +95,15 @@ class Context:
         return max(usual // 10, 1) if self.quick else usual
 
 
+class Choice(Protocol):
+    """A scenario before it is known with which words it is run."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+
+
 class Experiment(ABC):
     """Each folder of experiments defines one of these."""
 
@@ -105,10 +115,12 @@ class Experiment(ABC):
     """An evaluation has it only if it is named: it takes kernels of its own."""
     claims: tuple[Claim, ...] = ()
     """What its results must show."""
+    choices: Sequence[Choice] = ()
+    """All scenarios that the user can choose from."""
 
-    @abstractmethod
     def scenarios(self) -> dict[str, str]:
-        """Names and titles of all that the user can choose from."""
+        """Their names and titles."""
+        return {choice.name: choice.title for choice in self.choices}
 
     @abstractmethod
     def run(self, context: Context) -> None:

@@ -101,6 +101,7 @@ class Hostile(Experiment):
 
     name = "hostile"
     title = "Timers of an unprivileged process against a high-priority task"
+    choices = LOADS
     claims = (
         Claim("1,000 timerfds of an unprivileged process do not interrupt a high-priority job, "
               "whose median is at most {:.1%} longer", _response, most=0.005, rows="T37",
@@ -110,9 +111,6 @@ class Hostile(Experiment):
               "0.02 %, 0.08 %"),
         bound.CLAIM,
     )
-
-    def scenarios(self) -> dict[str, str]:
-        return runs.titles(LOADS)
 
     def run(self, context: Context) -> None:
         runs.run(context.without_off(), self.name, LOADS)
@@ -142,9 +140,7 @@ def _papers(modes: compare.Modes) -> plots.Marks:
 def _rates(modes: compare.Modes) -> list[Table]:
     rows = []
     by_mode = {m: losses(s) for m, s in modes.items() if m in ("stock", "shielded")}
-    titles = runs.titles(LOADS)
-    for name in titles:
-        title = titles[name]
+    for name, title in EXPERIMENT.scenarios().items():
         for mode in ("stock", "shielded"):
             if name not in by_mode.get(mode, {}):
                 continue

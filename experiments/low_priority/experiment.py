@@ -48,13 +48,11 @@ class LowPriority(Experiment):
 
     name = "low-priority"
     title = "Response time of the lowest-priority task"
+    choices = LOADS
     claims = (Claim(
         "The lowest-priority task next to 1 to 50 medium ones is served no later than on stock, on "
         "average", _longer, most=0, rows="T36",
         paper="Figs 11, 12: mean up to 0.06 µs (Intel) and 1.79 µs (ARM) worse"),)
-
-    def scenarios(self) -> dict[str, str]:
-        return runs.titles(LOADS)
 
     def run(self, context: Context) -> None:
         runs.run(context.without_off(), self.name, LOADS)

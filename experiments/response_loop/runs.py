@@ -34,11 +34,6 @@ class Load:
     architecture, it is not run unless the user names it."""
 
 
-def titles(loads: Sequence[Load]) -> dict[str, str]:
-    """Names and titles."""
-    return {load.name: load.title for load in loads}
-
-
 def scenarios(context: Context, loads: Sequence[Load], rounds: int, arch: str) -> list[Scenario]:
     """The scenarios that the user asked for."""
     result = []

@@ -85,9 +85,7 @@ class ResponseTime(Experiment):
     name = "response-time"
     title = "Response time of a high-priority task next to lower-priority timers"
     claims = CLAIMS
-
-    def scenarios(self) -> dict[str, str]:
-        return runs.titles(LOADS)
+    choices = LOADS
 
     def run(self, context: Context) -> None:
         runs.run(context, self.name, LOADS)

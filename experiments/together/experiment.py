@@ -61,14 +61,12 @@ class Together(Experiment):
 
     name = "together"
     title = "What each layer gives"
+    choices = STEPS + ISOLATED_STEPS
     claims = (
         Claim("With ClockFix and TimerShield the median start is at most {:.0%} as late as with "
               "neither", section.start, most=0.1, rows="C21"),
         Claim("With all layers no job ends more than {} µs late", section.end, most=5),
     )
-
-    def scenarios(self) -> dict[str, str]:
-        return {s.name: s.title for s in STEPS + ISOLATED_STEPS}
 
     def run(self, context: Context) -> None:
         if context.host:

@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from experiments import registry
-from experiments.common.experiment import check_scenarios
 from lab.commands import cli
-from lab.errors import LabError
 from lab.paths import REPO
 
 
@@ -45,18 +43,6 @@ def test_a_missing_module_is_named_with_its_package(module: str, tmp_path: Path)
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(("words", "complaint"), [
-    (["--modes", "on"], "there is no mode 'on': there are stock, off, shielded"),
-    (["--kernels", "sparc"], "no kernel matches 'sparc'"),
-    (["--jobs", "-3"], "argument --jobs: '-3' is not a number from 1 up"),
-    (["--scenarios", "none"], "there is no scenario 'none': there are sizes"),
-])
-def test_experiments_say_what_there_is(words: list[str], complaint: str) -> None:
-    done = _lab("run", "code-size", *words)
-    assert done.returncode
-    assert complaint in done.stderr + done.stdout
-
-
 @pytest.mark.parametrize("experiment", [e.name for e in registry.EXPERIMENTS])
 def test_a_mistyped_scenario_is_refused_before_anything_runs(
     experiment: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -70,23 +56,6 @@ def test_a_mistyped_scenario_is_refused_before_anything_runs(
     assert not results.exists()
 
 
-@pytest.mark.parametrize("experiment", ["context-switch", "code-size", "isolated-cpu"])
-def test_what_needs_a_guest_refuses_the_host(
-    experiment: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words = ["run", experiment, "--target", "host", "--results", str(tmp_path / "results")]
-    assert cli.main(words) == 1
-    assert capsys.readouterr().err.startswith(f"lab: {experiment} runs in guests only: it")
-    assert not (tmp_path / "results").exists()
-
-
-def test_each_experiment_needs_a_scenario_of_its_own() -> None:
-    experiments = [registry.find(n) for n in ("hostile", "code-size")]
-    check_scenarios(experiments, ["none", "sizes"])
-    with pytest.raises(LabError, match="code-size has no scenario 'none': there are sizes"):
-        check_scenarios(experiments, ["none"])
-
-
 def test_the_list_names_the_scenarios_of_an_experiment(
     capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -98,6 +67,12 @@ def test_the_list_names_the_scenarios_of_an_experiment(
 
 
 @pytest.mark.parametrize(("words", "complaint"), [
+    (["run", "code-size", "--modes", "on"], "there is no mode 'on': there are stock, off"),
+    (["run", "code-size", "--kernels", "sparc"], "no kernel matches 'sparc'"),
+    (["run", "code-size", "--jobs", "-3"], "argument --jobs: '-3' is not a number from 1 up"),
+    (["run", "hostile", "code-size", "--scenarios", "none"],
+     "code-size has no scenario 'none': there are sizes"),
+    (["run", "context-switch", "--target", "host"], "context-switch runs in guests only: it"),
     (["test", "--suites", "mask,nonsense"], "there is no suite 'nonsense': there are mask,"),
     (["test", "--kernels", "sparc"], "kernel 'sparc': architecture 'sparc'"),
     (["soak", "--suites", "mask"], "there is no suite 'mask': there are churn, churn-levels"),

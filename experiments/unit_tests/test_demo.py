@@ -11,6 +11,7 @@ from experiments.response_time.experiment import EXPERIMENT
 from lab.commands.cli import main
 
 
+@pytest.mark.usefixtures("unpainted")
 @pytest.mark.parametrize("interruptions", [0, 1])
 def test_it_says_what_it_showed_and_what_that_costs(
     sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
