@@ -87,8 +87,10 @@ $(VENV)/ready: lab/setup pyproject.toml
 #:                       Debian's kernel; builds no kernel
 quick: $(VENV)/ready
 	@lab/setup module-demo
-	@$(VENV)/bin/python -m pytest -q lab experiments tests/test_host.py::test_lint tests/suites.toml \
-		--kernels $(QUICK_KERNEL) --suites mask,release,hold,priority
+	@$(MAKE) -s lint >build/lint.txt 2>&1 & lint=$$!; \
+	$(VENV)/bin/python -m pytest -q lab experiments tests/suites.toml \
+		--kernels $(QUICK_KERNEL) --suites mask,release,hold,priority; tests=$$?; \
+	wait $$lint || { cat build/lint.txt; exit 1; }; exit $$tests
 
 #:   make test           everything, in half an hour; installs the Debian packages that it needs
 test: $(VENV)/ready

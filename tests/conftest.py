@@ -215,14 +215,16 @@ class Lines(Progress):
     """Progress between the dots, past pytest's capture."""
 
     after_dots = False
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._out = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    out = sys.stdout
 
     def step(self, text: str) -> None:
-        print("\n" * self.after_dots + text, file=self._out, flush=True)
+        print("\n" * self.after_dots + text, file=self.out, flush=True)
         Lines.after_dots = False
+
+
+def pytest_configure() -> None:
+    """Before anything is captured."""
+    Lines.out = os.fdopen(os.dup(1), "w")
 
 
 def pytest_runtest_logreport() -> None:
@@ -244,10 +246,12 @@ class Guests:
         self._pool = ThreadPoolExecutor(qemu.default_jobs(), initializer=_run_with,
                                         initargs=(policy,))
         self._alone: dict[object, Ran] = {}
+        # Debian's first, which need no build: both CPUs have guests while the others are built
         self._kernels = {
             kernel: self._builder.submit(
                 self._prepare, kernel, [i for i in items if i.kernel == kernel])
-            for kernel in dict.fromkeys(i.kernel for i in items)}
+            for kernel in sorted(dict.fromkeys(i.kernel for i in items),
+                                 key=lambda k: not k.debian)}
 
     def _prepare(self, kernel: Kernel, items: list[Guest]) -> "dict[object, Boot | Future[Ran]]":
         """Build ``kernel``, and boot what need not have the host for itself."""
