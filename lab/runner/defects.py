@@ -62,17 +62,17 @@ class Defect:
     noticed: bool = True
 
 
-_TYPES: dict[str, type] = {"number": int, "what": str, "suites": dict, "kernel": str,
+_TYPES: dict[str, type] = {"what": str, "suites": dict, "kernel": str,
                            "module": str, "ends": str, "noticed": bool}
 
 
-def _defect(entry: dict[str, Any], path: Path) -> Defect:
-    what = f"{path}: defect {entry.get('number', '?')}"
+def _defect(number: str, entry: dict[str, Any], path: Path) -> Defect:
+    what = f"{path}: defect {number}"
     suites.check_keys(entry, _TYPES, what)
-    if missing := {"number", "what", "suites"} - set(entry):
+    if missing := {"what", "suites"} - set(entry):
         raise LabError(f"{what}: {', '.join(sorted(missing))} is missing")
     tests = tuple((suite, tuple(names)) for suite, names in entry["suites"].items())
-    defect = Defect(**{**entry, "suites": tests})
+    defect = Defect(int(number), **{**entry, "suites": tests})
     if defect.ends not in ("", "hangs", "dies"):
         raise LabError(f"{what}: ends must be hangs or dies")
     if bool(defect.module) != defect.kernel.endswith(f"-{kernels.MODULE_VARIANT}"):
@@ -86,11 +86,7 @@ def _defect(entry: dict[str, Any], path: Path) -> Defect:
 
 def load(path: Path = TABLE) -> list[Defect]:
     """Read and check the table."""
-    defects = [_defect(entry, path) for entry in suites.read(path).get("defect", [])]
-    numbers = [m.number for m in defects]
-    if len(set(numbers)) < len(numbers):
-        raise LabError(f"{path}: two defects have the same number")
-    return defects
+    return [_defect(*item, path) for item in suites.read(path).get("defect", {}).items()]
 
 
 def chosen(defects: list[Defect], only: list[int] | None) -> list[Defect]:

@@ -14,7 +14,7 @@ from lab.paths import TESTS
 
 TABLE = TESTS / "suites.toml"
 _KEYS: dict[str, type] = {
-    "name": str, "program": str, "args": list, "kernels": list, "on-stock": str, "cpus": int,
+    "program": str, "args": list, "kernels": list, "on-stock": str, "cpus": int,
     "threads": int, "append": str, "icount": bool, "timeout": int, "alone": bool, "soak": str,
     "tools": list, "board": str, "levels": list,
 }
@@ -86,17 +86,14 @@ def check_keys(entry: dict[str, Any], types: dict[str, type], what: str) -> None
             raise LabError(f"{what}: {key} must be {types[key].__name__}")
 
 
-def _suites(entry: dict[str, Any], path: Path) -> list[Suite]:
+def _suites(name: str, entry: dict[str, Any], path: Path) -> list[Suite]:
     """What an entry describes: a suite, and the same with levels."""
-    name = entry.get("name", "?")
     check_keys(entry, _KEYS, f"{path}: suite '{name}'")
     values: dict[str, Any] = {
         k.replace("-", "_"): tuple(v) if isinstance(v, list) else v for k, v in entry.items()
     }
-    if "name" not in values:
-        raise LabError(f"{path}: a suite has no name")
     levels = values.pop("levels", None)
-    suite = Suite(**{"program": name, **values})
+    suite = Suite(name, **{"program": name.replace("-", "_"), **values})
     if suite.on_stock not in ON_STOCK:
         raise LabError(f"{path}: suite '{name}': on-stock must be one of {', '.join(ON_STOCK)}")
     if levels is None:
@@ -128,7 +125,8 @@ def read(path: Path) -> dict[str, Any]:
 def load(path: Path = TABLE) -> Suites:
     """Read and check the table."""
     table = read(path)
-    suites = [s for entry in table.get("suite", []) for s in _suites(entry, path)]
+    suites = [s for name, entry in table.get("suite", {}).items()
+              for s in _suites(name, entry, path)]
     suites += [Suite(f"selftest-{name}", selftest=f"timers/{name}", timeout=timeout,
                      args=tuple(args))
                for name, (timeout, *args) in table.get("selftests", {}).items()]

@@ -16,7 +16,7 @@ def load(tmp_path: Path, text: str) -> suites.Suites:
 
 
 def test_defaults(tmp_path: Path) -> None:
-    (suite,) = load(tmp_path, '[[suite]]\nname = "mask"\n').suites
+    (suite,) = load(tmp_path, '[suite.mask]\n').suites
     assert suite.program == "mask"
     assert suite.targets("6.12") == ("tests/mask",)
     assert suite.meant_for(Kernel.parse("arm64-rt-shielded"))
@@ -35,13 +35,12 @@ def test_two_cpus_that_take_turns(monkeypatch: pytest.MonkeyPatch, kernel: str, 
 
 
 @pytest.mark.parametrize(("text", "complaint"), [
-    ('[[suite]]\nname = "a"\ncpu = 2\n', "no key 'cpu'"),
-    ('[[suite]]\nname = "a"\ncpus = "2"\n', "cpus must be int"),
-    ('[[suite]]\nname = "a"\ncpus = true\n', "cpus must be int"),
-    ('[[suite]]\nprogram = "a"\n', "no name"),
-    ('[[suite]]\nname = "a"\n[[suite]]\nname = "a"\n', "two suites"),
-    ('[[suite]]\nname = "a"\non-stock = "maybe"\n', "on-stock"),
-    ("[[suite\n", "suites.toml"),
+    ("[suite.a]\ncpu = 2\n", "no key 'cpu'"),
+    ('[suite.a]\ncpus = "2"\n', "cpus must be int"),
+    ("[suite.a]\ncpus = true\n", "cpus must be int"),
+    ("[suite.a]\nlevels = []\n[suite.a-levels]\n", "two suites"),
+    ('[suite.a]\non-stock = "maybe"\n', "on-stock"),
+    ("[suite.a\n", "suites.toml"),
 ])
 def test_bad_tables_are_explained(tmp_path: Path, text: str, complaint: str) -> None:
     with pytest.raises(LabError, match=complaint):
@@ -57,8 +56,7 @@ def test_selftests(tmp_path: Path) -> None:
 
 def test_levels_are_a_suite_of_their_own(tmp_path: Path) -> None:
     one, two = load(tmp_path, """
-[[suite]]
-name = "mask"
+[suite.mask]
 kernels = ["*-shielded", "*-module"]
 append = "quiet"
 levels = ["*-module"]
@@ -70,15 +68,11 @@ levels = ["*-module"]
 
 def test_suites_share_boots(tmp_path: Path) -> None:
     table = load(tmp_path, """
-[[suite]]
-name = "a"
-[[suite]]
-name = "b"
+[suite.a]
+[suite.b]
 cpus = 2
-[[suite]]
-name = "c"
-[[suite]]
-name = "d"
+[suite.c]
+[suite.d]
 alone = true
 """)
     kernel = Kernel.parse("x86_64-rt-shielded")
