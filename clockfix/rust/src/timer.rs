@@ -33,7 +33,8 @@ pub struct Schedule {
     pub start: i64,
     /// Not zero.
     pub period: Duration,
-    /// k is less than that; 0: no limit.
+    /// k is less than that; 0: no limit. The closure is not dropped by its last run: who receives until a
+    /// sender in it is dropped waits for ever without [`Timer::drain`] before.
     pub runs: u64,
     /// What happens to instants that were missed.
     pub missed: Missed,
