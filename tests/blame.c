@@ -176,6 +176,21 @@ static double timers_of(const char *victim, unsigned int load, const char *how,
 	}, "count");
 }
 
+/* If the sum is wrong, these tell where. */
+static void note_sums(const char *victim)
+{
+	static const char * const kinds[] = {
+		"timer", "kernel-timer", "task", "switch", "page-fault",
+	};
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct blame_wanted wanted = { .kind = kinds[i] };
+
+		note("%s: %.0f, %.1f us", kinds[i], blame_sum(victim, wanted, "count"),
+		     blame_sum(victim, wanted, "total_ns") / 1000);
+	}
+}
+
 static void check_names(const char *source)
 {
 	/* there these timers wait for a thread of the kernel, which the victim outranks */
@@ -194,6 +209,7 @@ static void check_names(const char *source)
 		.kind = "task", .masked = "no", .comm = truth->loads[PREEMPTER].name,
 	}, "count"), truth->loads[PREEMPTER].count, 1);
 	check(blame_sum(victim, (struct blame_wanted){ .kind = "kernel-timer" }, "count") > 0, "no row for the tick");
+	note_sums(victim);
 	note("taken: blame %.1f us, victim %.1f us in %u gaps; unexplained %.1f us", taken / 1000,
 	     (double)truth->gap_total / 1000, truth->gaps,
 	     blame_sum(victim, (struct blame_wanted){ .kind = "unexplained" }, "total_ns") / 1000);

@@ -221,6 +221,9 @@ char *blame_run(const char *source, const char *scenario)
 		skip("this kernel does not allow the source %s", source);
 	require(WIFEXITED(status) && !WEXITSTATUS(status), "blame ended with status %#x", status);
 	require(file_read(OUTPUT, output, sizeof(output)) > 0, OUTPUT ": nothing in it");
+	note("no event covers %.0f ns of an interrupt, %.0f of a switch",
+	     blame_number(output, "interrupt_overhead_ns"),
+	     blame_number(output, "switch_overhead_ns"));
 	check(!blame_number(output, "lost_events"), "%.0f events were lost",
 	      blame_number(output, "lost_events"));
 	victim = find_victim(output);
