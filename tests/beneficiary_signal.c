@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -47,7 +46,7 @@ static void ranks_with_whom_it_signals(void)
 	timer_t timer;
 
 	if (!arm->itimer && timer_create(arm->clock, &event, &timer))
-		skip("timer_create: %s", strerror(errno));
+		skip("timer_create: %m");
 	COMPARE(s, TOLERANCE) {
 		STARTED(OTHER) {
 			struct signal_waiter waiter = { .settle = rise, .woke = &s->woke };
@@ -138,7 +137,7 @@ static struct pair *new_pair(struct policy policy)
 		pthread_t thread;
 
 		block_signal(SIGRTMIN);
-		require(!pthread_create(&thread, NULL, other_thread, pair), "no thread");
+		thread = thread_new(other_thread, pair);
 		pthread_barrier_wait(pair->inside);
 		posix_timer_arm(SIGEV_SIGNAL, 0, pair->expiry, 0);
 		posix_timer_arm(SIGEV_THREAD_ID, pair->thread, pair->expiry + 1, 0);
@@ -184,12 +183,7 @@ TEST(timer_armed_after_the_highest_thread_left_ranks_lower)
 /* The interval timer's expiry is not known to the nanosecond: it is the only one. */
 TEST(itimer_ranks_with_its_process)
 {
-	static const struct policy policies[] = {
-		{ .policy = SCHED_FIFO, .priority = 30 },
-		{ .policy = SCHED_RR, .priority = 5 },
-		{ .policy = SCHED_IDLE },
-		{ .policy = SCHED_OTHER },
-	};
+	static const struct policy policies[] = { FIFO(30), RR(5), IDLE, OTHER };
 
 	pin(test_cpu);
 	become(FIFO(99));

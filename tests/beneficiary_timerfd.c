@@ -19,8 +19,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -256,7 +254,7 @@ static void arm_many(struct many *many, const int *fds)
 {
 	for (unsigned int i = 0; i < MANY; i++)
 		timerfd_arm(fds[i], many->first + i * GRID, 0);
-	__atomic_store_n(&many->armed, true, __ATOMIC_RELEASE);
+	set_true(&many->armed);
 	pause();
 }
 
@@ -273,9 +271,7 @@ static void *arm_as_ordinary_thread(void *many)
 
 static void start_ordinary_thread(struct many *many)
 {
-	pthread_t thread;
-
-	require(!pthread_create(&thread, NULL, arm_as_ordinary_thread, many), "no thread");
+	thread_new(arm_as_ordinary_thread, many);
 }
 
 /* A FIFO-95 task looks at its timerfds, and is an ordinary one when they have expired twice. */
@@ -298,7 +294,11 @@ static void start_former_real_time_task(struct many *many)
 	}
 }
 
-static void spin_over_many(void (*start)(struct many *many), struct window *window)
+static void (*const starts[])(struct many *many) = {
+	start_ordinary_thread, start_former_real_time_task,
+};
+
+static void spin_over_many(struct window *window)
 {
 	struct many *many = shared_memory(sizeof(*many));
 
@@ -306,9 +306,8 @@ static void spin_over_many(void (*start)(struct many *many), struct window *wind
 	become(FIFO(90));
 	window_prepare();
 	many->first = now() + 60 * MSEC;
-	start(many);
-	while (!__atomic_load_n(&many->armed, __ATOMIC_ACQUIRE))
-		sleep_for(200 * USEC);
+	starts[test_argument()](many);
+	await_true(&many->armed);
 	require(now() < many->first, "armed too late");
 	sleep_until(many->first - 100 * USEC);
 	window_spin(window, many->first + (MANY + 1) * GRID);
@@ -316,22 +315,9 @@ static void spin_over_many(void (*start)(struct many *many), struct window *wind
 	sleep_for(20 * MSEC);
 }
 
-static void (*const starts[])(struct many *many) = {
-	start_ordinary_thread, start_former_real_time_task,
-};
-
 static void do_not_interrupt(void)
 {
-	struct window window;
-
-	if (slowness() > 1)
-		skip("a debug kernel takes longer than the window");
-	shield_set(false);
-	spin_over_many(starts[test_argument()], &window);
-	require_disturbed(&window, "with the shield off");
-	shield_set(true);
-	spin_over_many(starts[test_argument()], &window);
-	check_undisturbed(&window, "timerfds of an ordinary thread");
+	check_masked(spin_over_many, "timerfds of an ordinary thread");
 }
 
 TEST_OF(ordinary_threads_of_its_process_do_not_interrupt, do_not_interrupt, 0)
@@ -389,7 +375,7 @@ TEST(alarm_ranks_with_its_waiter)
 		int fd = timerfd_create(CLOCK_BOOTTIME_ALARM, 0);
 
 		if (fd < 0)
-			skip("timerfd_create(CLOCK_BOOTTIME_ALARM): %s", strerror(errno));
+			skip("timerfd_create(CLOCK_BOOTTIME_ALARM): %m");
 		ASLEEP(ABOVE) wait_and_read(s, fd);
 		ENDED(OTHER) timerfd_arm(fd, s->expiry, 0);
 	}

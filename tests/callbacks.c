@@ -14,10 +14,7 @@
 #include "lib/task.h"
 #include "lib/timers.h"
 
-#include <errno.h>
-#include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -34,37 +31,37 @@ struct attack {
 	u64 worst, lost;	/* of the loop's jobs, and in all, ns */
 };
 
+static void watch(int epoll, int fd, unsigned int entries)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+
+	for (unsigned int i = 0; i < entries; i++)
+		require(!epoll_ctl(epoll, EPOLL_CTL_ADD, dup(fd), &event), "epoll_ctl: %m");
+}
+
 /* Sets of sets would cost no less; entries of one file under many numbers need one set only. */
 static int watch_signals(const sigset_t *set)
 {
-	struct rlimit files = { WATCHERS + 64, WATCHERS + 64 };
-	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
 	int epoll = epoll_with(-1), fd;
 
-	require(!setrlimit(RLIMIT_NOFILE, &files), "setrlimit: %s", strerror(errno));
+	allow_files(WATCHERS);
 	fd = signalfd(-1, set, SFD_NONBLOCK);
-	require(fd >= 0, "signalfd: %s", strerror(errno));
+	require(fd >= 0, "signalfd: %m");
 	become_nobody();
-	for (unsigned int i = 0; i < WATCHERS; i++)
-		require(!epoll_ctl(epoll, EPOLL_CTL_ADD, dup(fd), &event), "epoll_ctl: %s",
-			strerror(errno));
+	watch(epoll, fd, WATCHERS);
 	return epoll;
 }
 
 /* A set with many entries for each of some timerfds */
 static void watch_timerfds(int *fds, unsigned int timers, unsigned int entries)
 {
-	struct rlimit files = { timers * (entries + 1) + 64, timers * (entries + 1) + 64 };
-	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
 	int epoll = epoll_with(-1);
 
-	require(!setrlimit(RLIMIT_NOFILE, &files), "setrlimit: %s", strerror(errno));
+	allow_files(timers * (entries + 1));
 	become_nobody();
 	for (unsigned int i = 0; i < timers; i++) {
 		fds[i] = timerfd_new(CLOCK_MONOTONIC, TFD_NONBLOCK);
-		for (unsigned int k = 0; k < entries; k++)
-			require(!epoll_ctl(epoll, EPOLL_CTL_ADD, dup(fds[i]), &event),
-				"epoll_ctl: %s", strerror(errno));
+		watch(epoll, fds[i], entries);
 	}
 }
 
@@ -132,6 +129,12 @@ static void play(struct attack *state)
 	end_process(attacker);
 }
 
+static void not_by_a_thread(void)
+{
+	if (kernel_is_rt())
+		skip("on PREEMPT_RT the thread that wakes the watchers does not interrupt the loop");
+}
+
 TEST(many_watchers_of_a_signal)
 {
 	struct attack *state = shared_memory(sizeof(*state)), off;
@@ -139,8 +142,8 @@ TEST(many_watchers_of_a_signal)
 	shield_set(false);
 	play(state);
 	off = *state;
-	if (kernel_is_rt() && off.worst <= 100 * USEC)
-		skip("on PREEMPT_RT the thread that wakes the watchers does not interrupt the loop");
+	if (off.worst <= 100 * USEC)
+		not_by_a_thread();
 	require(off.worst > 100 * USEC, "%llu ns lost: the attack does nothing", off.worst);
 	shield_set(true);
 	play(state);
@@ -164,7 +167,7 @@ static void arm_slow_timers(struct slow *slow, unsigned int timers, u64 delay)
 	int fds[16];
 
 	watch_timerfds(fds, timers, WATCHERS / 4);
-	__atomic_store_n(&slow->ready, true, __ATOMIC_RELEASE);
+	set_true(&slow->ready);
 	while (!__atomic_load_n(&slow->start, __ATOMIC_ACQUIRE))
 		sleep_for(MSEC);
 	for (unsigned int i = 0; i < timers; i++)
@@ -180,8 +183,7 @@ static struct slow *new_slow_timers(unsigned int timers, u64 delay)
 	pin(test_cpu);
 	become(FIFO(98));
 	STARTED(OTHER) arm_slow_timers(slow, timers, delay);
-	while (!__atomic_load_n(&slow->ready, __ATOMIC_ACQUIRE))
-		sleep_for(MSEC);
+	await_true(&slow->ready);
 	start = now() + 40 * MSEC;
 	__atomic_store_n(&slow->start, start - start % TICK + 300 * USEC, __ATOMIC_RELEASE);
 	sleep_for(10 * MSEC);
@@ -211,17 +213,12 @@ static u64 late_behind_slow_timers(void)
 
 TEST(no_real_time_task_waits_for_ordinary_timers)
 {
-	u64 off, on;
+	struct off_on late;
 
-	if (slowness() > 1)
-		skip("a debug kernel takes longer than a tick");
-	shield_set(false);
-	off = late_behind_slow_timers();
-	shield_set(true);
-	on = late_behind_slow_timers();
-	note("%llu ns after the end of FIFO 90, with the shield off %llu", on, off);
-	check(on <= off + TOLERANCE, "%llu ns after the end of FIFO 90, with the shield off %llu", on,
-	      off);
+	needs_a_fast_kernel();
+	late = off_and_on(late_behind_slow_timers);
+	measured(late.on <= late.off + TOLERANCE,
+		 "%llu ns after the end of FIFO 90, with the shield off %llu", late.on, late.off);
 }
 
 /* The timer of FIFO 80 expires shortly before those of ordinary tasks, on an idle CPU. */
@@ -244,17 +241,12 @@ static u64 late_before_slow_timers(void)
 /* An interrupt that has woken a real-time task expires no timer of an ordinary one any more. */
 TEST(ordinary_timers_wait_for_a_real_time_task)
 {
-	u64 off, on;
+	struct off_on late;
 
-	if (kernel_is_rt())
-		skip("on PREEMPT_RT the thread that wakes the watchers does not interrupt the loop");
-	shield_set(false);
-	off = late_before_slow_timers();
-	require(off > 10 * TOLERANCE, "%llu ns late with the shield off: the attack does nothing", off);
-	shield_set(true);
-	on = late_before_slow_timers();
-	note("%llu ns late, with the shield off %llu", on, off);
-	check(on < off / 4, "%llu ns late, with the shield off %llu", on, off);
+	not_by_a_thread();
+	late = off_and_on(late_before_slow_timers);
+	require(late.off > 10 * TOLERANCE, "the attack does nothing: %llu ns late", late.off);
+	measured(late.on < late.off / 4, "%llu ns late, with the shield off %llu", late.on, late.off);
 }
 
 /* What a FIFO-99 task loses in six ticks, of which the first finds nothing that it may expire */
@@ -278,15 +270,10 @@ static u64 lost_to_slow_timers(void)
 
 TEST(a_tick_has_a_budget)
 {
-	u64 off, on;
+	struct off_on lost;
 
-	if (kernel_is_rt())
-		skip("on PREEMPT_RT the thread that wakes the watchers does not interrupt the loop");
-	shield_set(false);
-	off = lost_to_slow_timers();
-	require(off > MSEC, "%llu ns lost with the shield off: the attack does nothing", off);
-	shield_set(true);
-	on = lost_to_slow_timers();
-	note("%llu ns lost, with the shield off %llu", on, off);
-	check(on < off / 2, "%llu ns lost, with the shield off %llu", on, off);
+	not_by_a_thread();
+	lost = off_and_on(lost_to_slow_timers);
+	require(lost.off > MSEC, "the attack does nothing: %llu ns lost", lost.off);
+	measured(lost.on < lost.off / 2, "%llu ns lost, with the shield off %llu", lost.on, lost.off);
 }

@@ -192,15 +192,11 @@ static u64 monotonic_lateness(void)
 TEST(monotonic_timers_do_not_notice)
 {
 	u64 bound = release_bound(api_find("clock_nanosleep"), LOW(10));
-	u64 off, on;
+	struct off_on late = off_and_on(monotonic_lateness);
 
-	shield_set(false);
-	off = monotonic_lateness();
-	shield_set(true);
-	on = monotonic_lateness();
-	check(on <= off + bound, "too late with the shield on");
-	note("1 of 50 is more than %llu ns late, %llu with the shield off; %llu more are allowed",
-	     on, off, bound);
+	measured(late.on <= late.off + bound,
+		 "1 of 50 is more than %llu ns late, %llu with the shield off; %llu more are allowed",
+		 late.on, late.off, bound);
 }
 
 /* A timerfd with TFD_TIMER_CANCEL_ON_SET: its read returns, masked or not. */
@@ -214,7 +210,7 @@ TEST(cancel_on_set_reaches_a_masked_timerfd)
 	fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
 	setting.it_value = to_timespec(clock_now(CLOCK_REALTIME) + 3 * MSEC);
 	require(!timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &setting,
-				 NULL), "timerfd_settime: %s", strerror(errno));
+				 NULL), "timerfd_settime: %m");
 	become(FIFO(90));
 	spin_until(now() + 5 * MSEC);
 	move_clock(SEC);
@@ -227,7 +223,7 @@ static void set_leap_second(int status)
 {
 	struct timex change = { .modes = ADJ_STATUS, .status = status };
 
-	require(adjtimex(&change) >= 0, "adjtimex: %s", strerror(errno));
+	require(adjtimex(&change) >= 0, "adjtimex: %m");
 }
 
 /*

@@ -11,11 +11,7 @@
 #include "lib/task.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
-#include <string.h>
 #include <sys/timerfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define ROUNDS 501
@@ -45,7 +41,7 @@ static u64 set_timer(u64 delay)
 	struct itimerspec setting = { .it_value = to_timespec(delay) };
 	u64 start = now();
 
-	require(!timerfd_settime(timer, 0, &setting, NULL), "timerfd: %s", strerror(errno));
+	require(!timerfd_settime(timer, 0, &setting, NULL), "timerfd: %m");
 	return now() - start;
 }
 
@@ -88,8 +84,7 @@ static u64 turn(void)
 	u64 start = now();
 	char byte = 0;
 
-	require(write(there[1], &byte, 1) == 1 && read(back[0], &byte, 1) == 1, "pipe: %s",
-		strerror(errno));
+	require(write(there[1], &byte, 1) == 1 && read(back[0], &byte, 1) == 1, "pipe: %m");
 	return now() - start;
 }
 
@@ -152,7 +147,7 @@ static u64 change(void)
 	u64 start = now();
 
 	priority = 11 - priority;
-	require(!set_policy(newest, FIFO(priority)), "sched_setattr: %s", strerror(errno));
+	require(!set_policy(newest, FIFO(priority)), "sched_setattr: %m");
 	return now() - start;
 }
 
@@ -181,10 +176,8 @@ static u64 measure_arm_among_threads(void)
 	u64 *took = shared_memory(sizeof(*took));
 
 	ENDED(FIFO(10)) {
-		pthread_t thread;
-
 		for (int i = 0; i < THREADS; i++)
-			require(!pthread_create(&thread, NULL, wait_for_ever, NULL), "no thread");
+			thread_new(wait_for_ever, NULL);
 		sleep_for(MSEC);
 		*took = median(arm);
 	}
@@ -216,7 +209,7 @@ TEST(of_arming_expiring_and_switching)
 	u64 took[ARRAY_SIZE(costs)][STATES];
 
 	timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-	require(timer >= 0 && !pipe(there) && !pipe(back), "%s", strerror(errno));
+	require(timer >= 0 && !pipe(there) && !pipe(back), "%m");
 	pin(0);
 	become(FIFO(10));
 	for (enum state state = 0; state < STATES; state++) {

@@ -55,6 +55,13 @@ static u64 progress(struct policy runner, struct policy hog, u64 length)
 	return scene->hog_ran_at_release;
 }
 
+/* A refill more or less: if it were masked, there would be next to nothing. */
+static void check_refilled(struct off_on ran, const char *name)
+{
+	check(ran.on >= ran.off - ran.off / 5 && ran.on <= ran.off + ran.off / 5,
+	      "%s ran %llu ns, %llu ns with the shield off", name, ran.on, ran.off);
+}
+
 static void check_progress(struct policy runner, struct policy hog, u64 length,
 			   u64 least, const char *name)
 {
@@ -66,9 +73,7 @@ static void check_progress(struct policy runner, struct policy hog, u64 length,
 		least);
 	shield_set(true);
 	on = progress(runner, hog, length);
-	/* A refill more or less: if it were masked, the group would get next to nothing. */
-	check(on >= off - off / 5 && on <= off + off / 5,
-	      "%s ran %llu ns, %llu ns with the shield off", name, on, off);
+	check_refilled((struct off_on){ off, on }, name);
 }
 
 /* A FIFO-99 spinner may not starve ordinary tasks: their server's timer. */
@@ -116,27 +121,22 @@ static u64 group_progress(void)
 
 TEST(group_bandwidth_is_refilled)
 {
-	u64 off, on;
+	struct off_on ran;
 
 	if (access("/sys/fs/cgroup/cgroup.controllers", F_OK))
 		skip("no cgroup2 at /sys/fs/cgroup");
 	file_write("/sys/fs/cgroup/cgroup.subtree_control", "+cpu");
 	if (mkdir(GROUP, 0700) && errno != EEXIST)
-		fail(GROUP ": %s", strerror(errno));
+		fail(GROUP ": %m");
 	if (file_write(GROUP "/cpu.max", "5000 50000")) {
 		rmdir(GROUP);
 		skip("the kernel has no CONFIG_CFS_BANDWIDTH");
 	}
-	shield_set(false);
-	off = group_progress();
-	shield_set(true);
-	on = group_progress();
+	ran = off_and_on(group_progress);
 	rmdir(GROUP);
-	require(off > 50 * MSEC && off < 150 * MSEC,
-		"the group ran %llu ns of 100 ms with the shield off", off);
-	/* A refill more or less: if it were masked, the group would get next to nothing. */
-	check(on >= off - off / 5 && on <= off + off / 5,
-	      "the group ran %llu ns, %llu with the shield off", on, off);
+	require(ran.off > 50 * MSEC && ran.off < 150 * MSEC,
+		"the group ran %llu ns of 100 ms with the shield off", ran.off);
+	check_refilled(ran, "the group");
 }
 
 /* With HRTICK_DL the scheduler ends a budget by a timer of its own, not by the tick. */
@@ -165,7 +165,7 @@ static void load_naps(void)
 		skip("this kernel has no modules");
 	pin(test_cpu);
 	ret = syscall(SYS_finit_module, file, "", 0);
-	require(!ret || errno == EEXIST, NAPS_MODULE ": %s", strerror(errno));
+	require(!ret || errno == EEXIST, NAPS_MODULE ": %m");
 	close(file);
 }
 

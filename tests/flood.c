@@ -18,7 +18,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -45,10 +44,9 @@ struct flood {
 
 static void arm_flood(const struct flood *flood)
 {
-	struct rlimit files = { flood->timers + 64, flood->timers + 64 };
 	u64 first = flood->s->expiry - FLOOD_BEFORE;
 
-	require(!setrlimit(RLIMIT_NOFILE, &files), "setrlimit: %s", strerror(errno));
+	allow_files(flood->timers);
 	become_nobody();
 	for (unsigned int i = 0; i < flood->timers; i++) {
 		int fd = timerfd_new(CLOCK_MONOTONIC, 0);
@@ -82,8 +80,7 @@ static void play(const struct flood *wanted, u64 tolerance)
 			flood->victim(flood);
 			pause();
 		}
-		while (!__atomic_load_n(&flood->armed, __ATOMIC_ACQUIRE))
-			sleep_for(200 * USEC);
+		await_true(&flood->armed);
 	}
 }
 
@@ -94,37 +91,42 @@ static void check_victim(void (*victim)(struct flood *flood), unsigned int timer
 	play(&flood, TOLERANCE);
 }
 
+static void is_there(struct flood *flood)
+{
+	__atomic_store_n(&flood->thread, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+}
+
+/* Until it sleeps */
+static void await_victim(struct flood *flood)
+{
+	while (!__atomic_load_n(&flood->thread, __ATOMIC_ACQUIRE))
+		sleep_for(200 * USEC);
+	await_sleep(flood->thread);
+}
+
 /* FIFO 80 blocks in read() before a thread of its process, an ordinary one, arms the timerfd. */
 static void *read_it(void *argument)
 {
 	struct flood *flood = argument;
 
 	become(ABOVE);
-	__atomic_store_n(&flood->thread, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
-	require(timerfd_await(flood->fd), "read: %s", strerror(errno));
+	is_there(flood);
+	require(timerfd_await(flood->fd), "read: %m");
 	note_woke(flood);
 	return NULL;
-}
-
-static void is_armed(struct flood *flood)
-{
-	__atomic_store_n(&flood->armed, true, __ATOMIC_RELEASE);
 }
 
 static void arm_timerfd(struct flood *flood)
 {
 	timerfd_arm(flood->fd, flood->s->expiry, 0);
-	is_armed(flood);
+	set_true(&flood->armed);
 }
 
 static void read_before_armed(struct flood *flood)
 {
-	pthread_t thread;
+	pthread_t thread = thread_new(read_it, flood);
 
-	require(!pthread_create(&thread, NULL, read_it, flood), "no thread");
-	while (!__atomic_load_n(&flood->thread, __ATOMIC_ACQUIRE))
-		sleep_for(200 * USEC);
-	await_sleep(flood->thread);
+	await_victim(flood);
 	arm_timerfd(flood);
 	pthread_join(thread, NULL);
 }
@@ -138,13 +140,13 @@ static void receive(struct flood *flood, int signal)
 
 	sigemptyset(&set);
 	sigaddset(&set, signal);
-	require(sigwaitinfo(&set, NULL) == signal, "sigwaitinfo: %s", strerror(errno));
+	require(sigwaitinfo(&set, NULL) == signal, "sigwaitinfo: %m");
 	note_woke(flood);
 }
 
 static void await_signal(struct flood *flood, int signal)
 {
-	is_armed(flood);
+	set_true(&flood->armed);
 	receive(flood, signal);
 }
 
@@ -186,11 +188,8 @@ static void *await_in_thread(void *argument)
 
 static void raised_thread(struct flood *flood)
 {
-	pthread_t thread;
-
 	block_signal(SIGRTMIN);
-	require(!pthread_create(&thread, NULL, await_in_thread, flood), "no thread");
-	pthread_join(thread, NULL);
+	pthread_join(thread_new(await_in_thread, flood), NULL);
 }
 
 TEST(raised_thread_is_on_time)
@@ -205,18 +204,21 @@ static void *raise_other(void *argument)
 
 	await_sleep(flood->thread);
 	require(!set_policy(flood->thread, ABOVE), "cannot raise the other thread");
-	is_armed(flood);
+	set_true(&flood->armed);
 	return NULL;
+}
+
+static void be_raised(struct flood *flood)
+{
+	is_there(flood);
+	thread_new(raise_other, flood);
 }
 
 static void raised_by_another(struct flood *flood)
 {
-	pthread_t thread;
-
 	block_signal(SIGALRM);
 	itimer_arm(flood->s->expiry);
-	flood->thread = syscall(SYS_gettid);
-	require(!pthread_create(&thread, NULL, raise_other, flood), "no thread");
+	be_raised(flood);
 	receive(flood, SIGALRM);
 }
 
@@ -253,13 +255,10 @@ static void *arm_own_timer(void *argument)
 
 static void last_of_many_threads(struct flood *flood)
 {
-	pthread_t thread;
-
 	block_signal(SIGRTMIN);
 	for (unsigned int i = 0; i < THREADS; i++)
-		require(!pthread_create(&thread, NULL, idle, NULL), "no thread");
-	require(!pthread_create(&thread, NULL, arm_own_timer, flood), "no thread");
-	pthread_join(thread, NULL);
+		thread_new(idle, NULL);
+	pthread_join(thread_new(arm_own_timer, flood), NULL);
 }
 
 SIZES(last_of_many_threads_is_on_time, check_victim, last_of_many_threads)
@@ -268,12 +267,10 @@ SIZES(last_of_many_threads_is_on_time, check_victim, last_of_many_threads)
 static void raised_at_a_ring(struct flood *flood)
 {
 	struct uring ring;
-	pthread_t thread;
 	int ret = uring_open(&ring);
 
 	require(!ret, "io_uring: %s", strerror(-ret));
-	flood->thread = syscall(SYS_gettid);
-	require(!pthread_create(&thread, NULL, raise_other, flood), "no thread");
+	be_raised(flood);
 	ret = uring_wait(&ring, flood->s->expiry - now());
 	require(ret == -ETIME, "io_uring_enter: %s", strerror(-ret));
 	note_woke(flood);
@@ -287,14 +284,13 @@ TEST(raised_at_a_ring_is_on_time)
 /* An ordinary task arms, and waits for, a timerfd while it has inherited FIFO 80. */
 static void arm_as_boosted_owner(struct flood *flood)
 {
-
 	pthread_mutex_lock(&flood->mutex);
 	ASLEEP(ABOVE) {
 		pthread_mutex_lock(&flood->mutex);
 		pause();
 	}
 	arm_timerfd(flood);
-	require(timerfd_await(flood->fd), "read: %s", strerror(errno));
+	require(timerfd_await(flood->fd), "read: %m");
 	note_woke(flood);
 	pthread_mutex_unlock(&flood->mutex);
 }
@@ -345,37 +341,29 @@ static void check_bounded(void (*victim)(struct flood *flood), unsigned int time
 /* As "chrt -p" does: raised while it waits for a timerfd, or for a timeout of io_uring. */
 static void raised_in_read(struct flood *flood)
 {
-	pthread_t thread;
-
 	timerfd_arm(flood->fd, flood->s->expiry, 0);
-	flood->thread = syscall(SYS_gettid);
-	require(!pthread_create(&thread, NULL, raise_other, flood), "no thread");
-	require(timerfd_await(flood->fd), "read: %s", strerror(errno));
+	be_raised(flood);
+	require(timerfd_await(flood->fd), "read: %m");
 	note_woke(flood);
 }
 
 static void raised_in_epoll(struct flood *flood)
 {
-	pthread_t thread;
-
 	timerfd_arm(flood->fd, flood->s->expiry, 0);
-	flood->thread = syscall(SYS_gettid);
-	require(!pthread_create(&thread, NULL, raise_other, flood), "no thread");
-	require(by_epoll(flood->fd) == 1, "epoll_wait: %s", strerror(errno));
+	be_raised(flood);
+	require(by_epoll(flood->fd) == 1, "epoll_wait: %m");
 	note_woke(flood);
 }
 
 static void raised_for_a_timeout(struct flood *flood)
 {
 	struct uring ring;
-	pthread_t thread;
 	int ret = uring_open(&ring);
 
 	if (!ret)
 		ret = uring_arm(&ring, flood->s->expiry);
 	require(!ret, "io_uring: %s", strerror(-ret));
-	flood->thread = syscall(SYS_gettid);
-	require(!pthread_create(&thread, NULL, raise_other, flood), "no thread");
+	be_raised(flood);
 	require(!uring_await(&ring), "io_uring fails");
 	note_woke(flood);
 }
@@ -408,16 +396,14 @@ static void check_set(void (*victim)(struct flood *flood), unsigned int timers)
 static void await_set(struct flood *flood, int set)
 {
 	become(ABOVE);
-	__atomic_store_n(&flood->thread, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
-	require(epoll_await(set) == 1, "epoll_wait: %s", strerror(errno));
+	is_there(flood);
+	require(epoll_await(set) == 1, "epoll_wait: %m");
 	note_woke(flood);
 }
 
 static void fill_set(struct flood *flood, int set)
 {
-	while (!__atomic_load_n(&flood->thread, __ATOMIC_ACQUIRE))
-		sleep_for(200 * USEC);
-	await_sleep(flood->thread);
+	await_victim(flood);
 	epoll_add(set, flood->fd);
 	arm_timerfd(flood);
 }
@@ -443,10 +429,8 @@ static void *fill_as_thread(void *argument)
 
 static void await_what_a_thread_arms(struct flood *flood)
 {
-	pthread_t thread;
-
 	flood->set = epoll_with(-1);
-	require(!pthread_create(&thread, NULL, fill_as_thread, flood), "no thread");
+	thread_new(fill_as_thread, flood);
 	await_set(flood, flood->set);
 }
 

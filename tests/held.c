@@ -13,14 +13,11 @@
 #include "lib/timers.h"
 #include "lib/window.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -60,7 +57,7 @@ static void look_by_read(u64 period)
 
 	hold(expiry);
 	ticks = timerfd_await(fd);
-	check(ticks == 1, "read(): %s, %llu ticks", strerror(errno), ticks);
+	check(ticks == 1, "read(): %m, %llu ticks", ticks);
 }
 
 static void look_by_poll(u64 period)
@@ -85,7 +82,7 @@ static void look_by_gettime(u64 period)
 	struct itimerspec setting;
 
 	hold(expiry);
-	require(!timerfd_gettime(fd, &setting), "timerfd_gettime: %s", strerror(errno));
+	require(!timerfd_gettime(fd, &setting), "timerfd_gettime: %m");
 	check_left("timerfd_gettime()", to_ns(setting.it_value), period);
 }
 
@@ -110,7 +107,7 @@ static void look_by_timer_gettime(u64 period)
 	timer_t timer = posix_timer_arm(SIGEV_SIGNAL, 0, expiry, period);
 
 	hold(expiry);
-	require(!timer_gettime(timer, &setting), "timer_gettime: %s", strerror(errno));
+	require(!timer_gettime(timer, &setting), "timer_gettime: %m");
 	check_left("timer_gettime()", to_ns(setting.it_value), period);
 	sigpending(&set);
 	check(sigismember(&set, SIGRTMIN), "no signal is pending");
@@ -212,10 +209,9 @@ static void check_share(struct policy sleeper, struct policy hog, u64 length)
 	shield_set(true);
 	on = wakeups(sleeper, hog, length);
 	set_softirq_threads(0, OTHER);
-	note("%u wake-ups, %u with the shield off", on, off);
 	require(off, "it does not wake with the shield off");
 	/* On a debug kernel, waking up takes more than the share of little weight: 24, then 6. */
-	check(2 * slowness() * on >= off, "%u wake-ups, %u with the shield off", on, off);
+	measured(2 * slowness() * on >= off, "%u wake-ups, %u with the shield off", on, off);
 }
 
 /* The fair server, or the throttling of real-time tasks, leaves it some of the CPU. */
@@ -237,13 +233,12 @@ TEST(idle_policy_gets_its_share)
  */
 TEST(release_in_bounded_goes)
 {
-	struct rlimit files = { MANY + 64, MANY + 64 };
 	struct window window;
 	u64 expiry;
 
 	if (kernel_is_rt())
 		skip("a thread expires timerfds on PREEMPT_RT");
-	require(!setrlimit(RLIMIT_NOFILE, &files), "setrlimit: %s", strerror(errno));
+	allow_files(MANY);
 	pin(test_cpu);
 	become(LOW(10));
 	window_prepare();
@@ -272,10 +267,9 @@ TEST(release_in_bounded_goes)
 /* How late FIFO 70 runs, whose timer is released with others and expired before them. */
 static u64 late_in_a_release(unsigned int others)
 {
-	struct rlimit files = { MANY + 64, MANY + 64 };
 	u64 *woke = shared_memory(sizeof(*woke)), expiry, end;
 
-	require(!setrlimit(RLIMIT_NOFILE, &files), "setrlimit: %s", strerror(errno));
+	allow_files(MANY);
 	expiry = low() + 10 * MSEC * slowness() * slowness();
 	end = expiry + MSEC * slowness();
 	for (unsigned int i = 0; i < others; i++)
@@ -302,8 +296,7 @@ TEST(release_stops_for_a_task)
 		skip("a thread expires timerfds on PREEMPT_RT");
 	alone = late_in_a_release(0);
 	late = late_in_a_release(MANY);
-	note("%llu ns late, alone %llu", late, alone);
-	check(late <= alone + 3 * TOLERANCE, "%llu ns late, alone %llu", late, alone);
+	measured(late <= alone + 3 * TOLERANCE, "%llu ns late, alone %llu", late, alone);
 }
 
 /*
@@ -377,8 +370,7 @@ TEST(looks_while_others_arm)
 	pthread_t started[ARRAY_SIZE(threads)];
 	struct race race = { .end = now() + RACE_LENGTH };
 
-	if (online_cpus() < 2)
-		skip("needs two CPUs");
+	needs_two_cpus();
 	for (unsigned int i = 0; i < RACE_TIMERS; i++) {
 		race.fds[i] = timerfd_new(CLOCK_MONOTONIC, TFD_NONBLOCK);
 		require(!timer_create(CLOCK_MONOTONIC, &none, &race.timers[i]), "timers");

@@ -12,9 +12,7 @@
 #include "lib/timers.h"
 #include "lib/trace.h"
 
-#include <pthread.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #define PROMPT (200 * USEC)
@@ -54,10 +52,21 @@ static void check_late(const struct sleeper *sleeper, u64 bound)
 {
 	u64 late = sleeper->woke - sleeper->due;
 
-	note("%llu ns late", late);
 	check(sleeper->woke >= sleeper->due, "woke too early");
-	check(late <= bound * slowness(), "woke %llu ns late, at most %llu were expected", late,
-	      bound * slowness());
+	measured(late <= bound * slowness(), "woke %llu ns late, at most %llu are expected", late,
+		 bound * slowness());
+}
+
+/* FIFO 10, armed here. */
+static struct sleeper *start_sleeper(void)
+{
+	struct sleeper *sleeper = sleeper_new();
+
+	ASLEEP(FIFO(10)) {
+		run_on_both();
+		nap(sleeper);
+	}
+	return sleeper;
 }
 
 static void hog_and_check(const struct sleeper *sleeper, u64 bound)
@@ -76,8 +85,7 @@ static void not_in_a_thread(void)
 
 static void two_cpus(void)
 {
-	if (online_cpus() < 2)
-		skip("needs two CPUs");
+	needs_two_cpus();
 	pin(!test_cpu);
 	become(FIFO(99));
 }
@@ -88,15 +96,9 @@ static void two_cpus(void)
  */
 TEST(a_sleeper_that_could_run_elsewhere)
 {
-	struct sleeper *sleeper = sleeper_new();
-
 	two_cpus();
-	ASLEEP(FIFO(10)) {
-		run_on_both();
-		nap(sleeper);
-	}
 	/* The first tick that finds it held for a tick. */
-	hog_and_check(sleeper, 2 * TICK + PROMPT);
+	hog_and_check(start_sleeper(), 2 * TICK + PROMPT);
 }
 
 /* 20 other timers a tick are held with it, of which a tick expires 8: the earliest. */
@@ -123,17 +125,10 @@ TEST(a_sleeper_among_many)
 
 #define FLOOD 1000
 
-static void raise_file_limit(void)
-{
-	struct rlimit files = { FLOOD + 64, FLOOD + 64 };
-
-	require(!setrlimit(RLIMIT_NOFILE, &files), "setrlimit: %m");
-}
-
 /* Timerfds that expire from FIRST on, a microsecond after each other, at the caller's level. */
 static void arm_many(unsigned int count, u64 first)
 {
-	raise_file_limit();
+	allow_files(count);
 	for (unsigned int i = 0; i < count; i++)
 		timerfd_arm(timerfd_new(CLOCK_MONOTONIC, 0), first + i * USEC, 0);
 }
@@ -141,30 +136,21 @@ static void arm_many(unsigned int count, u64 first)
 /* Half of what a tick serves goes by level: those of ordinary tasks before it do not count. */
 TEST(a_sleeper_beside_a_flood_of_lower_ones)
 {
-	struct sleeper *sleeper = sleeper_new();
-
 	not_in_a_thread();
 	pin(test_cpu);
 	arm_many(FLOOD, now() + SLEEP - 2 * MSEC);
 	two_cpus();
-	ASLEEP(FIFO(10)) {
-		run_on_both();
-		nap(sleeper);
-	}
-	hog_and_check(sleeper, 2 * TICK + PROMPT);
+	hog_and_check(start_sleeper(), 2 * TICK + PROMPT);
 }
 
 /* The other half goes by expiry: higher ones that expire after it do not count. */
 TEST(a_sleeper_beside_a_flood_of_higher_ones)
 {
-	struct sleeper *sleeper = sleeper_new();
+	struct sleeper *sleeper;
 
 	not_in_a_thread();
 	two_cpus();
-	ASLEEP(FIFO(10)) {
-		run_on_both();
-		nap(sleeper);
-	}
+	sleeper = start_sleeper();
 	ASLEEP(FIFO(40)) {
 		arm_many(FLOOD / 5, sleeper->due + USEC);
 		pause();
@@ -182,22 +168,25 @@ static void cpu_without_a_tick(void)
 	two_cpus();
 }
 
+static u64 interrupts_until(u64 end)
+{
+	u64 before = timer_interrupts(test_cpu);
+
+	sleep_until(end);
+	return timer_interrupts(test_cpu) - before;
+}
+
 /* Where the tick is stopped, an interrupt of its own takes its place. */
 TEST(a_sleeper_without_a_tick)
 {
-	struct sleeper *sleeper = sleeper_new();
+	struct sleeper *sleeper;
 	u64 interrupts;
 
 	cpu_without_a_tick();
-	ASLEEP(FIFO(10)) {
-		run_on_both();
-		nap(sleeper);
-	}
+	sleeper = start_sleeper();
 	hog();
 	sleep_until(sleeper->due - SLEEP / 2);
-	interrupts = timer_interrupts(test_cpu);
-	sleep_until(sleeper->due + HOG / 2);
-	interrupts = timer_interrupts(test_cpu) - interrupts;
+	interrupts = interrupts_until(sleeper->due + HOG / 2);
 	note("%llu timer interrupts in %llu ms", interrupts, (HOG / 2 + SLEEP / 2) / MSEC);
 	if (interrupts > HOG / 2 / TICK / 2)
 		skip("the tick is not stopped on CPU %d", test_cpu);
@@ -209,37 +198,30 @@ TEST(a_sleeper_without_a_tick)
 /* Softirqs that leave nothing behind do not lengthen the hold of timers that expire in none. */
 TEST(a_sleeper_without_a_tick_beside_softirqs)
 {
-	struct sleeper *sleepers = shared_memory(SLEEPERS * sizeof(*sleepers));
-	u64 interrupts, end;
+	struct sleeper *sleepers[SLEEPERS];
+	u64 end;
 
 	if (!kernel_is_rt())
 		skip("timers of tasks expire in no softirq");
 	cpu_without_a_tick();
 	set_softirq_threads(test_cpu, FIFO(98));
-	for (unsigned int i = 0; i < SLEEPERS; i++, sleep_for(TICK + 1500 * USEC)) {
-		ASLEEP(FIFO(10)) {
-			run_on_both();
-			nap(&sleepers[i]);
-		}
-	}
+	for (unsigned int i = 0; i < SLEEPERS; i++, sleep_for(TICK + 1500 * USEC))
+		sleepers[i] = start_sleeper();
 	/* On PREEMPT_RT each of its timers is a softirq. */
 	ASLEEP(FIFO(60)) {
-		raise_file_limit();
+		allow_files(200);
 		for (unsigned int i = 0; i < 200; i++)
 			timerfd_arm(timerfd_new(CLOCK_MONOTONIC, 0),
-				    sleepers[0].due + i * 300 * USEC, 0);
+				    sleepers[0]->due + i * 300 * USEC, 0);
 		pause();
 	}
 	end = now() + HOG;
 	hog();
 	sleep_until(end - HOG / 2);
-	interrupts = timer_interrupts(test_cpu);
-	sleep_until(end - SLEEP);
-	interrupts = timer_interrupts(test_cpu) - interrupts;
-	if (interrupts > SLEEP / TICK)
+	if (interrupts_until(end - SLEEP) > SLEEP / TICK)
 		skip("the tick is not stopped on CPU %d", test_cpu);
 	for (unsigned int i = 0; i < SLEEPERS; i++)
-		check_late(&sleepers[i], TICK + PROMPT);
+		check_late(sleepers[i], TICK + PROMPT);
 }
 
 static void leave_as_an_ordinary_one(void)
@@ -283,12 +265,8 @@ TEST(armed_without_a_tick)
 	STARTED(FIFO(50)) arm_for_a_thread_and_spin(sleeper);
 	sleep_for(SLEEP / 2);
 	require(sleeper->due, "it is not armed");
-	ticks = timer_interrupts(test_cpu);
-	sleep_until(sleeper->due - MSEC);
-	interrupts = timer_interrupts(test_cpu);
-	ticks = interrupts - ticks;
-	sleep_until(sleeper->due + MSEC);
-	interrupts = timer_interrupts(test_cpu) - interrupts;
+	ticks = interrupts_until(sleeper->due - MSEC);
+	interrupts = interrupts_until(sleeper->due + MSEC);
 	sleep_until(sleeper->due + HOG / 2);
 	note("%llu timer interrupts before, %llu at its expiry", ticks, interrupts);
 	if (ticks > SLEEP / TICK / 4)
@@ -311,9 +289,7 @@ TEST(the_longest_sleep_without_a_tick)
 	}
 	hog();
 	sleep_for(SLEEP);
-	interrupts = timer_interrupts(test_cpu);
-	sleep_for(SLEEP);
-	interrupts = timer_interrupts(test_cpu) - interrupts;
+	interrupts = interrupts_until(now() + SLEEP);
 	check(interrupts <= SLEEP / TICK, "%llu timer interrupts in %llu ms", interrupts,
 	      SLEEP / MSEC);
 }
@@ -324,14 +300,11 @@ TEST(the_longest_sleep_without_a_tick)
  */
 TEST(a_sleeper_beside_those_on_the_tick)
 {
-	struct sleeper *sleeper = sleeper_new();
+	struct sleeper *sleeper;
 
 	not_in_a_thread();
 	two_cpus();
-	ASLEEP(FIFO(10)) {
-		run_on_both();
-		nap(sleeper);
-	}
+	sleeper = start_sleeper();
 	for (unsigned int i = 0; i < 24; i++)
 		STARTED(FIFO(60))
 			while (!sleeper->woke)

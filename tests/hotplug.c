@@ -118,42 +118,32 @@ TEST(cpu_goes_with_pending_timers)
 
 TEST(levels_survive)
 {
-	static const struct policy policies[] = {
-		{ .policy = SCHED_FIFO, .priority = 33 },
-		{ .policy = SCHED_IDLE },
-		{ .policy = SCHED_OTHER },
-	};
+	static const struct policy policies[] = { FIFO(33), IDLE, OTHER };
 	u64 expiry = now() + 3600 * SEC;
 
 	prepare();
 	for (unsigned int i = 0; i < 3; i++)
 		ASLEEP(policies[i], 1) sleep_until(expiry + i * USEC);
 	set_online(false);
-	for (unsigned int i = 0; i < 3; i++) {
-		unsigned int expected = shown_level(policy_level(policies[i]));
-		int level = timer_level("hrtimer_wakeup", expiry + i * USEC);
-
-		check(level == (int)expected, "level %d after its CPU went, expected %u", level,
-		      expected);
-	}
+	for (unsigned int i = 0; i < 3; i++)
+		expect_level("hrtimer_wakeup", expiry + i * USEC, policy_level(policies[i]),
+			     "after its CPU went");
 	set_online(true);
 }
 
 /* A timerfd that ranks with its reader still does when it has moved. */
 TEST(readers_level_survives)
 {
-	unsigned int expected = shown_level(policy_level(FIFO(33)));
 	u64 expiry = now() + 3600 * SEC;
-	int level, fd;
+	int fd;
 
 	prepare();
 	fd = timerfd_new(CLOCK_MONOTONIC, 0);
 	ENDED(OTHER, 1) timerfd_arm(fd, expiry, 0);
 	ASLEEP(FIFO(33)) timerfd_await(fd);
 	for (unsigned int round = 0; round < 2; round++) {
-		level = timer_level("timerfd_tmrproc", expiry);
-		check(level == (int)expected, "level %d %s its CPU went, expected %u", level,
-		      round ? "after" : "before", expected);
+		expect_level("timerfd_tmrproc", expiry, policy_level(FIFO(33)),
+			     round ? "after its CPU went" : "before its CPU went");
 		set_online(false);
 	}
 	set_online(true);

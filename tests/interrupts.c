@@ -60,12 +60,10 @@ static void compare(unsigned int sleepers, unsigned int levels, unsigned int all
 	off = run_scenario(sleepers, levels);
 	shield_set(true);
 	on = run_scenario(sleepers, levels);
-	note("%u sleepers, %u levels: %llu timer interrupts, %llu with the shield off", sleepers,
-	     levels, on, off);
 	require(off > JOBS, "only %llu interrupts: the counter is not the timer's", off);
-	check(on <= off + 1 + off * allowed / 1000,
-	      "%llu timer interrupts, %llu with the shield off, %u per 1000 more allowed", on, off,
-	      allowed);
+	measured(on <= off + 1 + off * allowed / 1000,
+		 "%llu timer interrupts, %llu with the shield off, %u per 1000 more allowed", on, off,
+		 allowed);
 }
 
 TEST(control_loop_alone)
@@ -98,15 +96,15 @@ TEST(one_sleeper)
  * Two tasks of different levels, switching all the time. Pending timers are far away: switching
  * between levels reprograms nothing.
  */
-static u64 switch_levels(struct policy one, struct policy other)
+static u64 switch_levels(void)
 {
 	unsigned int *turn = shared_memory(sizeof(*turn));
 	u64 before;
 
 	pin(test_cpu);
-	become(one);
+	become(FIFO(60));
 	before = timer_interrupts(test_cpu);
-	STARTED(other) {
+	STARTED(FIFO(20)) {
 		for (unsigned int i = 0; i < 2000; i += 2) {
 			wait_while(turn, i, 0);
 			__atomic_store_n(turn, i + 2, __ATOMIC_RELEASE);
@@ -124,15 +122,11 @@ static u64 switch_levels(struct policy one, struct policy other)
 
 TEST(switching_between_levels_raises_no_interrupt)
 {
-	u64 off, on;
+	struct off_on seen;
 
 	require(shield_present(), "no " SHIELD_SWITCH);
-	shield_set(false);
-	switch_levels(FIFO(60), FIFO(20));
-	off = switch_levels(FIFO(60), FIFO(20));
-	shield_set(true);
-	on = switch_levels(FIFO(60), FIFO(20));
-	note("2000 switches: %llu timer interrupts, %llu with the shield off", on, off);
-	check(on <= off + 1, "2000 switches: %llu timer interrupts, %llu with the shield off", on,
-	      off);
+	switch_levels();
+	seen = off_and_on(switch_levels);
+	measured(seen.on <= seen.off + 1,
+		 "2000 switches: %llu timer interrupts, %llu with the shield off", seen.on, seen.off);
 }

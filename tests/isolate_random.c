@@ -8,8 +8,6 @@
 #include "lib/task.h"
 
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 
 #define SEQUENCES 60

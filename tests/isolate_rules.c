@@ -10,7 +10,6 @@
 #include "lib/network.h"
 #include "lib/task.h"
 
-#include <errno.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>

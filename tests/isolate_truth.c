@@ -8,7 +8,6 @@
 #include "file.h"
 #include "lib/task.h"
 
-#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +68,7 @@ TEST(another_cgroup_takes_the_cpu)
 	prepare();
 	isolate("2");
 	expect("good", "isolation", "CPU 2 is isolated from tasks and interrupts", "isolated");
-	require(!mkdir(RIVAL, 0755), RIVAL ": %s", strerror(errno));
+	require(!mkdir(RIVAL, 0755), RIVAL ": %m");
 	write_file(RIVAL "/cpuset.cpus", "2\n");
 	if (kernel_isolates()) {
 		expect("good", "isolation", "from tasks", "the kernel isolates it still");
@@ -91,7 +90,7 @@ TEST(another_cgroup_takes_the_cpu)
 
 static void make_rival(const char *type)
 {
-	require(!mkdir(RIVAL, 0755), RIVAL ": %s", strerror(errno));
+	require(!mkdir(RIVAL, 0755), RIVAL ": %m");
 	write_file(RIVAL "/cpuset.cpus", "2\n");
 	write_file(RIVAL "/cpuset.cpus.partition", type);
 }
@@ -145,12 +144,12 @@ TEST(partition_is_removed)
 	prepare();
 	snapshot_take(&before);
 	isolate("2");
-	require(!rmdir(PARTITION), PARTITION ": %s", strerror(errno));
+	require(!rmdir(PARTITION), PARTITION ": %m");
 	expect("bad", "isolation", "has been removed", "removed");
 	check_status(timershield("status --check"), 1);
 	isolate("2");
 	check(kernel_isolates(), "the kernel does not isolate it again");
-	require(!rmdir(PARTITION), PARTITION ": %s", strerror(errno));
+	require(!rmdir(PARTITION), PARTITION ": %m");
 	unisolate("");
 	snapshot_check(&before, "after unisolate");
 }
@@ -186,7 +185,7 @@ TEST(foreign_processes_in_the_partition)
 	snapshot_take(&before);
 	for (unsigned int i = 0; i < ARRAY_SIZE(groups); i++) {
 		isolate("2");
-		require(!mkdir(PARTITION "/deep", 0755), "mkdir: %s", strerror(errno));
+		require(!mkdir(PARTITION "/deep", 0755), "mkdir: %m");
 		snprintf(path, sizeof(path), "%s/cgroup.procs", groups[i]);
 		snprintf(text, sizeof(text), "%d\n", pid);
 		write_file(path, text);

@@ -114,29 +114,20 @@ static u64 lateness_on_idle_cpu(struct policy policy)
 
 TEST(idle_masks_nothing)
 {
-	static const struct {
-		const char *name;
-		struct policy policy;
-	} owners[] = {
-		{ "SCHED_IDLE", { .policy = SCHED_IDLE } },
-		{ "nice 19", { .policy = SCHED_OTHER, .nice = 19 } },
-		{ "nice 0", { .policy = SCHED_OTHER } },
-		{ "SCHED_BATCH", { .policy = SCHED_BATCH } },
-		{ "FIFO 1", { .policy = SCHED_FIFO, .priority = 1 } },
-		{ "FIFO 99", { .policy = SCHED_FIFO, .priority = 99 } },
-		{ "RR 1", { .policy = SCHED_RR, .priority = 1 } },
+	static const struct policy owners[] = {
+		IDLE, NICE(19), OTHER, BATCH(0), FIFO(1), FIFO(99), RR(1),
 	};
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(owners); i++) {
 		u64 off, on;
 
 		shield_set(false);
-		lateness_on_idle_cpu(owners[i].policy);
-		off = lateness_on_idle_cpu(owners[i].policy);
+		lateness_on_idle_cpu(owners[i]);
+		off = lateness_on_idle_cpu(owners[i]);
 		shield_set(true);
-		on = lateness_on_idle_cpu(owners[i].policy);
-		check(on <= off + TOLERANCE, "%s on an idle CPU: %llu ns late, off %llu",
-		      owners[i].name, on, off);
+		on = lateness_on_idle_cpu(owners[i]);
+		check(on <= off + TOLERANCE, "owner %u on an idle CPU: %llu ns late, off %llu", i, on,
+		      off);
 	}
 }
 

@@ -59,17 +59,13 @@ static u64 ipis_of_the_loop(void)
 /* SCHED_IDLE sleepers, pinned to a CPU that masks them and to one that is busy */
 TEST(a_loop_gets_no_interrupt_for_sleepers)
 {
-	u64 off, on;
+	struct off_on sent;
 
 	two_cpus();
-	shield_set(false);
-	off = ipis_of_the_loop();
-	shield_set(true);
-	on = ipis_of_the_loop();
-	note("%llu interrupts from the other CPU, %llu with the shield off", on, off);
+	sent = off_and_on(ipis_of_the_loop);
 	/* The scheduler sends a few by itself. */
-	check(on <= off + LENGTH / MSEC / 20,
-	      "%llu interrupts from the other CPU, %llu with the shield off", on, off);
+	measured(sent.on <= sent.off + LENGTH / MSEC / 20,
+		 "%llu interrupts from the other CPU, %llu with the shield off", sent.on, sent.off);
 }
 
 /* Interrupts that CPU 1 gets while its task inherits a priority from a task of CPU 0 */
@@ -106,6 +102,7 @@ static u64 ipis_of_boosts(void)
 {
 	u64 sum = 0;
 
+	ipis_of_a_boost();
 	for (int i = 0; i < BOOSTS; i++)
 		sum += ipis_of_a_boost();
 	return sum;
@@ -114,15 +111,10 @@ static u64 ipis_of_boosts(void)
 /* The scheduler sends one or two a boost by itself, more or less by chance. */
 TEST(a_boost_does_not_interrupt_the_owner)
 {
-	u64 off, on;
+	struct off_on sent;
 
 	two_cpus();
-	shield_set(false);
-	ipis_of_a_boost();
-	off = ipis_of_boosts();
-	shield_set(true);
-	ipis_of_a_boost();
-	on = ipis_of_boosts();
-	note("%llu interrupts, %llu with the shield off", on, off);
-	check(on < off + BOOSTS / 2, "%llu interrupts, %llu with the shield off", on, off);
+	sent = off_and_on(ipis_of_boosts);
+	measured(sent.on < sent.off + BOOSTS / 2, "%llu interrupts, %llu with the shield off",
+		 sent.on, sent.off);
 }

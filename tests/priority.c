@@ -98,9 +98,8 @@ static void check_ordinary_sleep(const struct api *api, struct situation *s)
 {
 	u64 late = situation_lateness(s);
 
-	note("%s: %llu ns late", api->name, late);
-	check(late <= (shield_is_module() ? 3 : 2) * TOLERANCE, "%s: %llu ns late", api->name,
-	      late);
+	measured(late <= (shield_is_module() ? 3 : 2) * TOLERANCE, "%s: %llu ns late", api->name,
+		 late);
 }
 
 static void check_ordinary_sleeper(const char *name, struct policy to)
@@ -127,7 +126,7 @@ TEST(ordinary_sleeper_that_is_raised_is_on_time)
  */
 TEST(overdue_sleeper_that_is_raised_runs_at_once)
 {
-	static const struct policy raisers[] = { HOG_POLICY, { .policy = SCHED_OTHER } };
+	static const struct policy raisers[] = { HOG_POLICY, OTHER };
 	u64 margin = 300 * USEC * slowness();
 
 	skip_on_rt();
@@ -149,10 +148,8 @@ TEST(overdue_sleeper_that_is_raised_runs_at_once)
 		sleep_until(s->hog_ends + LEAD);
 		require(*raised && s->woke >= s->expiry, "lost, or early");
 		from = *raised < s->woke ? *raised : s->woke;
-		note("raised by policy %d: woke %llu ns later", raisers[i].policy,
-		     s->woke - from);
-		check(s->woke - from <= 2 * TOLERANCE, "woke %llu ns after it was raised",
-		      s->woke - from);
+		measured(s->woke - from <= 2 * TOLERANCE, "woke %llu ns after policy %d raised it",
+			 s->woke - from, raisers[i].policy);
 	}
 }
 
@@ -185,18 +182,9 @@ static void play_lowered_sleepers(struct window *window)
 
 TEST(sleepers_that_are_lowered_are_masked)
 {
-	struct window window;
-
 	if (shield_is_module() && !shield_has_levels())
 		skip("the module leaves to the kernel what real-time tasks arm");
-	if (slowness() > 1)
-		skip("a debug kernel takes longer than the window");
-	shield_set(false);
-	play_lowered_sleepers(&window);
-	require_disturbed(&window, "with the shield off");
-	shield_set(true);
-	play_lowered_sleepers(&window);
-	check_undisturbed(&window, "lowered sleepers");
+	check_masked(play_lowered_sleepers, "lowered sleepers");
 }
 
 /* By every call that there is; nice values make no difference. */
@@ -390,12 +378,7 @@ static void check_lowering(struct policy to)
 
 TEST(lowered_by_itself)
 {
-	static const struct policy to[] = {
-		{ .policy = SCHED_FIFO, .priority = 10 },
-		{ .policy = SCHED_RR, .priority = 49 },
-		{ .policy = SCHED_OTHER },
-		{ .policy = SCHED_IDLE },
-	};
+	static const struct policy to[] = { FIFO(10), RR(49), OTHER, IDLE };
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(to); i++)
 		check_lowering(to[i]);
@@ -407,8 +390,7 @@ TEST(lowered_by_another_cpu)
 	struct situation *s;
 	u64 lowered;
 
-	if (online_cpus() < 2)
-		skip("needs two CPUs");
+	needs_two_cpus();
 	test_cpu = 1;
 	s = situation_new();
 	pin(0);
@@ -524,10 +506,8 @@ static void raised_by_another_cpu(void)
 {
 	struct window *window = shared_memory(sizeof(*window));
 
-	if (online_cpus() < 2)
-		skip("needs two CPUs");
-	if (slowness() > 1)
-		skip("a debug kernel takes longer than the window");
+	needs_two_cpus();
+	needs_a_fast_kernel();
 	if (kernel_is_rt() && !shield_has_levels())
 		skip("timers of ordinary tasks expire in a thread");
 	shield_set(false);
@@ -535,10 +515,9 @@ static void raised_by_another_cpu(void)
 	require_disturbed(window, "with the shield off");
 	shield_set(true);
 	play_rise(window);
-	note("%u interruptions, %u timers expired", window->foreign, window->expired);
 	/* For what the device was set for when it rose. */
-	check(window->foreign <= 1 && !window->expired, "%u interruptions, %u timers expired",
-	      window->foreign, window->expired);
+	measured(window->foreign <= 1 && !window->expired, "%u interruptions, %u timers expired",
+		 window->foreign, window->expired);
 }
 
 TEST_OF(raised_by_another_cpu, raised_by_another_cpu, false)
@@ -552,10 +531,9 @@ TEST_OF(boosted_by_another_cpu, raised_by_another_cpu, true)
 
 static u64 time_of_change(unsigned int others)
 {
-	struct rlimit files = { SAME + 64, SAME + 64 };
 	u64 expiry, start;
 
-	require(!setrlimit(RLIMIT_NOFILE, &files), "setrlimit: %s", strerror(errno));
+	allow_files(SAME);
 	pin(test_cpu);
 	become(OTHER);
 	expiry = now() + FAR;
@@ -582,9 +560,9 @@ TEST(others_of_the_same_expiry_cost_nothing)
 	time_of_change(0);
 	alone = time_of_change(0);
 	among = time_of_change(SAME);
-	note("sched_setattr() takes %llu ns, %llu ns among %u timers of one expiry", alone, among,
-	     SAME);
-	check(among <= 2 * alone + 10 * USEC, "%llu ns, %llu ns alone", among, alone);
+	measured(among <= 2 * alone + 10 * USEC,
+		 "sched_setattr() takes %llu ns, %llu ns among %u timers of one expiry", alone, among,
+		 SAME);
 }
 
 /*
@@ -604,7 +582,7 @@ static u64 lateness_beside_changes(void)
 	pin(test_cpu);
 	become(FIFO(99));
 	STARTED(FIFO(10)) {
-		require(!setrlimit(RLIMIT_SIGPENDING, &signals), "setrlimit: %s", strerror(errno));
+		require(!setrlimit(RLIMIT_SIGPENDING, &signals), "setrlimit: %m");
 		for (unsigned int i = 0; i < FOLLOWERS; i++)
 			posix_timer_arm(SIGEV_SIGNAL, 0, now() + FAR + i, 0);
 		pthread_barrier_wait(armed);
@@ -628,17 +606,14 @@ static u64 lateness_beside_changes(void)
 
 TEST(timers_that_follow_delay_nobody)
 {
-	u64 off, on;
+	struct off_on late;
 
 	shield_set(false);
 	lateness_beside_changes();
-	off = lateness_beside_changes();
-	shield_set(true);
-	on = lateness_beside_changes();
-	note("FIFO 99 is %llu ns late at worst, %llu with the shield off", on, off);
+	late = off_and_on(lateness_beside_changes);
 	/* A distribution's kernel executes more for each of them. */
-	check(on <= off + (shield_is_module() ? 2 : 1) * TOLERANCE,
-	      "FIFO 99 is %llu ns late, %llu with the shield off", on, off);
+	measured(late.on <= late.off + (shield_is_module() ? 2 : 1) * TOLERANCE,
+		 "FIFO 99 is %llu ns late, %llu with the shield off", late.on, late.off);
 }
 
 static void *change_own_priority(void *end)
@@ -657,11 +632,10 @@ TEST(timer_that_is_being_armed_follows)
 	pthread_t thread;
 	timer_t timer;
 
-	if (online_cpus() < 2)
-		skip("needs two CPUs");
+	needs_two_cpus();
 	pin(test_cpu);
 	require(!timer_create(CLOCK_MONOTONIC, NULL, &timer), "timer_create: %m");
-	require(!pthread_create(&thread, NULL, change_own_priority, &end), "no thread");
+	thread = thread_new(change_own_priority, &end);
 	while (now() < end)
 		require(!timer_settime(timer, 0, &hour, NULL), "timer_settime: %m");
 	pthread_join(thread, NULL);

@@ -32,7 +32,7 @@ static void read_image(const char *path)
 {
 	FILE *file = fopen(path, "re");
 
-	require(file, "%s: %s", path, strerror(errno));
+	require(file, "%s: %m", path);
 	image.size = fread(image.bytes, 1, sizeof(image.bytes), file);
 	fclose(file);
 	require(image.size < sizeof(image.bytes), "%s is too large for this test", path);
@@ -57,7 +57,7 @@ static void check_refused(int ret, const char *words)
 	int length = klogctl(SYSLOG_ACTION_READ_ALL, log, sizeof(log) - 1);
 
 	check(ret, "it was loaded");
-	require(length >= 0, "klogctl: %s", strerror(errno));
+	require(length >= 0, "klogctl: %m");
 	log[length] = '\0';
 	check(strstr(log, words), "the log does not say '%s': %s", words, log);
 	check(!shield_present(), SHIELD_SWITCH " is there");
@@ -147,7 +147,7 @@ static void unload_livepatch(void)
 		require(now() < end, "the livepatch does not go");
 		sleep_for(10 * MSEC);
 	}
-	require(!syscall(SYS_delete_module, "livepatch", 0), "livepatch: %s", strerror(errno));
+	require(!syscall(SYS_delete_module, "livepatch", 0), "livepatch: %m");
 }
 
 TEST(refused_beside_a_livepatch)

@@ -13,10 +13,8 @@
 #include "lib/scene.h"
 #include "lib/shield.h"
 
-#include <errno.h>
 #include <sched.h>
 #include <signal.h>
-#include <string.h>
 #include <unistd.h>
 
 /* How long a lower-ranking task may execute in user space before the owner. */
@@ -48,7 +46,7 @@ static void by_reading_a_pipe(struct scene *scene)
 {
 	char byte;
 
-	require(read(pipe_ends[0], &byte, 1) == 1, "read: %s", strerror(errno));
+	require(read(pipe_ends[0], &byte, 1) == 1, "read: %m");
 }
 
 static void by_waiting_for_a_signal(struct scene *scene)
@@ -111,7 +109,7 @@ static void to_a_lower_task(void)
 	const struct way *way = &ways[test_argument()];
 	struct scene *scene = scene_new(1);
 
-	require(!pipe(pipe_ends), "pipe: %s", strerror(errno));
+	require(!pipe(pipe_ends), "pipe: %m");
 	scene->has_hog = true;
 	scene->release = way->release;
 	check_release(scene, way->name, way->extra);

@@ -10,7 +10,6 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -28,9 +27,8 @@ struct shared {
 static struct shared *begin(bool on)
 {
 	struct shared *s = shared_memory(sizeof(*s));
-	struct rlimit limit = { 2 * TIMERS, 2 * TIMERS };
 
-	require(!setrlimit(RLIMIT_NOFILE, &limit), "setrlimit");
+	allow_files(TIMERS);
 	shield_set(on);
 	pin(0);
 	become(FIFO(99));
@@ -95,8 +93,8 @@ TEST(a_sender_expires_what_a_tick_may)
 {
 	u64 alone = longest_send(true, false), on = longest_send(true, true);
 
-	note("%llu ns at most next to %d timers, %llu without", on, TIMERS, alone);
-	check(on <= alone + IN_A_TICK * USEC, "%llu ns, %llu without", on, alone);
+	measured(on <= alone + IN_A_TICK * USEC, "%llu ns at most next to %d timers, %llu without",
+		 on, TIMERS, alone);
 }
 
 /* The timers are stock ones for the module: the thread is busy with them after the shield's own. */
@@ -132,6 +130,5 @@ TEST(the_thread_masks_no_sleeper)
 {
 	u64 off = late_next_to_a_busy_thread(false), on = late_next_to_a_busy_thread(true);
 
-	note("FIFO 80 %llu ns late, %llu with the shield off", on, off);
-	check(on <= off + 50 * USEC, "%llu ns late, %llu with the shield off", on, off);
+	measured(on <= off + 50 * USEC, "FIFO 80 %llu ns late, %llu with the shield off", on, off);
 }

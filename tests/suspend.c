@@ -12,7 +12,6 @@
 #include "lib/task.h"
 #include "lib/timers.h"
 
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 

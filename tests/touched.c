@@ -12,10 +12,8 @@
 #include "lib/situation.h"
 #include "lib/timers.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,80 +28,50 @@ static bool kernel_has_warned(void)
 	return atoi(text) & TAINT_WARN;
 }
 
-static void set_anew(timer_t timer, u64 again, struct itimerspec *old)
-{
-	struct itimerspec new = to_itimerspec(again, again);
+/* What is done to the timer; from GET_ITIMER on it is the interval timer. */
+enum touch {
+	SET_AND_ASK, SET, DISARM_AND_ASK, DISARM, DELETE, GET_ITIMER, SET_ITIMER, DISARM_ITIMER,
+	TOUCHES
+};
 
-	require(!timer_settime(timer, 0, &new, old), "timer_settime: %s", strerror(errno));
+static const char * const names[TOUCHES] = {
+	"timer_settime(old)", "timer_settime()", "timer_settime(0, old)", "timer_settime(0)",
+	"timer_delete()", "getitimer()", "setitimer()", "alarm(0)",
+};
+
+static void set_anew(timer_t timer, u64 again, bool ask)
+{
+	struct itimerspec new = to_itimerspec(again, again), old;
+
+	require(!timer_settime(timer, 0, &new, ask ? &old : NULL), "timer_settime: %m");
 }
 
-static void set_and_ask(timer_t timer)
-{
-	struct itimerspec old;
-
-	set_anew(timer, 3600 * SEC, &old);
-}
-
-static void set_only(timer_t timer)
-{
-	set_anew(timer, 3600 * SEC, NULL);
-}
-
-static void disarm_and_ask(timer_t timer)
-{
-	struct itimerspec old;
-
-	set_anew(timer, 0, &old);
-}
-
-static void disarm_only(timer_t timer)
-{
-	set_anew(timer, 0, NULL);
-}
-
-static void delete(timer_t timer)
-{
-	timer_delete(timer);
-}
-
-static void get_itimer(timer_t timer)
+static void touch_timer(enum touch touch, timer_t timer)
 {
 	struct itimerval setting;
 
-	getitimer(ITIMER_REAL, &setting);
+	switch (touch) {
+	case SET_AND_ASK:
+	case SET:
+		set_anew(timer, 3600 * SEC, touch == SET_AND_ASK);
+		break;
+	case DISARM_AND_ASK:
+	case DISARM:
+		set_anew(timer, 0, touch == DISARM_AND_ASK);
+		break;
+	case DELETE:
+		timer_delete(timer);
+		break;
+	case GET_ITIMER:
+		getitimer(ITIMER_REAL, &setting);
+		break;
+	case SET_ITIMER:
+		itimer_arm(now() + 3600 * SEC);
+		break;
+	default:
+		alarm(0);
+	}
 }
-
-static void set_itimer(timer_t timer)
-{
-	itimer_arm(now() + 3600 * SEC);
-}
-
-static void disarm_itimer(timer_t timer)
-{
-	alarm(0);
-}
-
-static const struct touch {
-	const char *name;
-	void (*call)(timer_t timer);
-	bool itimer;
-} touches[] = {
-	{ "timer_settime(old)", set_and_ask, false },
-	{ "timer_settime()", set_only, false },
-	{ "timer_settime(0, old)", disarm_and_ask, false },
-	{ "timer_settime(0)", disarm_only, false },
-	{ "timer_delete()", delete, false },
-	{ "getitimer()", get_itimer, true },
-	{ "setitimer()", set_itimer, true },
-	{ "alarm(0)", disarm_itimer, true },
-};
-
-struct touching {
-	struct situation *s;
-	const struct touch *touch;
-	bool handled;		/* by a handler; else the signal is blocked, and asked for */
-	bool signalled;
-};
 
 static bool *handler_ran;
 
@@ -112,67 +80,57 @@ static void note_signal(int signal)
 	*handler_ran = true;
 }
 
-static void touch(struct touching *touching)
+/* Whether a signal came: HANDLED by a handler; else it is blocked, and asked for. */
+static bool play_touch(enum touch touch, bool handled)
 {
-	u64 expiry = touching->s->expiry;
-	bool itimer = touching->touch->itimer;
-	int number = itimer ? SIGALRM : SIGRTMIN;
-	timer_t timer = NULL;
-	sigset_t set;
-
-	if (touching->handled) {
-		handler_ran = &touching->signalled;
-		signal(number, note_signal);
-	} else {
-		set = block_signal(number);
-	}
-
-	if (itimer)
-		itimer_arm(expiry);
-	else
-		timer = posix_timer_arm(SIGEV_SIGNAL, 0, expiry, 0);
-	pin(0);
-	sleep_until(expiry + MSEC * slowness());
-	touching->touch->call(timer);
-	touching->s->woke = now();
-	if (touching->handled)
-		sleep_until(touching->s->hog_ends + LEAD / 2);
-	else
-		touching->signalled = sigtimedwait(&set, NULL, &(struct timespec){ 0 }) > 0;
-}
-
-static bool play_touch(const struct touch *what, bool handled)
-{
-	struct touching *touching = shared_memory(sizeof(*touching));
+	int number = touch >= GET_ITIMER ? SIGALRM : SIGRTMIN;
+	bool *signalled = shared_memory(sizeof(*signalled));
+	struct situation *s;
 
 	test_cpu = 1;
-	touching->s = situation_new();
-	touching->touch = what;
-	touching->handled = handled;
+	s = situation_new();
 	pin(0);
-	ASLEEP(OTHER) touch(touching);
-	situation_lateness(touching->s);
-	return touching->signalled;
+	ASLEEP(OTHER) {
+		timer_t timer = NULL;
+		sigset_t set;
+
+		handler_ran = signalled;
+		if (handled)
+			signal(number, note_signal);
+		else
+			set = block_signal(number);
+		if (number == SIGALRM)
+			itimer_arm(s->expiry);
+		else
+			timer = posix_timer_arm(SIGEV_SIGNAL, 0, s->expiry, 0);
+		pin(0);
+		sleep_until(s->expiry + MSEC * slowness());
+		touch_timer(touch, timer);
+		woken(s);
+		if (handled)
+			sleep_until(s->hog_ends + LEAD / 2);
+		else
+			*signalled = sigtimedwait(&set, NULL, &(struct timespec){ 0 }) > 0;
+	}
+	situation_lateness(s);
+	return *signalled;
 }
 
 static void touch_what_is_held(void)
 {
 	bool handled = test_argument();
 
-	if (online_cpus() < 2)
-		skip("needs two CPUs");
+	needs_two_cpus();
 	require(!kernel_has_warned(), "the kernel has warned of something before");
 	set_softirq_threads(1, FIFO(98));
-	for (unsigned int i = 0; i < ARRAY_SIZE(touches); i++) {
+	for (enum touch touch = 0; touch < TOUCHES; touch++) {
 		bool off, on;
 
 		shield_set(false);
-		off = play_touch(&touches[i], handled);
+		off = play_touch(touch, handled);
 		shield_set(true);
-		on = play_touch(&touches[i], handled);
-		check(on == off, "%s: %s signal; with the shield off: %s", touches[i].name,
-		      on ? "a" : "no", off ? "a" : "none");
-		note("%s: signal %d, with the shield off %d", touches[i].name, on, off);
+		on = play_touch(touch, handled);
+		measured(on == off, "%s: signal %d, with the shield off %d", names[touch], on, off);
 	}
 	set_softirq_threads(1, OTHER);
 	check(!kernel_has_warned(), "the kernel warned");

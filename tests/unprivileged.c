@@ -116,9 +116,8 @@ static void start_aio_poll(int fd)
 	};
 	struct iocb *requests[] = { &request };
 
-	require(!syscall(SYS_io_setup, 8, &context), "io_setup: %s", strerror(errno));
-	require(syscall(SYS_io_submit, context, 1, requests) == 1, "io_submit: %s",
-		strerror(errno));
+	require(!syscall(SYS_io_setup, 8, &context), "io_setup: %m");
+	require(syscall(SYS_io_submit, context, 1, requests) == 1, "io_submit: %m");
 }
 
 static void *poll_it(void *argument)
@@ -131,12 +130,11 @@ static void gather_waiters(struct attack *attack)
 {
 	int outer = epoll_with(epoll_with(attack->fd));
 	struct epoll_event event;
-	pthread_t thread;
 
 	epoll_add(outer, attack->fd);
 	epoll_wait(outer, &event, 1, 0);
 	start_aio_poll(attack->fd);
-	require(!pthread_create(&thread, NULL, poll_it, &attack->fd), "no thread");
+	thread_new(poll_it, &attack->fd);
 }
 
 TEST(its_own_waiters_do_not_help)
@@ -327,18 +325,17 @@ TEST(timers_fall_when_a_thread_leaves)
 	STARTED(OTHER) {
 		sigset_t set = block_signal(SIGRTMIN);
 		pthread_barrier_t *barrier = barrier_new();
-		pthread_t thread;
+		pthread_t thread = thread_new(be_privileged, barrier);
 		siginfo_t info;
 		u64 first;
 
-		require(!pthread_create(&thread, NULL, be_privileged, barrier), "no thread");
 		pthread_barrier_wait(barrier);
 		/* Expires in 5 ms, then at base + PROCESS. */
 		first = now() + 5 * MSEC;
 		set_posix_timer(attack, PROCESS, first, attack->base + PROCESS - first);
 		pthread_barrier_wait(barrier);
 		pthread_join(thread, NULL);
-		require(sigwaitinfo(&set, &info) == SIGRTMIN, "sigwaitinfo: %s", strerror(errno));
+		require(sigwaitinfo(&set, &info) == SIGRTMIN, "sigwaitinfo: %m");
 		meet(attack);
 		pause();
 	}

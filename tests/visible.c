@@ -8,6 +8,7 @@
 #include "file.h"
 #include "lib/scene.h"
 #include "lib/shield.h"
+#include "lib/situation.h"
 #include "lib/timers.h"
 #include "lib/trace.h"
 
@@ -19,16 +20,8 @@
 #include <unistd.h>
 
 static const struct policy policies[] = {
-	{ .policy = SCHED_IDLE },
-	{ .policy = SCHED_OTHER },
-	{ .policy = SCHED_OTHER, .nice = 19 },
-	{ .policy = SCHED_OTHER, .nice = -20 },
-	{ .policy = SCHED_BATCH },
-	{ .policy = SCHED_FIFO, .priority = 1 },
-	{ .policy = SCHED_FIFO, .priority = 50 },
-	{ .policy = SCHED_FIFO, .priority = 99 },
-	{ .policy = SCHED_RR, .priority = 7 },
-	{ .policy = SCHED_DEADLINE, .runtime = 10 * MSEC, .period = 40 * MSEC },
+	IDLE, OTHER, NICE(19), NICE(-20), BATCH(0), FIFO(1), FIFO(50), FIFO(99), RR(7),
+	DEADLINE(10 * MSEC, 40 * MSEC),
 };
 
 TEST(state_file_has_a_line_per_cpu)
@@ -41,7 +34,7 @@ TEST(state_file_has_a_line_per_cpu)
 	require(ret >= 0, SHIELD_STATE ": %s", strerror(-ret));
 	check(!strncmp(text, header, strlen(header)), "its header is '%.*s'",
 	      (int)strcspn(text, "\n"), text);
-	require(!stat(SHIELD_STATE, &file), SHIELD_STATE ": %s", strerror(errno));
+	require(!stat(SHIELD_STATE, &file), SHIELD_STATE ": %m");
 	check((file.st_mode & 0777) == 0400, "its mode is %o", file.st_mode & 0777);
 	for (int cpu = 0; cpu < online_cpus(); cpu++) {
 		struct shield_cpu state;
@@ -56,13 +49,12 @@ TEST(threshold_is_the_running_tasks_level)
 	pin(test_cpu);
 	for (unsigned int i = 0; i < ARRAY_SIZE(policies); i++)
 		ENDED(policies[i]) {
+			unsigned int level = shown_level(policy_level(policies[i]));
 			struct shield_cpu state;
 
 			require(!shield_read(test_cpu, &state), "no " SHIELD_STATE);
-			check(state.threshold == shown_level(policy_level(policies[i])),
-			      "policy %d, priority %d: threshold %u, level %u", policies[i].policy,
-			      policies[i].priority, state.threshold,
-			      shown_level(policy_level(policies[i])));
+			check(state.threshold == level, "policy %d: threshold %u, level %u",
+			      policies[i].policy, state.threshold, level);
 		}
 }
 
@@ -116,14 +108,9 @@ TEST(timer_list_shows_a_sleepers_level)
 	pin(test_cpu);
 	for (unsigned int i = 0; i < ARRAY_SIZE(policies); i++) {
 		u64 expiry = now() + 3600 * SEC + 12345 * i;
-		int level;
 
 		ASLEEP(policies[i]) sleep_until(expiry);
-		level = timer_level("hrtimer_wakeup", expiry);
-		check(level == (int)shown_level(policy_level(policies[i])),
-		      "policy %d, priority %d: level %d in /proc/timer_list, expected %u",
-		      policies[i].policy, policies[i].priority, level,
-		      shown_level(policy_level(policies[i])));
+		expect_level("hrtimer_wakeup", expiry, policy_level(policies[i]), "a sleeper");
 		end_process(newest);
 	}
 }
@@ -132,20 +119,15 @@ TEST(timer_list_shows_the_level_of_who_armed)
 {
 	static const char * const functions[] = { "timerfd_tmrproc", "posix_timer_fn" };
 	u64 expiry = now() + 3600 * SEC;
-	struct policy low = FIFO(33);
 
 	pin(test_cpu);
-	ASLEEP(low) {
+	ASLEEP(FIFO(33)) {
 		timerfd_arm(timerfd_new(CLOCK_MONOTONIC, 0), expiry, 0);
 		posix_timer_arm(SIGEV_SIGNAL, 0, expiry + 1, 0);
 		pause();
 	}
-	for (unsigned int i = 0; i < 2; i++) {
-		int level = timer_level(functions[i], expiry + i);
-
-		check(level == (int)shown_level(policy_level(low)), "%s: level %d, expected %u",
-		      functions[i], level, shown_level(policy_level(low)));
-	}
+	for (unsigned int i = 0; i < 2; i++)
+		expect_level(functions[i], expiry + i, policy_level(FIFO(33)), "armed");
 }
 
 TEST(timer_list_shows_the_tick_as_critical)
@@ -154,7 +136,7 @@ TEST(timer_list_shows_the_tick_as_critical)
 	unsigned int ticks = 0;
 	char line[256];
 
-	require(list, "/proc/timer_list: %s", strerror(errno));
+	require(list, "/proc/timer_list: %m");
 	while (fgets(line, sizeof(line), list)) {
 		if (!strstr(line, " #") || !strstr(line, "tick_nohz_handler"))
 			continue;

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 /* splitmix64: every seed gives a good sequence. */
@@ -54,7 +53,7 @@ void read_idle_times(struct idle_times *times)
 	char line[256];
 	int cpu;
 
-	require(file, "/proc/stat: %s", strerror(errno));
+	require(file, "/proc/stat: %m");
 	for (cpu = 0; cpu < MAX_CPUS; cpu++)
 		times->cpus[cpu] = CPU_IS_OFFLINE;
 	while (fgets(line, sizeof(line), file))

@@ -70,14 +70,14 @@ void churn_exit(struct worker *worker)
 			continue;
 		}
 		if (pid < 0) {
-			blame(worker, BROKEN, "fork: %s", strerror(errno));
+			blame(worker, BROKEN, "fork: %m");
 			return;
 		}
 		worker->armed++;
 		sleep_for(pick_delay(&worker->random));
 		kill(pid, SIGKILL);
 		if (waitpid(pid, NULL, 0) != pid)
-			blame(worker, BROKEN, "waitpid: %s", strerror(errno));
+			blame(worker, BROKEN, "waitpid: %m");
 		worker->cancelled++;
 	}
 }

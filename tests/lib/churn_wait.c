@@ -143,7 +143,7 @@ void churn_interrupted_wait(struct worker *worker)
 	u64 count;
 
 	if (pair.event < 0 || start_thread(&partner, interrupt, &pair)) {
-		blame(worker, BROKEN, "eventfd or thread: %s", strerror(errno));
+		blame(worker, BROKEN, "eventfd or thread: %m");
 		return;
 	}
 	while (!churn_stopped(worker->churn)) {
@@ -163,7 +163,7 @@ void churn_interrupted_wait(struct worker *worker)
 		if (ret < 0)
 			blame(worker, BROKEN, "wait %u: %s", which, strerror(-ret));
 		if (read(pair.event, &count, sizeof(count)) < 0 && errno != EAGAIN)
-			blame(worker, BROKEN, "eventfd: %s", strerror(errno));
+			blame(worker, BROKEN, "eventfd: %m");
 	}
 	__atomic_store_n(&pair.stop, 1, __ATOMIC_RELEASE);
 	pthread_join(partner, NULL);

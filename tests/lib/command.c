@@ -51,7 +51,7 @@ static void fetch(int file, char *text)
 {
 	ssize_t n = pread(file, text, COMMAND_OUTPUT - 1, 0);
 
-	require(n >= 0, "pread: %s", strerror(errno));
+	require(n >= 0, "pread: %m");
 	text[n] = '\0';
 	close(file);
 }
@@ -63,9 +63,9 @@ static const struct command_result *run(struct words *words, bool nobody)
 	int status;
 	pid_t pid;
 
-	require(out >= 0 && err >= 0, "memfd_create: %s", strerror(errno));
+	require(out >= 0 && err >= 0, "memfd_create: %m");
 	pid = fork();
-	require(pid >= 0, "fork: %s", strerror(errno));
+	require(pid >= 0, "fork: %m");
 	if (!pid) {
 		dup2(out, STDOUT_FILENO);
 		dup2(err, STDERR_FILENO);
@@ -73,7 +73,7 @@ static const struct command_result *run(struct words *words, bool nobody)
 			_exit(126);
 		execute(words);
 	}
-	require(waitpid(pid, &status, 0) == pid, "waitpid: %s", strerror(errno));
+	require(waitpid(pid, &status, 0) == pid, "waitpid: %m");
 	result.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 	fetch(out, result.out);
 	fetch(err, result.err);
@@ -120,7 +120,7 @@ pid_t timershield_start(const char *format, ...)
 	split(&words, format, args);
 	va_end(args);
 	pid = fork();
-	require(pid >= 0, "fork: %s", strerror(errno));
+	require(pid >= 0, "fork: %m");
 	if (!pid) {
 		be_silent();
 		execute(&words);

@@ -8,7 +8,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -31,7 +30,7 @@ cpus_t affinity(pid_t pid)
 	cpus_t cpus = 0;
 
 	require(syscall(SYS_sched_getaffinity, pid, sizeof(cpus), &cpus) > 0,
-		"sched_getaffinity(%d): %s", pid, strerror(errno));
+		"sched_getaffinity(%d): %m", pid);
 	return cpus;
 }
 
@@ -46,7 +45,7 @@ static pid_t start(void (*function)(void *), void *argument)
 {
 	pid_t pid = fork();
 
-	require(pid >= 0, "fork: %s", strerror(errno));
+	require(pid >= 0, "fork: %m");
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		function(argument);

@@ -47,7 +47,7 @@ void shield_load(bool loaded)
 		return;
 	}
 	file = open(SHIELD_MODULE, O_RDONLY | O_CLOEXEC);
-	require(file >= 0, SHIELD_MODULE ": %s", strerror(errno));
+	require(file >= 0, SHIELD_MODULE ": %m");
 	if (syscall(SYS_finit_module, file, "", 0))
 		ret = errno == EEXIST ? 0 : errno;
 	close(file);
@@ -73,6 +73,17 @@ void shield_set(bool on)
 {
 	if (shield_present())
 		shield_set_mode(!on ? 0 : mode_is_levels() ? 2 : 1);
+}
+
+struct off_on off_and_on(u64 (*measure)(void))
+{
+	struct off_on found;
+
+	shield_set(false);
+	found.off = measure();
+	shield_set(true);
+	found.on = measure();
+	return found;
 }
 
 int shield_get(void)

@@ -53,6 +53,13 @@ void shield_load(bool loaded);
  */
 void shield_set(bool on);
 
+/* What MEASURE returns with the shield off, and then on. */
+struct off_on {
+	u64 off, on;
+};
+
+struct off_on off_and_on(u64 (*measure)(void));
+
 /* Writes 0, 1 or 2. */
 void shield_set_mode(int mode);
 

@@ -4,7 +4,6 @@
 #include "mode.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -161,7 +160,7 @@ static int run_test(const struct test *test, unsigned int flags)
 	fflush(stdout);
 	pid = fork();
 	if (pid < 0) {
-		fault("fork: %s", strerror(errno));
+		fault("fork: %m");
 		return FAILED;
 	}
 	if (!pid)

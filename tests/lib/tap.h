@@ -84,6 +84,13 @@ void fault(const char *format, ...) __attribute__((format(printf, 1, 2)));
 			fault(__VA_ARGS__);				\
 	} while (0)
 
+/* Notes what was measured; the test failed unless CONDITION. */
+#define measured(condition, ...)					\
+	do {								\
+		note(__VA_ARGS__);					\
+		check(condition, __VA_ARGS__);				\
+	} while (0)
+
 #define require(condition, ...)						\
 	do {								\
 		if (!(condition))					\

@@ -79,7 +79,7 @@ void become_nobody(void)
 
 	require(!setrlimit(RLIMIT_RTPRIO, &none) && !setrlimit(RLIMIT_NICE, &none) &&
 		!setgroups(0, NULL) && !setresgid(NOBODY, NOBODY, NOBODY) &&
-		!setresuid(NOBODY, NOBODY, NOBODY), "cannot become nobody: %s", strerror(errno));
+		!setresuid(NOBODY, NOBODY, NOBODY), "cannot become nobody: %m");
 	/* Else it would not die with the test. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
@@ -134,8 +134,7 @@ void pin(int cpu)
 
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
-	require(!sched_setaffinity(0, sizeof(set), &set), "sched_setaffinity(%d): %s",
-		cpu, strerror(errno));
+	require(!sched_setaffinity(0, sizeof(set), &set), "sched_setaffinity(%d): %m", cpu);
 }
 
 int test_cpu;
@@ -161,12 +160,24 @@ int online_cpus(void)
 	return (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
+void needs_two_cpus(void)
+{
+	if (online_cpus() < 2)
+		skip("needs two CPUs");
+}
+
+void needs_a_fast_kernel(void)
+{
+	if (slowness() > 1)
+		skip("a debug kernel takes longer than the test has");
+}
+
 void *shared_memory(size_t size)
 {
 	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
-	require(memory != MAP_FAILED, "mmap: %s", strerror(errno));
+	require(memory != MAP_FAILED, "mmap: %m");
 	return memory;
 }
 
@@ -181,6 +192,33 @@ pthread_barrier_t *barrier_new(void)
 	return barrier;
 }
 
+void await_true(const bool *flag)
+{
+	while (!__atomic_load_n(flag, __ATOMIC_ACQUIRE))
+		sleep_for(200 * USEC);
+}
+
+void set_true(bool *flag)
+{
+	__atomic_store_n(flag, true, __ATOMIC_RELEASE);
+}
+
+pthread_t thread_new(void *(*function)(void *argument), void *argument)
+{
+	pthread_t thread;
+	int ret = pthread_create(&thread, NULL, function, argument);
+
+	require(!ret, "no thread: %s", strerror(ret));
+	return thread;
+}
+
+void allow_files(unsigned int count)
+{
+	struct rlimit limit = { count + 64, count + 64 };
+
+	require(!setrlimit(RLIMIT_NOFILE, &limit), "setrlimit: %m");
+}
+
 pid_t newest;
 
 bool new_process(struct policy policy, int cpu, void (*await)(pid_t pid))
@@ -192,7 +230,7 @@ bool new_process(struct policy policy, int cpu, void (*await)(pid_t pid))
 		started = shared_memory(sizeof(*started));
 	before = *started;
 	newest = fork();
-	require(newest >= 0, "fork: %s", strerror(errno));
+	require(newest >= 0, "fork: %m");
 	if (newest) {
 		require(wait_while(started, before, now() + 10 * SEC),
 			"process %d does not start", newest);
@@ -278,7 +316,7 @@ void move_clock(s64 by)
 {
 	struct timespec time = to_timespec(clock_now(CLOCK_REALTIME) + by);
 
-	require(!clock_settime(CLOCK_REALTIME, &time), "clock_settime: %s", strerror(errno));
+	require(!clock_settime(CLOCK_REALTIME, &time), "clock_settime: %m");
 }
 
 u64 now(void)

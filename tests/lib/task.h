@@ -76,6 +76,10 @@ void pin(int cpu);
 extern int test_cpu;
 
 int online_cpus(void);
+/* Skips the test where there is but one. */
+void needs_two_cpus(void);
+/* Skips it on a debug kernel, which takes longer than the test has. */
+void needs_a_fast_kernel(void);
 
 /*
  * How many times longer than on other kernels everything takes: 1, or 10 with
@@ -92,6 +96,16 @@ void *shared_memory(size_t size);
 
 /* A barrier for two, processes or threads. */
 pthread_barrier_t *barrier_new(void);
+
+/* Waits until another process or thread has set it. */
+void await_true(const bool *flag);
+void set_true(bool *flag);
+
+/* A thread; the test fails if there is none. */
+pthread_t thread_new(void *(*function)(void *argument), void *argument);
+
+/* Lets the caller have so many files, and some more. */
+void allow_files(unsigned int count);
 
 /*
  * A process of this policy, on test_cpu or the CPU given after it; the block follows. The test goes

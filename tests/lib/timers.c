@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
@@ -24,7 +23,7 @@ int timerfd_new(clockid_t clock, int flags)
 {
 	int fd = timerfd_create(clock, flags);
 
-	require(fd >= 0, "timerfd_create: %s", strerror(errno));
+	require(fd >= 0, "timerfd_create: %m");
 	return fd;
 }
 
@@ -32,8 +31,7 @@ void timerfd_arm(int fd, u64 first, u64 period)
 {
 	struct itimerspec setting = to_itimerspec(first, period);
 
-	require(!timerfd_settime(fd, TFD_TIMER_ABSTIME, &setting, NULL), "timerfd_settime: %s",
-		strerror(errno));
+	require(!timerfd_settime(fd, TFD_TIMER_ABSTIME, &setting, NULL), "timerfd_settime: %m");
 }
 
 u64 timerfd_await(int fd)
@@ -51,8 +49,7 @@ timer_t posix_timer_new(clockid_t clock, int notify, pid_t thread, u64 first, u6
 
 	event.sigev_notify_thread_id = thread;
 	require(!timer_create(clock, &event, &timer) &&
-		!timer_settime(timer, TIMER_ABSTIME, &setting, NULL), "POSIX timer: %s",
-		strerror(errno));
+		!timer_settime(timer, TIMER_ABSTIME, &setting, NULL), "POSIX timer: %m");
 	return timer;
 }
 
@@ -68,7 +65,7 @@ void itimer_arm(u64 expiry)
 		.it_value = { .tv_sec = time / 1000000, .tv_usec = time % 1000000 },
 	};
 
-	require(!setitimer(ITIMER_REAL, &setting, NULL), "setitimer: %s", strerror(errno));
+	require(!setitimer(ITIMER_REAL, &setting, NULL), "setitimer: %m");
 }
 
 sigset_t block_signal(int signal)
@@ -130,7 +127,7 @@ int epoll_with(int fd)
 {
 	int set = epoll_create1(0);
 
-	require(set >= 0, "epoll_create1: %s", strerror(errno));
+	require(set >= 0, "epoll_create1: %m");
 	if (fd >= 0)
 		epoll_add(set, fd);
 	return set;
@@ -140,7 +137,7 @@ void epoll_add(int set, int fd)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 
-	require(!epoll_ctl(set, EPOLL_CTL_ADD, fd, &event), "epoll_ctl: %s", strerror(errno));
+	require(!epoll_ctl(set, EPOLL_CTL_ADD, fd, &event), "epoll_ctl: %m");
 }
 
 int epoll_await(int set)

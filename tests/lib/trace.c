@@ -4,7 +4,6 @@
 #include "file.h"
 #include "task.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +45,7 @@ void trace_clear(void)
 {
 	int fd = open(TRACING "trace", O_WRONLY | O_TRUNC | O_CLOEXEC);
 
-	require(fd >= 0, TRACING "trace: %s", strerror(errno));
+	require(fd >= 0, TRACING "trace: %m");
 	close(fd);
 }
 
@@ -59,12 +58,12 @@ void trace_prepare(void)
 	trace_clear();
 	if (switch_fd < 0)
 		switch_fd = open(TRACING "tracing_on", O_WRONLY | O_CLOEXEC);
-	require(switch_fd >= 0, TRACING "tracing_on: %s", strerror(errno));
+	require(switch_fd >= 0, TRACING "tracing_on: %m");
 }
 
 static void trace_switch(const char *to)
 {
-	require(write(switch_fd, to, 1) == 1, TRACING "tracing_on: %s", strerror(errno));
+	require(write(switch_fd, to, 1) == 1, TRACING "tracing_on: %m");
 }
 
 void trace_on(void)
@@ -84,7 +83,7 @@ void trace_for_each(void (*function)(char *line, void *argument), void *argument
 
 	snprintf(path, sizeof(path), TRACING "per_cpu/cpu%d/trace", test_cpu);
 	trace = fopen(path, "re");
-	require(trace, "%s: %s", path, strerror(errno));
+	require(trace, "%s: %m", path);
 	while (fgets(line, sizeof(line), trace))
 		if (line[0] != '#')
 			function(line, argument);
@@ -118,7 +117,7 @@ static u64 interrupts(unsigned int cpu, const char *const *names)
 	char line[1024];
 	u64 count = 0;
 
-	require(file, "/proc/interrupts: %s", strerror(errno));
+	require(file, "/proc/interrupts: %m");
 	while (fgets(line, sizeof(line), file)) {
 		char *at = strchr(line, ':');
 		u64 number = 0;

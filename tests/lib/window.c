@@ -233,6 +233,20 @@ void check_undisturbed(const struct window *window, const char *name)
 		      name, window->gaps, window->interrupts, window->ipis, window->longest);
 }
 
+void check_masked(void (*play)(struct window *window), const char *name)
+{
+	struct window *window = shared_memory(sizeof(*window));
+
+	needs_a_fast_kernel();
+	shield_set(false);
+	play(window);
+	require_disturbed(window, name);
+	note("%u interruptions with the shield off", window->foreign);
+	shield_set(true);
+	play(window);
+	check_undisturbed(window, name);
+}
+
 void require_disturbed(const struct window *window, const char *name)
 {
 	require(window->foreign > 0,

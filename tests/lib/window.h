@@ -55,4 +55,7 @@ void check_undisturbed(const struct window *window, const char *name);
 /* The same window with the shield off did see some: the instrument works. */
 void require_disturbed(const struct window *window, const char *name);
 
+/* Both, of what PLAY leaves. Skips the test on a debug kernel, which takes longer than a window. */
+void check_masked(void (*play)(struct window *window), const char *name);
+
 #endif
