@@ -533,6 +533,53 @@ TEST(packets_in_threads_of_a_priority)
 	close(device);
 }
 
+#define CONFIG "/etc/timershield.conf"
+#define WRITES 16
+
+/* What it advises is in the file and in force; all is as before once that is undone. */
+TEST(status_fix_is_undone)
+{
+	struct { char path[128], value[64], before[256], after[256]; } writes[WRITES];
+	char lines[COMMAND_OUTPUT], text[COMMAND_OUTPUT] = "", *rest = lines, *line;
+	struct snapshot before;
+	unsigned int count = 0;
+
+	prepare_tasks(&before);
+	unlink(CONFIG);
+	file_write("/proc/sys/kernel/sched_rt_runtime_us", "950000");
+	strcpy(lines, timershield("status --fix --dry-run")->out);
+	require(strstr(lines, "\ncpus = 2\n"), "it advises: %s", lines);
+	check(access(CONFIG, F_OK), "--dry-run wrote " CONFIG);
+	while ((line = strsep(&rest, "\n")) && count < WRITES) {
+		char *path = writes[count].path;
+
+		if (sscanf(line, "write = %127s %63s", path, writes[count].value) == 2)
+			file_read(path, writes[count++].before, sizeof(writes->before));
+	}
+	require(count, "it advises to write no file");
+	check_status(timershield("status --fix"), 0);
+	file_read(CONFIG, text, sizeof(text));
+	for (unsigned int i = 0; i < count; i++) {
+		file_read(writes[i].path, writes[i].after, sizeof(writes->after));
+		note("%s: %s", writes[i].path, writes[i].value);
+		check(strstr(writes[i].after, writes[i].value) &&
+		      strcmp(writes[i].after, writes[i].before), "%s is %s", writes[i].path,
+		      writes[i].after);
+		check(strstr(text, writes[i].path), "%s is not in: %s", writes[i].path, text);
+	}
+	expect_affinity(start_waiter(), CPU(0) | CPU(1), "of a new process");
+	check(!strstr(timershield("status --fix --dry-run")->out, "write = "),
+	      "it advises the same again");
+	unisolate("");
+	for (unsigned int i = 0; i < count; i++) {
+		file_read(writes[i].path, writes[i].after, sizeof(writes->after));
+		check(!strcmp(writes[i].after, writes[i].before), "%s is %s afterwards",
+		      writes[i].path, writes[i].after);
+	}
+	snapshot_check(&before, "after status --fix");
+	unlink(CONFIG);
+}
+
 /* Isolates or ends it 20 times, each a process of its own, all at once. */
 TEST(many_at_once)
 {
