@@ -86,7 +86,8 @@ def _defect(number: str, entry: dict[str, Any], path: Path) -> Defect:
 
 def load(path: Path = TABLE) -> list[Defect]:
     """Read and check the table."""
-    return [_defect(*item, path) for item in suites.read(path).get("defect", {}).items()]
+    table = suites.read(path).get("defect", {})
+    return [_defect(number, entry, path) for number, entry in table.items()]
 
 
 def chosen(defects: list[Defect], only: list[int] | None) -> list[Defect]:
