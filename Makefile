@@ -83,7 +83,7 @@ $(VENV)/ready: lab/setup pyproject.toml
 	@$(VENV)/bin/pip install -q --disable-pip-version-check ruff==0.8.4 mypy==1.14.1
 	@touch $@
 
-#:   make quick          in three minutes: lint, unit tests, and four suites with the module on
+#:   make quick          in two minutes: lint, unit tests, and four suites with the module on
 #:                       Debian's kernel; builds no kernel
 quick: $(VENV)/ready
 	@lab/setup module-demo
