@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Rules R2 and R11 on PREEMPT_RT, where timerfds expire in a softirq: it masks no
- * sleeper, and in a task that enables bottom halves it respects what that task masks.
+ * Rules R2 and R11 on PREEMPT_RT, where timerfds and the sleeps of ordinary tasks expire in a
+ * softirq: it masks no sleeper, in a task that enables bottom halves it respects what that task
+ * masks, and a release does not wait for the tick.
  */
 #define _GNU_SOURCE
 #include "lib/shield.h"
@@ -131,4 +132,35 @@ TEST(the_thread_masks_no_sleeper)
 	u64 off = late_next_to_a_busy_thread(false), on = late_next_to_a_busy_thread(true);
 
 	measured(on <= off + 50 * USEC, "FIFO 80 %llu ns late, %llu with the shield off", on, off);
+}
+
+/* No tick comes between its expiry and the release, and the hog keeps the CPU from becoming idle. */
+static u64 late_after_the_release(bool on)
+{
+	struct shared *s = begin(on);
+	u64 release = s->start + 2 * MSEC;
+
+	/* As ktimers is; ksoftirqd, ordinary, waits for a slice of the hog. */
+	set_softirq_threads(test_cpu, FIFO(1));
+	ASLEEP(OTHER) {
+		sleep_until(release - MSEC);
+		s->late = now() - release;
+		s->done = true;
+	}
+	STARTED(IDLE) spin_until(release + SENDS);
+	STARTED(FIFO(80)) {
+		sleep_until(s->start);
+		spin_until(release);
+	}
+	finish(s);
+	set_softirq_threads(test_cpu, OTHER);
+	return s->late;
+}
+
+TEST(an_ordinary_sleeper_is_released_at_once)
+{
+	u64 off = late_after_the_release(false), on = late_after_the_release(true);
+
+	note("%llu ns after the release, %llu with the shield off", on, off);
+	check(on <= off + 50 * USEC, "%llu ns after the release, %llu with the shield off", on, off);
 }
