@@ -188,8 +188,8 @@ int clockfix_create(struct clockfix **timer, const struct clockfix_options *opti
  * @flags: 0 or CLOCKFIX_DROP_PENDING
  *
  * Waits until all that is pending has run or, with CLOCKFIX_DROP_PENDING, for the running job only;
- * then gives everything back. Periodic jobs are not run again, and jobs can submit no more
- * (-ECANCELED). Nobody may use the timer from this call on. Called from one of its jobs with
+ * then gives everything back. Periodic jobs are not run again; jobs, and what they release, can submit
+ * no more (-ECANCELED). Nobody may use the timer from this call on. Called from one of its jobs with
  * CLOCKFIX_DROP_PENDING, it returns at once, and the timer ends when that job has returned.
  * -EDEADLK: called from one of its jobs without; -EINVAL: other flags.
  */
@@ -222,9 +222,9 @@ int64_t clockfix_now(clockid_t clock);
  * Wakes the worker if it sleeps for a later instant, which takes a system call.
  *
  * -EINVAL: @fn is NULL, or @instant is negative or INT64_MAX; -ENOMEM: max_jobs are pending, or
- * no memory. Called from one of the timer's jobs, -ENOMEM: job_reserve jobs submitted that way
- * are pending (the worker does not wait for the memory that other threads share); -ECANCELED:
- * clockfix_destroy() was called.
+ * no memory; -ECANCELED: clockfix_destroy() was called. Called from one of the timer's jobs, -ENOMEM:
+ * job_reserve jobs submitted that way are pending (the worker does not wait for the memory that other
+ * threads share).
  */
 int clockfix_submit(struct clockfix *timer, int64_t instant, clockfix_fn fn, void *arg,
 		    clockfix_job *job);

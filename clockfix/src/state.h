@@ -65,6 +65,7 @@ static inline int timer_check(const struct clockfix *timer)
 /* ---- timer.c: for tests, a timer without its worker's thread ----------------------------- */
 
 int timer_new(struct clockfix **timer, const struct clockfix_options *options);
+void timer_release(struct clockfix *timer);	/* jobs that are left */
 void timer_free(struct clockfix *timer);
 
 /* ---- hygiene.c: real-time set-up of the worker ------------------------------------------- */

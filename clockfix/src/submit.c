@@ -163,11 +163,11 @@ int clockfix_schedule(struct clockfix *timer, const struct clockfix_spec *given,
 		ret = -EINVAL;
 	if (ret)
 		return ret;
-	if (worker_is_self(timer)) {
-		/* or a job that arms itself would keep a timer that ends alive */
-		return atomic_load_explicit(&timer->dead, memory_order_relaxed) ? -ECANCELED :
-		       worker_submit(timer, &spec, job);
-	}
+	/* or a job, or a release, that arms itself would keep a timer that ends alive */
+	if (atomic_load_explicit(&timer->dead, memory_order_relaxed))
+		return -ECANCELED;
+	if (worker_is_self(timer))
+		return worker_submit(timer, &spec, job);
 
 	pthread_mutex_lock(&timer->mutex);
 	ret = submit_locked(timer, &spec, job, &earliest, &released);
@@ -321,6 +321,9 @@ int clockfix_reschedule(struct clockfix *timer, clockfix_job *job, int64_t insta
 		return -EINVAL;
 	if (worker_is_self(timer))
 		return worker_reschedule(timer, job, instant);
+	/* a release asks while the timer is freed */
+	if (atomic_load_explicit(&timer->dead, memory_order_relaxed))
+		return -ENOENT;
 
 	pthread_mutex_lock(&timer->mutex);
 	ret = reschedule_locked(timer, job, &spec, &earliest, &released);

@@ -52,6 +52,7 @@ static int mutex_create(pthread_mutex_t *mutex)
 
 static void end(struct clockfix *timer)
 {
+	timer_release(timer);
 	pthread_mutex_destroy(&timer->mutex);
 	timer_free(timer);
 }
@@ -69,8 +70,11 @@ static void *worker(void *arg)
 			;
 	}
 	hygiene_leave(timer);
-	if (timer->detached)
+	if (timer->detached) {
+		/* what it releases is not called by a job */
+		worker_set_self(NULL);
 		end(timer);
+	}
 	return NULL;
 }
 
@@ -116,10 +120,14 @@ static size_t timer_size(void)
 	return (size_t)1 << (64 - __builtin_clzll(sizeof(struct clockfix) - 1));
 }
 
-void timer_free(struct clockfix *timer)
+void timer_release(struct clockfix *timer)
 {
 	for (uint32_t i = 0; i < timer->slots.used; i++)
 		slot_release(slot_at(&timer->slots, i));
+}
+
+void timer_free(struct clockfix *timer)
+{
 	hygiene_undo(timer);
 	alive_destroy(timer->alive);
 	slots_destroy(&timer->slots);
@@ -200,6 +208,7 @@ int clockfix_destroy(struct clockfix *timer, unsigned int flags)
 	if (worker_is_self(timer) && !(flags & CLOCKFIX_DROP_PENDING))
 		return -EDEADLK;
 	if (timer_check(timer)) {
+		timer_release(timer);
 		timer_free(timer);
 		return 0;
 	}

@@ -267,6 +267,57 @@ static void a_job_ends_its_timer(void)
 	CHECK_EQ(atomic_load(&runs), 0);
 }
 
+static struct asking {
+	struct clockfix *timer;
+	clockfix_job job[2];
+	_Atomic int released, armed, moved;
+} asking;
+
+static int arm(clockfix_release release, clockfix_job *handle)
+{
+	struct clockfix_spec spec;
+
+	clockfix_spec_init(&spec);
+	spec.start = now() + 3600 * SEC;
+	spec.fn = job;
+	spec.release = release;
+	return clockfix_schedule(asking.timer, &spec, handle);
+}
+
+static void asks_for_more(void *arg)
+{
+	(void)arg;
+	/* or, where it may, it would for ever */
+	if (atomic_fetch_add(&asking.released, 1) > 10)
+		return;
+	asking.armed += !arm(asks_for_more, NULL);
+	for (int i = 0; i < 2; i++)
+		asking.moved += !clockfix_reschedule(asking.timer, &asking.job[i], now() + SEC);
+}
+
+/* Ended by another thread, or by a job: each job is released once, whatever its release asks for. */
+static void a_release_does_not_keep_its_timer_alive(void)
+{
+	static _Atomic bool ended;
+
+	for (int by_job = 0; by_job < 2; by_job++) {
+		memset(&asking, 0, sizeof(asking));
+		asking.timer = create(NULL);
+		for (int i = 0; i < 2; i++)
+			CHECK_EQ(arm(asks_for_more, &asking.job[i]), 0);
+		if (by_job)
+			submit(asking.timer, now(), ends_its_timer, (void *)&ended);
+		else
+			CHECK_EQ(clockfix_destroy(asking.timer, CLOCKFIX_DROP_PENDING), 0);
+		while (atomic_load(&asking.released) < 2)
+			nap(MS);
+		nap(50 * MS);
+		CHECK_EQ(asking.released, 2);
+		CHECK_EQ(asking.armed, 0);
+		CHECK_EQ(asking.moved, 0);
+	}
+}
+
 /* ---- cancelled threads -------------------------------------------------------------------- */
 
 static void *submit_until_cancelled(void *arg)
@@ -679,7 +730,8 @@ static void threads_submit_and_cancel(void)
 
 CHECK_MAIN(TEST(the_process_is_stopped), TEST(a_child_has_no_worker),
 	   TEST(signals_do_not_reach_the_worker), TEST(a_timer_ends_though_its_job_arms_itself),
-	   TEST(a_job_ends_its_timer), TEST(a_submitter_is_cancelled),
+	   TEST(a_job_ends_its_timer), TEST(a_release_does_not_keep_its_timer_alive),
+	   TEST(a_submitter_is_cancelled),
 	   TEST(cancel_wait_waits_and_is_no_cancellation_point), TEST(without_privileges),
 	   TEST(options_take_effect), TEST(jobs_run_by_other_clocks), TEST(a_job_forks),
 	   TEST(the_worker_has_a_name_and_descriptors_are_closed),

@@ -16,6 +16,7 @@ static inline struct clockfix *sim_timer(const struct clockfix_options *options)
 
 static inline void sim_timer_free(struct clockfix *timer)
 {
+	timer_release(timer);
 	pthread_mutex_destroy(&timer->mutex);
 	timer_free(timer);
 }
