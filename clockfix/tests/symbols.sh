@@ -19,3 +19,5 @@ grep -E '^[a-z]' "$3" | grep -v '^typedef' | grep -oE 'clockfix_\w+\(' | tr -d '
 exported -g "$2" | diff -u "$work/declared" -
 sed -i 's/$/@@/' "$work/declared"
 exported -D "$1" | diff -u "$work/declared" -
+# after dlclose() a thread may be in it
+readelf -d "$1" | grep -q 'Flags:.*NODELETE'
