@@ -323,6 +323,8 @@ while len(calls) < 10:
     "", "timer.close()", "timer.close(drop=True)", "timer.__exit__(None, None, None)",
     "\ntry:\n    with timer: raise KeyboardInterrupt\nexcept KeyboardInterrupt: pass", "sys.exit()",
     "timer = None",
+    # a signal's handler, in the middle of another call
+    "\nwith timer._worker.changed: timer.close()",
 ])
 def test_a_job_that_arms_itself_does_not_keep_a_timer(end: str) -> None:
     done = subprocess.run([sys.executable, "-c", ARMS_ITSELF + end], capture_output=True,

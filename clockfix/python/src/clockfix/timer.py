@@ -158,7 +158,7 @@ class _Worker:
         self.pending = 0
         self.order = itertools.count(1)
         self.current: Job | None = None
-        self.ending = False
+        self.ending = self.ended = False
         self.error: BaseException | None = None
         self.cancelled = self.missed = self.longest = 0
         self.status: dict[str, Any] = {"timer_slack": "in force"}
@@ -244,8 +244,9 @@ class _Worker:
                 # it counts the last wait: before those that drain know that it is over
                 lib.clockfix_sleeper_arm(self.sleeper, time.CLOCK_MONOTONIC,
                                          max(instant - self.lead, 0))
+                self.ended = self.ending and not job
                 self.changed.notify_all()
-                if self.ending and not job:
+                if self.ended:
                     break
             events = [fd for fd, _ in poll.poll()]
             if self.wake in events:
@@ -423,7 +424,8 @@ class Timer:
         worker.check()
         worker.refuse()
         with worker.changed:
-            worker.changed.wait_for(lambda: not worker.pending and not worker.current)
+            worker.changed.wait_for(
+                lambda: worker.ended or not (worker.pending or worker.current))
         self._raise()
 
     def close(self, *, drop: bool = False) -> None:
@@ -440,6 +442,9 @@ class Timer:
         worker.refuse()
         try:
             worker.end(drop=drop)
+            with worker.changed:
+                # a signal's handler may have interrupted who holds it, and join() does not let go
+                worker.changed.wait_for(lambda: worker.ended)
             worker.thread.join()
         except BaseException:
             # interrupted: it must not wait for hours of jobs at the interpreter's exit
