@@ -16,15 +16,6 @@ static void add_cell(struct text *row, bool both, unsigned int digits, double of
 		text_add(row, " -> %.*f", (int)digits, on);
 }
 
-static bool is_counted(const struct prove *prove)
-{
-	for (size_t i = 0; i < prove->count; i++)
-		for (int j = 0; j < TURNS; j++)
-			if (prove->trials[i].turns[j].count && !prove->trials[i].turns[j].counted)
-				return false;
-	return true;
-}
-
 static bool is_watched(const struct prove *prove)
 {
 	for (size_t i = 0; i < prove->count; i++)
@@ -38,9 +29,7 @@ const char *prove_head(const struct prove *prove)
 {
 	if (is_watched(prove))
 		return "next to\tp50, us\tp99.9\tmax\ttimers of others\tthey take, us\tticks\tother interrupts\ta shield";
-	return is_counted(prove) ?
-	       "next to\tp50, us\tp99.9\tmax\tinterruptions\tcycles\tcache misses\tthe shield" :
-	       "next to\tp50, us\tp99.9\tmax\tinterruptions\tthe shield";
+	return "next to\tp50, us\tp99.9\tmax\tinterruptions\tthe shield";
 }
 
 char *prove_row(const struct prove *prove, size_t trial)
@@ -61,10 +50,6 @@ char *prove_row(const struct prove *prove, size_t trial)
 	} else {
 		add_cell(&row, on.count, 2, (double)off.interruptions / off.count,
 			 on.count ? (double)on.interruptions / on.count : 0);
-	}
-	if (is_counted(prove) && !is_watched(prove)) {
-		add_cell(&row, on.count, 0, (double)off.cycles, (double)on.cycles);
-		add_cell(&row, on.count, 0, (double)off.misses, (double)on.misses);
 	}
 	text_add(&row, "\t%s", verdict_text(prove->judgements[trial].verdict));
 	free(off.responses);
@@ -235,7 +220,7 @@ void prove_print(const struct prove *prove)
 	autofree char *summary = prove_summary(prove), *method = prove_method(prove);
 	autofree char *meanwhile = prove_meanwhile(prove), *advice = prove_advice(prove);
 	struct table table = {
-		.columns = is_watched(prove) ? 9 : is_counted(prove) ? 8 : 6,
+		.columns = is_watched(prove) ? 9 : 6,
 	};
 
 	if (prove->count) {
@@ -275,8 +260,6 @@ static void json_turn(const struct turn *turn, enum turn_name name)
 		json_number("ticks", turn->seen.ticks);
 		json_number("other_interrupts", turn->seen.others);
 	}
-	json_number_if("cycles", figures.counted, turn->cycles);
-	json_number_if("cache_misses", figures.counted, turn->misses);
 	json_close('}');
 	free(figures.responses);
 }

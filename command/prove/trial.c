@@ -25,7 +25,6 @@ static void progress(const struct load_kind *kind, const char *what, size_t numb
 
 static int run_turn(struct prove *prove, struct turn *turn, unsigned int count)
 {
-	struct counters counters;
 	int ret;
 
 	turn->jobs = zeroed(count, sizeof(*turn->jobs));
@@ -33,12 +32,9 @@ static int run_turn(struct prove *prove, struct turn *turn, unsigned int count)
 	if (ret)
 		return failed(ret, "FIFO %d on CPU %u: %s", LOOP_PRIORITY, prove->loop.cpu,
 			      strerror(-ret));
-	counters_open(&counters);
 	turn->watched = prove->watches && watch_turn();
 	ret = control_loop_run(&prove->loop, turn->jobs, count);
 	turn->watched = turn->watched && watch_read(&turn->seen, count + LOOP_WARM_UP);
-	turn->counted = !counters_read(&counters, &turn->cycles, &turn->misses);
-	counters_close(&counters);
 	control_loop_leave();
 	meanwhile_look(&prove->meanwhile);
 	if (ret < 0)

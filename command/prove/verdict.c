@@ -58,20 +58,17 @@ static void add_turn(struct figures *figures, const struct turn *turn)
 		figures->taken += turn->jobs[i].taken;
 	}
 	figures->missed += turn->missed;
-	figures->counted = figures->counted && turn->counted;
 	figures->watched = figures->watched && turn->watched;
 	figures->seen.jobs += turn->seen.jobs;
 	figures->seen.timers += turn->seen.timers;
 	figures->seen.ticks += turn->seen.ticks;
 	figures->seen.others += turn->seen.others;
 	figures->seen.taken += turn->seen.taken;
-	figures->cycles += turn->cycles;
-	figures->misses += turn->misses;
 }
 
 struct figures figures_of(const struct trial *trial, bool on)
 {
-	struct figures figures = { .counted = true, .watched = true };
+	struct figures figures = { .watched = true };
 
 	for (int i = 0; i < TURNS; i++)
 		if ((i == TURN_ON) == on && trial->turns[i].count)
@@ -82,8 +79,6 @@ struct figures figures_of(const struct trial *trial, bool on)
 	figures.p50 = percentile(figures.responses, figures.count, 500);
 	figures.p999 = percentile(figures.responses, figures.count, 999);
 	figures.max = figures.responses[figures.count - 1];
-	figures.cycles /= figures.count;
-	figures.misses /= figures.count;
 	return figures;
 }
 

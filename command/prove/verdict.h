@@ -26,9 +26,7 @@ struct turn {
 	struct job *jobs;
 	unsigned int count;		/* 0: there was no such turn */
 	unsigned int missed;		/* releases */
-	bool counted;			/* cycles and misses could be */
-	uint64_t cycles, misses;	/* the whole turn's */
-	bool watched;			/* and what is in "seen" is known */
+	bool watched;			/* what is in "seen" is known */
 	struct watched seen;
 };
 
@@ -43,8 +41,6 @@ struct figures {
 	unsigned int count, missed;
 	uint64_t p50, p999, max;	/* nearest rank */
 	uint64_t interruptions, taken;	/* of all jobs together */
-	bool counted;
-	uint64_t cycles, misses;	/* a job */
 	bool watched;
 	struct watched seen;		/* by all jobs together */
 };
