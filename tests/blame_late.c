@@ -137,6 +137,49 @@ static void wait_for_owner(void)
 	contend(PTHREAD_PRIO_NONE, false);
 }
 
+static int work[2];
+
+/* Hands it its work in each CYCLE. */
+static void *feed(void *priority)
+{
+	prctl(PR_SET_NAME, "feeder");
+	prctl(PR_SET_TIMERSLACK, 1);
+	if (priority)
+		set_policy(0, FIFO((uintptr_t)priority));
+	else
+		set_policy(0, OTHER);
+	for (u64 next = truth->first; ; next += (now() - next) / CYCLE * CYCLE) {
+		next += CYCLE;
+		sleep_until(next);
+		if (write(work[1], &next, sizeof(next)) < 0)
+			return NULL;
+	}
+}
+
+static void wait_for_work(uintptr_t priority)
+{
+	pthread_t thread;
+	u64 due = 0;
+
+	if (pipe(work))
+		_exit(1);
+	pthread_create(&thread, NULL, feed, (void *)priority);
+	pthread_create(&thread, NULL, hog, (void *)50);
+	while (due < truth->first + BLAME_SPIN && read(work[0], &due, sizeof(due)) == sizeof(due))
+		blame_late(now() - due);
+	_exit(0);
+}
+
+static void be_fed_late(void)
+{
+	wait_for_work(0);
+}
+
+static void be_fed_in_time(void)
+{
+	wait_for_work(51);
+}
+
 static void nothing(void)
 {
 }
@@ -289,6 +332,8 @@ static const struct blame_scenario scenarios[] = {
 	{ .name = "inversion", .victim = FIFO(80), .loop = invert },
 	{ .name = "inheritance", .victim = FIFO(80), .loop = inherit },
 	{ .name = "owner", .victim = FIFO(80), .loop = wait_for_owner },
+	{ .name = "fed-late", .victim = FIFO(80), .loop = be_fed_late },
+	{ .name = "fed-in-time", .victim = FIFO(80), .loop = be_fed_in_time },
 	{
 		.name = "irqs-off", .victim = FIFO(80), .loop = only_wake_up,
 		.loads = { { "evwriter", wake_watchers, 1 } },
@@ -354,6 +399,21 @@ static void names_owner(const char *source)
 }
 
 BLAME_TESTS(names_owner)
+
+static void names_what_keeps_its_waker(const char *source)
+{
+	u64 longest;
+	const char *victim = blames(source, "fed-late", "kept", "midhog[", "feeder[");
+
+	check(strstr(victim, "chrt -f -p 51 "), "no remedy");
+	longest = truth->late_longest;
+	check(longest > 5 * MSEC, "nothing was late");
+	blame_run(source, "fed-in-time");
+	check(truth->late_longest < longest / 4, "the remedy does not help: %.1f us",
+	      (double)truth->late_longest / USEC);
+}
+
+BLAME_TESTS(names_what_keeps_its_waker)
 
 static void names_interrupts_off(const char *source)
 {

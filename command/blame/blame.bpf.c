@@ -194,6 +194,17 @@ int BPF_PROG(fault_exit)
 	return 0;
 }
 
+/* Where no program can see how long they take: that is known by measuring some. */
+SEC("tp_btf/page_fault_user")
+int BPF_PROG(page_fault_user)
+{
+	struct cpu *cpu = this_cpu();
+
+	if (cpu)
+		on_fault(cpu, bpf_ktime_get_ns());
+	return 0;
+}
+
 SEC("tp_btf/napi_poll")
 int BPF_PROG(napi_poll, struct napi_struct *napi)
 {

@@ -183,7 +183,8 @@ struct lateness {
 	struct cause kept;		/* what kept it last, at a stretch, and for how long */
 	struct who kept_who;
 	u64 kept_time;
-	u32 victim, soft, stack, unused;
+	u32 victim, soft, stack;
+	u32 meant;			/* the sleep was: late is what kept the waker */
 };
 
 struct cpu {
@@ -222,6 +223,7 @@ struct blame_config {
 	u32 owned_how[OWNED_FUNCTIONS];
 	u64 interrupt_overhead, switch_overhead, fault_overhead;	/* ns that no event covers */
 	u32 futex, locks[4];		/* system calls that wait for locks */
+	u32 writes[4];			/* and for room, where somebody reads late */
 	u64 over;			/* ns; 0: not wanted */
 	u64 started;			/* when it was switched on */
 	u32 victims_are, on;

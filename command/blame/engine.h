@@ -350,6 +350,15 @@ inline_always void pop(struct cpu *cpu, u64 now, u32 kind)
 		cpu->left = cpu->last;
 }
 
+/* Of a victim. No event tells when it ends. */
+inline_always void on_fault(struct cpu *cpu, u64 now)
+{
+	if (!cpu->victim || cpu->depth)
+		return;
+	push(cpu, now, FRAME_FAULT, CAUSE_FAULT, 0);
+	pop(cpu, now, FRAME_FAULT);
+}
+
 /* To be called before the time of a pop() is read: what this takes then is in the frame. */
 inline_always void before_pop(struct cpu *cpu)
 {
@@ -779,8 +788,14 @@ static long blame_late(u32 i, void *argument)
 		late->ready = segment->ready;
 	kept = late->waker.tid && !is_waker &&
 	       (blocked ? late->ready && segment->end > late->ready : late->soft);
+	if (late->meant && !kept && !is_waker)
+		return 1;
 	if (blocked && !kept && (task || !is_waker || !late->waker.tid))
 		return start == late->since;
+	if (blocked && kept && start < late->ready) {
+		start = late->ready;
+		time = segment->end - start;
+	}
 	late->own -= time;
 	if (task && kept)
 		blame_kept(cpu, segment, CAUSE_KEPT, time);
@@ -796,7 +811,8 @@ static long blame_late(u32 i, void *argument)
 
 /*
  * It is late from the moment on when its timer was due, by the timer's slack, too; or, if it slept for
- * what nobody means to wait for, since it went to sleep. Fills cpu->late.
+ * what nobody means to wait for, since it went to sleep. If it meant to wait for the task that wakes it
+ * now, it is late for as long as that one was ready and did not run, since it slept last. Fills cpu->late.
  */
 inline_always u64 find_lateness(struct cpu *cpu, const struct victim *victim, u32 id, u64 now)
 {
@@ -812,7 +828,9 @@ inline_always u64 find_lateness(struct cpu *cpu, const struct victim *victim, u3
 	if (cpu->depth && frame->due && frame->due < now) {
 		late->since = frame->due > victim->slept ? frame->due : victim->slept;
 		late->slack = frame->due + frame->slack;
-	} else if (victim->sleep >> HOW_SHIFT) {
+	} else if (victim->sleep >> HOW_SHIFT ||
+		   (!cpu->depth && cpu->ready && cpu->ready + STAY_NS < cpu->picked)) {
+		late->meant = !(victim->sleep >> HOW_SHIFT);
 		late->since = victim->slept;
 		late->cause.kind = CAUSE_BLOCKED;
 		if (cpu->depth)
@@ -836,7 +854,6 @@ static NOINLINE int blame_lateness(struct cpu *cpu, struct victim *victim, u64 n
 	cut(cpu, now, 0);
 	late = &cpu->late;
 	since = late->since;
-	victim->taken += now - since;
 	slack = late->slack < now ? late->slack : now;
 	if (slack > late->since) {
 		add_row(late->victim, &cause, &victim->who, slack - late->since, 1);
@@ -846,8 +863,12 @@ static NOINLINE int blame_lateness(struct cpu *cpu, struct victim *victim, u64 n
 	if (late->since < now)
 		LOOP(RECENT_SEGMENTS, blame_late, &argument);
 	blame_kept(cpu, 0, 0, 0);
-	if (late->cause.kind == CAUSE_BLOCKED)
+	if (late->meant)
+		since += late->own;
+	else if (late->cause.kind == CAUSE_BLOCKED)
 		add_row(late->victim, &late->cause, &late->waker, late->own, 1);
+	late->since = since;
+	victim->taken += now - since;
 	mark(cpu, late->cause.kind ? &late->cause : &cause, &late->waker, late->victim, since, now);
 	return 0;
 }
@@ -866,11 +887,12 @@ inline_always void end_sleep(struct cpu *cpu, void *context, struct victim *vict
 		if (cpu->entered > since + IRQS_OFF_NS && !cpu->late.cause.kind && !cpu->late.soft)
 			cpu->late.stack = TAKE_STACK(context);
 		blame_lateness(cpu, victim, now);
+		since = cpu->late.since;
 		victim->since = since;
 		victim->blamed = now;
 	}
 	add_row(id, &cause, &victim->who,
-		(cpu->late.cause.kind ? now : since) - victim->slept, 1);
+		(cpu->late.cause.kind && !cpu->late.meant ? now : since) - victim->slept, 1);
 	victim->slept = 0;
 }
 
@@ -916,8 +938,9 @@ inline_always u32 how_it_sleeps(u32 state, u32 call, u32 operation, u32 value)
 		  (value == 2 || value == 3 || value >> 31))))
 		kind = SLEEP_LOCK;	/* the values by which C libraries and Rust mean "taken, waited for" */
 	for (u32 i = 0; i < sizeof(config.locks) / sizeof(config.locks[0]); i++)
-		if (call && call == config.locks[i] && kind == SLEEP_MEANT)
-			kind = SLEEP_LOCK;
+		if (call && kind == SLEEP_MEANT)
+			kind = call == config.locks[i] ? SLEEP_LOCK :
+			       call == config.writes[i] ? SLEEP_DEEP : SLEEP_MEANT;
 	return kind << HOW_SHIFT | (call & 0xffff);
 }
 

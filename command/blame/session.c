@@ -66,13 +66,16 @@ static void find_functions(struct blame_config *config)
 	}
 }
 
-static void find_locks(struct blame_config *config)
+static void find_waits(struct blame_config *config)
 {
 	static const u32 locks[] = { SYS_flock, SYS_fcntl, SYS_semop, SYS_semtimedop };
+	static const u32 writes[] = { SYS_write, SYS_writev, SYS_sendto, SYS_sendmsg };
 
 	config->futex = SYS_futex + 1;
-	for (size_t i = 0; i < ARRAY_SIZE(locks); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(locks); i++) {
 		config->locks[i] = locks[i] + 1;
+		config->writes[i] = writes[i] + 1;
+	}
 }
 
 static void limit_cpus(struct blame_config *config, const struct cpus *cpus)
@@ -129,7 +132,7 @@ int session_start(struct session *session, const char *name, const struct cpus *
 	if (ret)
 		return failed(ret, "%s", why.s);
 	find_functions(&session->config);
-	find_locks(&session->config);
+	find_waits(&session->config);
 	session->config.self = (u32)getpid();
 	limit_cpus(&session->config, cpus);
 	session->cpus = (unsigned int)sysconf(_SC_NPROCESSORS_CONF);

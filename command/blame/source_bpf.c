@@ -40,6 +40,8 @@ static void choose_programs(const struct blame_config *config, const struct btf 
 
 		if (!strcmp(event, "handle_mm_fault"))
 			wanted = faults;
+		if (!strcmp(event, "page_fault_user"))
+			wanted = wanted && !faults && config->victims_are != VICTIMS_CPUS;
 		if (!strcmp(event, "hrtimer_expire_exit") && has_timer_vector())
 			wanted = false;
 		if (config->victims_are == VICTIMS_CPUS &&

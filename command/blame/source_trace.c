@@ -164,16 +164,14 @@ static void on_call_of_victim(const struct trace_event *event, const unsigned ch
 	PUT(calls, &tid, &call);
 }
 
-/* No event tells when it ends: that is known by measuring some. */
+/* How long it takes is known by measuring some. */
 static void on_fault_of_victim(struct cpu *cpu, u64 now, u32 tid)
 {
 	struct call none = { 0 };
 
 	PUT(calls, &tid, &none);
-	if (cpu->victim != tid || cpu->depth)
-		return;
-	push(cpu, now, FRAME_FAULT, CAUSE_FAULT, 0);
-	pop(cpu, now, FRAME_FAULT);
+	if (cpu->victim == tid)
+		on_fault(cpu, now);
 }
 
 static u32 how_trace_sleeps(u32 tid, u32 state)

@@ -384,8 +384,8 @@ static void blocked(void)
 	wake_by(0, 200);
 	switch_tasks(0, 205, &who_other, 1, &who_victim);
 	expect_taken(195);
-	check(total_of((struct cause){ .kind = CAUSE_KEPT, .id = ABOVE, .how = OTHER }) == 100, "kept");
-	check(total_of((struct cause){ .kind = CAUSE_BLOCKED, .id = OTHER, .how = sleep }) == 90,
+	check(total_of((struct cause){ .kind = CAUSE_KEPT, .id = ABOVE, .how = OTHER }) == 20, "kept");
+	check(total_of((struct cause){ .kind = CAUSE_BLOCKED, .id = OTHER, .how = sleep }) == 170,
 	      "blocked");
 	longest_is(195);
 }
@@ -398,11 +398,31 @@ static void means_to_sleep(void)
 	switch_tasks(0, 905, &who_other, 1, &who_victim);
 	expect(10, 5, 5);
 	config.futex = 203;
+	config.writes[0] = 2;
+	check(how_it_sleeps(1, 2, 0, 0) >> HOW_SHIFT == SLEEP_DEEP, "a full pipe");
 	check(how_it_sleeps(1, 203, OP_WAIT_BITSET, 0) >> HOW_SHIFT == SLEEP_MEANT, "a condition");
 	check(how_it_sleeps(1, 203, OP_WAIT | 128, 2) >> HOW_SHIFT == SLEEP_LOCK, "a mutex");
 	check(how_it_sleeps(1, 203, OP_LOCK_PI, 0) >> HOW_SHIFT == SLEEP_LOCK, "a PI mutex");
 	check(how_it_sleeps(STATE_DEEP, 1, 0, 0) >> HOW_SHIFT == SLEEP_DEEP, "a disk");
 	check(how_it_sleeps(STATE_DEEP | STATE_IDLE, 1, 0, 0) >> HOW_SHIFT == SLEEP_MEANT, "idle");
+}
+
+/* It meant to wait for a task, which was ready twice and did not run, and slept before that. */
+static void woken_late(void)
+{
+	begin_sleeping(10, 0);
+	switch_tasks(0, 60, &who_other, 0, &who_above);
+	on_switch(event(0, &who_above), NULL, 0, START + 460 * US, &who_above, 1, &who_other, 0, 0,
+		  START + 100 * US, 0);
+	switch_tasks(0, 470, &who_other, 1, &who_above);
+	on_switch(event(0, &who_above), NULL, 0, START + 600 * US, &who_above, 1, &who_other, 0, 0,
+		  START + 470 * US, 0);
+	wake_by(0, 610);
+	switch_tasks(0, 615, &who_other, 1, &who_victim);
+	expect_taken(495);
+	check(total_of((struct cause){ .kind = CAUSE_KEPT, .id = ABOVE, .how = OTHER }) == 490, "kept");
+	check(total_of((struct cause){ .kind = CAUSE_SLEPT }) == 110, "slept");
+	longest_is(495);
 }
 
 static void faults(void)
@@ -461,6 +481,7 @@ int main(void)
 	late_by_a_softirq();
 	blocked();
 	means_to_sleep();
+	woken_late();
 	faults();
 	becomes_realtime();
 	keeps_both_ends();
