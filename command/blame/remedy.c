@@ -74,8 +74,10 @@ static char *boot_with(bool possible, const char *option, unsigned int cpu)
 }
 
 /* To the other CPUs: a real-time task of a higher level has its place there on purpose. */
-static char *give_way(const struct task_info *culprit, unsigned int cpu, const char *else_do)
+static char *give_way(const struct blame_victim *victim, const struct blame_row *row,
+		      unsigned int cpu, const char *else_do)
 {
+	const struct task_info *culprit = task_info_of(&row->row.who);
 	struct cpus own = { 0 }, others;
 	autofree char *list = NULL;
 
@@ -84,16 +86,22 @@ static char *give_way(const struct task_info *culprit, unsigned int cpu, const c
 	cpus_add(&own, cpu);
 	others = cpus_and_not(&machine.isolation.machine.online, &own);
 	list = cpus_list(&others);
+	/* not the victim with it */
+	if (culprit->process == task_info_of(&victim->victim.who)->process)
+		return format("taskset -pc %s %u%s", list, row->cause.id, else_do);
 	return format("taskset -apc %s %u%s", list, culprit->process, else_do);
 }
 
-/* Among ordinary tasks niceness counts only within a cgroup. */
+/* Among ordinary tasks niceness counts only within a cgroup, or a session. */
 static char *for_ordinary(const struct blame_victim *victim, const struct task_info *culprit)
 {
 	const struct task_info *task = task_info_of(&victim->victim.who);
 
 	if (task->unit && culprit->unit && strcmp(task->unit, culprit->unit))
 		return format("chrt -f -p 1 %u, or raise cpu.weight of its cgroup", victim->id);
+	if (task->session && culprit->session && strcmp(task->session, culprit->session) &&
+	    file_has("/proc/sys/kernel/sched_autogroup_enabled", "1"))
+		return format("echo -19 >/proc/%u/autogroup, or chrt -f -p 1 %u", victim->id, victim->id);
 	return format("renice -n -19 -p %u, or chrt -f -p 1 %u", victim->id, victim->id);
 }
 
@@ -125,13 +133,13 @@ static char *for_task(const struct blame_victim *victim, const struct blame_row 
 	if (row->row.who.priority < 0)
 		return format("chrt -f -p 1 %u, if it needs no deadline", row->cause.id);
 	if (outranks)
-		return give_way(culprit, cpu, ", or lower its priority");
+		return give_way(victim, row, cpu, ", or lower its priority");
 	if (row->cause.kind == CAUSE_TASK && row->row.stack && may_become_preemptible())
 		return copy("boot with preempt=full");
 	if (victim->victim.who.priority >= 100 && !(victim->id & VICTIM_CPU))
 		return for_ordinary(victim, culprit);
 	remedy = isolate(cpu);
-	return remedy ? remedy : give_way(culprit, cpu, "");
+	return remedy ? remedy : give_way(victim, row, cpu, "");
 }
 
 /* Else levels would make some wake up later. */
@@ -272,7 +280,7 @@ static char *for_ipi(const struct blame_victim *victim, const struct blame_row *
 	return function && !strcmp(function, "rps_trigger_softirq") ? for_steering(cpu) : NULL;
 }
 
-/* It waited for one of a lower level: the owner of a lock, or a thread of the kernel. */
+/* It waited for one of a lower level: the owner of a lock, who wakes it, or a thread of the kernel. */
 static char *for_kept(const struct blame_row *row)
 {
 	const struct task_info *waits = task_info_of(&(struct who){ .tid = row->cause.how });
@@ -281,11 +289,18 @@ static char *for_kept(const struct blame_row *row)
 
 	if (waits->kernel_thread)
 		return raise ? copy(raise) : NULL;
-	return raise ? format("a mutex with PTHREAD_PRIO_INHERIT; for other locks %s", raise) :
+	return raise ? format("%s, or PTHREAD_PRIO_INHERIT if that holds its mutex", raise) :
 	       copy("a mutex with PTHREAD_PRIO_INHERIT");
 }
 
-static char *for_blocked(const struct blame_row *row)
+/* What is locked is copied nevertheless, once its process has forked. */
+static char *for_fault(const struct blame_victim *victim)
+{
+	return copy(task_info_of(&victim->victim.who)->locked ? "posix_spawn() in place of fork(), and MCL_FUTURE" :
+		    "mlockall(MCL_CURRENT | MCL_FUTURE), and MAP_POPULATE");
+}
+
+static char *for_blocked(const struct blame_victim *victim, const struct blame_row *row)
 {
 	autofree char *waker = row->cause.id ? who_text(&row->row.who) : copy("");
 
@@ -300,8 +315,7 @@ static char *for_blocked(const struct blame_row *row)
 		return copy("leave cgroup.freeze of its cgroup at 0");
 	default:
 		return row->cause.how & 0xffff ?
-		       copy("leave that system call to another thread") :
-		       copy("mlockall(MCL_CURRENT | MCL_FUTURE), and MAP_POPULATE");
+		       copy("leave that system call to another thread") : for_fault(victim);
 	}
 }
 
@@ -330,9 +344,9 @@ char *remedy_for(const struct blame_victim *victim, const struct blame_row *row,
 	case CAUSE_KEPT:
 		return for_kept(row);
 	case CAUSE_BLOCKED:
-		return for_blocked(row);
+		return for_blocked(victim, row);
 	case CAUSE_FAULT:
-		return copy("mlockall(MCL_CURRENT | MCL_FUTURE), and MAP_POPULATE");
+		return for_fault(victim);
 	case CAUSE_SLACK:
 		return copy("prctl(PR_SET_TIMERSLACK, 1), or a real-time priority");
 	case CAUSE_IPI:

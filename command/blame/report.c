@@ -156,6 +156,8 @@ static bool is_same_place(const struct culprit *one, const struct culprit *other
 		return false;
 	if (!strcmp(one->kind, "work"))
 		return true;
+	if (!strcmp(one->kind, "blocked"))	/* in what is in the name alone */
+		return !strcmp(one->name, other->name);
 	return by == BY_PROCESS ? one->pid && one->pid == other->pid :
 	       !strcmp(one->program, other->program);
 }

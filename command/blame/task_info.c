@@ -16,6 +16,22 @@ static u32 process_of(u32 tid)
 	return number ? (u32)strtoul(number, NULL, 10) : 0;
 }
 
+/* What a process that is about to be gone does not tell stays as it was. */
+static void read_process(struct task_info *person)
+{
+	autofree char *status = format("/proc/%u/status", person->process);
+	autofree char *autogroup = format("/proc/%u/autogroup", person->process);
+	autofree char *locked = file_find(status, "VmLck:");
+	char *session = file_find(autogroup, "-");
+
+	if (locked)
+		person->locked = atoll(locked);
+	if (!session)
+		return;
+	free(person->session);
+	person->session = session;
+}
+
 /* How often each group had been throttled when it was seen first. */
 static struct group {
 	char *path;
@@ -149,6 +165,7 @@ static bool refresh(struct task_info *person)
 	call_by_machine(person);
 	if (person->process)
 		read_unit(person);
+	read_process(person);
 	find_quota(person);
 	return true;
 }

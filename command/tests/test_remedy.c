@@ -4,6 +4,7 @@
  * virtual machine and devices of the network: on directories, as --root takes them.
  */
 #include "blame/cause.h"
+#include "blame/report.h"
 #include "blame/symbols.h"
 #include "check.h"
 #include "lib/file.h"
@@ -149,12 +150,12 @@ static void for_what_keeps_it(void)
 	static const u32 fsync = SLEEP_DEEP << HOW_SHIFT | 75;
 	struct blame_victim victim = { .id = 70, .victim = { .cpu = 1, .who = victim_who } };
 	struct blame_row row = { .cause = { .kind = CAUSE_TASK, .id = 80 }, .row.who = ordinary };
-	autofree char *preempt = NULL, *among = NULL;
+	autofree char *preempt = NULL, *among = NULL, *of_session = NULL;
 
 	advises_for_task("chrt -f -p 1 82, if it needs no deadline", &deadline);
 	advises("timershield isolate 1", (struct cause){ .kind = CAUSE_IRQS_OFF, .id = 80 },
 		&ordinary, MASKED_NO);
-	advises("a mutex with PTHREAD_PRIO_INHERIT; for other locks chrt -f -p 91 80", (struct cause){
+	advises("chrt -f -p 91 80, or PTHREAD_PRIO_INHERIT if that holds its mutex", (struct cause){
 		.kind = CAUSE_KEPT, .id = 81, .how = 80 }, &higher, MASKED_NO);
 	put("proc/15/task/15/stat", "15 (ktimers/0) S 2 0 0 0 -1 2097152 0 0 0 0 0 0 0 0 20 0 1 0 1"
 	    " 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 1\n");
@@ -177,6 +178,25 @@ static void for_what_keeps_it(void)
 	row.row.stack = 0;
 	among = remedy_for(&victim, &row, MASKED_NO);
 	check(!strcmp(among, "renice -n -19 -p 70, or chrt -f -p 1 70"), "%s", among);
+	put_task(70, "loop", "0 0");
+	put_task(80, "hog", "0 0");
+	put("proc/70/autogroup", "/autogroup-7 nice 0\n");
+	put("proc/80/autogroup", "/autogroup-8 nice 0\n");
+	put("proc/sys/kernel/sched_autogroup_enabled", "1\n");
+	of_session = remedy_for(&victim, &row, MASKED_NO);
+	check(!strcmp(of_session, "echo -19 >/proc/70/autogroup, or chrt -f -p 1 70"), "%s", of_session);
+}
+
+/* It does not take the victim with it; and what is locked is copied all the same. */
+static void in_the_same_process(void)
+{
+	static const struct who sibling = { .tid = 81, .tgid = 70, .priority = 9 };
+
+	put_task(70, "loop", "50 1");
+	put("proc/70/status", "Name:\tloop\nTgid:\t70\nVmLck:\t    4000 kB\n");
+	advises_for_task("taskset -pc 0,2-3 81, or lower its priority", &sibling);
+	advises("posix_spawn() in place of fork(), and MCL_FUTURE", (struct cause){
+		.kind = CAUSE_FAULT }, &victim_who, MASKED_NO);
 }
 
 static void on_a_single_cpu(void)
@@ -295,6 +315,32 @@ static void devices(void)
 	is_device("(no_device)", NO_DEVICE, "softirq NET_RX: backlog (lo, veth, RPS)");
 }
 
+/* Rows of one process become one, but not what was blocked in different system calls. */
+static void rows_of_a_process(void)
+{
+	struct blame_row rows[] = {
+		{ { 70, CAUSE_TASK, 80, 0, 0 }, { .count = 1, .total = 4, .who = ordinary } },
+		{ { 70, CAUSE_TASK, 84, 0, 0 }, { .count = 1, .total = 3, .who = { .tid = 84, .tgid = 80 } } },
+		{ { 70, CAUSE_BLOCKED, 80, SLEEP_DEEP << HOW_SHIFT | 75, 0 }, { .total = 2, .who = ordinary } },
+		{ { 70, CAUSE_BLOCKED, 80, SLEEP_DEEP << HOW_SHIFT | 76, 0 }, { .total = 1, .who = ordinary } },
+	};
+	struct blame_victim victim = { 70, { .taken = 10, .who = victim_who } };
+	struct blame_figures figures = {
+		.rows = rows, .row_count = ARRAY_SIZE(rows), .victims = &victim, .victim_count = 1,
+	};
+	struct report report = { 0 };
+
+	put_task(80, "hog", "0 0");
+	put_task(84, "hog", "0 0");
+	report_make(&report, &figures, BY_PROCESS, NULL, 0);
+	check(report.victims[0].count == 4, "%zu rows", report.victims[0].count);
+	check(!strcmp(report.victims[0].culprits[0].name, "hog[80] (2 threads)"), "%s",
+	      report.victims[0].culprits[0].name);
+	check(strstr(report.victims[0].culprits[1].name, ", woken by hog[80]"), "%s",
+	      report.victims[0].culprits[1].name);
+	report_free(&report);
+}
+
 /* In a process of its own: what is read of a machine is kept. */
 static void on(void (*machine)(void))
 {
@@ -325,12 +371,14 @@ int main(void)
 	on(on_a_machine_of_real_time_tasks);
 	on(on_an_unable_machine);
 	on(for_what_keeps_it);
+	on(in_the_same_process);
 	on(on_a_single_cpu);
 	on(where_it_is_isolated);
 	on(where_it_may_not_run);
 	on(where_users_name_groups);
 	on(where_throttling_is);
 	on(virtual_machines);
+	on(rows_of_a_process);
 	on(devices);
 	return 0;
 }
