@@ -40,7 +40,7 @@ for _ in range(4200):
 subprocess.run(["chrt", "-f", "5", "sh", "-c", "sleep .1; " + sys.argv[1]])"""
 
 
-def run(*words: str, seconds: float = 60) -> "subprocess.CompletedProcess[str]":
+def run(*words: str, seconds: float = 300) -> "subprocess.CompletedProcess[str]":
     """Run the command and wait for its end."""
     return subprocess.run([COMMAND, *words], capture_output=True, text=True, check=False,
                           timeout=seconds)
@@ -159,13 +159,10 @@ class BlameTest(unittest.TestCase):
     """One source; the other one is a subclass."""
 
     source = "bpf"
-    starts_within = 0.0     # seconds, on a busy machine too
 
     @classmethod
     def setUpClass(cls) -> None:
-        began = time.monotonic()
         done = run("blame", "-s", "0.1", f"--source={cls.source}")
-        cls.starts_within = 2 + 2 * (time.monotonic() - began)
         if done.returncode in NOT_SUPPORTED:
             raise unittest.SkipTest(done.stderr)
 
@@ -317,12 +314,15 @@ class BlameTest(unittest.TestCase):
 
     def test_signals_end_it_with_the_summary(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            with company():
-                process = start("blame", f"--source={self.source}", "-c", "0", "--json")
-                path = instance(process) if self.source == "trace" else None
-                time.sleep(self.starts_within)
-                process.send_signal(number)
-                out, err = process.communicate(timeout=30)
+            for pause in (1, 5, 25):    # a busy machine needs seconds until it watches
+                with company():
+                    process = start("blame", f"--source={self.source}", "-c", "0", "--json")
+                    path = instance(process) if self.source == "trace" else None
+                    time.sleep(pause)
+                    process.send_signal(number)
+                    out, err = process.communicate(timeout=60)
+                if not process.returncode:
+                    break
             self.assertEqual(process.returncode, 0, err)
             self.assertIn("victims", json.loads(out))
             self.assertFalse(path and path.exists(), number)
@@ -404,7 +404,7 @@ class TraceTest(BlameTest):
             with contextlib.suppress(FileNotFoundError):
                 clock = (path / "trace_clock").read_text()
         process.kill()
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=60)
         self.assertTrue(path.exists(), f"killed too late, or no instance of its own: {err}")
         done = run("blame", "--source=trace", "--", "sleep", "0.1")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -447,7 +447,7 @@ class MeasureTest(unittest.TestCase):
             process = start("measure", "--csv", "-s", "60")
             time.sleep(pause)
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=30)
+            out, err = process.communicate(timeout=60)
             rows = list(csv.DictReader(io.StringIO(out)))
             if sum(int(r["wakeups"]) for r in rows) > 100:
                 break
@@ -462,7 +462,7 @@ class MeasureTest(unittest.TestCase):
             status = Path(f"/proc/{process.pid}/status").read_text()
             mask = int(status.partition("SigCgt:")[2].split()[0], 16)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=60)
         return process.returncode, out, err
 
     def test_interrupted_at_once(self) -> None:
