@@ -300,8 +300,6 @@ void trace_string(const struct trace_event *event, const unsigned char *data, un
 }
 
 /* The format is that of events/header_page and events/header_event in tracefs. */
-
-/* The format is that of events/header_page and events/header_event in tracefs. */
 #define HEADER 16
 #define COMMIT_LENGTH 0xfffffu
 #define LOST (1u << 31)
