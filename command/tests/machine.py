@@ -97,7 +97,7 @@ class Machine:
     def run(self, verb: str, *words: str) -> "subprocess.CompletedProcess[str]":
         """Run a verb and wait for its end."""
         process = self.start(verb, *words)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=300)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def status(self) -> "list[dict[str, str]]":

@@ -320,7 +320,7 @@ class BlameTest(unittest.TestCase):
                     path = instance(process) if self.source == "trace" else None
                     time.sleep(pause)
                     process.send_signal(number)
-                    out, err = process.communicate(timeout=60)
+                    out, err = process.communicate(timeout=300)
                 if not process.returncode:
                     break
             self.assertEqual(process.returncode, 0, err)
@@ -334,7 +334,7 @@ class BlameTest(unittest.TestCase):
             path = instance(process) if self.source == "trace" else None
             assert process.stdout is not None
             process.stdout.close()
-            self.assertEqual(process.wait(timeout=60), -signal.SIGPIPE)
+            self.assertEqual(process.wait(timeout=300), -signal.SIGPIPE)
             assert process.stderr is not None
             with process.stderr as errors:
                 self.assertNotIn("standard output", errors.read())
@@ -404,7 +404,7 @@ class TraceTest(BlameTest):
             with contextlib.suppress(FileNotFoundError):
                 clock = (path / "trace_clock").read_text()
         process.kill()
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=300)
         self.assertTrue(path.exists(), f"killed too late, or no instance of its own: {err}")
         done = run("blame", "--source=trace", "--", "sleep", "0.1")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -447,7 +447,7 @@ class MeasureTest(unittest.TestCase):
             process = start("measure", "--csv", "-s", "60")
             time.sleep(pause)
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=300)
             rows = list(csv.DictReader(io.StringIO(out)))
             if sum(int(r["wakeups"]) for r in rows) > 100:
                 break
@@ -462,7 +462,7 @@ class MeasureTest(unittest.TestCase):
             status = Path(f"/proc/{process.pid}/status").read_text()
             mask = int(status.partition("SigCgt:")[2].split()[0], 16)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=300)
         return process.returncode, out, err
 
     def test_interrupted_at_once(self) -> None:
