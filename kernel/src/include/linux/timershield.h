@@ -166,7 +166,8 @@ bool __hrtimer_claim_held(struct hrtimer *timer);
  */
 static inline bool hrtimer_claim_held(struct hrtimer *timer)
 {
-	return timershield_enabled() && READ_ONCE(timer->level) && __hrtimer_claim_held(timer);
+	return timershield_enabled() && READ_ONCE(timer->level) && hrtimer_is_queued(timer) &&
+	       __hrtimer_claim_held(timer);
 }
 
 void __timershield_policy_changed(struct task_struct *p);

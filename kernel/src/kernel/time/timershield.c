@@ -39,7 +39,8 @@ u8 timershield_process_level(struct task_struct *p)
 
 	if (same_thread_group(p, current))
 		level = max(level, timershield_level(current));
-	if (thread_group_empty(p))
+	/* With classes alone there is nothing above a real-time one. */
+	if (thread_group_empty(p) || level >= READ_ONCE(timershield_max))
 		return level;
 	guard(rcu)();
 	for_each_thread(p, thread) {
@@ -66,12 +67,6 @@ u8 timershield_pid_level(struct pid *pid, enum pid_type type)
 	if (!p)
 		return TIMERSHIELD_ORDINARY;
 	return type == PIDTYPE_PID ? timershield_level(p) : timershield_process_level(p);
-}
-
-bool __hrtimer_claim_held(struct hrtimer *timer)
-{
-	return hrtimer_get_expires(timer) <= hrtimer_cb_get_time(timer) &&
-	       hrtimer_try_to_cancel(timer) > 0;
 }
 
 static void timershield_look(void *unused)
