@@ -294,10 +294,7 @@ TEST(the_longest_sleep_without_a_tick)
 	      SLEEP / MSEC);
 }
 
-/*
- * What is due at a tick leaves a share of what it expires to timers that are held. If each tick
- * wakes a real-time task, every other one does its share.
- */
+/* If each tick wakes real-time tasks, timers that are held expire between the ticks. */
 TEST(a_sleeper_beside_those_on_the_tick)
 {
 	struct sleeper *sleeper;
