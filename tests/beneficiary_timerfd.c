@@ -160,6 +160,74 @@ TEST(joins_a_nested_set_that_is_waited_for)
 	}
 }
 
+/* FIFO 80 waits for a set all the time. An ordinary task that began to wait later gets its events. */
+TEST(is_of_a_set_for_which_others_wait_too)
+{
+	COMPARE(s, TOLERANCE_SET) {
+		int fd = timerfd_new(CLOCK_MONOTONIC, TFD_NONBLOCK), set = epoll_with(-1);
+		struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+
+		require(!epoll_ctl(set, EPOLL_CTL_ADD, fd, &event), "epoll_ctl: %m");
+		ASLEEP(ABOVE) {
+			epoll_await(set);
+			woken(s);
+		}
+		ENDED(OTHER) {
+			for (int i = 0; i < 2; i++) {
+				timerfd_arm(fd, now() + 200 * USEC, 0);
+				epoll_await(set);
+			}
+			timerfd_arm(fd, s->expiry, 0);
+		}
+	}
+}
+
+/* It expires unseen, twice, before an ordinary task asks the set for its events again. */
+TEST(is_asked_for_again_in_a_set_that_is_waited_for)
+{
+	COMPARE(s, TOLERANCE_SET) {
+		int fd = timerfd_new(CLOCK_MONOTONIC, TFD_NONBLOCK), set = epoll_with(-1);
+		struct epoll_event none = { .events = 0 }, event = { .events = EPOLLIN };
+
+		require(!epoll_ctl(set, EPOLL_CTL_ADD, fd, &none), "epoll_ctl: %m");
+		ASLEEP(ABOVE) {
+			epoll_await(set);
+			woken(s);
+		}
+		ENDED(OTHER) {
+			for (int i = 0; i < 2; i++) {
+				timerfd_arm(fd, now() + 200 * USEC, 0);
+				sleep_for(500 * USEC);
+				timerfd_await(fd);
+			}
+			require(!epoll_ctl(set, EPOLL_CTL_MOD, fd, &event), "epoll_ctl: %m");
+			timerfd_arm(fd, s->expiry, 0);
+		}
+	}
+}
+
+/* An ordinary task polls the inner set of one for which FIFO 80 waits, and finds nothing. */
+TEST(joins_a_nested_set_that_others_poll)
+{
+	COMPARE(s, TOLERANCE_SET) {
+		int fd = timerfd_new(CLOCK_MONOTONIC, 0), inner = epoll_with(-1);
+		int set = epoll_with(inner);
+
+		ASLEEP(ABOVE) {
+			epoll_await(set);
+			woken(s);
+		}
+		ENDED(OTHER) {
+			struct epoll_event event;
+
+			for (int i = 0; i < 2; i++)
+				epoll_wait(inner, &event, 1, 0);
+			timerfd_arm(fd, s->expiry, 0);
+			epoll_add(inner, fd);
+		}
+	}
+}
+
 /* Ordinary tasks fill a set, or one in a set, and arm what is in it, before FIFO 80 waits for it. */
 static void ranks_with_the_first_waiter_of_its_set(void)
 {

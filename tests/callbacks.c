@@ -249,6 +249,44 @@ TEST(ordinary_timers_wait_for_a_real_time_task)
 	measured(late.on < late.off / 4, "%llu ns late, with the shield off %llu", late.on, late.off);
 }
 
+/* FIFO 80 wakes with each tick while FIFO 10 computes. Slow timers expire between two ticks. */
+static u64 late_with_the_tick(void)
+{
+	struct slow *slow = new_slow_timers(8, MSEC);
+	pid_t attacker = newest;
+	u64 late, end = slow->start + 12 * TICK;
+
+	ASLEEP(FIFO(80))
+		for (u64 due = slow->start - 300 * USEC; due < end; due += TICK) {
+			sleep_until(due);
+			late = now() - due;
+			if (late > slow->woke)
+				slow->woke = late;
+		}
+	ASLEEP(FIFO(10)) {
+		sleep_until(slow->start);
+		spin_until(end);
+	}
+	sleep_until(end + TICK);
+	require(slow->woke, "FIFO 80 was not woken");
+	end_process(attacker);
+	return slow->woke;
+}
+
+/* The share of a tick waits for a task that the tick has woken. The module's does not. */
+TEST(a_tick_wakes_a_task_first)
+{
+	struct off_on late;
+
+	not_by_a_thread();
+	needs_a_fast_kernel();
+	if (shield_is_module())
+		skip("a tick expires one before the task runs");
+	late = off_and_on(late_with_the_tick);
+	measured(late.on <= late.off + TOLERANCE, "%llu ns late, with the shield off %llu", late.on,
+		 late.off);
+}
+
 /* What a FIFO-99 task loses in six ticks, of which the first finds nothing that it may expire */
 static u64 lost_to_slow_timers(void)
 {

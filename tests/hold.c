@@ -309,6 +309,41 @@ TEST(a_sleeper_beside_those_on_the_tick)
 	hog_and_check(sleeper, 3 * TICK + PROMPT);
 }
 
+/*
+ * The same while the hog sleeps for moments, in which nothing is released: the tick wakes another
+ * task first. The timer sends a signal to a task on the other CPU.
+ */
+TEST(a_signal_beside_those_on_the_tick_and_naps)
+{
+	struct sleeper *sleeper = sleeper_new();
+	u64 end;
+
+	not_in_a_thread();
+	two_cpus();
+	STARTED(OTHER) {
+		sigset_t set = block_signal(SIGRTMIN);
+
+		pin(test_cpu);
+		sleeper->due = now() + SLEEP;
+		posix_timer_arm(SIGEV_SIGNAL, 0, sleeper->due, 0);
+		pin(!test_cpu);
+		sigwaitinfo(&set, NULL);
+		sleeper->woke = now();
+	}
+	sleep_for(SLEEP / 2);
+	STARTED(FIFO(60))
+		while (!sleeper->woke)
+			sleep_until((now() / TICK + 1) * TICK);
+	end = now() + HOG;
+	STARTED(FIFO(50))
+		while (now() < end) {
+			spin_until(now() + 900 * USEC);
+			sleep_for(800);
+		}
+	sleep_until(end);
+	check_late(sleeper, 3 * TICK + PROMPT);
+}
+
 /* The time since its expiry must not wrap. */
 TEST(a_timer_that_never_expires)
 {

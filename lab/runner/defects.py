@@ -59,11 +59,10 @@ class Defect:
     """The sed -E command that puts it into the module; the kernel loads that."""
     ends: str = ""
     """How its guest does not reach the end: `hangs`; `dies`, of what its kernel reports."""
-    noticed: bool = True
 
 
 _TYPES: dict[str, type] = {"what": str, "suites": dict, "kernel": str,
-                           "module": str, "ends": str, "noticed": bool}
+                           "module": str, "ends": str}
 
 
 def _defect(number: str, entry: dict[str, Any], path: Path) -> Defect:
@@ -191,8 +190,6 @@ def verdict(defect: Defect, result: Result) -> tuple[bool, str]:
     """Whether all is as the table says, and what there is to tell."""
     why = complaint(defect, result)
     seen = "; ".join(f"{name} {what}" for name, what in result.suites.items() if what.failed)
-    if not defect.noticed:
-        return bool(why), "not noticed, as expected" if why else f"now seen by {seen}"
     if why:
         return False, f"{why}; seen by {seen or 'none'}\n{result.explanation}".rstrip()
     return True, f"seen: {result.failure}" if defect.ends else f"seen by {seen}"
