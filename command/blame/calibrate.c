@@ -4,45 +4,44 @@
 #include "lib/file.h"
 #include "loop/loads.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/timerfd.h>
 #include <time.h>
 
-#define BATCHES 9
-#define PER_BATCH 20
+#define SAMPLES 64
 #define AHEAD_NS 60000			/* a timer is armed so far ahead */
 #define WINDOW_NS 100000		/* and we look for the gap so long */
-#define TICKS_NS 20000000		/* some ticks happen in this time */
-#define PARKED_NS 10000000
+#define TICKS_NS 5000000		/* a tick happens in this time, as a rule */
+#define WAIT_NS 20000000		/* for a wake-up */
 
-/* Preempts the one that calibrates, every AHEAD_NS while it is not to be parked. */
+/* Preempts the one that calibrates, at NEXT, once for each GO. */
 struct waker {
-	atomic_bool park, parked, stop;
+	sem_t go;
+	_Atomic u64 next;		/* 0: it is to end */
 	atomic_uint wakes;
 };
 
 /* What our thread saw of the time that it did not get. */
 struct gaps {
 	u64 total;
-	unsigned int count;		/* of interruptions, or of preemptions */
+	unsigned int count;		/* of interruptions; 0: not what was wanted */
 };
 
-static u64 taken_from(const struct blame_source *source, u32 id)
-{
-	struct blame_figures figures = { 0 };
-	u64 taken = 0;
+enum what { FAULT, INTERRUPT, SWITCH, WHATS };
 
-	source->drain();
-	source->read(&figures);
-	for (size_t i = 0; i < figures.victim_count; i++)
-		if (figures.victims[i].id == id)
-			taken = figures.victims[i].victim.taken;
-	blame_figures_free(&figures);
-	return taken;
-}
+/*
+ * What each of these takes beyond what the source saw of it. They take turns, for the speed of a busy
+ * machine changes: the overhead of an interrupt is part of that of a switch.
+ */
+static struct samples {
+	double beyond[WHATS][SAMPLES];
+	unsigned int count[WHATS];
+} samples;
 
 u64 shortest_read(void)
 {
@@ -76,8 +75,8 @@ static void look_for_gaps(struct gaps *gaps, u64 read, u64 window)
 	}
 }
 
-/* PER_BATCH interruptions that nothing else causes; on PREEMPT_RT only the tick does. */
-static void look_for_interrupts(struct gaps *gaps, u64 read, int timer)
+/* One interruption that nothing else causes; on PREEMPT_RT only the tick does. */
+static void look_for_interrupt(struct gaps *gaps, u64 read, int timer)
 {
 	struct itimerspec ahead = { .it_value.tv_nsec = AHEAD_NS };
 
@@ -85,46 +84,29 @@ static void look_for_interrupts(struct gaps *gaps, u64 read, int timer)
 		look_for_gaps(gaps, read, TICKS_NS);
 		return;
 	}
-	for (unsigned int i = 0; i < PER_BATCH; i++) {
-		timerfd_settime(timer, 0, &ahead, NULL);
-		look_for_gaps(gaps, read, WINDOW_NS);
-	}
+	timerfd_settime(timer, 0, &ahead, NULL);
+	look_for_gaps(gaps, read, WINDOW_NS);
 }
 
-/* The waker's first wake-up and its last one are in the window. */
-static void look_for_switches(struct gaps *gaps, u64 read, struct waker *waker)
+/* All of the wake-up that has been asked for. */
+static void look_for_switch(struct gaps *gaps, u64 read, struct waker *waker, unsigned int wakes)
 {
-	unsigned int first = atomic_load(&waker->wakes), enough = first + PER_BATCH;
-	u64 before = monotonic_now(), end = before + 1000000000, now;
+	u64 before = monotonic_now(), end = before + WAIT_NS, now;
 
-	atomic_store(&waker->parked, false);
-	atomic_store(&waker->park, false);
-	for (; !atomic_load(&waker->parked) && before < end; before = now) {
+	for (; atomic_load(&waker->wakes) == wakes && before < end; before = now) {
 		now = monotonic_now();
 		add_gap(gaps, now - before, read);
-		if ((int)(atomic_load(&waker->wakes) - enough) >= 0)
-			atomic_store(&waker->park, true);
 	}
 	add_gap(gaps, monotonic_now() - before, read);
-	gaps->count = atomic_load(&waker->wakes) - first;
+	gaps->count = atomic_load(&waker->wakes) == wakes + 1;
 }
 
-/* Of pages that have been given back since the last batch; the page table stays. */
-static void look_for_faults(struct gaps *gaps, u64 read)
+static void look_for_fault(struct gaps *gaps, u64 read, volatile char *page)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE), length = PER_BATCH * page;
-	static volatile char *memory = MAP_FAILED;
+	u64 before = monotonic_now();
 
-	if (memory == MAP_FAILED)
-		memory = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	for (size_t i = 0; i < PER_BATCH && memory != MAP_FAILED; i++) {
-		u64 before = monotonic_now();
-
-		memory[i * page] = 1;
-		add_gap(gaps, monotonic_now() - before, read);
-	}
-	if (memory != MAP_FAILED)
-		madvise((void *)memory, length, MADV_DONTNEED);
+	*page = 1;
+	add_gap(gaps, monotonic_now() - before, read);
 }
 
 static int by_size(const void *a, const void *b)
@@ -134,62 +116,102 @@ static int by_size(const void *a, const void *b)
 	return *one < *other ? -1 : *one > *other;
 }
 
-/* The median over batches of what each gap had beyond what the source saw. */
-static u64 beyond_events(const struct blame_source *source, int timer, struct waker *waker)
+/* Without the lowest and the highest quarter: a busy machine or its hypervisor disturbed these. */
+static double typical(enum what what)
 {
-	u64 read = shortest_read(), before, seen;
-	double beyond[BATCHES];
+	unsigned int count = samples.count[what], first = count / 4;
+	double sum = 0;
 
-	for (unsigned int i = 0; i < BATCHES; i++) {
-		struct gaps gaps = { 0 };
+	qsort(samples.beyond[what], count, sizeof(double), by_size);
+	for (unsigned int i = first; i < count - first; i++)
+		sum += samples.beyond[what][i];
+	return sum > 0 ? sum / (count - 2 * first) : 0;
+}
 
-		before = taken_from(source, (u32)gettid());
-		if (waker)
-			look_for_switches(&gaps, read, waker);
-		else if (timer >= 0)
-			look_for_interrupts(&gaps, read, timer);
-		else
-			look_for_faults(&gaps, read);
-		seen = taken_from(source, (u32)gettid()) - before;
-		beyond[i] = gaps.count ? ((double)gaps.total - (double)seen) / gaps.count : 0;
+static void take_sample(const struct blame_source *source, enum what what, int timer,
+			struct waker *waker, volatile char *page)
+{
+	static u64 read, took;
+	unsigned int wakes = atomic_load(&waker->wakes);
+	u64 began, before, seen;
+	struct gaps gaps = { 0 };
+
+	if (!read)
+		read = shortest_read();
+	if (what == SWITCH) {
+		atomic_store(&waker->next, monotonic_now() + took + 2 * AHEAD_NS);
+		sem_post(&waker->go);
 	}
-	qsort(beyond, BATCHES, sizeof(*beyond), by_size);
-	return beyond[BATCHES / 2] > 0 ? (u64)beyond[BATCHES / 2] : 0;
+	began = monotonic_now();
+	before = source->taken((u32)gettid());
+	took = monotonic_now() - began;
+	if (what == FAULT)
+		look_for_fault(&gaps, read, page);
+	else if (what == INTERRUPT)
+		look_for_interrupt(&gaps, read, timer);
+	else if (atomic_load(&waker->wakes) == wakes)
+		look_for_switch(&gaps, read, waker, wakes);
+	seen = source->taken((u32)gettid()) - before;
+	if (gaps.count)
+		samples.beyond[what][samples.count[what]++] =
+			((double)gaps.total - (double)seen) / gaps.count;
 }
 
 static void *wake(void *argument)
 {
 	struct waker *waker = argument;
 
-	while (!atomic_load(&waker->stop)) {
-		bool park = atomic_load(&waker->park);
-		struct timespec pause = { .tv_nsec = park ? PARKED_NS : AHEAD_NS };
+	while (!sem_wait(&waker->go) && atomic_load(&waker->next)) {
+		u64 next = atomic_load(&waker->next);
+		struct timespec at = { (time_t)(next / 1000000000), (long)(next % 1000000000) };
 
-		atomic_store(&waker->parked, park);
-		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
 		atomic_fetch_add(&waker->wakes, 1);
 	}
 	return NULL;
 }
 
-static void calibrate_switch(const struct blame_source *source, struct blame_config *config,
-			     int priority)
+static bool start_waker(struct waker *waker, pthread_t *thread, int priority)
 {
 	struct sched_param parameter = { .sched_priority = priority };
-	struct waker waker = { .park = true };
 	pthread_attr_t attributes;
-	pthread_t thread;
+	bool started;
 
+	sem_init(&waker->go, 0, 0);
 	pthread_attr_init(&attributes);
 	pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
 	pthread_attr_setschedpolicy(&attributes, SCHED_FIFO);
 	pthread_attr_setschedparam(&attributes, &parameter);
-	if (!pthread_create(&thread, &attributes, wake, &waker)) {
-		config->switch_overhead = beyond_events(source, -1, &waker);
-		atomic_store(&waker.stop, true);
+	started = !pthread_create(thread, &attributes, wake, waker);
+	pthread_attr_destroy(&attributes);
+	return started;
+}
+
+/* PRIORITY of the waker; 0: there is to be none. */
+static void take_samples(const struct blame_source *source, struct blame_config *config, int timer,
+			 int priority)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *pages = mmap(NULL, SAMPLES * page, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct waker waker = { 0 };
+	pthread_t thread;
+	bool wakes = priority && start_waker(&waker, &thread, priority);
+
+	memset(&samples, 0, sizeof(samples));
+	for (size_t i = 0; i < SAMPLES && pages != MAP_FAILED; i++)
+		for (enum what what = FAULT; what < (wakes ? WHATS : SWITCH); what++)
+			take_sample(source, what, timer, &waker, pages + i * page);
+	if (pages != MAP_FAILED)
+		munmap(pages, SAMPLES * page);
+	if (wakes) {
+		atomic_store(&waker.next, 0);
+		sem_post(&waker.go);
 		pthread_join(thread, NULL);
 	}
-	pthread_attr_destroy(&attributes);
+	config->fault_overhead = (u64)typical(FAULT);
+	config->interrupt_overhead = (u64)typical(INTERRUPT);
+	config->switch_overhead = (u64)fmax(typical(SWITCH) - typical(INTERRUPT), 0);
 }
 
 /* One CPU, ours if that is allowed; BEFORE takes what was so far. */
@@ -217,11 +239,7 @@ static void calibrate_as_realtime(const struct blame_source *source, struct blam
 	if (policy == SCHED_FIFO && before.sched_priority > 3)
 		own.sched_priority = before.sched_priority - 1;
 	realtime = !sched_setscheduler(0, SCHED_FIFO, &own);
-	config->fault_overhead = beyond_events(source, -1, NULL);
-	config->interrupt_overhead = beyond_events(source, timer, NULL);
-	source->configure(config);
-	if (realtime)
-		calibrate_switch(source, config, own.sched_priority + 1);
+	take_samples(source, config, timer, realtime ? own.sched_priority + 1 : 0);
 	sched_setscheduler(0, policy, &before);
 }
 

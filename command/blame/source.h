@@ -46,6 +46,8 @@ struct blame_source {
 	int (*drain)(void);
 	/* Adds to FIGURES, which starts as { 0 }. 0 or -errno. */
 	int (*read)(struct blame_figures *figures);
+	/* What was taken from this victim so far, in far less time. */
+	u64 (*taken)(u32 id);
 	int (*read_cpu)(unsigned int number, struct cpu *cpu);
 	/* What row.stack stands for: STACK_DEPTH addresses, the innermost first; NULL: none has one */
 	int (*read_stack)(u32 stack, u64 *addresses);
@@ -57,10 +59,9 @@ extern const struct blame_source blame_bpf, blame_trace;
 void blame_figures_free(struct blame_figures *figures);
 
 /*
- * No event covers the way into an interrupt and out of it, nor the switch of tasks. What
- * they cost on this machine with this source is measured at the start, on ourselves.
+ * No event covers the way into an interrupt and out of it, nor the switch of tasks. What they cost
+ * with this source is measured at the start, on ourselves, away from the CPUs AVOID if that is possible.
  */
-/* Sets the overheads in CONFIG; away from the CPUs AVOID if that is possible. */
 void calibrate(const struct blame_source *source, struct blame_config *config,
 	       const struct cpus *avoid);
 

@@ -215,6 +215,14 @@ static int read_figures(struct blame_figures *figures)
 	return 0;
 }
 
+static u64 taken(u32 id)
+{
+	struct victim victim = { 0 };
+
+	bpf_map__lookup_elem(program->maps.victims, &id, sizeof(id), &victim, sizeof(victim), 0);
+	return victim.taken;
+}
+
 static int read_cpu(unsigned int number, struct cpu *cpu)
 {
 	return bpf_map__lookup_elem(program->maps.cpus, &number, sizeof(number), cpu,
@@ -236,6 +244,7 @@ const struct blame_source blame_bpf = {
 	.add_target = add_target,
 	.drain = drain,
 	.read = read_figures,
+	.taken = taken,
 	.read_cpu = read_cpu,
 	.read_stack = read_stack,
 	.stop = stop,

@@ -452,6 +452,15 @@ static int read_figures(struct blame_figures *figures)
 	return 0;
 }
 
+static u64 taken(u32 id)
+{
+	const struct victim *victim;
+
+	drain();
+	victim = LOOKUP(victims, &id);
+	return victim ? victim->taken : 0;
+}
+
 static int read_cpu(unsigned int number, struct cpu *cpu)
 {
 	if (number >= nr_cpus)
@@ -468,6 +477,7 @@ const struct blame_source blame_trace = {
 	.add_target = add_target,
 	.drain = drain,
 	.read = read_figures,
+	.taken = taken,
 	.read_cpu = read_cpu,
 	.stop = stop,
 };
