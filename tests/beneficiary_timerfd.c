@@ -125,16 +125,19 @@ TEST_OF(raised_in_poll_of_epoll, follows_a_waiter_that_is_raised, 6)
 /* The module does not see who waits for an epoll set. */
 #define TOLERANCE_SET (shield_is_module() ? TOLERANCE_HELD : TOLERANCE)
 
+static void wait_for_set(struct situation *s, int set)
+{
+	epoll_await(set);
+	woken(s);
+}
+
 /* An ordinary task puts a pending timerfd into an epoll set for which FIFO 80 waits already. */
 TEST(joins_a_set_that_is_waited_for)
 {
 	COMPARE(s, TOLERANCE_SET) {
 		int fd = timerfd_new(CLOCK_MONOTONIC, 0), set = epoll_with(-1);
 
-		ASLEEP(ABOVE) {
-			epoll_await(set);
-			woken(s);
-		}
+		ASLEEP(ABOVE) wait_for_set(s, set);
 		ENDED(OTHER) {
 			timerfd_arm(fd, s->expiry, 0);
 			epoll_add(set, fd);
@@ -149,10 +152,7 @@ TEST(joins_a_nested_set_that_is_waited_for)
 		int fd = timerfd_new(CLOCK_MONOTONIC, 0), set = epoll_with(-1);
 		int outer = epoll_with(set);
 
-		ASLEEP(ABOVE) {
-			epoll_await(outer);
-			woken(s);
-		}
+		ASLEEP(ABOVE) wait_for_set(s, outer);
 		ENDED(OTHER) {
 			timerfd_arm(fd, s->expiry, 0);
 			epoll_add(set, fd);
@@ -168,10 +168,7 @@ TEST(is_of_a_set_for_which_others_wait_too)
 		struct epoll_event event = { .events = EPOLLIN | EPOLLET };
 
 		require(!epoll_ctl(set, EPOLL_CTL_ADD, fd, &event), "epoll_ctl: %m");
-		ASLEEP(ABOVE) {
-			epoll_await(set);
-			woken(s);
-		}
+		ASLEEP(ABOVE) wait_for_set(s, set);
 		ENDED(OTHER) {
 			for (int i = 0; i < 2; i++) {
 				timerfd_arm(fd, now() + 200 * USEC, 0);
@@ -190,10 +187,7 @@ TEST(is_asked_for_again_in_a_set_that_is_waited_for)
 		struct epoll_event none = { .events = 0 }, event = { .events = EPOLLIN };
 
 		require(!epoll_ctl(set, EPOLL_CTL_ADD, fd, &none), "epoll_ctl: %m");
-		ASLEEP(ABOVE) {
-			epoll_await(set);
-			woken(s);
-		}
+		ASLEEP(ABOVE) wait_for_set(s, set);
 		ENDED(OTHER) {
 			for (int i = 0; i < 2; i++) {
 				timerfd_arm(fd, now() + 200 * USEC, 0);
@@ -213,10 +207,7 @@ TEST(joins_a_nested_set_that_others_poll)
 		int fd = timerfd_new(CLOCK_MONOTONIC, 0), inner = epoll_with(-1);
 		int set = epoll_with(inner);
 
-		ASLEEP(ABOVE) {
-			epoll_await(set);
-			woken(s);
-		}
+		ASLEEP(ABOVE) wait_for_set(s, set);
 		ENDED(OTHER) {
 			struct epoll_event event;
 
@@ -239,10 +230,7 @@ static void ranks_with_the_first_waiter_of_its_set(void)
 			epoll_add(inner, fd);
 			timerfd_arm(fd, s->expiry, 0);
 		}
-		ASLEEP(ABOVE) {
-			epoll_await(set);
-			woken(s);
-		}
+		ASLEEP(ABOVE) wait_for_set(s, set);
 	}
 }
 

@@ -378,17 +378,23 @@ static const char *blames(const char *source, const char *scenario, const char *
 	return victim;
 }
 
-static void names_inversion(const char *source)
+/* In a scenario that keeps a waker off the CPU blame says so, and its remedy helps. */
+static void names_what_keeps(const char *source, const char *scenario, const char *waker,
+			     const char *remedy, const char *with_remedy)
 {
-	u64 longest;
-	const char *victim = blames(source, "inversion", "kept", "midhog[", "owner[");
+	const char *victim = blames(source, scenario, "kept", "midhog[", waker);
+	u64 longest = truth->late_longest;
 
-	check(strstr(victim, "PTHREAD_PRIO_INHERIT"), "no remedy");
-	longest = truth->late_longest;
-	check(longest > 5 * MSEC, "nothing was inverted");
-	blame_run(source, "inheritance");
+	check(strstr(victim, remedy), "no remedy");
+	check(longest > 5 * MSEC, "nothing was late");
+	blame_run(source, with_remedy);
 	check(truth->late_longest < longest / 4, "the remedy does not help: %.1f us",
 	      (double)truth->late_longest / USEC);
+}
+
+static void names_inversion(const char *source)
+{
+	names_what_keeps(source, "inversion", "owner[", "PTHREAD_PRIO_INHERIT", "inheritance");
 }
 
 BLAME_TESTS(names_inversion)
@@ -402,15 +408,7 @@ BLAME_TESTS(names_owner)
 
 static void names_what_keeps_its_waker(const char *source)
 {
-	u64 longest;
-	const char *victim = blames(source, "fed-late", "kept", "midhog[", "feeder[");
-
-	check(strstr(victim, "chrt -f -p 51 "), "no remedy");
-	longest = truth->late_longest;
-	check(longest > 5 * MSEC, "nothing was late");
-	blame_run(source, "fed-in-time");
-	check(truth->late_longest < longest / 4, "the remedy does not help: %.1f us",
-	      (double)truth->late_longest / USEC);
+	names_what_keeps(source, "fed-late", "feeder[", "chrt -f -p 51 ", "fed-in-time");
 }
 
 BLAME_TESTS(names_what_keeps_its_waker)
