@@ -216,14 +216,14 @@ static void serve(struct shield *shield, enum shield_context context)
 	struct timershield_run run = {};
 	struct timershield_cpu *core = &shield->core;
 	struct shield_bases *bases = shield->bases;
-	struct hrtimer *timer = NULL;
+	struct hrtimer *timer;
 	unsigned long flags;
 
 	timershield_begin(&run, ktime_get());
 	raw_spin_lock_irqsave(&bases->base.lock, flags);
 	core->tick = READ_ONCE(shield->held) <= run.now - TICK_NSEC;
-	while (context == SHIELD_SOFT ? (timer = timershield_next_soft(core, &run)) :
-	       !gives_way(shield, run.now) && (timer = timershield_next(core, &run))) {
+	while ((timer = context == SHIELD_SOFT ? timershield_next_soft(core, &run) :
+			gives_way(shield, run.now) ? NULL : timershield_next(core, &run))) {
 		struct hrtimer_clock_base *queue = timer->base;
 
 		expire(queue, timer, ktime_sub(run.now, queue_expiry(queue, 0)), flags);
