@@ -52,7 +52,7 @@ def saved() -> dict[str, Any]:
 
 
 def merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """``old``, where what was found on a kernel makes room for what ``new`` found there.
+    """``old``, where what a claim found on a kernel makes room for what ``new`` found there.
 
     So does what was found with another kernel part.
     """
@@ -60,8 +60,8 @@ def merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     for name in old.keys() & new.keys():
         before, now = old[name]["claims"], new[name]["claims"]
         order = [c["text"] for c in (*before, *now)]
-        again = {c["where"] for c in now}
-        kept = [c for c in before if c["where"] not in again] if (
+        again = {(c["text"], c["where"]) for c in now}
+        kept = [c for c in before if (c["text"], c["where"]) not in again] if (
             old[name].get("kernel_parts", UNKNOWN) == new[name]["kernel_parts"]) else []
         claims = kept + now
         both = [old[name], new[name]] if kept else [new[name]]

@@ -45,6 +45,16 @@ def test_the_articles_late_responses(tmp_path: Path, late: int, met: bool) -> No
     assert measured(tmp_path, {"kernel": (late, 500_001)}, SAMPLES) == [met]
 
 
+@pytest.mark.parametrize("name", ["kernel", "device", "softirqs", "nfs"])
+@pytest.mark.parametrize(("slowest", "count", "met"), [
+    (450, SAMPLES, True), (449, SAMPLES, False), (450, SAMPLES - 1, None)])
+def test_isolation_that_helps_less_is_missed(
+    tmp_path: Path, name: str, slowest: int, count: int, met: bool | None
+) -> None:
+    responses = {name: (4, slowest), f"{name}-isolated": (4, 10)}
+    assert measured(tmp_path, responses, count)[-1] == met
+
+
 @pytest.mark.parametrize(("kind", "line", "come"), [
     ("task", "{ next_pid: 7, next_comm: kworker/u9:2 } hitcount: 2", 2),
     ("task", "{ next_pid: 7, next_comm: stress-ng-udp } hitcount: 1", 1),

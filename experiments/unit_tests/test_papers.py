@@ -60,6 +60,9 @@ def test_what_is_measured_anew_replaces_what_the_same_kernel_had() -> None:
     new["hostile"]["kernel_parts"] = ["2"]
     assert papers.merged(old, new) == new  # of another kernel part nothing stays
     assert papers.stale(new, "1") == ["hostile"]
+    new = found(rt="5 µs")
+    new["hostile"]["claims"][0]["text"] = "b"    # of other claims what was found stays
+    assert len(papers.merged(old, new)["hostile"]["claims"]) == 3
 
 
 def test_figures_of_an_unknown_kernel_part_are_stale() -> None:
