@@ -200,6 +200,36 @@ TEST(is_asked_for_again_in_a_set_that_is_waited_for)
 	}
 }
 
+static bool finds_nothing(int set)
+{
+	struct pollfd event = { .fd = set, .events = POLLIN };
+	struct epoll_event found;
+
+	return !(test_argument() ? poll(&event, 1, 0) : epoll_wait(set, &found, 1, 0));
+}
+
+/* It has expired, is armed again, and an ordinary task asks the set in vain. Then FIFO 80 waits. */
+static void is_asked_for_in_vain(void)
+{
+	COMPARE(s, TOLERANCE_SET) {
+		int fd = timerfd_new(CLOCK_MONOTONIC, 0), set = epoll_with(fd);
+
+		ENDED(ABOVE) require(finds_nothing(set), "not armed, but readable");
+		ENDED(OTHER) {
+			for (int i = 0; i < 2; i++) {
+				timerfd_arm(fd, now() + 200 * USEC, 0);
+				sleep_for(500 * USEC);
+				timerfd_arm(fd, s->expiry, 0);
+				require(finds_nothing(set), "armed again, but readable");
+			}
+		}
+		ASLEEP(ABOVE) wait_for_set(s, set);
+	}
+}
+
+TEST_OF(is_waited_for_in_vain, is_asked_for_in_vain, 0)
+TEST_OF(is_polled_in_vain, is_asked_for_in_vain, 1)
+
 /* An ordinary task polls the inner set of one for which FIFO 80 waits, and finds nothing. */
 TEST(joins_a_nested_set_that_others_poll)
 {
