@@ -31,39 +31,33 @@ STRESS = "/usr/bin/stress-ng"
 """This machine's: guests are of its architecture."""
 TURN = 5
 """µs that one virtual CPU executes at most before the other has its turn."""
+Chosen = tuple[str, str, tuple[str, ...]]
+"""A scenario: its name, its title, and what the program is called with."""
+
+
+def _pair(name: str, title: str, *words: str) -> tuple[Chosen, ...]:
+    return ((name, f"{title}, not isolated", words),
+            (f"{name}-isolated", f"{title}, CPU 0 isolated", (*words, "--isolate")))
+
+
 SCENARIOS = (
     ("none", "no load, not isolated", ("--load=none",)),
     ("spin", "tasks that only compute, not isolated", ("--load=spin",)),
-    ("kernel", "the article's load, not isolated", ("--load=kernel",)),
-    ("kernel-isolated", "the article's load, CPU 0 isolated", ("--load=kernel", "--isolate")),
+    *_pair("kernel", "the article's load", "--load=kernel"),
 )
-
-
 PREEMPTION = tuple(
     (f"kernel-{how}", f"the article's load, not isolated, preempt={how}",
      ("--load=kernel", f"--preempt={how}")) for how in ("full", "voluntary", "none"))
 """The article's Figures 2 and 3: kernels without preemption."""
 DYNAMIC = ("6.1", "6.12")
-DEVICE = (
-    ("device", "the article's load, a device's interrupt, not isolated",
-     ("--load=kernel", "--device")),
-    ("device-isolated", "the article's load, a device's interrupt, CPU 0 isolated",
-     ("--load=kernel", "--device", "--isolate")),
-)
+DEVICE = _pair("device", "the article's load, a device's interrupt", "--load=kernel", "--device")
 """The interrupt of the HPET, whose driver only Debian's kernels have."""
-SOFTIRQS = (
-    ("softirqs", "packets steered to both CPUs, files made and removed, not isolated",
-     ("--load=softirqs",)),
-    ("softirqs-isolated", "packets steered to both CPUs, files made and removed, CPU 0 isolated",
-     ("--load=softirqs", "--isolate")),
-)
+SOFTIRQS = _pair("softirqs", "packets steered to both CPUs, files made and removed",
+                 "--load=softirqs")
 """What is slow on today's kernels; only Debian's can steer packets."""
-COMPILER = "/usr/bin/tcc"
-NFS = (
-    ("nfs", "sources compiled over NFS, not isolated", ("--load=nfs",)),
-    ("nfs-isolated", "sources compiled over NFS, CPU 0 isolated", ("--load=nfs", "--isolate")),
-)
+NFS = _pair("nfs", "sources compiled over NFS", "--load=nfs")
 """The article's NFS_COMPILE, last: the server stays. Only Debian's kernels have it."""
+COMPILER = "/usr/bin/tcc"
 DRIVERS = ("sunrpc", "auth_rpcgss", "grace", "lockd", "nfs_acl", "nfsd", "netfs", "fscache",
            "dns_resolver", "nfs", "nfsv4")
 HPET = ("-machine", "hpet=on", "-global", "hpet.hpet-intcap=0xff0104")
@@ -71,7 +65,7 @@ NO_CX16 = ("-cpu", "max,-rdrand,-rdseed,-cx16")
 """Before 8.0 QEMU loses flags in CMPXCHG16B: a double fault of the guest's kernel, now and then."""
 
 
-def possible(system: System) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
+def possible(system: System) -> tuple[Chosen, ...]:
     """Of the scenarios those that its kernel can run."""
     where = system.platform
     if not where or not where.debian:
@@ -82,8 +76,7 @@ def possible(system: System) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
             + (PREEMPTION if dynamic else ()) + NFS)
 
 
-def scenarios(context: Context, chosen: Sequence[tuple[str, str, tuple[str, ...]]]
-              ) -> list[Scenario]:
+def scenarios(context: Context, chosen: Sequence[Chosen]) -> list[Scenario]:
     """What the program is called with."""
     samples = SAMPLES * context.jobs // 1000
     return [
