@@ -11,9 +11,9 @@ from lab.measure.results import Measured, Store
 
 KINDS = {"task": "switches to foreign tasks", "irq": "interrupts", "softirq": "NET_RX softirqs"}
 ENTRY = re.compile(r"^\{ \w+: +\d+(?:, \w+: (.*?))? *\} hitcount: +(\d+)", re.MULTILINE)
-BOUND = re.compile(r"measured|[\w]+/0(?:$|[:H].*)")
-"""What may run on the isolated CPU: the measured task, and by their names the idle one and the
-kernel's threads of it.
+BOUND = re.compile(r"measured|hpet\d+|[\w]+/0(?:$|[:H].*)")
+"""What may come to the isolated CPU: the measured task and device, and by their names the idle task
+and the kernel's threads of that CPU.
 """
 NOT_SHOWN = (
     "Two virtual CPUs under instruction-counted time take turns, and while one executes, time "
@@ -104,8 +104,8 @@ def _table(system: Measured) -> Table:
         "Response times in µs; nearest-rank percentiles. Realfeel: the article's own measure, the "
         "longest time between two reads less the period. Foreign tasks: switches on CPU 0 to any "
         "task but the measured one, the idle task and kernel threads bound to that CPU; "
-        "interrupts: of devices, on CPU 0; NET_RX: softirqs there that process packets; counted "
-        "by the kernel, where it has histograms of trace events.",
+        "interrupts: of other devices, on CPU 0; NET_RX: softirqs there that process packets; "
+        "counted by the kernel, where it has histograms of trace events.",
     )
 
 

@@ -133,13 +133,16 @@ int64_t source_due_ns(const struct source *source, uint32_t before, uint32_t cou
 		      int64_t now_ns)
 {
 	const volatile struct hpet_registers *hpet = source->hpet;
-	uint64_t tick_fs, next;
+	uint64_t tick_fs;
+	int32_t left;
 
 	if (!hpet)
 		return source->start_ns + (int64_t)(before + 1) * source->period_ns;
-	/* The comparator has when the next is due. Right unless another came meanwhile. */
+	/*
+	 * The comparator has when the next is due, in 32 bits, as Linux sets it. Right unless
+	 * another came meanwhile.
+	 */
 	tick_fs = hpet->capabilities >> 32;
-	next = hpet->timer[source->timer].comparator;
-	return now_ns + (int64_t)(next - hpet->counter) * (int64_t)tick_fs / 1000000 -
-	       (int64_t)count * source->period_ns;
+	left = hpet->timer[source->timer].comparator - hpet->counter;
+	return now_ns + left * (int64_t)tick_fs / 1000000 - (int64_t)count * source->period_ns;
 }

@@ -61,6 +61,7 @@ def test_isolation_that_helps_less_is_missed(
     ("task", "{ next_pid: 7, next_comm: kworker/0:1H } hitcount: 1", 0),
     ("task", "    Dropped: 1", 1),
     ("irq", "{ irq: 9, name: eth0 } hitcount: 1", 1),
+    ("irq", "{ irq: 16, name: hpet2 } hitcount: 1", 0),
     ("softirq", "{ vec: 3 } hitcount: 1", 1)])
 def test_what_comes_to_an_isolated_cpu_is_missed(
     sample: Path, kind: str, line: str, come: int
