@@ -261,8 +261,9 @@ int main(int argc, char **argv)
 	run->load = LOAD_KERNEL;
 	parse_options(argc, argv, (const struct opt[]){
 		{ "samples", "N", "number of interrupts (10240)", OPT_NUMBER(&samples, 1, 100000000) },
-		{ "load", "KIND", "none, spin: tasks that compute, kernel: tasks that keep the kernel busy, "
-		  "softirqs: its soft interrupts, nfs: compilers on a loopback NFS (kernel)", OPT_TEXT(set_load, &run->load) },
+		{ "load", "KIND", "none, spin: tasks that compute, kernel: tasks that keep the kernel "
+		  "busy, softirqs: its soft interrupts, nfs: compilers on a loopback NFS (kernel)",
+		  OPT_TEXT(set_load, &run->load) },
 		{ "isolate", NULL, "isolate CPU 0 from all other tasks and interrupts meanwhile",
 		  OPT_FLAG(&run->isolate) },
 		{ "device", NULL, "read the HPET's interrupt, directed to CPU 0 (2,000 a second), not the "

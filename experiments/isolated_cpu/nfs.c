@@ -54,7 +54,8 @@ static int write_sources(void)
 			fprintf(source, "#include \"%u.h\"\n", i);
 		for (unsigned int i = 0; i < FUNCTIONS; i++) {
 			fprintf(header, "int f%u_%u(int x);\n", n, i);
-			fprintf(source, "int f%u_%u(int x)\n{\n\treturn x ? x * f%u_%u(x - 1) : %u;\n}\n",
+			fprintf(source, "int f%u_%u(int x)\n"
+				"{\n\treturn x ? x * f%u_%u(x - 1) : %u;\n}\n",
 				n, i, i, n, i);
 		}
 		if (fclose(header) || fclose(source))
