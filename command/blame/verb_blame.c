@@ -86,7 +86,7 @@ static const struct verb_option options[] = {
 	{ "interval", 0, "N",
 	  "print every N seconds what was taken since the start, with --csv, --json or --openmetrics",
 	  .decimal = &request.interval },
-	{ "by", 0, "WHAT", "a row for each process (the default), program or thread",
+	{ "by", 0, "WHAT", "group rows by process (the default), program or thread",
 	  "process program thread", .take = take_by },
 	{ "over", 0, "US",
 	  "count episodes in which a victim was kept from running for longer than US, and print the worst one's timeline",

@@ -190,9 +190,10 @@ const struct verb verb_prove = {
 "with the shield off, on and off again. It restores everything when it ends, also after\n"
 "Ctrl-C. If prove is killed, its next start restores the rest.\n"
 "\n"
-"LOAD is timerfds, posix-timers, threads, itimers or hogs, of ordinary tasks; sleepers or\n"
-"cyclictest, of FIFO tasks; then :n=N; then, for FIFO tasks, priority=N, spread (over 1 to 90), sync,\n"
-"period=NS or periods=bosch, long, drift or long+drift: sleepers:n=1000,spread,periods=long.\n",
+"LOAD is KIND:SETTING,... such as sleepers:n=1000,spread,periods=long. Kinds of ordinary\n"
+"tasks: timerfds, posix-timers, threads, itimers, hogs; of FIFO tasks: sleepers, cyclictest.\n"
+"Settings: n=N; for FIFO tasks also priority=N or spread (over 1 to 90), sync, period=NS or\n"
+"periods=bosch (the default: 1 to 1000 ms), long (at least 5 ms), drift or long+drift.\n",
 	.options = options,
 	.run = run,
 };

@@ -11,7 +11,7 @@ bool watch_start(void)
 {
 	session = (struct session){ .config.victims_are = VICTIMS_TARGETS };
 	if (session_start(&session, "bpf", NULL)) {
-		notice("without BPF the verdict goes by gaps, whoever made them");
+		notice("without BPF the verdict counts all gaps, whatever caused them");
 		return false;
 	}
 	return true;

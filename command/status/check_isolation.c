@@ -118,7 +118,7 @@ static void add_booted(struct inspection *inspection)
 
 	if (!cpus_empty(booted))
 		finding_add(&inspection->findings, FINDING_NOTE, "isolcpus",
-			    "timershield run keeps to these CPUs; boot without isolcpus= and use timershield isolate to have others kept off",
+			    "timershield run keeps to these CPUs; boot without isolcpus= and use timershield isolate to keep others off",
 			    "%s %s isolated since boot (isolcpus=): no task is put there, but any may go there by sched_setaffinity().",
 			    named, cpus_count(booted) > 1 ? "are" : "is");
 }
@@ -158,7 +158,7 @@ static void add_by_affinity(struct inspection *inspection)
 
 	if (isolation->journal.by_affinity && !cpus_empty(&isolation->procs))
 		finding_add(&inspection->findings, FINDING_NOTE, "by_affinity",
-			    "timershield unisolate, then isolate without --by-affinity, to have others kept off",
+			    "timershield unisolate, then isolate without --by-affinity, to keep others off",
 			    "%s %s isolated by the affinities of tasks: any task may go there by sched_setaffinity().",
 			    named, cpus_count(&isolation->procs) > 1 ? "are" : "is");
 }

@@ -54,7 +54,7 @@ static void check_memory(const struct process *process)
 			    locked);
 	else
 		finding_add(findings, process->first ? FINDING_BAD : FINDING_WARNING, "memory", mend,
-			    "%lld of its %lld kB are locked: what it touches first, or again, takes a page fault.",
+			    "%lld of its %lld kB are locked: touching the others may take a page fault.",
 			    locked, resident);
 }
 
@@ -231,7 +231,7 @@ static void check_quota(const struct process *process)
 	}
 	if (refusal_limit() >= 1 && refusal_find(&refusal, process->pid, 1))
 		finding_add(&process->inspection->findings, FINDING_BAD, "budget", refusal.mend,
-			    "It can have no real-time thread: %s.", refusal.reason);
+			    "It cannot have a real-time thread: %s.", refusal.reason);
 	refusal_free(&refusal);
 }
 

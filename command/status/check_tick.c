@@ -130,7 +130,7 @@ void check_tick(struct inspection *inspection)
 	}
 	if (ret && !cpus_empty(&ticking))
 		finding_add(&inspection->findings, FINDING_UNKNOWN, "rcu", "",
-			    "Where RCU callbacks run is unknown: rcu_nocbs= on the kernel's command line is no list of this machine's CPUs.");
+			    "Where RCU callbacks run is unknown: rcu_nocbs= on the kernel's command line is not a list of this machine's CPUs.");
 	else if (!cpus_empty(&busy))
 		add_work(inspection, "rcu", &busy, "RCU callbacks run on", "rcu_nocbs",
 			 "CONFIG_RCU_NOCB_CPU");

@@ -290,7 +290,7 @@ class KernelTest(StatusTest):
         self.assertIn("rcu_nocbs=3 ", self.check("rcu", "note"))
         for cpus in ("2-9", "odd"):
             m.isolate_at_boot("2-3", f"rcu_nocbs={cpus}")
-            self.check("rcu", "unknown", "no list of this machine's CPUs")
+            self.check("rcu", "unknown", "not a list of this machine's CPUs")
         m.write(f"{CPU}/nohz_full", "2-3")
         self.assertFalse({"tick", "rcu"} & set(m.findings()))
 
