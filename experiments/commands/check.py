@@ -15,8 +15,8 @@ from lab.measure.results import Store
 def add(parser: argparse.ArgumentParser) -> None:
     """Its arguments."""
     parser.add_argument("experiment", nargs="*",
-                        help="none: whether the tables of experiments/README.md are those of this "
-                             "kernel part")
+                        help="without any: whether the tables of experiments/README.md were "
+                             "measured with this kernel part")
     options.results(parser)
 
 

@@ -12,8 +12,8 @@ from experiments.commands import figures
 def add(parser: argparse.ArgumentParser) -> None:
     """Its arguments."""
     parser.add_argument("results", type=Path, nargs="?", metavar="RESULTS.json",
-                        help="an evaluation's results, which take the place of what "
-                             "experiments/measured.json has of the same experiments and kernels")
+                        help="an evaluation's results; they replace those of the same "
+                             "experiments and kernels in experiments/measured.json")
 
 
 def run(arguments: argparse.Namespace) -> int:
