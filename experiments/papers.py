@@ -31,18 +31,23 @@ def compact(results: dict[str, Any]) -> dict[str, Any]:
     kept = {}
     for name, found in results["experiments"].items():
         systems = found["systems"].values()
-        commands = " ".join(c for m in systems for c in m["commands"].values())
         kept[name] = {
             "kernels": sorted({re.sub(r"(\d+\.\d+\.\d+)\S* .*, ", r"\1, ", m["kernel"])
                                for m in systems}),
             "kernel_parts": sorted({m["kernel_part"] for m in systems
                                     if m["target"] == "guest" and m["system"]["mode"] != "stock"}),
-            "samples": sorted({int(n) for n in re.findall(r"--(?:jobs|samples)=(\d+)", commands)}),
             "claims": [{**{k: v for k, v in claim.items() if k != "verdict"},
-                        "at": next(m["commit"] for m in systems if claim["where"]
-                                   == System.from_description(m["system"]).place)}
+                        **_measured([m for m in systems if claim["where"]
+                                     == System.from_description(m["system"]).place])}
                        for claim in found["claims"]]}
     return kept
+
+
+def _measured(systems: list[dict[str, Any]]) -> dict[str, Any]:
+    """The commit at which they were, and how many samples a scenario has at most."""
+    commands = " ".join(c for m in systems for c in m["commands"].values())
+    taken = [int(n) for n in re.findall(r"--(?:jobs|samples)=(\d+)", commands)]
+    return {"at": systems[0]["commit"], "samples": max(taken, default=0)}
 
 
 def saved() -> dict[str, Any]:
@@ -67,7 +72,7 @@ def merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
         both = [old[name], new[name]] if kept else [new[name]]
         result[name] = {
             **{key: sorted({v for found in both for v in found.get(key, [])})
-               for key in ("kernels", "kernel_parts", "samples")},
+               for key in ("kernels", "kernel_parts")},
             "claims": sorted(claims, key=lambda c: (order.index(c["text"]), c["where"]))}
     return result
 
@@ -97,20 +102,19 @@ def _short(words: str, room: int) -> str:
 
 def _cells(found: dict[str, Any], claims: Sequence[Claim]) -> list[str]:
     """Of claims of an experiment: the worst that was found, where it is from, and the verdict."""
-    judged = [(claim, Judged(**{k: v for k, v in c.items() if k != "at"}), c["at"])
+    judged = [(claim, Judged(**{k: v for k, v in c.items() if k not in ("at", "samples")}), c)
               for claim in claims for c in found["claims"] if c["text"] == claim.title]
     if not judged:
         return ["not measured", "", "–"]
-    _, worst, commit = max(judged, key=lambda j: (
+    _, worst, kept = max(judged, key=lambda j: (
         j[1].met is False, j[1].met is not None, j[0].badness(j[1].value)))
     verdicts = rows(j for _, j, _ in judged)
     missed = [r for r in verdicts if r.verdict == "missed"]
     verdict = (missed or [r for r in verdicts if r.verdict == "met"] or verdicts)[0]
     where = f" (on {verdict.where})" if verdict.where else ""
     place = f" ({worst.where})"
-    taken = found.get("samples", [])
     return [_short(worst.found, CELL - len(place)) + place,
-            commit + (f"; {taken[-1]:,}" if taken else ""),
+            kept["at"] + (f"; {kept['samples']:,}" if kept["samples"] else ""),
             _short(verdict.verdict + where, CELL)]
 
 
