@@ -61,7 +61,7 @@ COMPILER = "/usr/bin/tcc"
 DRIVERS = ("sunrpc", "auth_rpcgss", "grace", "lockd", "nfs_acl", "nfsd", "netfs", "fscache",
            "dns_resolver", "nfs", "nfsv4")
 HPET = ("-machine", "hpet=on", "-global", "hpet.hpet-intcap=0xff0104")
-NO_CX16 = ("-cpu", "max,-rdrand,-rdseed,-cx16")
+NO_CX16 = ("-cpu", f"{own().board[-1]},-cx16")
 """Before 8.0 QEMU loses flags in CMPXCHG16B: a double fault of the guest's kernel, now and then."""
 
 
