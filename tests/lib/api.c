@@ -5,6 +5,7 @@
 #include "timers.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/aio_abi.h>
 #include <linux/futex.h>
 #include <mqueue.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/syscall.h>
@@ -203,6 +205,27 @@ static int wait_io_getevents(const struct api *api, u64 expiry, u64 *due)
 	return timed_out(syscall(SYS_io_getevents, context, 1, 1, &event, &time), 0, 0);
 }
 
+/* As <linux/ntsync.h> of Linux 6.14 has it; Debian 12 does not. */
+struct ntsync_wait {
+	__u64 timeout, objs;
+	__u32 count, index, flags, owner, alert, pad;
+};
+
+#define NTSYNC_WAIT_ANY _IOWR('N', 0x82, struct ntsync_wait)
+
+static int wait_ntsync(const struct api *api, u64 expiry, u64 *due)
+{
+	struct ntsync_wait wait = { .timeout = expiry, .owner = getpid() };
+	int ret, fd = open("/dev/ntsync", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return -ENOSYS;
+	*due = expiry;
+	ret = timed_out(ioctl(fd, NTSYNC_WAIT_ANY, &wait), -1, ETIMEDOUT);
+	close(fd);
+	return ret;
+}
+
 static int wait_timerfd(const struct api *api, u64 expiry, u64 *due)
 {
 	struct itimerspec setting = { .it_value = time_on(api->clock, expiry, due) };
@@ -306,6 +329,8 @@ const struct api polled_apis[] = {
 	{ "select of a timerfd", .wait = wait_polled, .clock = CLOCK_MONOTONIC, .by = by_select },
 	{ "epoll of a timerfd", .wait = wait_polled, .clock = CLOCK_MONOTONIC, .by = by_epoll },
 };
+
+const struct api ntsync_api = { "ntsync", .wait = wait_ntsync, .clock = CLOCK_MONOTONIC };
 
 const unsigned int api_count = ARRAY_SIZE(apis);
 const unsigned int polled_api_count = ARRAY_SIZE(polled_apis);

@@ -28,6 +28,9 @@ extern const unsigned int api_count;
 extern const struct api polled_apis[];
 extern const unsigned int polled_api_count;
 
+/* Windows' way to wait for several objects; on Linux 6.14 and later, if built in */
+extern const struct api ntsync_api;
+
 /* The entry of that name; the test fails if there is none. */
 const struct api *api_find(const char *name);
 
