@@ -154,6 +154,8 @@ class Kernel:
     def fragments(self) -> list[Path]:
         """Configuration fragments in the order in which they override each other."""
         names = ["base", self.arch, self.flavour]
+        if (CONFIGS / self.linux).exists():
+            names.append(self.linux)
         if self.patched:
             names.append("shielded")
         if self.debug:
