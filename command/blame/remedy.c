@@ -296,7 +296,10 @@ static char *for_kept(const struct blame_row *row)
 /* What is locked is copied nevertheless, once its process has forked. */
 static char *for_fault(const struct blame_victim *victim)
 {
-	return copy(task_info_of(&victim->victim.who)->locked ? "posix_spawn() in place of fork(), and MCL_FUTURE" :
+	const struct task_info *task = task_info_of(&victim->victim.who);
+
+	return copy(task->locked ? "posix_spawn() in place of fork(), and MCL_FUTURE" : task->may_not_lock ?
+		    "ulimit -l unlimited, then mlockall(MCL_CURRENT | MCL_FUTURE), and MAP_POPULATE" :
 		    "mlockall(MCL_CURRENT | MCL_FUTURE), and MAP_POPULATE");
 }
 

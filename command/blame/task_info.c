@@ -19,13 +19,14 @@ static u32 process_of(u32 tid)
 /* What a process that is about to be gone does not tell stays as it was. */
 static void read_process(struct task_info *person)
 {
-	autofree char *status = format("/proc/%u/status", person->process);
 	autofree char *autogroup = format("/proc/%u/autogroup", person->process);
-	autofree char *locked = file_find(status, "VmLck:");
+	long long locked = task_number((pid_t)person->process, "status", "VmLck:");
 	char *session = file_find(autogroup, "-");
 
-	if (locked)
-		person->locked = atoll(locked);
+	if (locked >= 0) {
+		person->locked = locked;
+		person->may_not_lock = !task_may_lock_all((pid_t)person->process);
+	}
 	if (!session)
 		return;
 	free(person->session);

@@ -13,7 +13,7 @@ struct task_info {
 	int policy;			/* -1: not known */
 	int priority;			/* as struct who has it; while it lives */
 	bool alive, kernel_thread;
-	bool locked;			/* some of its memory */
+	bool locked, may_not_lock;	/* some of its memory; all of it */
 	char *session;			/* in which the kernel groups it; NULL: not known */
 	char comm[TASK_NAME_MAX + 1], process_comm[TASK_NAME_MAX + 1];
 	char *unit;			/* of its cgroup; NULL if not known, "" for the root */

@@ -2,6 +2,7 @@
 #include "task.h"
 #include "file.h"
 
+#include <linux/capability.h>
 #include <linux/sched.h>
 #include <sched.h>
 
@@ -135,6 +136,24 @@ const struct task *tasks_unpinned(const struct tasks *tasks)
 void tasks_free(struct tasks *tasks)
 {
 	free(tasks->items);
+}
+
+long long task_number(pid_t pid, const char *file, const char *key)
+{
+	autofree char *path = format("/proc/%d/%s", pid, file), *text = file_find(path, key);
+	long long number;
+
+	return text && sscanf(text, "%lld", &number) == 1 ? number : -1;
+}
+
+bool task_may_lock_all(pid_t pid)
+{
+	autofree char *path = format("/proc/%d/status", pid);
+	autofree char *capabilities = file_find(path, "CapEff:");
+	long long limit = task_number(pid, "limits", "Max locked memory");
+
+	return limit < 0 || limit / 1024 >= task_number(pid, "status", "VmSize:") ||
+	       (capabilities && strtoull(capabilities, NULL, 16) >> CAP_IPC_LOCK & 1);
 }
 
 char *policy_text(int policy, int rt_priority)

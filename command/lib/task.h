@@ -53,6 +53,12 @@ int tasks_read_threads(struct tasks *tasks, pid_t pid);
 	for (const struct task *one = (tasks)->items;			\
 	     (size_t)((one) - (tasks)->items) < (tasks)->count; (one)++)
 
+/* What follows KEY in /proc/PID/FILE, as a number; -1 if it is not there, or no number. */
+long long task_number(pid_t pid, const char *file, const char *key);
+
+/* Whether RLIMIT_MEMLOCK or CAP_IPC_LOCK lets a process lock all that it has; true if not known. */
+bool task_may_lock_all(pid_t pid);
+
 /* "FIFO 80", "OTHER"; the caller frees it. */
 char *policy_text(int policy, int rt_priority);
 

@@ -28,23 +28,14 @@ static bool is_realtime(const struct task *task)
 	return task->rt_priority || task->policy == SCHED_DEADLINE;
 }
 
-/* What follows KEY in /proc/PID/FILE, as a number; -1 if it is not there. */
-static long long number_of(pid_t pid, const char *file, const char *key)
-{
-	autofree char *path = format("/proc/%d/%s", pid, file), *number = file_find(path, key);
-
-	return number ? atoll(number) : -1;
-}
-
 static void check_memory(const struct process *process)
 {
 	struct findings *findings = &process->inspection->findings;
-	long long locked = number_of(process->pid, "status", "VmLck:");
-	long long resident = number_of(process->pid, "status", "VmRSS:");
-	long long limit = number_of(process->pid, "limits", "Max locked memory");
+	long long locked = task_number(process->pid, "status", "VmLck:");
+	long long resident = task_number(process->pid, "status", "VmRSS:");
 	autofree char *mend = format("call mlockall(MCL_CURRENT | MCL_FUTURE) in it at its start%s",
-				     limit > 0 && limit / 1024 < resident ?
-				     ", and raise its limit: ulimit -l unlimited" : "");
+				     task_may_lock_all(process->pid) ? "" :
+				     ", and raise its limit: ulimit -l unlimited");
 
 	if (locked < 0 || resident < 0)
 		finding_unknown(findings, "memory", "Whether its memory is locked", "/proc/PID/status",

@@ -191,12 +191,19 @@ static void for_what_keeps_it(void)
 static void in_the_same_process(void)
 {
 	static const struct who sibling = { .tid = 81, .tgid = 70, .priority = 9 };
+	static const struct cause fault = { .kind = CAUSE_FAULT };
 
 	put_task(70, "loop", "50 1");
+	put("proc/70/limits", "Max locked memory         65536                65536                bytes\n");
+	put("proc/70/status", "Name:\tloop\nTgid:\t70\nVmSize:\t    8000 kB\nVmLck:\t       0 kB\n");
+	advises("ulimit -l unlimited, then mlockall(MCL_CURRENT | MCL_FUTURE), and MAP_POPULATE", fault,
+		&victim_who, MASKED_NO);
+	put("proc/70/status", "Name:\tloop\nTgid:\t70\nVmSize:\t    8000 kB\nVmLck:\t       0 kB\n"
+	    "CapEff:\t0000000000004000\n");
+	advises("mlockall(MCL_CURRENT | MCL_FUTURE), and MAP_POPULATE", fault, &victim_who, MASKED_NO);
 	put("proc/70/status", "Name:\tloop\nTgid:\t70\nVmLck:\t    4000 kB\n");
 	advises_for_task("taskset -pc 0,2-3 81, or lower its priority", &sibling);
-	advises("posix_spawn() in place of fork(), and MCL_FUTURE", (struct cause){
-		.kind = CAUSE_FAULT }, &victim_who, MASKED_NO);
+	advises("posix_spawn() in place of fork(), and MCL_FUTURE", fault, &victim_who, MASKED_NO);
 }
 
 static void on_a_single_cpu(void)

@@ -300,6 +300,7 @@ class KernelTest(StatusTest):
         stat = f"70 (robot) S 2 0 0 0 -1 0 9 0 1 0 0 0 0 0 {19 - rtprio} 0 1 0 123"
         for path in ("proc/70", "proc/70/task/70"):
             m.write(f"{path}/status", f"Name:\tx\nVmLck:\t{kilobytes} kB\nVmRSS:\t4000 kB\n"
+                                      "VmSize:\t8000 kB\n"
                                       f"Cpus_allowed_list:\t{cpus}")
             m.write(f"{path}/stat", stat + 17 * " 0" + f" {rtprio} {int(rtprio > 0)}")
         m.write("proc/70/limits", "Max locked memory 65536 65536 bytes")
@@ -322,6 +323,7 @@ class KernelTest(StatusTest):
         self.assertEqual(self.process(0, "0-3", 50, futex.format("0x80")), {
             "policy": "good", "memory": "bad", "affinity": "warning", "futex": "warning",
             "faults": "note", "inherited": "note"})
+        self.assertIn("ulimit -l unlimited", m.run("status", "-p", "70").stdout)
         self.assertEqual(self.process(4000, "2", 50, futex.format("0x86")), {
             "policy": "good", "memory": "good", "affinity": "good", "futex": "good",
             "faults": "note", "inherited": "note"})
