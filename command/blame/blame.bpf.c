@@ -173,35 +173,30 @@ VECTOR(ipi, IPI_OTHER)				/* arm64 */
 FRAME(irq_handler_entry, irq_handler_exit, FRAME_IRQ, CAUSE_IRQ, irq, int irq)
 FRAME(softirq_entry, softirq_exit, FRAME_SOFTIRQ, CAUSE_SOFTIRQ, vector, unsigned int vector)
 
-/* The page faults of victims alone. */
-SEC("fentry/handle_mm_fault")
-int BPF_PROG(fault_entry)
+/*
+ * The page faults of victims alone. Perf counts each when it begins, and when it was served. One
+ * that cannot be served ends with a signal.
+ */
+SEC("perf_event")
+int fault_entry(void *context)
 {
 	struct cpu *cpu = this_cpu();
 
-	if (cpu && cpu->victim && !cpu->depth)
+	if (!cpu)
+		return 0;
+	pop(cpu, bpf_ktime_get_ns(), FRAME_FAULT);
+	if (cpu->victim && !cpu->depth)
 		push(cpu, bpf_ktime_get_ns(), FRAME_FAULT, CAUSE_FAULT, 0);
 	return 0;
 }
 
-SEC("fexit/handle_mm_fault")
-int BPF_PROG(fault_exit)
+SEC("perf_event")
+int fault_exit(void *context)
 {
 	struct cpu *cpu = this_cpu();
 
 	if (cpu)
 		pop(cpu, bpf_ktime_get_ns(), FRAME_FAULT);
-	return 0;
-}
-
-/* Where no program can see how long they take: that is known by measuring some. */
-SEC("tp_btf/page_fault_user")
-int BPF_PROG(page_fault_user)
-{
-	struct cpu *cpu = this_cpu();
-
-	if (cpu)
-		on_fault(cpu, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -504,6 +499,8 @@ int BPF_PROG(signal_generate, int number, void *info, struct task_struct *task)
 	struct cpu *cpu = this_cpu();
 	struct who who;
 
+	if (cpu)
+		pop(cpu, bpf_ktime_get_ns(), FRAME_FAULT);
 	if (!cpu || !cpu->depth)
 		return 0;
 	read_task(&who, task);

@@ -125,8 +125,6 @@ struct pt_regs___arm64 {
 	int syscallno;
 };
 
-struct vm_area_struct;
-
 #pragma clang attribute pop
 
 #endif

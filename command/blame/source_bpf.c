@@ -4,13 +4,17 @@
 
 #include "lib/file.h"
 #include "blame.skel.h"
-#include "symbols.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static struct blame_bpf *program;
 static struct text complaint;
+static struct bpf_link **faults;
+static size_t nr_faults;
 
 /* libbpf's last warnings tell why the kernel refused. */
 static int keep_complaint(enum libbpf_print_level level, const char *format, va_list list)
@@ -29,19 +33,17 @@ static bool has_timer_vector(void)
 }
 
 /* Leaves out the programs of tracepoints that this kernel lacks, and of those not needed. */
-static void choose_programs(const struct blame_config *config, const struct btf *btf, bool faults)
+static void choose_programs(const struct blame_config *config, const struct btf *btf)
 {
 	struct bpf_program *one;
 
 	bpf_object__for_each_program(one, program->obj) {
-		const char *event = strchr(bpf_program__section_name(one), '/') + 1;
+		const char *event = bpf_program__section_name(one) + strlen("tp_btf/");
 		autofree char *type = format("btf_trace_%s", event);
 		bool wanted = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
 
-		if (!strcmp(event, "handle_mm_fault"))
-			wanted = faults;
-		if (!strcmp(event, "page_fault_user"))
-			wanted = wanted && !faults && config->victims_are != VICTIMS_CPUS;
+		if (bpf_program__type(one) == BPF_PROG_TYPE_PERF_EVENT)
+			wanted = config->victims_are != VICTIMS_CPUS;
 		if (!strcmp(event, "hrtimer_expire_exit") && has_timer_vector())
 			wanted = false;
 		if (config->victims_are == VICTIMS_CPUS &&
@@ -72,8 +74,58 @@ static int explain(int error, struct text *why)
 	return has_btf ? error : -EOPNOTSUPP;
 }
 
+/* On all CPUs that are online: that a fault was served is an event of perf alone. */
+static int attach_to(struct bpf_program *one, u64 event)
+{
+	struct perf_event_attr attributes = {
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attributes), .config = event,
+		.sample_period = 1,
+	};
+
+	for (int i = 0; i < libbpf_num_possible_cpus(); i++) {
+		int fd = (int)syscall(SYS_perf_event_open, &attributes, -1, i, -1,
+				      PERF_FLAG_FD_CLOEXEC);
+		struct bpf_link *link = fd < 0 ? NULL : bpf_program__attach_perf_event(one, fd);
+
+		if (fd < 0 && errno == ENODEV)		/* it is offline */
+			continue;
+		if (!link) {
+			int ret = -errno;
+
+			close(fd);
+			return ret;
+		}
+		*append(faults, nr_faults) = link;
+	}
+	return 0;
+}
+
+static int attach(bool attached)
+{
+	int ret = 0;
+
+	if (!attached) {
+		while (nr_faults)
+			bpf_link__destroy(faults[--nr_faults]);
+		blame_bpf__detach(program);
+		return 0;
+	}
+	if (bpf_program__autoload(program->progs.fault_entry)) {
+		ret = attach_to(program->progs.fault_entry, PERF_COUNT_SW_PAGE_FAULTS);
+		if (!ret)
+			ret = attach_to(program->progs.fault_exit, PERF_COUNT_SW_PAGE_FAULTS_MIN);
+		if (!ret)
+			ret = attach_to(program->progs.fault_exit, PERF_COUNT_SW_PAGE_FAULTS_MAJ);
+	}
+	return ret ? ret : blame_bpf__attach(program);
+}
+
 static void stop(void)
 {
+	if (program)
+		attach(false);
+	free(faults);
+	faults = NULL;
 	blame_bpf__destroy(program);
 	program = NULL;
 	text_free(&complaint);
@@ -84,21 +136,20 @@ static void configure(const struct blame_config *config)
 	program->bss->config = *config;
 }
 
-/* FAULTS: with those that see page faults, which need the function tracer. */
-static int load(const struct blame_config *config, const struct btf *btf, bool faults)
+static int load(const struct blame_config *config, const struct btf *btf)
 {
 	int ret;
 
 	program = blame_bpf__open();
 	if (!program)
 		return -errno;
-	choose_programs(config, btf, faults);
+	choose_programs(config, btf);
 	ret = bpf_map__set_max_entries(program->maps.cpus, (u32)libbpf_num_possible_cpus());
 	if (!ret)
 		ret = blame_bpf__load(program);
 	if (!ret) {
 		configure(config);
-		ret = blame_bpf__attach(program);
+		ret = attach(true);
 	}
 	return ret;
 }
@@ -110,15 +161,8 @@ static int start(const struct blame_config *config, struct text *why)
 
 	libbpf_set_print(keep_complaint);
 	btf = btf__load_vmlinux_btf();
-	if (!btf)
-		goto out;
-	if (config->victims_are != VICTIMS_CPUS && symbol_address("register_ftrace_direct"))
-		ret = load(config, btf, true);
-	if (ret) {
-		stop();
-		ret = load(config, btf, false);
-	}
-out:
+	if (btf)
+		ret = load(config, btf);
 	if (ret) {
 		ret = explain(ret, why);
 		stop();

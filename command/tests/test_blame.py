@@ -32,6 +32,20 @@ NOT_SUPPORTED = (3, 4)
 CLEAR = b"\033[H\033[J"
 HOG = """import threading
 for _ in range(2): threading.Thread(target=exec, args=("while 1: 0",)).start()"""
+COPIES = """import mmap, os, signal, time
+pages = mmap.mmap(-1, 64 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+pages.madvise(mmap.MADV_NOHUGEPAGE)
+pages.madvise(23)  # MADV_POPULATE_WRITE
+child = os.fork()
+if not child: signal.pause()
+total = 0
+for page in range(0, len(pages), mmap.PAGESIZE):
+    begin = time.perf_counter_ns()
+    pages[page] = 1
+    took = time.perf_counter_ns() - begin
+    total += took if took < 20000 else 0
+print(total)
+os.kill(child, signal.SIGKILL)"""
 MANY = """import subprocess, sys, threading
 for _ in range(4200):
     thread = threading.Thread()
@@ -214,6 +228,20 @@ class BlameTest(unittest.TestCase):
         found = self.json("--realtime", "--", sys.executable, "-c", MANY, LOOP[2])
         self.assertEqual({v["level"] for v in found["victims"]}, {"FIFO 5"})
         self.assertEqual(found["lost_targets"], 0)
+
+    def test_faults_that_copy(self) -> None:
+        """After fork() each takes longer than those that blame measures when it starts."""
+        if self.source != "bpf":
+            self.skipTest("no trace event tells when a page fault ends")
+        with tempfile.TemporaryDirectory() as directory:
+            file = Path(directory) / "blame.json"
+            done = self.blame("--json", f"--output={file}", "--", "/usr/bin/python3", "-c", COPIES)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            victims = json.loads(file.read_text())["victims"]
+        taken = sum(c["total_ns"] for v in victims for c in v["culprits"]
+                    if c["kind"] == "page-fault")
+        self.assertGreater(taken, 0.8 * int(done.stdout))
+        self.assertLess(taken, 1.3 * int(done.stdout))
 
     def test_csv(self) -> None:
         done = self.blame("--csv", "--", *LOOP)
