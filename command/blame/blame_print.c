@@ -240,7 +240,7 @@ static void metric(const char *name, const struct victim_report *victim,
 	fputs("} ", stdout);
 }
 
-/* Every row of two families, which each stand together. */
+/* Every row of two families, which each stand together, and how long that took. */
 void report_print_openmetrics(const struct report *report)
 {
 	for (int times = 0; times <= 1; times++) {
@@ -260,7 +260,9 @@ void report_print_openmetrics(const struct report *report)
 					printf("%.9f\n", (double)culprit->total / 1e9);
 			}
 	}
-	puts("# EOF");
+	printf("# TYPE timershield_blame_watched_seconds counter\n"
+	       "# UNIT timershield_blame_watched_seconds seconds\n"
+	       "timershield_blame_watched_seconds_total %.9f\n# EOF\n", (double)report->watched / 1e9);
 }
 
 static void json_culprit(const struct culprit *culprit)
@@ -316,6 +318,7 @@ void report_print_json(const struct report *report)
 {
 	json_string("source", report->source);
 	json_number("elapsed_ns", report->elapsed);
+	json_number("watched_ns", report->watched);
 	json_number("interrupt_overhead_ns", report->interrupt_overhead);
 	json_number("switch_overhead_ns", report->switch_overhead);
 	json_number("nmis", report->nmis);

@@ -37,8 +37,10 @@ struct blame_source {
 	const char *name;
 	/* 0, or -errno with the reason and what to do in WHY. */
 	int (*start)(const struct blame_config *config, struct text *why);
-	/* Forgets all figures and targets. 0 or -errno. */
+	/* Forgets all that it saw, and all targets. 0 or -errno. */
 	int (*reset)(const struct blame_config *config);
+	/* While it is detached, no event costs anything; then reset() is due. 0 or -errno. */
+	int (*attach)(bool attached);
 	void (*configure)(const struct blame_config *config);
 	/* A thread, or a process with all its threads, becomes a victim. 0 or -errno. */
 	int (*add_target)(u32 id);
@@ -56,6 +58,11 @@ struct blame_source {
 
 extern const struct blame_source blame_bpf, blame_trace;
 
+struct store;
+
+/* Adds those of two tables. */
+void blame_figures_take(struct blame_figures *figures, const struct store *rows,
+			const struct store *victims);
 void blame_figures_free(struct blame_figures *figures);
 
 /*

@@ -13,6 +13,7 @@
 
 static struct blame_bpf *program;
 static struct text complaint;
+static u64 missed_before;
 static struct bpf_link **faults;
 static size_t nr_faults;
 
@@ -171,27 +172,53 @@ static int start(const struct blame_config *config, struct text *why)
 	return ret;
 }
 
-/* KEY must hold a key of the map. */
-static void clear(struct bpf_map *map, void *key)
+/* Nobody adds to it. From the first key each time would look at all that is empty by then. */
+static void clear(struct bpf_map *map)
 {
 	size_t size = bpf_map__key_size(map);
+	unsigned char key[sizeof(struct cause)], next[sizeof(key)];
+	bool more = !bpf_map__get_next_key(map, NULL, next, size);
 
-	while (!bpf_map__get_next_key(map, NULL, key, size))
-		if (bpf_map__delete_elem(map, key, size, 0))
-			break;
+	while (more) {
+		memcpy(key, next, size);
+		more = !bpf_map__get_next_key(map, key, next, size);
+		bpf_map__delete_elem(map, key, size, 0);
+	}
+}
+
+static u64 recursion_misses(void)
+{
+	struct bpf_program *one;
+	u64 misses = 0;
+
+	bpf_object__for_each_program(one, program->obj) {
+		struct bpf_prog_info info = { 0 };
+		u32 size = sizeof(info);
+
+		/* what one of these misses, the other one takes */
+		if (one == program->progs.hrtimer_expire_entry ||
+		    one == program->progs.soft_expire_entry)
+			continue;
+		if (bpf_program__fd(one) >= 0 &&
+		    !bpf_obj_get_info_by_fd(bpf_program__fd(one), &info, &size))
+			misses += info.recursion_misses;
+	}
+	return misses;
 }
 
 static int reset(const struct blame_config *config)
 {
 	struct cpu *fresh = zeroed(1, sizeof(*fresh));
-	u32 cpus = bpf_map__max_entries(program->maps.cpus), id;
-	struct cause cause;
+	u32 cpus = bpf_map__max_entries(program->maps.cpus);
 	int ret = 0;
 
 	program->bss->config.on = 0;
-	clear(program->maps.rows, &cause);
-	clear(program->maps.victims, &id);
-	clear(program->maps.targets, &id);
+	clear(program->maps.rows);
+	clear(program->maps.victims);
+	clear(program->maps.targets);
+	clear(program->maps.armed);
+	clear(program->maps.works);
+	missed_before = recursion_misses();
 	for (u32 i = 0; i < cpus && !ret; i++)
 		ret = bpf_map__update_elem(program->maps.cpus, &i, sizeof(i), fresh,
 					   sizeof(*fresh), 0);
@@ -211,24 +238,6 @@ static int add_target(u32 id)
 static int drain(void)
 {
 	return 0;
-}
-
-static void count_missed(struct blame_figures *figures)
-{
-	struct bpf_program *one;
-
-	bpf_object__for_each_program(one, program->obj) {
-		struct bpf_prog_info info = { 0 };
-		u32 size = sizeof(info);
-
-		/* what one of these misses, the other one takes */
-		if (one == program->progs.hrtimer_expire_entry ||
-		    one == program->progs.soft_expire_entry)
-			continue;
-		if (bpf_program__fd(one) >= 0 &&
-		    !bpf_obj_get_info_by_fd(bpf_program__fd(one), &info, &size))
-			figures->lost_events += info.recursion_misses;
-	}
 }
 
 static int read_figures(struct blame_figures *figures)
@@ -255,7 +264,7 @@ static int read_figures(struct blame_figures *figures)
 		last_id = &id;
 	}
 	figures->lost = program->bss->lost;
-	count_missed(figures);
+	figures->lost_events = recursion_misses() - missed_before;
 	return 0;
 }
 
@@ -285,6 +294,7 @@ const struct blame_source blame_bpf = {
 	.start = start,
 	.configure = configure,
 	.reset = reset,
+	.attach = attach,
 	.add_target = add_target,
 	.drain = drain,
 	.read = read_figures,

@@ -351,14 +351,14 @@ static int drain(void)
 
 static void configure(const struct blame_config *wanted)
 {
-	/* what was before counts by what was wanted before */
-	if (rings)
-		drain();
+	trace_record(wanted->on);
+	drain();		/* what was before counts by what was wanted before */
 	config = *wanted;
 }
 
 static int reset(const struct blame_config *wanted)
 {
+	trace_record(false);
 	drain();
 	trace_watch_none();		/* the reader's own reads would be events to read */
 	for (unsigned int i = 0; i < nr_rings; i++)
@@ -367,6 +367,10 @@ static int reset(const struct blame_config *wanted)
 	store_clear(&rows);
 	store_clear(&victims);
 	store_clear(&targets);
+	store_clear(&armed);
+	store_clear(&works);
+	store_clear(&queued_since);
+	store_clear(&calls);
 	memset(cpus, 0, nr_cpus * sizeof(*cpus));
 	memset(&lost, 0, sizeof(lost));
 	missed = 0;
@@ -427,24 +431,7 @@ static int add_target(u32 id)
 
 static int read_figures(struct blame_figures *figures)
 {
-	void *key, *value;
-
-	figures->rows = grow(NULL, rows.used + 1, sizeof(*figures->rows));
-	figures->victims = grow(NULL, victims.used + 1, sizeof(*figures->victims));
-	for (size_t i = 0; i < rows.slots; i++)
-		if (store_slot(&rows, i, &key, &value)) {
-			struct blame_row *row = &figures->rows[figures->row_count++];
-
-			memcpy(&row->cause, key, sizeof(row->cause));
-			memcpy(&row->row, value, sizeof(row->row));
-		}
-	for (size_t i = 0; i < victims.slots; i++)
-		if (store_slot(&victims, i, &key, &value)) {
-			struct blame_victim *victim = &figures->victims[figures->victim_count++];
-
-			memcpy(&victim->id, key, sizeof(victim->id));
-			memcpy(&victim->victim, value, sizeof(victim->victim));
-		}
+	blame_figures_take(figures, &rows, &victims);
 	figures->lost = lost;
 	figures->lost_events = missed;
 	for (unsigned int i = 0; i < nr_rings; i++)
@@ -474,6 +461,7 @@ const struct blame_source blame_trace = {
 	.start = start,
 	.configure = configure,
 	.reset = reset,
+	.attach = trace_enable,
 	.add_target = add_target,
 	.drain = drain,
 	.read = read_figures,

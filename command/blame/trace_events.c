@@ -98,7 +98,7 @@ static void read_format(struct trace_event *event)
 	event->id = 0;
 	if (!file_read(path, &text)) {
 		id = strstr(text.s, "ID: ");
-		event->id = id ? (u32)strtoul(id + 4, NULL, 10) : 0;
+		event->id = id ? (uint16_t)strtoul(id + 4, NULL, 10) : 0;
 		for (unsigned int i = 0; i < TRACE_FIELDS && event->fields[i]; i++)
 			find_field(event, i, text.s);
 	}
@@ -129,16 +129,32 @@ static void set_filter(const struct blame_config *config, const struct trace_eve
 		set(instance_of(event), file, filter.s);	/* without it there are only more events */
 }
 
-static int enable(const struct blame_config *config, struct trace_event *event)
+static void prepare(const struct blame_config *config, struct trace_event *event)
 {
-	autofree char *file = format("events/%s/%s/enable", event->system, event->name);
-
 	read_format(event);
-	if (!event->id || event->id >= MAX_ID)
-		return 0;
+	if (!event->id)
+		return;
 	by_id[event->id] = (unsigned char)(event - events + 1);
 	set_filter(config, event);
-	return set(instance_of(event), file, "1");
+}
+
+int trace_enable(bool enabled)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(events) && !ret; i++) {
+		autofree char *file = format("events/%s/%s/enable", events[i].system, events[i].name);
+
+		if (events[i].id)
+			ret = set(instance_of(&events[i]), file, enabled ? "1" : "0");
+	}
+	return ret;
+}
+
+void trace_record(bool on)
+{
+	for (unsigned int i = 0; i < TRACE_RINGS; i++)
+		set(instances[i], "tracing_on", on ? "1" : "0");
 }
 
 bool trace_is_stale(const char *name)
@@ -223,9 +239,9 @@ int trace_open(const struct blame_config *config, struct text *why)
 	for (unsigned int i = 0; i < TRACE_RINGS && !ret; i++)
 		ret = make_instance(i);
 	for (size_t i = 0; i < ARRAY_SIZE(events) && !ret; i++)
-		ret = enable(config, &events[i]);
-	for (unsigned int i = 0; i < TRACE_RINGS && !ret; i++)
-		ret = set(instances[i], "tracing_on", "1");
+		prepare(config, &events[i]);
+	if (!ret)
+		ret = trace_enable(true);
 	if (ret) {
 		text_add(why, TRACE_INSTANCES "/" PREFIX "%d: %s", getpid(), strerror(-ret));
 		trace_close();
@@ -246,12 +262,10 @@ void trace_watch_none(void)
 	autofree char *path = format("%s/set_event_pid", instances[1]);
 	int fd;
 
-	set(instances[1], "tracing_on", "0");
 	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 	if (fd >= 0)
 		close(fd);
 	set(instances[1], "set_event_pid", "0");
-	set(instances[1], "tracing_on", "1");
 }
 
 int trace_open_ring(unsigned int which, unsigned int cpu)

@@ -40,10 +40,12 @@ bool trace_is_stale(const char *name);
  */
 int trace_open(const struct blame_config *config, struct text *why);
 void trace_close(void);
+int trace_enable(bool enabled);
+void trace_record(bool on);
 
 /* From now on this thread's system calls and page faults are events, and those of what it starts. */
 void trace_watch(u32 tid);
-void trace_watch_none(void);
+void trace_watch_none(void);	/* while nothing is recorded */
 
 /* One for events of all tasks, and one for those of victims alone. */
 #define TRACE_RINGS 2

@@ -19,7 +19,8 @@ static struct {
 	bool realtime, stop, csv, openmetrics;
 	enum row_by by;
 	pid_t pid;
-	double seconds, interval, over, max;	/* us but for seconds; 0: not given */
+	double seconds, interval, watch;	/* 0: not given */
+	double over, max;		/* us; 0: not given */
 	const char *source;
 	FILE *trace;
 	const char *output;		/* for what is printed; NULL: standard output */
@@ -86,6 +87,8 @@ static const struct verb_option options[] = {
 	{ "interval", 0, "N",
 	  "print every N seconds what was taken since the start, with --csv, --json or --openmetrics",
 	  .decimal = &request.interval },
+	{ "watch", 0, "N", "watch only the first N seconds of each interval, which costs less",
+	  .decimal = &request.watch },
 	{ "by", 0, "WHAT", "group rows by process (the default), program or thread",
 	  "process program thread", .take = take_by },
 	{ "over", 0, "US",
@@ -253,6 +256,18 @@ static bool is_live(void)
 	       !request.command && !request.output && output_is_terminal();
 }
 
+/* Until there may be something to do. */
+static u64 pause_length(const struct session *session, u64 now, u64 end)
+{
+	u64 length = 20000000, window = session->config.started + (u64)(request.watch * 1e9);
+
+	if (end - now < length)
+		length = end - now;
+	if (request.watch && session->config.on && window - now < length)
+		length = window - now;
+	return length;
+}
+
 static int watch(struct session *session, struct child *child)
 {
 	u64 end = request.seconds ? session->started + (u64)(request.seconds * 1e9) : ~0ull;
@@ -262,14 +277,21 @@ static int watch(struct session *session, struct child *child)
 
 	while (!ret && !quit && !session_interrupted && (now = monotonic_now()) < end && !child_ended(child) &&
 	       !(request.pid && process_ended(request.pid))) {
-		quit = live_wait(session, end - now < 20000000 ? end - now : 20000000);
-		ret = session_update(session);
+		quit = live_wait(session, pause_length(session, now, end));
+		now = monotonic_now();
+		if (request.watch && session->config.on &&
+		    now - session->config.started >= (u64)(request.watch * 1e9))
+			ret = session_pause(session);
+		if (!ret)
+			ret = session_update(session);
 		now = monotonic_now();
 		if (!ret && is_live())
 			ret = live_draw(session);
 		if (!ret && request.interval && now - printed >= (u64)(request.interval * 1e9)) {
 			printed += (u64)(request.interval * 1e9);
 			ret = print_now(session);
+			if (!ret && request.watch)
+				ret = session_resume(session);
 		}
 		if (request.stop && now - looked > 100000000) {
 			looked = now;
@@ -290,8 +312,9 @@ static int print_result(struct session *session, int *status)
 	unsigned int cpu = 0;
 	int ret;
 
-	session_halt(session);
-	ret = session_report(session, &report);
+	ret = session_halt(session);
+	if (!ret)
+		ret = session_report(session, &report);
 	if (ret)
 		goto out;
 	ret = redirect(&temporary);
@@ -347,6 +370,7 @@ static int blame(void)
 {
 	struct session session = {
 		.config.over = (u64)(request.over * 1000), .by = request.by,
+		.pauses = request.watch > 0,
 	};
 	const struct cpus *cpus = cpus_empty(&request.cpus) ? NULL : &request.cpus;
 	struct child child = { .go = -1 };
@@ -405,6 +429,10 @@ static int run(int argc, char **argv)
 		return usage_error(&verb_blame, "give one of --csv, --json and --openmetrics");
 	if (request.interval && !request.csv && !request.openmetrics && output != OUTPUT_JSON)
 		return usage_error(&verb_blame, "--interval requires --csv, --json or --openmetrics");
+	if (request.watch && (!request.interval || request.watch >= request.interval))
+		return usage_error(&verb_blame, "--watch requires a longer --interval");
+	if (request.watch && (request.pid || request.command || request.over || request.trace))
+		return usage_error(&verb_blame, "--watch goes with none of --pid, COMMAND, --over and --trace");
 	ret = machine_read(&machine);
 	if (!ret)
 		ret = machine_check_online(&machine, &request.cpus);

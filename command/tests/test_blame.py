@@ -7,6 +7,7 @@ Whether the figures are right is tested in guests (tests/blame*.c).
 import contextlib
 import csv
 import io
+import itertools
 import json
 import os
 import pty
@@ -135,7 +136,9 @@ class UsageTest(unittest.TestCase):
         for words in (("blame", "-c", "x"), ("blame", "-p", "0"), ("blame", "-s", "0"),
                       ("blame", "--over", "-1"), ("blame", "--max", "x"), ("blame", "--stop"),
                       ("blame", "--source", "x"), ("blame", "-p", "1", "--", "true"),
-                      ("blame", "--csv", "--json"),
+                      ("blame", "--csv", "--json"), ("blame", "--csv", "--watch=1"),
+                      ("blame", "--csv", "--interval=1", "--watch=1"),
+                      ("blame", "--csv", "--interval=2", "--watch=1", "-p", "1"),
                       ("measure", "-p", "100"), ("measure", "--interval", "1"),
                       ("measure", "-s", "x"), ("measure", "x")):
             done = run(*words)
@@ -276,11 +279,30 @@ class BlameTest(unittest.TestCase):
         self.assertEqual(lines[-1], "# EOF")
         rows = [re.fullmatch(r'timershield_blame_(taken_seconds|events)_total'
                              r'\{victim="[^"]+",kind="[^"]+",.*\} [0-9.]+', line)
-                for line in lines if not line.startswith("#")]
+                for line in lines[:-2] if not line.startswith("#")]
+        self.assertRegex(lines[-2], r"timershield_blame_watched_seconds_total [0-9.]+")
         self.assertTrue(rows)
         self.assertNotIn(None, rows)
         families = [row[1] for row in rows if row]
         self.assertEqual(families, sorted(families, reverse=True))
+
+    def test_watch(self) -> None:
+        """It sees a part of each interval, adds that up, and tells how much it was."""
+        with subprocess.Popen(["chrt", "-f", "5", "sh", "-c", "while sleep .01; do :; done"],
+                              start_new_session=True) as process:
+            try:
+                done = self.blame("--json=line", "--interval=1", "--watch=.1", "-s", "3.5")
+            finally:
+                os.killpg(process.pid, signal.SIGKILL)
+        found = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertGreater(len(found), 2, done.stderr)
+        for one, later in itertools.pairwise(found):
+            self.assertLess(one["watched_ns"], one["elapsed_ns"] / 2)
+            self.assertGreater(later["watched_ns"], one["watched_ns"])
+            sums = {v["tid"]: v["ran_ns"] + v["taken_ns"] for v in later["victims"]}
+            for victim in one["victims"]:
+                self.assertGreaterEqual(sums[victim["tid"]], victim["ran_ns"] + victim["taken_ns"])
+        self.assertTrue(found[0]["victims"])
 
     @unittest.skipUnless(shutil.which("unshare"), "needs unshare")
     def test_container(self) -> None:
