@@ -111,6 +111,17 @@ static char *quota_name(const char *file)
 		      strrchr(group, '/') + 1);
 }
 
+/* With RT_GROUP_SCHED a group has a budget of its own, less than the machine's; cgroup v1 alone shows it. */
+static char *budget_name(const struct task_info *task)
+{
+	const char *group = task->old ? task->group : "";
+	autofree char *file = format("/sys/fs/cgroup/cpu%s/cpu.rt_runtime_us", group);
+
+	return strlen(group) > 1 && file_exists(file) ?
+	       format("real-time throttling of %s (cpu.rt_runtime_us)", group) :
+	       copy("real-time throttling");
+}
+
 static char *throttle_name(u32 why, const struct who *victim)
 {
 	const struct task_info *task = task_info_of(victim);
@@ -120,7 +131,9 @@ static char *throttle_name(u32 why, const struct who *victim)
 	case THROTTLE_SERVER:
 		return copy("fair server");
 	case THROTTLE_RT:
-		return copy("real-time throttling");
+		name = budget_name(task);
+		make_printable(name);
+		return name;
 	case THROTTLE_EITHER:
 		return copy("fair server or real-time throttling");
 	case THROTTLE_QUOTA:

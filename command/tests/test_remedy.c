@@ -267,8 +267,21 @@ static void where_users_name_groups(void)
 
 static void where_throttling_is(void)
 {
+	const struct cause cause = { .kind = CAUSE_THROTTLED, .id = THROTTLE_RT };
+	autofree char *alone = NULL, *in_group = NULL;
+
 	put("proc/sys/kernel/osrelease", "6.1.1\n");
 	advises_for("sysctl kernel.sched_rt_runtime_us=-1", CAUSE_THROTTLED, THROTTLE_RT);
+	put_task(70, "loop", "50 1");
+	put("proc/70/status", "Name:\tloop\nTgid:\t70\n");
+	put("proc/70/cgroup", "1:cpu:/\n");
+	put(CGROUP "/cpu/cpu.rt_runtime_us", "950000\n");
+	alone = cause_name(&cause, &victim_who);
+	check(!strcmp(alone, "real-time throttling"), "%s", alone);
+	put("proc/70/cgroup", "1:cpu:/robot\n");
+	put(CGROUP "/cpu/robot/cpu.rt_runtime_us", "300000\n");
+	in_group = cause_name(&cause, &victim_who);
+	check(!strcmp(in_group, "real-time throttling of /robot (cpu.rt_runtime_us)"), "%s", in_group);
 }
 
 /* PROGRAM with "-name NAME", process 80 and its thread 81, is called MACHINE. */
