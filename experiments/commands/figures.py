@@ -36,6 +36,8 @@ MODULES = ("debian12/6.1-module", "debian12/6.12-module", "debian12/6.12-rt-modu
 # REUSE-IgnoreStart
 SPDX = "<!-- SPDX-License-Identifier: GPL-2.0-or-later -->\n"
 # REUSE-IgnoreEnd
+COLOURS = ("<style>svg { color: #111; background: #fff } @media (prefers-color-scheme: dark) "
+           "{ svg { color: #e6e6e6; background: #161616 } }</style>")
 MARKED = re.compile(r"(<!-- figures: ([a-z-]+) -->)(.*?)(<!-- /figures -->)", re.DOTALL)
 QUOTED = {
     demo.WORST: "1,000 timerfds of one unprivileged process",
@@ -59,9 +61,14 @@ def run(arguments: argparse.Namespace) -> int:
         KEPT.write_text(papers.as_json(found))
         (platform, modes), = compare.platforms(shown.store).items()
         picture, = section.overview(platform, modes, ())
-        PICTURE.write_text(SPDX + " ".join(picture.svg.split()) + "\n")
+        PICTURE.write_text(SPDX + alone(picture.svg) + "\n")
     write(kept())
     return 0
+
+
+def alone(svg: str) -> str:
+    """A picture on one line that no page gives its colours."""
+    return re.sub(r"(<svg [^>]*>)", rf"\1{COLOURS}", " ".join(svg.split()), count=1)
 
 
 def kept() -> Figures:

@@ -7,21 +7,24 @@ from dataclasses import dataclass, field
 from experiments.report.claims import Judged, Row, rows
 
 _STYLE = """
-:root { color-scheme: light; }
+:root { color-scheme: light dark; --ink: #111; --paper: #fff; --rule: #ccc; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e6e6; --paper: #161616; --rule: #555; } }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto;
-       padding: 0 1rem; color: #111; background: #fff; }
+       padding: 0 1rem; color: var(--ink); background: var(--paper); }
 h1 { font-size: 1.7rem; margin-bottom: .2rem; } h2 { font-size: 1.3rem; margin-top: 2.5rem; }
 h3 { font-size: 1.05rem; margin-top: 1.8rem; }
 table { border-collapse: collapse; margin: .8rem 0; font-size: .87rem; width: 100%; }
-th, td { padding: .25rem .55rem; text-align: right; border-bottom: 1px solid #ccc;
+th, td { padding: .25rem .55rem; text-align: right; border-bottom: 1px solid var(--rule);
          font-variant-numeric: tabular-nums; vertical-align: top; }
-th { border-bottom: 2px solid #111; } td.text, th.text { text-align: left; white-space: pre-line; }
+th { border-bottom: 2px solid var(--ink); }
+td.text, th.text { text-align: left; white-space: pre-line; }
 td.text { min-width: 8em; } td.text:first-child { min-width: 15em; }
-tr.group td { border-top: 1px solid #111; }
-figure { margin: 1rem 0; } figure svg { width: 100%; height: auto; }
-figcaption, .note { font-size: .87rem; color: #333; }
+tr.group td { border-top: 1px solid var(--ink); }
+figure { margin: 1rem 0; overflow-x: auto; }
+figure svg { width: 100%; min-width: 40rem; height: auto; }
+figcaption, .note { font-size: .87rem; }
 .missed { font-weight: bold; } .missed::before { content: "✗ "; } .met::before { content: "✓ "; }
-.noted::before { content: "· "; } .failed { border: 2px solid #111; padding: .4rem .8rem; }
+.noted::before { content: "· "; } .failed { border: 2px solid; padding: .4rem .8rem; }
 .scroll { overflow-x: auto; }
 .claims { table-layout: fixed; } .claims th:last-child { width: 7.5rem; }
 @media print { body { max-width: none; margin: 0; font-size: 10pt; }
@@ -107,7 +110,7 @@ class Section:
         kind = ' class="first"' if first else ""
         goals = _table([self], of_papers=False) if with_verdicts else ""
         parts = "\n".join(p.markup() for p in self.parts)
-        return f'<h2 id="{self.anchor}"{kind}>{html.escape(self.title)}</h2>\n{goals}{parts}\n'
+        return f'<h2 id="{self.anchor}"{kind}>{html.escape(self.title)}</h2>\n{parts}\n{goals}'
 
 
 def _row(section: Section, row: Row, of_papers: bool) -> str:
@@ -158,8 +161,9 @@ def _missed(sections: list[Section]) -> str:
 def page(
     title: str, introduction: list[str], sections: list[Section],
     failed: dict[str, str] | None = None, damaged: dict[str, str] | None = None,
+    claims_first: bool = True,
 ) -> str:
-    """The whole page. It begins with the papers' claims, or, where there are none, with the others.
+    """The whole page, with the papers' claims, or, where there are none, with the others.
 
     ``failed`` names experiments that did not run to their end, and says why; ``damaged`` those
     whose results cannot be shown.
@@ -168,7 +172,8 @@ def page(
     claims = _table(sections, of_papers=True)
     body = "\n".join(s.markup(i == 0, bool(claims)) for i, s in enumerate(sections))
     top = _failed(failed or {}, FAILED) + _failed(damaged or {}, DAMAGED)
-    top += claims + _missed(sections) if claims else _table(sections, of_papers=False)
+    summary = claims + _missed(sections) if claims else _table(sections, of_papers=False)
+    body = f"{summary}\n{body}" if claims_first else f"{body}\n<h2>Claims</h2>\n{summary}"
     return (
         "<!DOCTYPE html>\n"
         '<html lang="en"><head><meta charset="utf-8">'

@@ -26,7 +26,8 @@ mpl.rcParams.update({
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
-    "grid.color": "#dddddd",
+    "grid.color": "#000000",
+    "grid.alpha": 0.13,
     "grid.linewidth": 0.6,
     "legend.frameon": False,
     "path.simplify": True,
@@ -72,10 +73,11 @@ def to_svg(figure: Figure, prefix: str, where: str = "") -> str:
     if where:
         figure.suptitle(where, x=0.01, ha="left", fontsize=8)
     buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     plt.close(figure)
     text = buffer.getvalue()
-    text = text[text.index("<svg") :]
+    text = text[text.index("<svg") :].replace("<svg ", '<svg fill="currentColor" ', 1)
+    text = text.replace("#000000", "currentColor")      # black, or light on a dark page
     text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{prefix}-", text)
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     # an element a line
@@ -196,7 +198,7 @@ def candles(groups: dict[str, list[Candle]], unit: str, prefix: str, where: str 
     percentile, bar at the median; logarithmic axis.
     """
     figure, axes = plt.subplots(figsize=(9, 3.4), layout="constrained")
-    face = {"stock": "#bbbbbb", "off": "#ffffff", "shielded": "#555555"}
+    face = {"stock": "#bbbbbb", "off": "none", "shielded": "#555555"}
     seen: set[str] = set()
     for i, sticks in enumerate(groups.values()):
         for j, stick in enumerate(sticks):
@@ -235,14 +237,14 @@ def ranges(rows: list[Bars], unit: str, prefix: str, where: str = "") -> str:
     modes = [m for m in ("stock", "off", "shielded") if any(m in r.values for r in rows)]
     height = 0.13 * len(rows) * len(modes) + 1.0
     figure, axes = plt.subplots(figsize=(9, height), layout="constrained")
-    face = {"stock": "#bbbbbb", "off": "#ffffff", "shielded": "#000000"}
+    face = {"stock": "#999999", "off": "none", "shielded": "#000000"}
     for i, row in enumerate(rows):
         for j, mode in enumerate(modes):
             if mode not in row.values:
                 continue
             median, maximum = row.values[mode]
             y = i + (j - (len(modes) - 1) / 2) * 0.26
-            axes.plot([median, maximum], [y, y], color="#555555", linewidth=1)
+            axes.plot([median, maximum], [y, y], color="#808080", linewidth=1)
             axes.plot([median], [y], marker="o", color="#000000", markersize=5,
                       markerfacecolor=face[mode],
                       label=f"{mode}, median (line to the maximum)" if i == 0 else None)

@@ -31,4 +31,6 @@ def test_it_says_what_it_showed_and_what_that_costs(
     found = " ".join(capsys.readouterr().out.split())
     assert "the job took 33% longer without the shield (worst 400 µs), 0.9% with it" in found
     assert "What it costs a job that nothing disturbs: +0.10%" in found
-    assert (tmp_path / "demo" / "report.html").exists()
+    page = (tmp_path / "demo" / "report.html").read_text()
+    order = [page.index(w) for w in ("33% longer without", "<svg", "<table", 'class="claims"')]
+    assert order == sorted(order)

@@ -18,6 +18,12 @@ def test_a_text_quotes_what_was_measured(path: Path) -> None:
     assert figures.written(text, figures.kept()) == text
 
 
+def test_the_picture_has_colours_for_dark_pages() -> None:
+    text = figures.PICTURE.read_text()
+    assert figures.COLOURS in text
+    assert "#000000" not in text
+
+
 def test_every_figure_is_quoted() -> None:
     quoted = {m[2] for t in figures.TEXTS for m in figures.MARKED.finditer(t.read_text())}
     assert quoted == set(figures.QUOTES)

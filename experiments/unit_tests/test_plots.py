@@ -3,6 +3,7 @@
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -50,6 +51,8 @@ def test_a_figure_depends_on_its_samples_and_loads_nothing(
     assert svg.startswith("<svg")
     assert "<image" not in svg
     assert "<metadata" not in svg
+    assert 'fill="currentColor"' in svg
+    assert not re.search("#0{6}|fill: #f{6}", svg), "it would not be seen on a dark page"
     if name in ("distribution", "candles"):
         monkeypatch.setattr(sys.modules[__name__], "SAMPLES", SAMPLES * 1.01)
         assert FIGURES[name]() != svg
