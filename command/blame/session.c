@@ -231,6 +231,7 @@ void session_go(struct session *session)
 {
 	session->nmis = unseen_nmis();
 	unseen_smis(0, &session->smis);
+	free(session->steal);
 	session->steal = unseen_steal(session->cpus);
 	session->started = monotonic_now();
 	begin(session);

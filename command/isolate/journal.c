@@ -71,13 +71,6 @@ void journal_add_run(struct journal *journal, const char *name, const char *orig
 		copy(name), copy(origin), adopt };
 }
 
-void journal_drop_setting(struct journal *journal, struct setting *setting)
-{
-	free(setting->path);
-	free(setting->original);
-	*setting = journal->settings[--journal->nr_settings];
-}
-
 void journal_drop_run(struct journal *journal, struct run_group *run)
 {
 	free(run->name);
@@ -87,8 +80,10 @@ void journal_drop_run(struct journal *journal, struct run_group *run)
 
 void journal_free(struct journal *journal)
 {
-	while (journal->nr_settings)
-		journal_drop_setting(journal, journal->settings);
+	for (size_t i = 0; i < journal->nr_settings; i++) {
+		free(journal->settings[i].path);
+		free(journal->settings[i].original);
+	}
 	while (journal->nr_runs)
 		journal_drop_run(journal, journal->runs);
 	records_free(&journal->values);

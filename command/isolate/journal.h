@@ -85,7 +85,6 @@ struct setting *journal_add_setting(struct journal *journal, const char *path,
 				    const char *original);
 void journal_add_run(struct journal *journal, const char *name, const char *origin, pid_t adopt);
 
-void journal_drop_setting(struct journal *journal, struct setting *setting);
 void journal_drop_run(struct journal *journal, struct run_group *run);
 
 /* Reads the text of a setting's file: a list, or a mask where it is one. */

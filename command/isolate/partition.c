@@ -106,60 +106,6 @@ static int make_partition(const char *mount, const struct cpus *cpus)
 	return ret;
 }
 
-/* CPUs go back to all before anything that may fail: a process that cannot be moved. */
-static int remove_group(const char *mount, const char *group, const struct journal *journal)
-{
-	autofree char *members = NULL;
-	int ret;
-
-	partition_expel(mount, journal);
-	ret = cgroup_write(group, "cpuset.cpus.partition", "member");
-	if (!ret)
-		ret = cgroup_remove(group);
-	if (!ret)
-		return 0;
-	members = partition_named(mount);
-	failed(ret, "%s: cannot remove it: %s%s%s", group, strerror(-ret),
-	       *members ? "; end or move these, then 'timershield unisolate' again: " : "",
-	       members);
-	return ret;
-}
-
-/* Without the controller other groups lose what was set in them. */
-static bool others_use_cpusets(const char *mount)
-{
-	static const char * const files[] = { "cpuset.cpus", "cpuset.mems" };
-	autonames struct names names = { 0 };
-
-	file_names(mount, &names);
-	for (size_t i = 0; i < names.count * ARRAY_SIZE(files); i++) {
-		const char *name = names.items[i / ARRAY_SIZE(files)];
-		autofree char *group = format("%s/%s", mount, name);
-		autofree char *set = read_in(group, files[i % ARRAY_SIZE(files)]);
-
-		if (strcmp(name, &PARTITION[1]) && set && *set)
-			return true;
-	}
-	return false;
-}
-
-static int remove_partition(const char *mount, struct journal *journal)
-{
-	autofree char *group = format("%s" PARTITION, mount);
-	int ret = file_exists(group) ? remove_group(mount, group, journal) : 0;
-
-	if (!ret && journal->controller_enabled && cgroup_controller_enabled(mount) &&
-	    (others_use_cpusets(mount) ||
-	     cgroup_write(mount, "cgroup.subtree_control", "-cpuset")))
-		notice("%s: the cpuset controller stays enabled: others use it", mount);
-	return ret;
-}
-
-int partition_set(const char *mount, struct journal *journal, const struct cpus *cpus)
-{
-	return cpus_empty(cpus) ? remove_partition(mount, journal) : make_partition(mount, cpus);
-}
-
 bool partition_is(const char *group)
 {
 	size_t length = strlen(PARTITION);
@@ -241,7 +187,8 @@ static int empty_group(const char *mount, const char *group, const char *origin,
 	return ret;
 }
 
-void partition_expel(const char *mount, const struct journal *journal)
+/* Sends all processes back and removes their groups, as far as that goes. */
+static void expel(const char *mount, const struct journal *journal)
 {
 	autofree char *group = format("%s" PARTITION, mount);
 
@@ -272,7 +219,8 @@ static void name_members(const char *group, struct text *names)
 	}
 }
 
-char *partition_named(const char *mount)
+/* Those that are there, as "12 (name), 34 (name)", or "". */
+static char *members_named(const char *mount)
 {
 	autofree char *group = format("%s" PARTITION, mount);
 	struct text names = { 0 };
@@ -280,6 +228,60 @@ char *partition_named(const char *mount)
 	text_add(&names, "%s", "");
 	name_members(group, &names);
 	return names.s;
+}
+
+/* CPUs go back to all before anything that may fail: a process that cannot be moved. */
+static int remove_group(const char *mount, const char *group, const struct journal *journal)
+{
+	autofree char *members = NULL;
+	int ret;
+
+	expel(mount, journal);
+	ret = cgroup_write(group, "cpuset.cpus.partition", "member");
+	if (!ret)
+		ret = cgroup_remove(group);
+	if (!ret)
+		return 0;
+	members = members_named(mount);
+	failed(ret, "%s: cannot remove it: %s%s%s", group, strerror(-ret),
+	       *members ? "; end or move these, then 'timershield unisolate' again: " : "",
+	       members);
+	return ret;
+}
+
+/* Without the controller other groups lose what was set in them. */
+static bool others_use_cpusets(const char *mount)
+{
+	static const char * const files[] = { "cpuset.cpus", "cpuset.mems" };
+	autonames struct names names = { 0 };
+
+	file_names(mount, &names);
+	for (size_t i = 0; i < names.count * ARRAY_SIZE(files); i++) {
+		const char *name = names.items[i / ARRAY_SIZE(files)];
+		autofree char *group = format("%s/%s", mount, name);
+		autofree char *set = read_in(group, files[i % ARRAY_SIZE(files)]);
+
+		if (strcmp(name, &PARTITION[1]) && set && *set)
+			return true;
+	}
+	return false;
+}
+
+static int remove_partition(const char *mount, struct journal *journal)
+{
+	autofree char *group = format("%s" PARTITION, mount);
+	int ret = file_exists(group) ? remove_group(mount, group, journal) : 0;
+
+	if (!ret && journal->controller_enabled && cgroup_controller_enabled(mount) &&
+	    (others_use_cpusets(mount) ||
+	     cgroup_write(mount, "cgroup.subtree_control", "-cpuset")))
+		notice("%s: the cpuset controller stays enabled: others use it", mount);
+	return ret;
+}
+
+int partition_set(const char *mount, struct journal *journal, const struct cpus *cpus)
+{
+	return cpus_empty(cpus) ? remove_partition(mount, journal) : make_partition(mount, cpus);
 }
 
 int partition_leave(const char *mount, const struct journal *journal, pid_t pid)

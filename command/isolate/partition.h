@@ -50,12 +50,6 @@ void partition_plan_adoption(struct journal *journal, const struct cpus *procs);
 void partition_adopt(const char *mount, const struct journal *journal);
 void partition_release(const char *mount, const struct journal *journal, const struct cpus *procs);
 
-/* Sends all processes back and removes their groups, as far as that goes. */
-void partition_expel(const char *mount, const struct journal *journal);
-
-/* Those that are there, as "12 (name), 34 (name)", or ""; the caller frees it. */
-char *partition_named(const char *mount);
-
 /* Removes the groups of processes that have ended, also from the journal. */
 void partition_forget_ended(const char *mount, struct journal *journal);
 

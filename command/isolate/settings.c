@@ -65,6 +65,14 @@ static struct cpus wanted_of(const struct plan *plan, const struct setting *sett
 	       cpus_and_not(&plan->machine->online, plan->isolated);
 }
 
+static bool irqs_have(const struct irqs *irqs, unsigned int number)
+{
+	for (unsigned int i = 0; irqs && i < irqs->count; i++)
+		if (irqs->numbers[i] == number)
+			return true;
+	return false;
+}
+
 /* It was directed to isolated CPUs on request, and they are isolated still. */
 static bool is_routed(const struct plan *plan, const struct setting *setting,
 		      const struct cpus *now)
@@ -320,14 +328,6 @@ struct cpus settings_exposed(const struct cpus *isolated)
 	if (read_setting(IRQ_DEFAULT, &text, &now))
 		now = (struct cpus){ 0 };
 	return cpus_and(&now, isolated);
-}
-
-bool irqs_have(const struct irqs *irqs, unsigned int number)
-{
-	for (unsigned int i = 0; irqs && i < irqs->count; i++)
-		if (irqs->numbers[i] == number)
-			return true;
-	return false;
 }
 
 /* Whether a line has NAME as a word, or as the first part of one such as eth0-rx-1. */

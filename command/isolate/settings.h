@@ -70,6 +70,4 @@ struct irqs {
  */
 int irqs_find(const char *name, struct irqs *irqs);
 
-bool irqs_have(const struct irqs *irqs, unsigned int number);
-
 #endif

@@ -20,8 +20,6 @@ bool watch_start(void)
 /* Loads are this thread's children, and would be victims like it: thousands of rows. */
 bool watch_turn(void)
 {
-	free(session.steal);
-	session.steal = NULL;
 	if (session.source->reset(&session.config) || session_add(&session, gettid()))
 		return false;
 	session_go(&session);
