@@ -125,7 +125,7 @@ inline_always struct cpu *this_cpu(void)
 		struct who who;
 
 		read_task(&who, task);
-		learn_task(cpu, number, &who, task->flags);
+		learn_task(cpu, number, &who, task->flags, (u64)task);
 	}
 	return cpu;
 }

@@ -638,7 +638,8 @@ inline_always int is_to_learn(const struct cpu *cpu)
 }
 
 /* What runs is known from its first event, not only from the first switch to it. */
-inline_always void learn_task(struct cpu *cpu, u32 number, const struct who *who, u32 flags)
+inline_always void learn_task(struct cpu *cpu, u32 number, const struct who *who, u32 flags,
+			      u64 task)
 {
 	struct victim *victim;
 
@@ -656,8 +657,10 @@ inline_always void learn_task(struct cpu *cpu, u32 number, const struct who *who
 		cpu->victim = is_victim(who, flags) ? who->tid : 0;
 	if (cpu->victim) {
 		victim = make_victim(cpu->victim, who);
-		if (victim && config.victims_are != VICTIMS_CPUS)
+		if (victim && config.victims_are != VICTIMS_CPUS) {
 			victim->cpu = number;
+			victim->task = task;
+		}
 	}
 }
 

@@ -222,7 +222,7 @@ static void handle(const struct trace_event *event, const unsigned char *data, u
 	cpu->events++;
 	if (is_to_learn(cpu)) {
 		trace_task_who(&who, tid);
-		learn_task(cpu, number, &who, trace_task_flags(tid));
+		learn_task(cpu, number, &who, trace_task_flags(tid), 0);
 	}
 	/* Of these events the task certainly runs on its CPU since the last switch. */
 	if (!cpu->depth && tid != cpu->frames[0].who.tid &&

@@ -12,6 +12,7 @@ static unsigned int nr_limited;		/* so many of these have no quota */
 #include "lib/text.h"
 
 #define US 1000ull
+#define TASK_STRUCT 0xffff888000000000ull
 #define START 1000000000ull
 
 enum { VICTIM = 100, ABOVE = 101, OTHER = 200 };
@@ -56,7 +57,7 @@ static struct cpu *event(u32 number, const struct who *now_runs)
 {
 	cpus[number].events++;
 	if (is_to_learn(&cpus[number]))
-		learn_task(&cpus[number], number, now_runs, 0);
+		learn_task(&cpus[number], number, now_runs, 0, TASK_STRUCT);
 	return &cpus[number];
 }
 
@@ -449,6 +450,8 @@ static void becomes_realtime(void)
 	switch_tasks(1, 0, &who_idle, 1, &(struct who){ .tid = VICTIM, .priority = 120 });
 	interrupt_on(1, 10, US, &who_victim);
 	interrupt_on(1, 20, US, &who_victim);
+	check(((struct victim *)store_find(&victims, &who_victim.tid))->task == TASK_STRUCT,
+	      "it is not known whether it may run");
 	switch_tasks(1, 30, &who_victim, 1, &who_above);
 	for (u64 us = 30; us < 5030; us += 5)
 		interrupt_on(1, us, US, &who_above);
