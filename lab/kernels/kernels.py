@@ -154,8 +154,7 @@ class Kernel:
     def fragments(self) -> list[Path]:
         """Configuration fragments in the order in which they override each other."""
         names = ["base", self.arch, self.flavour]
-        if (CONFIGS / self.linux).exists():
-            names.append(self.linux)
+        names += [n for n in (self.linux, f"{self.linux}-{self.arch}") if (CONFIGS / n).exists()]
         if self.patched:
             names.append("shielded")
         if self.debug:
