@@ -287,8 +287,11 @@ int session_halt(struct session *session)
 
 int session_pause(struct session *session)
 {
-	int ret = session_halt(session);
+	int ret;
 
+	if (!session->config.on)
+		return 0;
+	ret = session_halt(session);
 	return ret ? ret : session->source->attach(false);
 }
 

@@ -279,8 +279,7 @@ static int watch(struct session *session, struct child *child)
 	       !(request.pid && process_ended(request.pid))) {
 		quit = live_wait(session, pause_length(session, now, end));
 		now = monotonic_now();
-		if (request.watch && session->config.on &&
-		    now - session->config.started >= (u64)(request.watch * 1e9))
+		if (request.watch && now - session->config.started >= (u64)(request.watch * 1e9))
 			ret = session_pause(session);
 		if (!ret)
 			ret = session_update(session);
@@ -289,7 +288,9 @@ static int watch(struct session *session, struct child *child)
 			ret = live_draw(session);
 		if (!ret && request.interval && now - printed >= (u64)(request.interval * 1e9)) {
 			printed += (u64)(request.interval * 1e9);
-			ret = print_now(session);
+			ret = request.watch ? session_pause(session) : 0;
+			if (!ret)
+				ret = print_now(session);
 			if (!ret && request.watch)
 				ret = session_resume(session);
 		}
