@@ -219,7 +219,7 @@ static int wait_ntsync(const struct api *api, u64 expiry, u64 *due)
 	int ret, fd = open("/dev/ntsync", O_RDWR | O_CLOEXEC);
 
 	if (fd < 0)
-		return -ENOSYS;
+		return -errno;
 	*due = expiry;
 	ret = timed_out(ioctl(fd, NTSYNC_WAIT_ANY, &wait), -1, ETIMEDOUT);
 	close(fd);
