@@ -287,6 +287,44 @@ TEST(a_tick_wakes_a_task_first)
 		 late.off);
 }
 
+/*
+ * On PREEMPT_RT ktimers, or ksoftirqd at the same priority, expires them. FIFO 90 preempts it
+ * for a moment. Then the timer of FIFO 20 expires.
+ */
+static u64 late_behind_a_thread(void)
+{
+	struct slow *slow = new_slow_timers(16, MSEC);
+	pid_t attacker = newest;
+	u64 due = slow->start + MSEC + 500 * USEC;
+
+	ASLEEP(FIFO(20)) {
+		sleep_until(due);
+		slow->woke = now();
+	}
+	ASLEEP(FIFO(90)) {
+		sleep_until(due - 300 * USEC);
+		spin_until(due - 200 * USEC);
+	}
+	sleep_until(due + 40 * MSEC);
+	require(slow->woke, "FIFO 20 was not woken");
+	end_process(attacker);
+	return slow->woke - due;
+}
+
+/* A thread of the kernel does not keep the mask of the task that has preempted it. */
+TEST(a_thread_that_expires_timers_masks_nothing_above_it)
+{
+	struct off_on late;
+
+	if (!kernel_is_rt())
+		skip("they expire in an interrupt");
+	needs_a_fast_kernel();
+	set_softirq_threads(test_cpu, FIFO(1));
+	late = off_and_on(late_behind_a_thread);
+	measured(late.on <= late.off + TOLERANCE, "%llu ns late, with the shield off %llu", late.on,
+		 late.off);
+}
+
 /* What a FIFO-99 task loses in six ticks, of which the first finds nothing that it may expire */
 static u64 lost_to_slow_timers(void)
 {
