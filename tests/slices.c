@@ -8,17 +8,9 @@
  * These tests pass on stock. A mask that outlived a slice would fail them.
  */
 #define _GNU_SOURCE
-#include "lib/isolation.h"
 #include "lib/shield.h"
-#include "lib/situation.h"
 #include "lib/task.h"
 
-#include "file.h"
-#include "pause.h"
-
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/rseq.h>
 #include <sys/syscall.h>
@@ -35,9 +27,6 @@
 #endif
 
 #define SLICE (5 * USEC)
-#define LONGEST_SLICE (50 * USEC)
-#define SLICE_FILE "/sys/kernel/debug/rseq/slice_ext_nsec"
-
 #define ROUNDS 20
 #define PERIOD (10 * MSEC)	/* two ticks and a half */
 #define WORK (500 * USEC)
@@ -203,112 +192,3 @@ static void held_timers_are_released(void)
 TEST_OF(released_after_a_slice_that_expires, held_timers_are_released, EXPIRES)
 TEST_OF(released_after_a_slice_that_is_yielded, held_timers_are_released, YIELDS)
 TEST_OF(released_after_a_slice_that_a_call_ends, held_timers_are_released, CALLS)
-
-/* What CPU 1 does to the real-time task of CPU 0 that waits for the end of a slice */
-enum deed { MOVED, KILLED, STOPPED, LOWERED };
-
-struct slice {
-	bool ready, start, granted;
-	pid_t victim;
-	u64 done;
-};
-
-static void *do_deed(void *argument)
-{
-	struct slice *slice = argument;
-
-	pin(1);
-	become(FIFO(90));
-	set_true(&slice->ready);
-	while (!__atomic_load_n(&slice->granted, __ATOMIC_ACQUIRE))
-		pause_cpu();
-	switch (test_argument()) {
-	case MOVED:
-		set_affinity(slice->victim, CPU(1));
-		break;
-	case KILLED:
-		kill(slice->victim, SIGKILL);
-		break;
-	case STOPPED:
-		kill(slice->victim, SIGSTOP);
-		break;
-	case LOWERED:
-		set_policy(slice->victim, OTHER);
-		break;
-	}
-	slice->done = now();
-	return NULL;
-}
-
-/* The task of CPU 0 that gets the slice; a thread of it does the deed. */
-static void get_slice(const struct situation *s, struct slice *slice)
-{
-	thread_new(do_deed, slice);
-	may_ask();
-	while (!__atomic_load_n(&slice->start, __ATOMIC_ACQUIRE))
-		pause_cpu();
-	spin_until(s->expiry - 20 * USEC);
-	require(now() < s->expiry, "asked too late");
-	if (ask()) {
-		set_true(&slice->granted);
-		while (area.granted)
-			pause_cpu();
-	}
-	spin_to_the_end(s);
-}
-
-static void set_slice(u64 length)
-{
-	char text[16];
-	int ret;
-
-	snprintf(text, sizeof(text), "%llu", length);
-	ret = file_write(SLICE_FILE, text);
-	require(!ret, SLICE_FILE ": %s", strerror(-ret));
-}
-
-/*
- * The timers of a real-time task and of one below it expire in the interrupt that grants a slice.
- * How late is the second, which is masked because of the first, if that one never runs there?
- */
-static void nothing_stays_masked(void)
-{
-	needs_two_cpus();
-	needs_slices();
-	set_slice(LONGEST_SLICE);
-	COMPARE_SMP(s, TOLERANCE_SMP) {
-		struct slice *slice = shared_memory(sizeof(*slice));
-		pid_t asking, below;
-
-		STARTED(IDLE) get_slice(s, slice);
-		asking = newest;
-		await_true(&slice->ready);
-		situation_start(s, 4 * LEAD);
-		ASLEEP(FIFO(80)) {
-			sleep_until(s->expiry);
-			pause();
-		}
-		slice->victim = newest;
-		ASLEEP(LOW(10)) {
-			sleep_to_expiry(s);
-			pause();
-		}
-		below = newest;
-		set_true(&slice->start);
-		sleep_until(s->hog_ends);
-		end_process(asking);
-		end_process(slice->victim);
-		end_process(below);
-		require(slice->granted, "no slice was granted");
-		require(slice->done > s->expiry && slice->done < s->expiry + LONGEST_SLICE,
-			"done %lld ns after the expiry", slice->done - s->expiry);
-		require(s->woke, "it was never woken");
-		s->late = s->woke - s->expiry;
-	}
-	set_slice(SLICE);
-}
-
-TEST_OF(nothing_stays_masked_if_the_task_is_moved, nothing_stays_masked, MOVED)
-TEST_OF(nothing_stays_masked_if_the_task_is_killed, nothing_stays_masked, KILLED)
-TEST_OF(nothing_stays_masked_if_the_task_is_stopped, nothing_stays_masked, STOPPED)
-TEST_OF(nothing_stays_masked_if_the_task_becomes_ordinary, nothing_stays_masked, LOWERED)
