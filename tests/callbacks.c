@@ -221,6 +221,15 @@ TEST(no_real_time_task_waits_for_ordinary_timers)
 		 "%llu ns after the end of FIFO 90, with the shield off %llu", late.on, late.off);
 }
 
+/* How late the real-time task woke that sleeps until DUE */
+static u64 lateness(const struct slow *slow, pid_t attacker, u64 due)
+{
+	sleep_until(due + 40 * MSEC);
+	require(slow->woke, "the real-time task was not woken");
+	end_process(attacker);
+	return slow->woke - due;
+}
+
 /* The timer of FIFO 80 expires shortly before those of ordinary tasks, on an idle CPU. */
 static u64 late_before_slow_timers(void)
 {
@@ -232,10 +241,7 @@ static u64 late_before_slow_timers(void)
 		sleep_until(due);
 		slow->woke = now();
 	}
-	sleep_until(due + 40 * MSEC);
-	require(slow->woke, "FIFO 80 was not woken");
-	end_process(attacker);
-	return slow->woke - due;
+	return lateness(slow, attacker, due);
 }
 
 /* An interrupt that has woken a real-time task expires no timer of an ordinary one any more. */
@@ -305,10 +311,7 @@ static u64 late_behind_a_thread(void)
 		sleep_until(due - 300 * USEC);
 		spin_until(due - 200 * USEC);
 	}
-	sleep_until(due + 40 * MSEC);
-	require(slow->woke, "FIFO 20 was not woken");
-	end_process(attacker);
-	return slow->woke - due;
+	return lateness(slow, attacker, due);
 }
 
 /* A thread of the kernel does not keep the mask of the task that has preempted it. */
