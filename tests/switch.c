@@ -230,6 +230,53 @@ TEST(changes_of_mode_lose_nothing)
 	check_flips(1);
 }
 
+/*
+ * CPU 0: FIFO 60 leaves the writer a millisecond of 20. It switches the shield off later and later in
+ * that, so that it is kept from going on at any point. CPU 1: FIFO 80 masks the timer of FIFO 70 for
+ * up to 600 us.
+ */
+TEST(a_writer_that_has_to_wait_makes_nobody_late)
+{
+	u64 *late = shared_memory(sizeof(*late));
+
+	require_switch();
+	shield_needs_levels();
+	needs_two_cpus();
+	if (shield_is_module())
+		skip("a module is unloaded");
+	pin(0);
+	become(FIFO(95));
+	STARTED(FIFO(60), 0) {
+		for (;;) {
+			spin_until(now() + 19 * MSEC);
+			sleep_for(1 * MSEC);
+		}
+	}
+	STARTED(FIFO(80), 1) {
+		for (;;) {
+			spin_until(now() + 600 * USEC);
+			sleep_for(400 * USEC);
+		}
+	}
+	ASLEEP(FIFO(70), 1) {
+		for (;;) {
+			u64 due = now() + 500 * USEC;
+
+			sleep_until(due);
+			if (now() - due > *late)
+				*late = now() - due;
+		}
+	}
+	become(OTHER);
+	for (u64 offset = 600 * USEC; offset < 1000 * USEC; offset += 10 * USEC) {
+		shield_set_mode(2);
+		sleep_for(1 * MSEC);
+		spin_until(now() + offset);
+		shield_set_mode(0);
+	}
+	measured(*late < TICK, "%llu us late", *late / USEC);
+}
+
 TEST(anything_but_a_mode_is_einval)
 {
 	const char * const bad[] = { "3", "-1", "10", "off", "yes", "0x9", "4294967296" };

@@ -12,8 +12,7 @@ struct api {
 	/*
 	 * Arms a timer for EXPIRY (CLOCK_MONOTONIC, ns) or as soon after it as
 	 * the call's unit allows, stores when it is due and waits for it.
-	 * Returns 0, or -errno if it ended otherwise than by the timer: with
-	 * -ENOSYS the kernel does not have the call.
+	 * Returns 0, or -errno if it ended otherwise than by the timer.
 	 */
 	int (*wait)(const struct api *api, u64 expiry, u64 *due);
 	clockid_t clock;

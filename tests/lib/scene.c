@@ -266,8 +266,6 @@ static u64 idle_lateness(const struct api *api, struct policy policy)
 		scene->owner[0].api = api;
 		scene_run(scene);
 		require(scene->owner[0].woke, "%s: not woken on an idle CPU", api->name);
-		if (scene->owner[0].ret == -ENOSYS)
-			skip("the kernel has no %s", api->name);
 		require(!scene->owner[0].ret, "%s: %s", api->name,
 			strerror(-scene->owner[0].ret));
 		late = scene->owner[0].woke - scene->owner[0].due - scene->owner[0].waited;

@@ -5,6 +5,7 @@
  * P. Patel, M. Vanga, B. B. Brandenburg: TimerShield: Protecting High-Priority
  * Tasks from Low-Priority Timer Interference, RTAS 2017.
  */
+#include <linux/cpu.h>
 #include <linux/hrtimer.h>
 #include <linux/init.h>
 #include <linux/mutex.h>
@@ -71,20 +72,28 @@ u8 timershield_pid_level(struct pid *pid, enum pid_type type)
 
 static void timershield_look(void *unused)
 {
-	__timershield_switch(timershield_enabled() ? timershield_masks(current) : 0);
+	__timershield_switch(timershield_mode ? timershield_masks(current) : 0);
 	/* What this has released expires at the end of a switch. */
 	set_tsk_need_resched(current);
 	set_preempt_need_resched();
 }
 
-/* Timers stay where they are until they are armed again; nothing is moved. */
+/*
+ * Timers stay where they are until they are armed again; nothing is moved. Real-time tasks
+ * may keep this one from going on. So nothing is masked while only some of the branches
+ * are patched: the threshold is 0 then, and stays so. Until the first look has ended, a
+ * CPU may raise that of another.
+ */
 static void timershield_apply(void)
 {
+	guard(cpus_read_lock)();
 	if (timershield_mode)
-		static_branch_enable(&timershield_key);
-	else
-		static_branch_disable(&timershield_key);
+		static_branch_enable_cpuslocked(&timershield_key);
 	on_each_cpu(timershield_look, NULL, 1);
+	if (!timershield_mode) {
+		on_each_cpu(timershield_look, NULL, 1);
+		static_branch_disable_cpuslocked(&timershield_key);
+	}
 }
 
 static int timershield_sysctl_handler(const struct ctl_table *table, int write, void *buffer,
