@@ -26,6 +26,11 @@ NIGHTLY := $(foreach v,6.12 7.3,$(foreach f,preempt rt,$(foreach k,stock shielde
 	$(foreach k,12/6.1 12/6.12 12/6.12-rt 13/7.3 13/7.3-rt,debian$k debian$k-module)
 export PYTHONDONTWRITEBYTECODE := 1
 
+ifeq ($(shell test -x kernel/apply && echo yes),)
+$(error This checkout lacks its symbolic links, such as kernel/apply. Do "git config core.symlinks \
+	true" and "git checkout ." on a file system that has them)
+endif
+
 help:
 	@sed -n 's/^#: \?//p' Makefile
 
