@@ -203,6 +203,35 @@ static void send_barriers(unsigned int load)
 	blame_await_end();
 }
 
+static void *read_for_ever(void *fd)
+{
+	u64 expired;
+
+	pin(0);
+	set_policy(0, FIFO(80));
+	while (read((int)(uintptr_t)fd, &expired, sizeof(expired)) == sizeof(expired))
+		;
+	return NULL;
+}
+
+/* While another CPU sends these, its timer interrupts send IPIs, too, to wake a thread of CPU 0. */
+static void send_and_wake(unsigned int load)
+{
+	int fd = timerfd_create(CLOCK_MONOTONIC, 0);
+	pthread_t thread;
+
+	pin(1);
+	pthread_create(&thread, NULL, read_for_ever, (void *)(uintptr_t)fd);
+	blame_ready();
+	sleep_until(truth->first);
+	while (!atomic_load(&truth->done)) {
+		timerfd_arm(fd, now() + (20 + truth->loads[load].count % 50) * USEC, 0);
+		for (unsigned int i = 0; i < 10; i++)
+			syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+		truth->loads[load].count++;
+	}
+}
+
 /* The victim inherits it. */
 static void register_for_barriers(u64 *counters)
 {
@@ -372,6 +401,10 @@ static const struct blame_scenario scenarios[] = {
 		.until = BARRIERS,
 		.loads = { { "barrier", send_barriers, 1 } },
 	}, {
+		.name = "nested", .victim = FIFO(50), .count = register_for_barriers,
+		.until = 2 * BARRIERS,
+		.loads = { { "sender", send_and_wake, 1 } },
+	}, {
 		.name = "owners", .victim = FIFO(50), .linger = 1500,
 		.loads = {
 			[GONE] = { "gone", arm_and_exit, 1 },
@@ -504,6 +537,17 @@ static void names_ipis(const char *source)
 		      "no %s", name);
 	check(truth->counters[FUNCTION_CALLS] > BARRIERS / 2, "%llu function calls",
 	      truth->counters[FUNCTION_CALLS]);
+}
+
+/* An IPI that is sent while another one is being sent, by an interrupt of the same CPU. */
+TEST(bpf_sees_nested_ipis)
+{
+	const char *victim;
+
+	if (online_cpus() < 2)
+		skip("needs two CPUs");
+	victim = blame_run("bpf", "nested");
+	check(count_of(victim, (struct blame_wanted){ .kind = "ipi" }) > BARRIERS, "no IPIs");
 }
 
 /*

@@ -314,9 +314,7 @@ int BPF_PROG(hrtimer_start, struct hrtimer *timer)
 	return 0;
 }
 
-SEC("tp_btf/csd_queue_cpu")
-int BPF_PROG(csd_queue_cpu, unsigned int number, unsigned long callsite, void *function,
-	     void *descriptor)
+inline_always int queue_call(void *descriptor)
 {
 	struct armed by = { 0 };
 	u64 key = (u64)descriptor;
@@ -326,6 +324,24 @@ int BPF_PROG(csd_queue_cpu, unsigned int number, unsigned long callsite, void *f
 	read_task(&by.who, bpf_get_current_task_btf());
 	PUT(armed, &key, &by);
 	return 0;
+}
+
+/*
+ * Interrupts are enabled here, and one may queue a call, too, to wake a task of another CPU. Of two
+ * programs the kernel runs at least one, as with soft timers.
+ */
+SEC("tp_btf/csd_queue_cpu")
+int BPF_PROG(csd_queue_cpu, unsigned int number, unsigned long callsite, void *function,
+	     void *descriptor)
+{
+	return queue_call(descriptor);
+}
+
+SEC("tp_btf/csd_queue_cpu")
+int BPF_PROG(csd_queue_again, unsigned int number, unsigned long callsite, void *function,
+	     void *descriptor)
+{
+	return queue_call(descriptor);
 }
 
 SEC("tp_btf/csd_function_entry")

@@ -197,7 +197,9 @@ static u64 recursion_misses(void)
 
 		/* what one of these misses, the other one takes */
 		if (one == program->progs.hrtimer_expire_entry ||
-		    one == program->progs.soft_expire_entry)
+		    one == program->progs.soft_expire_entry ||
+		    one == program->progs.csd_queue_cpu ||
+		    one == program->progs.csd_queue_again)
 			continue;
 		if (bpf_program__fd(one) >= 0 &&
 		    !bpf_obj_get_info_by_fd(bpf_program__fd(one), &info, &size))
