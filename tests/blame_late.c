@@ -34,7 +34,6 @@
 #define FROZEN "/sys/fs/cgroup/frozen"
 
 static pthread_mutex_t mutex;
-static double tolerance = 0.1;	/* of the sum */
 
 /*
  * Does its work each CYCLE; how late it is when that is done. WORK takes no time if nothing blocks.
@@ -192,22 +191,19 @@ static void only_wake_up(void)
 
 static volatile char *pages;
 static sigjmp_buf before_fault;
-static bool fails;		/* in each cycle, a fault that is not served */
 
 static void return_before_fault(int number)
 {
 	siglongjmp(before_fault, number);
 }
 
-/* What follows a fault that is not served is no part of it. */
+/* In each cycle, a fault that is not served. What follows is no part of it. */
 static void give_back(unsigned int i)
 {
 	static char *volatile nowhere;
 
 	if (i % 5 == 0)
 		madvise((void *)pages, PAGES * 4096, MADV_DONTNEED);
-	if (!fails)
-		return;
 	if (!sigsetjmp(before_fault, true))
 		*nowhere = 1;
 	burn(200 * USEC);
@@ -221,15 +217,9 @@ static void touch(void)
 
 static void use_pages(void)
 {
+	signal(SIGSEGV, return_before_fault);
 	pages = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	cycle(touch, give_back);
-}
-
-static void use_pages_and_fail(void)
-{
-	fails = true;
-	signal(SIGSEGV, return_before_fault);
-	use_pages();
 }
 
 static void lock_memory(void)
@@ -362,7 +352,6 @@ static const struct blame_scenario scenarios[] = {
 		.loads = { { "evwriter", wake_watchers, 1 } },
 	},
 	{ .name = "faults", .victim = FIFO(80), .loop = use_pages },
-	{ .name = "failures", .victim = FIFO(80), .loop = use_pages_and_fail },
 	{ .name = "locked", .victim = FIFO(80), .loop = lock_memory },
 	{
 		.name = "stopped", .victim = FIFO(80), .loop = only_wake_up,
@@ -394,8 +383,7 @@ static const char *blames(const char *source, const char *scenario, const char *
 	check(longest > truth->late_longest / 2 && longest < truth->late_longest * 1.1,
 	      "the longest one is %.1f us, not %.1f", longest / USEC,
 	      (double)truth->late_longest / USEC);
-	check(taken > truth->late_total * (1 - tolerance) &&
-	      taken < truth->late_total * (1 + tolerance),
+	check(taken > truth->late_total * 0.9 && taken < truth->late_total * 1.1,
 	      "the sum is %.1f ms, not %.1f", taken / MSEC, (double)truth->late_total / MSEC);
 	check(place == 1 || place == 2, "no row of '%s' among the first two, but in place %u", name,
 	      place);
@@ -453,14 +441,9 @@ BLAME_TESTS(names_interrupts_off)
 
 static void names_faults(const char *source)
 {
-	const char *scenario = "failures", *victim;
+	const char *victim = blames(source, "faults", "page-fault", "page faults", "");
 	u64 longest;
 
-	if (strcmp(source, "bpf")) {
-		tolerance = 0.2;	/* each counts as long as one of blame's own: 14 % too long here */
-		scenario = "faults";	/* with failures the sum is 44 % too long, it is not known why */
-	}
-	victim = blames(source, scenario, "page-fault", "page faults", "");
 	longest = truth->late_longest;
 	check(strstr(victim, "mlockall("), "no remedy");
 	blame_run(source, "locked");

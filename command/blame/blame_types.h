@@ -218,10 +218,14 @@ enum queued { NOT_QUEUED, WOKEN, PREEMPTED, RUNNING };
 
 enum victims_are { VICTIMS_TARGETS, VICTIMS_ALL, VICTIMS_CPUS };
 
+/* By the two lower bits of x86's error code: 1 there is a page, 2 it is written. */
+enum fault { FAULT_READ, FAULT_WRITE = 2, FAULT_COPY, FAULT_KINDS };
+
 struct blame_config {
 	u64 owned[OWNED_FUNCTIONS];	/* callbacks of tasks' timers */
 	u32 owned_how[OWNED_FUNCTIONS];
-	u64 interrupt_overhead, switch_overhead, fault_overhead;	/* ns that no event covers */
+	u64 interrupt_overhead, switch_overhead;	/* ns that no event covers */
+	u64 fault_overhead[FAULT_KINDS];
 	u32 futex, locks[4];		/* system calls that wait for locks */
 	u32 writes[4];			/* and for room, where somebody reads late */
 	u64 over;			/* ns; 0: not wanted */

@@ -32,7 +32,7 @@ struct gaps {
 	unsigned int count;		/* of interruptions; 0: not what was wanted */
 };
 
-enum what { FAULT, INTERRUPT, SWITCH, WHATS };
+enum what { INTERRUPT = FAULT_KINDS, SWITCH, WHATS };	/* below: enum fault */
 
 /*
  * What each of these takes beyond what the source saw of it. They take turns, for the speed of a busy
@@ -101,12 +101,16 @@ static void look_for_switch(struct gaps *gaps, u64 read, struct waker *waker, un
 	gaps->count = atomic_load(&waker->wakes) == wakes + 1;
 }
 
-static void look_for_fault(struct gaps *gaps, u64 read, volatile char *page)
+static void look_for_fault(struct gaps *gaps, u64 read, bool writes, volatile char *page)
 {
 	u64 before = monotonic_now();
 
-	*page = 1;
-	add_gap(gaps, monotonic_now() - before, read);
+	if (writes)
+		*page = 1;
+	else
+		(void)*page;
+	gaps->total = monotonic_now() - before - read;
+	gaps->count = 1;
 }
 
 static int by_size(const void *a, const void *b)
@@ -117,7 +121,7 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Without the lowest and the highest quarter: a busy machine or its hypervisor disturbed these. */
-static double typical(enum what what)
+static double typical(unsigned int what)
 {
 	unsigned int count = samples.count[what], first = count / 4;
 	double sum = 0;
@@ -128,7 +132,7 @@ static double typical(enum what what)
 	return sum > 0 ? sum / (count - 2 * first) : 0;
 }
 
-static void take_sample(const struct blame_source *source, enum what what, int timer,
+static void take_sample(const struct blame_source *source, unsigned int what, int timer,
 			struct waker *waker, volatile char *page)
 {
 	static u64 read, took;
@@ -145,8 +149,8 @@ static void take_sample(const struct blame_source *source, enum what what, int t
 	began = monotonic_now();
 	before = source->taken((u32)gettid());
 	took = monotonic_now() - began;
-	if (what == FAULT)
-		look_for_fault(&gaps, read, page);
+	if (what < INTERRUPT)
+		look_for_fault(&gaps, read, what & FAULT_WRITE, page);
 	else if (what == INTERRUPT)
 		look_for_interrupt(&gaps, read, timer);
 	else if (atomic_load(&waker->wakes) == wakes)
@@ -192,7 +196,7 @@ static void take_samples(const struct blame_source *source, struct blame_config 
 			 int priority)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	char *pages = mmap(NULL, SAMPLES * page, PROT_READ | PROT_WRITE,
+	char *pages = mmap(NULL, 2 * SAMPLES * page, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct waker waker = { 0 };
 	pthread_t thread;
@@ -200,16 +204,18 @@ static void take_samples(const struct blame_source *source, struct blame_config 
 
 	memset(&samples, 0, sizeof(samples));
 	for (size_t i = 0; i < SAMPLES && pages != MAP_FAILED; i++)
-		for (enum what what = FAULT; what < (wakes ? WHATS : SWITCH); what++)
-			take_sample(source, what, timer, &waker, pages + i * page);
+		for (unsigned int what = 0; what < (wakes ? WHATS : SWITCH); what++)
+			take_sample(source, what, timer, &waker,
+				    pages + (2 * i + (what == FAULT_WRITE)) * page);
 	if (pages != MAP_FAILED)
-		munmap(pages, SAMPLES * page);
+		munmap(pages, 2 * SAMPLES * page);
 	if (wakes) {
 		atomic_store(&waker.next, 0);
 		sem_post(&waker.go);
 		pthread_join(thread, NULL);
 	}
-	config->fault_overhead = (u64)typical(FAULT);
+	for (unsigned int kind = 0; kind < FAULT_KINDS; kind++)
+		config->fault_overhead[kind] = (u64)typical(kind);
 	config->interrupt_overhead = (u64)typical(INTERRUPT);
 	config->switch_overhead = (u64)fmax(typical(SWITCH) - typical(INTERRUPT), 0);
 }
@@ -266,5 +272,5 @@ void calibrate(const struct blame_source *source, struct blame_config *config,
 		close(timer);
 	config->interrupt_overhead = own.interrupt_overhead;
 	config->switch_overhead = own.switch_overhead;
-	config->fault_overhead = own.fault_overhead;
+	memcpy(config->fault_overhead, own.fault_overhead, sizeof(config->fault_overhead));
 }

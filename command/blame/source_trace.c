@@ -165,13 +165,13 @@ static void on_call_of_victim(const struct trace_event *event, const unsigned ch
 }
 
 /* How long it takes is known by measuring some. */
-static void on_fault_of_victim(struct cpu *cpu, u64 now, u32 tid)
+static void on_fault_of_victim(struct cpu *cpu, u64 now, u32 tid, u64 code)
 {
 	struct call none = { 0 };
 
 	PUT(calls, &tid, &none);
 	if (cpu->victim == tid)
-		on_fault(cpu, now);
+		on_fault(cpu, now, code);
 }
 
 static u32 how_trace_sleeps(u32 tid, u32 state)
@@ -285,7 +285,7 @@ static void handle(const struct trace_event *event, const unsigned char *data, u
 		on_call_of_victim(event, data, tid);
 		break;
 	case TRACE_FAULT:
-		on_fault_of_victim(cpu, now, tid);
+		on_fault_of_victim(cpu, now, tid, trace_number(event, data, 0));
 		break;
 	case TRACE_FREE:
 		/* From now on its number may be another task's. */

@@ -59,7 +59,7 @@ static struct trace_event events[] = {
 	EVENT(TRACE_FORK, "sched", "sched_process_fork", "parent_pid", "child_pid"),
 	EVENT(TRACE_FREE, "sched", "sched_process_free", "pid"),
 	EVENT(TRACE_CALLED, "raw_syscalls", "sys_enter", "id", "args"),
-	EVENT(TRACE_FAULT, "exceptions", "page_fault_user", "address"),
+	EVENT(TRACE_FAULT, "exceptions", "page_fault_user", "error_code"),
 };
 
 static unsigned char by_id[MAX_ID];	/* index + 1 */
