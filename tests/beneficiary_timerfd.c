@@ -131,26 +131,15 @@ static void wait_for_set(struct situation *s, int set)
 	woken(s);
 }
 
-/* An ordinary task puts a pending timerfd into an epoll set for which FIFO 80 waits already. */
-TEST(joins_a_set_that_is_waited_for)
+/*
+ * An ordinary task puts a pending timerfd into an epoll set. FIFO 80 waits already, for this set or
+ * for one that holds it.
+ */
+static void joins_what_is_waited_for(void)
 {
 	COMPARE(s, TOLERANCE_SET) {
 		int fd = timerfd_new(CLOCK_MONOTONIC, 0), set = epoll_with(-1);
-
-		ASLEEP(ABOVE) wait_for_set(s, set);
-		ENDED(OTHER) {
-			timerfd_arm(fd, s->expiry, 0);
-			epoll_add(set, fd);
-		}
-	}
-}
-
-/* The same one level further out: FIFO 80 waits for the set of the set. */
-TEST(joins_a_nested_set_that_is_waited_for)
-{
-	COMPARE(s, TOLERANCE_SET) {
-		int fd = timerfd_new(CLOCK_MONOTONIC, 0), set = epoll_with(-1);
-		int outer = epoll_with(set);
+		int outer = test_argument() ? epoll_with(set) : set;
 
 		ASLEEP(ABOVE) wait_for_set(s, outer);
 		ENDED(OTHER) {
@@ -159,6 +148,9 @@ TEST(joins_a_nested_set_that_is_waited_for)
 		}
 	}
 }
+
+TEST_OF(joins_a_set_that_is_waited_for, joins_what_is_waited_for, 0)
+TEST_OF(joins_a_nested_set_that_is_waited_for, joins_what_is_waited_for, 1)
 
 /* FIFO 80 waits for a set all the time. An ordinary task that began to wait later gets its events. */
 TEST(is_of_a_set_for_which_others_wait_too)
@@ -276,10 +268,7 @@ TEST(a_second_waiter_raises_it)
 
 		ASLEEP(FIFO(20)) epoll_await(low);
 		timerfd_arm(fd, s->expiry, 0);
-		ASLEEP(ABOVE) {
-			epoll_await(high);
-			woken(s);
-		}
+		ASLEEP(ABOVE) wait_for_set(s, high);
 	}
 }
 
