@@ -56,13 +56,18 @@ static void fetch(int file, char *text)
 	close(file);
 }
 
-static const struct command_result *run(struct words *words, bool nobody)
+const struct command_result *timershield_run(bool nobody, const char *format, ...)
 {
 	static struct command_result result;
+	struct words words;
+	va_list args;
 	int out = memfd_create("out", MFD_CLOEXEC), err = memfd_create("err", MFD_CLOEXEC);
 	int status;
 	pid_t pid;
 
+	va_start(args, format);
+	split(&words, format, args);
+	va_end(args);
 	require(out >= 0 && err >= 0, "memfd_create: %m");
 	pid = fork();
 	require(pid >= 0, "fork: %m");
@@ -71,35 +76,13 @@ static const struct command_result *run(struct words *words, bool nobody)
 		dup2(err, STDERR_FILENO);
 		if (nobody && (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY)))
 			_exit(126);
-		execute(words);
+		execute(&words);
 	}
 	require(waitpid(pid, &status, 0) == pid, "waitpid: %m");
 	result.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 	fetch(out, result.out);
 	fetch(err, result.err);
 	return &result;
-}
-
-const struct command_result *timershield(const char *format, ...)
-{
-	struct words words;
-	va_list args;
-
-	va_start(args, format);
-	split(&words, format, args);
-	va_end(args);
-	return run(&words, false);
-}
-
-const struct command_result *timershield_as_nobody(const char *format, ...)
-{
-	struct words words;
-	va_list args;
-
-	va_start(args, format);
-	split(&words, format, args);
-	va_end(args);
-	return run(&words, true);
 }
 
 static void be_silent(void)

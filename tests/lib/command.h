@@ -18,12 +18,13 @@ struct command_result {
 };
 
 /* Runs "timershield WORDS", separated by single blanks, and waits for its end. */
-const struct command_result *timershield(const char *format, ...)
-	__attribute__((format(printf, 1, 2)));
+#define timershield(...) timershield_run(false, __VA_ARGS__)
 
 /* The same by user 65534, without any privilege. */
-const struct command_result *timershield_as_nobody(const char *format, ...)
-	__attribute__((format(printf, 1, 2)));
+#define timershield_as_nobody(...) timershield_run(true, __VA_ARGS__)
+
+const struct command_result *timershield_run(bool nobody, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* Starts it and does not wait; its output is thrown away. */
 pid_t timershield_start(const char *format, ...) __attribute__((format(printf, 1, 2)));
