@@ -49,28 +49,28 @@ def _call(command: list[str]) -> None:
 def run(rivals: Sequence[str], intervals: Sequence[str], seconds: float,
         jobs: int) -> tuple[dict[str, Any], str]:
     """What clockfix-bench measured, and its command line."""
-    program = build()
     words = ["--quiet", f"--rivals={','.join(rivals)}", f"--intervals={','.join(intervals)}",
              f"--seconds={seconds:g}", f"--jobs={jobs}"]
-    done = processes.run([str(program), *words], stderr=subprocess.PIPE)
+    report = subprocess.run([sys.executable, str(REPORT), "--json"], input=_bench(words),
+                            stdout=subprocess.PIPE, text=True, check=True)
+    measured: dict[str, Any] = json.loads(report.stdout)
+    return measured, " ".join([PROGRAM.name, *words])
+
+
+def _bench(words: Sequence[str]) -> str:
+    done = processes.run([str(build()), *words], stderr=subprocess.PIPE)
     if done.returncode:
         raise LabError(f"clockfix-bench failed with status {done.returncode}:\n"
                        f"{done.stderr.strip()[-2000:]}")
-    report = subprocess.run([sys.executable, str(REPORT), "--json"], input=done.stdout,
-                            stdout=subprocess.PIPE, text=True, check=True)
-    measured: dict[str, Any] = json.loads(report.stdout)
-    return measured, " ".join([program.name, *words])
+    return done.stdout
 
 
 def costs(directory: Path, samples: int) -> str:
     """Keep what reading the clock and learning take as costs.csv; return the command line."""
     words = ["--costs", f"--jobs={samples}"]
-    done = processes.run([str(build()), *words], stderr=subprocess.PIPE)
-    if done.returncode:
-        raise LabError(f"clockfix-bench failed with status {done.returncode}:\n"
-                       f"{done.stderr.strip()[-2000:]}")
+    found = _bench(words)
     directory.mkdir(exist_ok=True)
-    (directory / "costs.csv").write_text(done.stdout)
+    (directory / "costs.csv").write_text(found)
     (directory / "summary.csv").write_text(f"name,value\nsamples,{samples}\n")
     return " ".join([PROGRAM.name, *words])
 
