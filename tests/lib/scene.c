@@ -159,11 +159,9 @@ static void scene_end(struct scene *scene)
 {
 	pid_t pids[] = { scene->hog_pid, scene->runner_pid };
 
-	for (unsigned int i = 0; i < ARRAY_SIZE(pids); i++) {
-		if (!pids[i])
-			continue;
-		end_process(pids[i]);
-	}
+	for (unsigned int i = 0; i < ARRAY_SIZE(pids); i++)
+		if (pids[i])
+			end_process(pids[i]);
 	for (unsigned int i = 0; i < scene->owners; i++) {
 		if (!scene->owner[i].woke)
 			kill(scene->owner[i].pid, SIGKILL);
