@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test-estimator.c - what the estimator predicts */
-#include <string.h>
 
 #include "check.h"
 #include "estimator.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test-sleeper.c - what the caller of clockfix_sleep_until() sees; on the simulated machine */
-#include <string.h>
 
 #include <platform.h>
 

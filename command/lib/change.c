@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "change.h"
 #include "file.h"
-#include "message.h"
 #include "task.h"
 
 #include <sched.h>

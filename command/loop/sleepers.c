@@ -3,7 +3,6 @@
 #include "loads.h"
 #include "clock.h"
 
-#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>

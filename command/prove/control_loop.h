@@ -9,7 +9,6 @@
 
 #include "lib/clock.h"
 
-#include <stdbool.h>
 
 #define LOOP_PERIOD 1000000ull
 #define LOOP_WORK 300000ull

@@ -5,7 +5,6 @@
 #include "lib/task.h"
 #include "lib/unseen.h"
 
-#include <fcntl.h>
 #include <time.h>
 
 #define SAMPLE_NS 100000000

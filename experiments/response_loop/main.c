@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/timerfd.h>
 
 #define CALIBRATION_ROUNDS 20000

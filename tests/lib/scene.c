@@ -4,7 +4,6 @@
 #include "file.h"
 #include "shield.h"
 
-#include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
