@@ -77,7 +77,6 @@ static int write_priority(const char *what, const char *value, const char *now)
 	int policy, priority, ret = -ESRCH;
 	struct task task;
 
-	(void)now;
 	if (!read_thread(what, &task) && sscanf(value, "%d %d", &policy, &priority) == 2)
 		ret = change_priority(task.tid, policy, priority);
 	return ret && ret != -ESRCH ? failed(ret, "cannot give %s[%d] the priority %d: %s", task.name,

@@ -26,7 +26,6 @@ static int take_help(const struct verb *verb)
 
 static int take_root(const struct verb *verb)
 {
-	(void)verb;
 	file_set_root(optarg);
 	return -1;
 }

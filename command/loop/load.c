@@ -62,8 +62,6 @@ static void plan_sleeper(const struct load *load, int i, struct load_task *task,
 /* 1 us, 2 us, ... as in the paper */
 static void plan_timerfd(const struct load *load, int i, struct load_task *task, uint64_t *seed)
 {
-	(void)load;
-	(void)seed;
 	task->period = (i + 1) * NSEC_PER_USEC;
 	task->phase = task->period;
 }
@@ -71,21 +69,18 @@ static void plan_timerfd(const struct load *load, int i, struct load_task *task,
 /* evenly from 1 to 10 ms, never a multiple of the loop's period */
 static void plan_even(const struct load *load, int i, struct load_task *task, uint64_t *seed)
 {
-	(void)seed;
 	task->period = NSEC_PER_MSEC + 9 * NSEC_PER_MSEC * i / load->count + 17;
 	task->phase = task->period;
 }
 
 static int run_itimers(struct loads *loads, struct load_task *tasks, int count)
 {
-	(void)count;
 	return itimer_run(loads, tasks);
 }
 
 /* Never sleeps: what the scheduler itself arms for it is all that can interrupt a job. */
 static int run_hog(struct loads *loads, struct load_task *tasks, int count)
 {
-	(void)count;
 	if (task_become(tasks))
 		return 1;
 	task_ready_and_wait(loads, 1);
@@ -104,7 +99,6 @@ static int run_cyclictest(struct loads *loads, struct load_task *tasks, int coun
 	char priority[16], interval[32];
 	pid_t pid;
 
-	(void)count;
 	snprintf(priority, sizeof(priority), "-p%d", tasks->priority);
 	snprintf(interval, sizeof(interval), "-i%lld",
 		 (long long)(tasks->period / NSEC_PER_USEC));

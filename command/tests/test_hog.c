@@ -19,8 +19,6 @@ static atomic_bool outranked, rescued;
 
 INSTEAD int sched_setscheduler(pid_t tid, int policy, const struct sched_param *parameter)
 {
-	(void)tid;
-	(void)parameter;
 	realtime = policy != SCHED_OTHER;
 	check(realtime || !pinned, "it becomes ordinary there");
 	return 0;
@@ -28,7 +26,6 @@ INSTEAD int sched_setscheduler(pid_t tid, int policy, const struct sched_param *
 
 INSTEAD int sched_getaffinity(pid_t tid, size_t size, cpu_set_t *set)
 {
-	(void)tid;
 	CPU_ZERO_S(size, set);
 	CPU_SET(0, set);
 	CPU_SET(1, set);
@@ -37,7 +34,6 @@ INSTEAD int sched_getaffinity(pid_t tid, size_t size, cpu_set_t *set)
 
 INSTEAD int sched_setaffinity(pid_t tid, size_t size, const cpu_set_t *set)
 {
-	(void)tid;
 	pinned = CPU_COUNT_S(size, set) == 1;
 	check(realtime || !pinned, "it goes there as an ordinary task");
 	while (pinned && outranked && !rescued)
@@ -51,7 +47,6 @@ INSTEAD int sched_setaffinity(pid_t tid, size_t size, const cpu_set_t *set)
 
 INSTEAD int pthread_setaffinity_np(pthread_t thread, size_t size, const cpu_set_t *set)
 {
-	(void)thread;
 	rescued = CPU_COUNT_S(size, set) > 1;
 	return 0;
 }
