@@ -83,10 +83,7 @@ static int print_manual(void)
 static int run_help(int argc, char **argv)
 {
 	const struct verb *verb;
-	int status = verb_parse(&verb_help, argc, argv);
 
-	if (status >= 0)
-		return status;
 	argc -= optind;
 	argv += optind;
 	if (help_roff)
@@ -124,10 +121,6 @@ static const struct verb verb_help = {
 
 static int run_version(int argc, char **argv)
 {
-	int status = verb_parse(&verb_version, argc, argv);
-
-	if (status >= 0)
-		return status;
 	if (output != OUTPUT_JSON) {
 		puts("timershield " TIMERSHIELD_VERSION);
 		if (!has_bpf)
@@ -236,6 +229,7 @@ int main(int argc, char **argv)
 {
 	const struct verb *verb = &verb_status;
 	char own_name[] = "timershield";
+	int status;
 
 	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
 		verb = &verb_help;
@@ -256,5 +250,6 @@ int main(int argc, char **argv)
 						   argv[i], argv[1]);
 	}
 	argv[0] = own_name;
-	return close_output(verb->run(argc, argv));
+	status = verb_parse(verb, argc, argv);
+	return close_output(status >= 0 ? status : verb->run(argc, argv));
 }

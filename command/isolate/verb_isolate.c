@@ -20,13 +20,11 @@ static int take_irq(const struct verb *verb)
 {
 	int ret = irqs_find(optarg, &request.routed);
 
-	(void)verb;
 	return ret ? (int)status_of(ret) : -1;
 }
 
 static int take_file(const struct verb *verb)
 {
-	(void)verb;
 	request.file = optarg ? optarg : CONFIG_FILE;
 	return -1;
 }
@@ -62,10 +60,8 @@ static const struct verb_option undo_options[] = {
 
 static int take_arguments(int argc, char **argv)
 {
-	int status = verb_parse(&verb_isolate, argc, argv);
+	int status;
 
-	if (status >= 0)
-		return status;
 	if (request.file) {
 		if (optind < argc || request.procs || request.irqs)
 			return usage_error(&verb_isolate, "--config takes all of this from the file");
@@ -244,10 +240,8 @@ static int run(int argc, char **argv)
 
 static int run_undo(int argc, char **argv)
 {
-	int status = verb_parse(&verb_unisolate, argc, argv);
+	int status = -1;
 
-	if (status >= 0)
-		return status;
 	if (!request.procs && !request.irqs)
 		request.procs = request.irqs = true;
 	if (argc > optind + 1)

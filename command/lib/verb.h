@@ -42,7 +42,7 @@ struct verb {
 	const struct verb_option *options;	/* ended by { 0 }; NULL: none of its own */
 	const char *words;		/* completion of its arguments; also <command>, <verbs> */
 	int usage_status;		/* exit status of wrong arguments; 0: STATUS_USAGE */
-	/* argv[0] is the name; returns the exit status */
+	/* The options have been taken: argv[optind] is the first argument. Returns the exit status. */
 	int (*run)(int argc, char **argv);
 };
 

@@ -232,10 +232,6 @@ static int measure(void)
 
 static int run(int argc, char **argv)
 {
-	int status = verb_parse(&verb_measure, argc, argv);
-
-	if (status >= 0)
-		return status;
 	session_catch_signals();
 	return measure();
 }

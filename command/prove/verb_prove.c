@@ -41,7 +41,6 @@ static const struct verb_option options[] = {
 
 static void interrupt(int number)
 {
-	(void)number;
 	loads_interrupted = 1;
 }
 
@@ -166,10 +165,7 @@ static char *join_words(int argc, char **argv)
 static int run(int argc, char **argv)
 {
 	autofree char *command = join_words(argc, argv);
-	int status = verb_parse(&verb_prove, argc, argv);
 
-	if (status >= 0)
-		return status;
 	if (*file_root())
 		return usage_error(&verb_prove, "it measures this machine, not a directory (--root)");
 	if (request.next_to && load_choose(request.next_to))

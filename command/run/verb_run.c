@@ -161,11 +161,10 @@ static int execute(void)
 
 static int run(int argc, char **argv)
 {
-	int status = verb_parse(&verb_run, argc, argv);
+	int status;
 
 	request.command = argv + optind;
-	if (status < 0)
-		status = check_combination();
+	status = check_combination();
 	if (status >= 0)
 		return status;
 	status = request.placement.pid ? own_status(schedule_process(&request.placement)) :

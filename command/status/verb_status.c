@@ -210,11 +210,8 @@ static int run(int argc, char **argv)
 {
 	struct inspection inspection = { 0 };
 	autotext struct text release = { 0 };
-	int status = verb_parse(&verb_status, argc, argv);
-	int ret;
+	int status, ret;
 
-	if (status >= 0)
-		return status;
 	if (!!profile + !!pid + fixes > 1)
 		return usage_error(&verb_status, "--pid, --verify and --fix exclude each other");
 	if ((profile || fixes) && output == OUTPUT_JSON)

@@ -78,12 +78,8 @@ static int show(void)
 
 static int run(int argc, char **argv)
 {
-	int status = verb_parse(&verb_timers, argc, argv);
-	const char *what;
+	const char *what = optind < argc ? argv[optind] : "status";
 
-	if (status >= 0)
-		return status;
-	what = optind < argc ? argv[optind] : "status";
 	if (argc > optind + 1)
 		return usage_error(&verb_timers, "unexpected argument '%s'", argv[optind + 1]);
 	if (!strcmp(what, "status"))
