@@ -15,7 +15,6 @@ static volatile int64_t average;
 
 static void nothing(int64_t oversleep)
 {
-	(void)oversleep;
 }
 
 /* Of the cost of learning, as in wait.c */

@@ -16,7 +16,6 @@ volatile bool interrupted;
 
 static void on_signal(int sig)
 {
-	(void)sig;
 	interrupted = true;
 }
 

@@ -27,7 +27,6 @@ static struct timespec to_timespec(int64_t ns)
 
 void wait_poll(int64_t instant, struct wait_state *state)
 {
-	(void)state;
 	while (now_ns() < instant)
 		;
 }
@@ -36,7 +35,6 @@ void wait_clock_nanosleep(int64_t instant, struct wait_state *state)
 {
 	struct timespec ts = to_timespec(instant);
 
-	(void)state;
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
 }
 
@@ -45,7 +43,6 @@ void wait_nanosleep(int64_t instant, struct wait_state *state)
 	int64_t left = instant - now_ns();
 	struct timespec ts = to_timespec(left > 0 ? left : 0);
 
-	(void)state;
 	nanosleep(&ts, NULL);
 }
 
@@ -54,7 +51,6 @@ void wait_futex(int64_t instant, struct wait_state *state)
 	static uint32_t word;
 	struct timespec ts = to_timespec(instant);
 
-	(void)state;
 	syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, 0, &ts, NULL,
 		FUTEX_BITSET_MATCH_ANY);
 }
@@ -105,6 +101,5 @@ const char *peers_load(const char *library)
 
 void wait_spin_sleep(int64_t instant, struct wait_state *state)
 {
-	(void)state;
 	peer_spin_sleep(instant - now_ns());
 }

@@ -8,7 +8,6 @@ static int64_t late_instant;
 
 static void submit_earlier(int64_t until)
 {
-	(void)until;
 	if (!late_instant)
 		return;
 	worker_set_self(NULL);
@@ -91,7 +90,6 @@ static void foreign_handles_are_safe(void)
 
 static void waiting_job(void *arg, const struct clockfix_run *run)
 {
-	(void)arg;
 	CHECK_EQ(clockfix_cancel_wait(run->timer, run->job), -EDEADLK);
 	CHECK_EQ(clockfix_drain(run->timer), -EDEADLK);
 	CHECK_EQ(clockfix_destroy(run->timer, 0), -EDEADLK);

@@ -57,7 +57,6 @@ static void nap(int64_t ns)
 
 static void job(void *arg, const struct clockfix_run *run)
 {
-	(void)arg;
 	if (clockfix_now(clockfix_clock(run->timer)) < run->instant || run->started < run->instant)
 		atomic_fetch_add(&early, 1);
 	if ((int64_t)run->missed > atomic_load(&most_missed))
@@ -168,7 +167,6 @@ static _Atomic int signals;
 
 static void on_signal(int sig)
 {
-	(void)sig;
 	atomic_fetch_add(&signals, 1);
 }
 
@@ -286,7 +284,6 @@ static int arm(clockfix_release release, clockfix_job *handle)
 
 static void asks_for_more(void *arg)
 {
-	(void)arg;
 	/* or, where it may, it would for ever */
 	if (atomic_fetch_add(&asking.released, 1) > 10)
 		return;
@@ -352,7 +349,6 @@ static void a_submitter_is_cancelled(void)
 
 static void slow(void *arg, const struct clockfix_run *run)
 {
-	(void)run;
 	atomic_store((_Atomic int *)arg, 1);
 	nap(100 * MS);
 	atomic_store((_Atomic int *)arg, 2);
@@ -537,7 +533,6 @@ static void jobs_run_by_other_clocks(void)
 
 static void forks(void *arg, const struct clockfix_run *run)
 {
-	(void)run;
 	*(_Atomic pid_t *)arg = fork();
 }
 
@@ -563,7 +558,6 @@ static void thread_has_its_name(void *arg, const struct clockfix_run *run)
 {
 	char name[16] = "";
 
-	(void)run;
 	pthread_getname_np(pthread_self(), name, sizeof(name));
 	*(_Atomic bool *)arg = !strcmp(name, "fifteen letters");
 }
@@ -653,7 +647,6 @@ static atomic_bool stop;
 
 static void count_run(void *arg, const struct clockfix_run *run)
 {
-	(void)run;
 	atomic_fetch_add((_Atomic int *)arg, 1);
 }
 

@@ -144,7 +144,6 @@ static int64_t news;
 
 static void notify(int64_t until)
 {
-	(void)until;
 	wake_notify(&wake, news);
 }
 

@@ -131,7 +131,6 @@ static volatile int handler_result;
 
 static void handler(int sig)
 {
-	(void)sig;
 	caught++;
 	if (handler_sleep)
 		handler_result = sleep_until(CLOCK_MONOTONIC,
@@ -199,7 +198,6 @@ static _Atomic int rounds;
 /* Never sleeps: each instant has come. */
 static void *busy_thread(void *arg)
 {
-	(void)arg;
 	for (;;) {
 		sleep_until(CLOCK_MONOTONIC, now(CLOCK_MONOTONIC) - 1);
 		rounds++;
@@ -209,7 +207,6 @@ static void *busy_thread(void *arg)
 
 static void *long_thread(void *arg)
 {
-	(void)arg;
 	rounds++;
 	sleep_until(CLOCK_MONOTONIC, now(CLOCK_MONOTONIC) + 1000 * SEC);
 	return NULL;
@@ -240,7 +237,6 @@ static void *loop_thread(void *arg)
 {
 	int64_t instant = now(CLOCK_MONOTONIC);
 
-	(void)arg;
 	for (int i = 0; i < 50; i++) {
 		instant += 200 * US;
 		CHECK_EQ(sleep_until(CLOCK_MONOTONIC, instant), 0);

@@ -124,7 +124,6 @@ int pf_futex_wait(const _Atomic uint32_t *word, uint32_t val, int64_t until)
 
 void pf_futex_wake(const _Atomic uint32_t *word)
 {
-	(void)word;
 	sim.woken = true;
 }
 
@@ -137,7 +136,6 @@ int pf_sleep(clockid_t clock, int64_t until)
 
 void *pf_alloc(size_t size, bool huge)
 {
-	(void)huge;
 	if (!sim.alloc_fail)
 		return NULL;
 	if (sim.alloc_fail > 0)
@@ -151,7 +149,6 @@ void *pf_alloc(size_t size, bool huge)
 
 void pf_free(void *mem, size_t size)
 {
-	(void)size;
 	sim.allocated--;
 	free(mem);
 }
