@@ -44,7 +44,6 @@ volatile sig_atomic_t session_interrupted;
 
 static void on_signal(int number)
 {
-	(void)number;
 	session_interrupted = 1;
 }
 

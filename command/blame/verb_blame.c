@@ -57,7 +57,6 @@ static int no_file(void)
 
 static int take_trace(const struct verb *verb)
 {
-	(void)verb;
 	request.trace = fopen(optarg, "we");
 	return request.trace ? -1 : no_file();
 }
@@ -67,7 +66,6 @@ static int take_output(const struct verb *verb)
 {
 	int file = open(optarg, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 
-	(void)verb;
 	if (file < 0)
 		return no_file();
 	close(file);
@@ -416,10 +414,8 @@ out:
 static int run(int argc, char **argv)
 {
 	struct machine machine;
-	int status = verb_parse(&verb_blame, argc, argv), ret;
+	int ret;
 
-	if (status >= 0)
-		return status;
 	if (optind < argc)
 		request.command = argv + optind;
 	if (request.stop && !(request.over > 0))
