@@ -45,8 +45,8 @@ def compact(results: dict[str, Any]) -> dict[str, Any]:
 
 def _measured(systems: list[dict[str, Any]]) -> dict[str, Any]:
     """The commit at which they were, and how many samples a scenario has at most."""
-    commands = " ".join(c for m in systems for c in m["commands"].values())
-    taken = [int(n) for n in re.findall(r"--(?:jobs|samples)=(\d+)", commands)]
+    taken = [int(n[-1]) for m in systems for c in m["commands"].values()
+             if (n := re.findall(r"--(?:jobs|samples)=(\d+)", c))]
     return {"at": systems[0]["commit"], "samples": max(taken, default=0)}
 
 

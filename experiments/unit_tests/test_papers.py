@@ -3,9 +3,11 @@
 
 import re
 import tomllib
+from pathlib import Path
 from typing import Any
 
 from experiments import papers, registry
+from lab.measure.results import Store
 from lab.paths import REPO
 
 ROWS = tomllib.loads((papers.DIRECTORY / "papers.toml").read_text())
@@ -64,6 +66,15 @@ def test_what_is_measured_anew_replaces_what_the_same_kernel_had() -> None:
     new = found(rt="5 µs")
     new["hostile"]["claims"][0]["text"] = "b"    # of other claims what was found stays
     assert len(papers.merged(old, new)["hostile"]["claims"]) == 3
+
+
+def test_of_an_option_that_stands_twice_the_last_counts(sample: Path) -> None:
+    meta = next(iter(Store(sample, "bounds"))).meta
+    commands = {s: c.replace("--jobs=3 ", "--jobs=1000 ") for s, c in meta["commands"].items()}
+    found = papers.compact({"experiments": {"bounds": {
+        "systems": {"x": {**meta, "commands": commands}},
+        "claims": [{"text": "a", "where": "x86_64-preempt", "verdict": "met"}]}}})
+    assert found["bounds"]["claims"][0]["samples"] == 100
 
 
 def test_figures_of_an_unknown_kernel_part_are_stale() -> None:
