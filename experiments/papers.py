@@ -114,7 +114,8 @@ def _cells(found: dict[str, Any], claims: Sequence[Claim]) -> list[str]:
     where = f" (on {verdict.where})" if verdict.where else ""
     place = f" ({worst.where})"
     return [_short(worst.found, CELL - len(place)) + place,
-            kept["at"] + (f"; {kept['samples']:,}" if kept["samples"] else ""),
+            "; ".join([kept["at"], *([f"{kept['samples']:,}"] if kept["samples"] else []),
+                       *([claims[0].shield] if claims[0].shield else [])]),
             _short(verdict.verdict + where, CELL)]
 
 
@@ -123,7 +124,7 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def _head(title: str, *names: str) -> str:
-    cells = ("", *names, "measured", "at; samples", "verdict")
+    cells = ("", *names, "measured", "at; samples; mode", "verdict")
     return f"\n### {title}\n\n{_line(cells)}|{'---|' * len(cells)}\n"
 
 

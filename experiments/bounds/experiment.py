@@ -89,12 +89,14 @@ class Bounds(Experiment):
     choices = LONG_LOADS + TWO_CPU_LOADS
     claims = (
         Claim("A 20 ms job is hardly longer next to 1,000 timers of others: at most {:.1%}",
-              _longer, most=0.003, paper="masks for as long as the job runs", rows="T10"),
+              _longer, most=0.003, paper="masks for as long as the job runs", rows="T10",
+              shield="1 and 2"),
         Claim("Next to 1,000 sleepers: what the bound of the mask costs and gives", _unbounded,
               paper="none; late by as much as the job runs", of=("shielded", "unbounded"),
-              rows="T43"),
+              rows="T43", shield="2"),
         bound.CLAIM,
-        Claim("The bound is at most {} times what the long job lost", _tight, most=2, of=SHIELDED),
+        Claim("The bound is at most {} times what the long job lost", _tight, most=2, of=SHIELDED,
+              shield="1 and 2"),
     )
 
     def run(self, context: Context) -> None:

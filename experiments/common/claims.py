@@ -43,6 +43,8 @@ class Claim:
     rows: str = ""
     """Those of papers.toml that it judges."""
     of: tuple[str, ...] = BOTH
+    shield: str = ""
+    """kernel.timershield of the loads that it judges, 1, 2 or both; without load it is 1."""
 
     @property
     def title(self) -> str:

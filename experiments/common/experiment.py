@@ -18,6 +18,12 @@ from lab.measure.systems import MODES, Mode, Platform, System
 from lab.progress import Progress
 
 
+def shield(command: str) -> str:
+    """kernel.timershield for a guest program: only levels tell real-time tasks apart."""
+    ranks = r"\b(sleepers|cyclictest):|--priority=[1-9]\d*,[1-9]"
+    return "2" if re.search(ranks, command) else "1"
+
+
 @dataclass(frozen=True)
 class Scenario:
     """One run of a guest program."""
@@ -33,9 +39,8 @@ class Scenario:
 
     @property
     def shield(self) -> str:
-        """kernel.timershield, where it has modes: only levels tell real-time tasks apart."""
-        ranks = r"\b(sleepers|cyclictest):|--priority=[1-9]\d*,[1-9]"
-        return "2" if any(re.search(ranks, w) for w in self.words) else "1"
+        """kernel.timershield, where it has modes."""
+        return shield(" ".join(self.words))
 
 
 @dataclass

@@ -6,6 +6,7 @@ interval timers.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -105,11 +106,11 @@ class Hostile(Experiment):
     claims = (
         Claim("1,000 timerfds of an unprivileged process do not interrupt a high-priority job, "
               "whose median is at most {:.1%} longer", _response, most=0.005, rows="T37",
-              paper="Fig 9 (Intel): Linux about +45 µs (22 %); TimerShield unaffected"),
+              paper="Fig 9 (Intel): Linux about +45 µs (22 %); TimerShield unaffected", shield="1"),
         Claim("Nor do they cost throughput: at most {:.2%}", _throughput, most=THROUGHPUT_LOSS,
               rows="T38", paper="Table II: Linux 1.8 % (Intel), 4.4 % (ARM); TimerShield about "
-              "0.02 %, 0.08 %"),
-        bound.CLAIM,
+              "0.02 %, 0.08 %", shield="1"),
+        replace(bound.CLAIM, shield="1"),
     )
 
     def run(self, context: Context) -> None:

@@ -46,4 +46,4 @@ def _worst(shielded: Measured) -> Found | None:
 
 
 CLAIM = Claim("No job loses more to timers that it outranks than the bound", _worst, most=1,
-              of=SHIELDED)
+              of=SHIELDED, shield="1 and 2")

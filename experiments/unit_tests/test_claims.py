@@ -12,12 +12,16 @@ import pytest
 
 from experiments import registry
 from experiments.common.claims import BOTH, Claim, Found
+from experiments.common.experiment import shield
 from experiments.isolated_cpu import experiment as isolated_cpu
 from experiments.report.claims import Judged, rows
 from lab.commands import cli
-from lab.measure.results import Store
+from lab.measure.results import Measured, Store, Table
 
 STOCK, OFF, SHIELDED = (f"x86_64-preempt-{m}" for m in ("stock", "off", "shielded"))
+WITHOUT_MODES = ("code-size", "price", "network-priority")
+"""Experiments that set kernel.timershield themselves, or never."""
+IDLE = re.compile("none$|^idle-")
 DEBIAN, TWO = "debian12-6.12-stock", "debian12-6.12-2cpus-stock"
 ARM = "debian12-6.12-arm64-module"
 Spoiled = tuple[str, str, str, str, str, str]
@@ -73,6 +77,8 @@ SPOILED: tuple[Spoiled, ...] = (
     ("code-size", "The kernel has at most 20", SHIELDED, "sizes",
      "objects.percpu feature=TimerShield", "+99999"),
     ("price", "kernel.timershield=1", "7.3-x86_64-preempt-shielded", "price",
+     "price.value kind=interruptions", "+1"),
+    ("price", "kernel.timershield=2", "7.3-x86_64-preempt-shielded", "price",
      "price.value kind=interruptions", "+1"),
     ("together", "With ClockFix", ARM, "clockfix", "jobs.latency_ns", "+900000"),
     ("together", "With all", ARM, "clockfix", "jobs.response_ns", "+90000"),
@@ -155,6 +161,29 @@ def test_spoiled_samples_miss_the_claim(
     change(sample, spoiled)
     assert at(exact, Store(sample, experiment), system).met is False
     assert at(claim, Store(sample, experiment), system).met is False
+
+
+def test_claims_name_the_modes_of_the_scenarios_that_they_read(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: set[str] = set()
+    table = Measured.table
+
+    def reads(system: Measured, scenario: str, name: str) -> Table:
+        if system.system.mode in ("shielded", "module"):
+            read.add(scenario)
+        return table(system, scenario, name)
+
+    monkeypatch.setattr(Measured, "table", reads)
+    for experiment in registry.EXPERIMENTS:
+        store = Store(kept, experiment.name)
+        commands = {s: c for system in store for s, c in system.meta["commands"].items()}
+        for claim in experiment.claims:
+            read.clear()
+            claim.judged(store)
+            modes = {shield(commands[s]) for s in read if not IDLE.search(s)} or {"1"}
+            if read and experiment.name not in WITHOUT_MODES:
+                assert modes <= set(claim.shield.split(" and ")), claim.title
 
 
 @pytest.mark.parametrize("spoiled", [

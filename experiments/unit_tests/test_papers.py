@@ -46,8 +46,8 @@ def test_the_table_has_the_worst_and_what_is_missed() -> None:
         [row] = [line for line in text.splitlines() if line.startswith("| [T36]")]
         return " | ".join(row.split(" | ")[3:])
 
-    assert cells(True, True) == "1 µs (kernel 1) | abc1; 100 | met |"
-    assert cells(False, True) == "0 µs (kernel 0) | abc0; 100 | missed (on kernel 0) |"
+    assert cells(True, True) == "1 µs (kernel 1) | abc1; 100; 2 | met |"
+    assert cells(False, True) == "0 µs (kernel 0) | abc0; 100; 2 | missed (on kernel 0) |"
     assert cells() == "not measured |  | – |"
 
 
