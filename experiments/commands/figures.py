@@ -174,14 +174,15 @@ def _claimed(experiment: str, claim: str, pattern: str) -> Callable[[Figures], s
     return quote
 
 
-def _words(found: Figures, experiment: str, claim: str, where: str = "x86_64-preempt") -> str:
-    text: str = next(c["found"] for c in found["measured"][experiment]["claims"]
-                     if c["where"] == where and claim in c["text"])
+def _words(found: Figures, experiment: str, claim: str, of: str = "found") -> str:
+    text: str = next(c[of] for c in found["measured"][experiment]["claims"]
+                     if c["where"] == "x86_64-preempt" and claim in c["text"])
     return text
 
 
 QUOTES: Mapping[str, Callable[[Figures], str]] = {
     "table": _table, "note": _note, "slower": _slower, "cost": _cost, "costs": _costs,
+    "measured-at": lambda found: _words(found, "response-time", "No job is", "at"),
     "text": _claimed("code-size", "more code", r"\((.+)\)"),
     "held-tick": lambda _: f"{bound.HELD_TICK_NS:,}",
     "held-switch": lambda _: f"{bound.SWITCH_NS:,}",
