@@ -2,6 +2,7 @@
 """The most that timers of tasks that it outranks can take from a job: docs/bound.md derives it."""
 
 import math
+from typing import NamedTuple
 
 from experiments.common.claims import SHIELDED, Claim, Found
 from experiments.response_loop import tables
@@ -9,30 +10,45 @@ from lab.measure.results import Measured
 
 TICK_NS = 4_000_000
 """CONFIG_HZ is 250 in the lab's kernels."""
-COUNTED_ON = ("6.12", "x86_64")
-"""Linux and architecture: elsewhere the constants are others, and nothing is judged."""
-HELD_TICK_NS = 8602
-"""What a tick takes more in which timers are held: its fixed part and 8 callbacks, worst path."""
-SWITCH_NS = 1832
-"""The switch to the job, worst path: all of it, not only what the shield adds."""
 
 
-def most(run_ns: float) -> float:
+class Constants(NamedTuple):
+    """Of a kernel, ns."""
+
+    held_tick: int
+    """What a tick takes more in which timers are held: its fixed part and 8 callbacks."""
+    switch: int
+    """The switch to the job: all of it, not only what the shield adds."""
+
+
+COUNTED = {("6.12", "x86_64", "preempt"): Constants(8602, 1832)}
+"""The worst paths of a Linux, architecture and flavour; elsewhere nothing is judged."""
+
+
+def counted(system: Measured) -> Constants | None:
+    """For this system."""
+    platform = system.system.platform
+    if platform is None or platform.debian:
+        return None
+    return COUNTED.get((platform.linux, platform.arch, platform.flavour))
+
+
+def most(run_ns: float, of: Constants) -> float:
     """For a job that runs so long undisturbed, ns."""
-    return math.ceil(run_ns / TICK_NS) * HELD_TICK_NS + SWITCH_NS
+    return math.ceil(run_ns / TICK_NS) * of.held_tick + of.switch
 
 
 def losses(system: Measured) -> dict[str, tuple[float, float]]:
     """Scenario -> what its worst job lost, and the most that it may lose, ns."""
-    found = {s: float(system.table(s, "jobs")["response_ns"].max()) for s in tables.timed(system)}
-    platform = system.system.platform
-    if platform is None or platform.debian or (platform.linux, platform.arch) != COUNTED_ON:
+    constants = counted(system)
+    if not constants:
         return {}
+    found = {s: float(system.table(s, "jobs")["response_ns"].max()) for s in tables.timed(system)}
     result = {}
     for scenario, worst in found.items():
         idle = found.get(tables.idle(scenario))
         if idle and not scenario.endswith("none"):
-            result[scenario] = (worst - idle, most(idle))
+            result[scenario] = (worst - idle, most(idle, constants))
     return result
 
 
