@@ -133,7 +133,8 @@ class Bounds(Experiment):
     )
 
     def run(self, context: Context) -> None:
-        more = [Mode.UNBOUNDED] if Mode.SHIELDED in context.modes and not context.host else []
+        compared = {Mode.STOCK, Mode.SHIELDED} <= set(context.modes) and not context.host
+        more = [Mode.UNBOUNDED] if compared else []
         runs.run(replace(context, modes=[*context.modes, *more]), self.name, LONG_LOADS,
                  work_factor=WORK_FACTOR, watched=SPANS)
         if not context.host:
