@@ -83,7 +83,7 @@ def cdfs(panels: list[tuple[str, list[Curve]]], unit: str, prefix: str, where: s
 
 def _rest(panel: Axes, curves: list[Curve], last: float) -> None:
     """What lies beyond the paper's axis, in a corner of the panel."""
-    inset = panel.inset_axes((0.55, 0.12, 0.42, 0.3))
+    inset = panel.inset_axes((0.33, 0.14, 0.36, 0.3))
     for i, curve in enumerate(curves):
         inset.step(np.maximum(curve.values, 1), 1 - curve.shares, where="post", linewidth=0.8,
                    color=COLOURS[i % len(COLOURS)],

@@ -101,7 +101,7 @@ def _wide(axis: Axis, low: float, high: float) -> None:
     if low <= 0 or high <= WIDE * low:
         return
     axis.axes.set_xscale("log")
-    axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 3, 5)))
+    axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 3, 5) if high < 100 * low else (1, 3)))
     axis.set_major_formatter(ticker.FuncFormatter(lambda v, _: f"{v:g}"))
     axis.set_minor_formatter(ticker.NullFormatter())
 
@@ -255,5 +255,5 @@ def ranges(rows: list[Bars], unit: str, prefix: str, where: str = "") -> str:
     values = [v for r in rows for v in r.values.values()]
     _wide(axes.xaxis, min(v[0] for v in values), max(v[1] for v in values))
     axes.grid(axis="y", visible=False)
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(modes), fontsize=7.5)
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=len(modes), fontsize=7.5)
     return to_svg(figure, prefix, where)
