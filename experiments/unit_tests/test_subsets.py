@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from experiments import registry
+from experiments.common import running
 from experiments.common.experiment import Experiment
+from experiments.context_switch import experiment as context_switch
 from experiments.hostile import experiment as hostile
 from experiments.report.page import page
 from experiments.response_loop import tables
@@ -71,3 +73,8 @@ def test_no_scenario_is_not_a_perfect_one(kept: Path, tmp_path: Path) -> None:
     experiment = registry.find("response-time")
     store = part(kept, tmp_path, experiment.name, {"x86_64-preempt-shielded": ["spare-none"]})
     assert not [j for j in experiment.judged(store) if j.text.startswith("No job is")]
+
+
+def test_scenarios_that_run_another_program_alone_have_the_experiments_own_too() -> None:
+    jobs = [s for s in context_switch.everything(int, 1, "x86_64") if s.program]
+    assert running._programs("context_switch", jobs) == ["context_switch", "response_loop"]
