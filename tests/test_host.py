@@ -65,6 +65,8 @@ def test_command() -> None:
 
 
 def test_rust() -> None:
+    # the rest is --offline, as where packages are built
+    call("cargo", "fetch", "--manifest-path", "clockfix/rust/Cargo.toml")
     call("make", "-C", "clockfix/rust", TOOLS, "lint", "check", "check-sanitized", "crate")
 
 
