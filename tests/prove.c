@@ -333,6 +333,20 @@ TEST(loads_and_unloads_the_module)
 	shield_load(false);
 }
 
+/* In the other mode it does not help next to these. */
+TEST(levels_for_fifo_tasks)
+{
+	const struct command_result *result;
+	int before = shield_get();
+
+	result = timershield("prove -s 3 --json --levels --progress --next-to=sleepers:n=100,sync");
+	check_status(result, 0);
+	check(strstr(result->out, "\n  \"verdict\": \"helps\""), "it does not help: %.2000s", result->out);
+	check(strstr(result->err, "2 of 2, next to sleepers:n=100,sync: shield on\n"),
+	      "no progress: %.500s", result->err);
+	check_nothing_left(before);
+}
+
 TEST(needs_root)
 {
 	check_status(timershield_as_nobody("prove"), 3);

@@ -154,6 +154,9 @@ char *prove_method(const struct prove *prove)
 	text_add(&text, "A FIFO %d loop on CPU %u, released every %llu us, did %llu us of work %u times in each turn (shield %s), next to each load. Times are from a release to the job's end; counts are a job's.",
 		 LOOP_PRIORITY, loop->cpu, LOOP_PERIOD / 1000, LOOP_WORK / 1000,
 		 trial->turns[TURN_OFF].count, prove->shield ? "off, on, off" : "none, twice");
+	if (prove->shield && (prove->levels || prove->mode == TIMERS_LEVELS))
+		text_add(&text, " %s the shield masked by level (kernel.timershield=2).",
+			 prove->mode == TIMERS_LEVELS ? "Next to each" : "Next to FIFO tasks");
 	if (is_watched(prove))
 		text_add(&text, " BPF counted what interrupted it: timers of tasks that it outranks are what a shield would spare.");
 	else

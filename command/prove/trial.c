@@ -5,22 +5,31 @@
 #include "lib/refusal.h"
 #include "lib/timers.h"
 
+#include <sched.h>
 #include <sys/mman.h>
 
 static const char * const turn_names[] = {
 	[TURN_OFF] = "shield off", [TURN_ON] = "shield on", [TURN_OFF_AGAIN] = "shield off again",
 };
 
-/* A line that the next one replaces; NULL: none. */
-static void progress(const struct load_kind *kind, const char *what, size_t number)
+/* On a terminal a line that the next one replaces; NULL: none. */
+static void progress(const struct prove *prove, const char *what)
 {
-	if (!isatty(STDERR_FILENO))
-		return;
-	fputs("\r\033[K", stderr);
-	if (kind)
-		fprintf(stderr, "%zu of %zu, next to %s: %s ", number + 1, load_kind_count,
-			kind->title, what);
+	const bool terminal = isatty(STDERR_FILENO);
+
+	if (terminal)
+		fputs("\r\033[K", stderr);
+	if (what && (terminal || prove->progress))
+		fprintf(stderr, "%zu of %zu, next to %s: %s%c", prove->count + 1, load_kind_count,
+			load_kinds[prove->count].title, what, terminal ? ' ' : '\n');
 	fflush(stderr);
+}
+
+static int mode_beside(const struct prove *prove, const struct loads *loads)
+{
+	const bool fifo = loads->task_count && loads->tasks[0].policy == SCHED_FIFO;
+
+	return prove->levels && fifo ? TIMERS_LEVELS : prove->mode;
 }
 
 static int run_turn(struct prove *prove, struct turn *turn, unsigned int count)
@@ -48,13 +57,14 @@ static int run_turns(struct prove *prove, struct trial *trial, const struct load
 {
 	unsigned int turns = prove->shield ? 3 : 2;
 	unsigned int count = prove->seconds * 1000 / (turns * (unsigned int)load_kind_count);
+	const int mode = mode_beside(prove, loads);
 	int ret = 0;
 
 	for (int i = 0; i < TURNS; i++) {
 		if (i == TURN_ON && !prove->shield)
 			continue;
-		progress(trial->kind, turn_names[i], prove->count);
-		ret = prove->shield ? undo_switch(&prove->undo, i == TURN_ON ? prove->mode : TIMERS_OFF) : 0;
+		progress(prove, turn_names[i]);
+		ret = prove->shield ? undo_switch(&prove->undo, i == TURN_ON ? mode : TIMERS_OFF) : 0;
 		if (!ret)
 			ret = run_turn(prove, &trial->turns[i], count);
 		if (!ret && loads_have_ended(loads))
@@ -98,7 +108,7 @@ int trials_run(struct prove *prove)
 {
 	int ret = prove->shield ? undo_switch(&prove->undo, TIMERS_OFF) : 0;
 
-	progress(&load_kinds[0], "calibrating", 0);
+	progress(prove, "calibrating");
 	if (!ret)
 		ret = calibrate(&prove->loop);
 	prove->watches = !ret && !prove->shield && watch_start();
@@ -112,7 +122,7 @@ int trials_run(struct prove *prove)
 	meanwhile_end(&prove->meanwhile);
 	if (prove->watches)
 		watch_stop();
-	progress(NULL, "", 0);
+	progress(prove, NULL);
 	for (size_t i = 0; i < prove->count; i++)
 		prove->judgements[i] = judge(&prove->trials[i], &prove->trials[0]);
 	return ret;

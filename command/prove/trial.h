@@ -16,6 +16,8 @@ struct prove {
 	bool shield;			/* there is one */
 	bool watches;			/* what interrupts: without a shield */
 	int mode;			/* of it, in turns with the shield on */
+	bool levels;			/* next to FIFO tasks its mode is that */
+	bool progress;			/* is written to what is no terminal, too */
 	const char *kind;		/* of the shield: timers_kind() */
 	struct undo undo;
 	struct trial trials[TRIALS];

@@ -18,7 +18,7 @@
 
 static struct {
 	int cpu, seconds;
-	bool load, command_line;
+	bool load, levels, progress, command_line;
 	const char *next_to, *report;
 } request = { .cpu = -1, .seconds = 30 };
 
@@ -32,10 +32,15 @@ static const struct verb_option options[] = {
 	{ "load", 0, NULL,
 	  "load the shield's module if it is not loaded, and unload it afterwards",
 	  .flag = &request.load },
+	{ "levels", 0, NULL,
+	  "let the shield mask by level next to FIFO tasks (kernel.timershield=2)",
+	  .flag = &request.levels },
 	{ "report", 0, "FILE", "write figures and pictures to FILE, one HTML page",
 	  "<files>", .text = &request.report },
 	{ "command-line", 0, NULL, "put the kernel's command line into the report, too",
 	  .flag = &request.command_line },
+	{ "progress", 0, NULL, "say what is measured, even if standard error is no terminal",
+	  .flag = &request.progress },
 	{ 0 }
 };
 
@@ -129,7 +134,10 @@ static int print(const struct prove *prove, FILE *report, const char *command)
 
 static int prove_all(const char *command)
 {
-	struct prove prove = { .seconds = (unsigned int)request.seconds };
+	struct prove prove = {
+		.seconds = (unsigned int)request.seconds,
+		.levels = request.levels, .progress = request.progress,
+	};
 	int ret = choose_cpu(&prove.loop.cpu), lock, other;
 	FILE *report = NULL;
 
