@@ -35,9 +35,10 @@ help:
 	@sed -n 's/^#: \?//p' Makefile
 
 #: Try (Debian 12 or 13; installs the Debian packages that it needs)
-#:   make demo           a 1 kHz control loop next to hostile timers, shield off and on;
-#:                       build/demo/report.html. MODULE=1: with the module, on Debian's own
-#:                       kernel, in two minutes; build/demo/module/report.html
+#:   make demo           "timershield prove" in a guest: a 1 kHz control loop next to timers of
+#:                       others, the shield off and on; build/demo/report.html. MODULE=1: with
+#:                       the module, on Debian's own kernel, in two minutes;
+#:                       build/demo/module/report.html
 demo:
 	@lab/setup $(if $(MODULE),module-demo,$(LINUX:%=linux-%) demo)
 	@$(LAB) demo $(LINUX:%=--linux %) $(if $(MODULE),--module)

@@ -14,16 +14,12 @@ from typing import Any
 
 from experiments import papers
 from experiments.commands import demo
-from experiments.common import compare
-from experiments.report.stats import summarize
+from experiments.report import plots
 from experiments.response_loop import bound
-from experiments.response_time import experiment as response_time
-from experiments.response_time import section
 from kernel.tools import patchset
 from lab.commands import test as lab_test
 from lab.errors import LabError
 from lab.kernels.kernels import Kernel
-from lab.measure.results import Measured
 from lab.paths import REPO
 from lab.runner.boots import KEPT as OUTPUTS
 
@@ -39,10 +35,12 @@ SPDX = "<!-- SPDX-License-Identifier: GPL-2.0-or-later -->\n"
 COLOURS = ("<style>svg { color: #111; background: #fff } @media (prefers-color-scheme: dark) "
            "{ svg { color: #e6e6e6; background: #161616 } }</style>")
 MARKED = re.compile(r"(<!-- figures: ([a-z-]+) -->)(.*?)(<!-- /figures -->)", re.DOTALL)
+TIMERFDS = "1,000 timerfds"
 QUOTED = {
-    demo.WORST: "1,000 timerfds of one unprivileged process",
-    "threads-200": "200 unprivileged sleeping threads",
-    "sync-100": "100 FIFO 70 tasks that wake at the same time (`kernel.timershield=2`)",
+    TIMERFDS: "1,000 timerfds of one unprivileged process",
+    "50 sleeping threads": "50 unprivileged sleeping threads",
+    "100 synchronized FIFO sleepers":
+        "100 FIFO 70 tasks that wake at the same time (`kernel.timershield=2`)",
 }
 Figures = Mapping[str, Any]
 
@@ -54,16 +52,26 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure Debian's kernels without and with the module; write docs/ and the texts."""
+    """Measure Debian's kernels with the module; write docs/ and the texts."""
     if not arguments.write_only:
         shown = demo.measure(module=True, linux=patchset.DEFAULT)
-        found = {"module": figures(shown.off, shown.on), "cost": costs()}
-        KEPT.write_text(papers.as_json(found))
-        (platform, modes), = compare.platforms(shown.store).items()
-        picture, = section.overview(platform, modes, ())
-        PICTURE.write_text(SPDX + alone(picture.svg) + "\n")
+        KEPT.write_text(papers.as_json({"module": figures(shown), "cost": costs()}))
+        PICTURE.write_text(SPDX + alone(picture(shown)) + "\n")
     write(kept())
     return 0
+
+
+def figures(shown: demo.Shown) -> Figures:
+    """What is quoted of a demo."""
+    jobs, = re.findall(r"(\d+) times in each turn", shown.text)
+    return {"kernel": shown.kernel, "jobs": int(jobs), "rows": shown.rows}
+
+
+def picture(shown: demo.Shown) -> str:
+    """Median to maximum next to each load."""
+    bars = [plots.Bars(title, {"off": (p50[0], most[0]), "shielded": (p50[1], most[1])})
+            for title, (p50, _, most, _) in shown.rows.items()]
+    return plots.ranges(bars, "response time in µs next to each load", "demo", shown.kernel)
 
 
 def alone(svg: str) -> str:
@@ -90,21 +98,6 @@ def costs() -> Figures:
     return found
 
 
-def figures(off: Measured, on: Measured) -> Figures:
-    """What is quoted of a demo: µs, interruptions a job."""
-    def row(system: Measured, scenario: str) -> dict[str, float]:
-        jobs = system.table(scenario, "jobs")
-        found = summarize(jobs["response_ns"])
-        return {"p50": round(found.p50 / 1000, 1), "max": round(found.maximum / 1000, 1),
-                "interruptions": round(float(jobs["interruptions"].mean()), 3)}
-
-    return {
-        "kernel": " ".join(off.meta["kernel"].split()[:2]),
-        "jobs": len(off.table("none", "jobs")["response_ns"]),
-        **{name: {"off": row(off, name), "on": row(on, name)} for name in response_time.DEMO},
-    }
-
-
 def write(found: Figures) -> None:
     """Put the figures into every text that quotes them."""
     for path in TEXTS:
@@ -123,18 +116,16 @@ def markdown(head: list[str], lines: list[list[str]]) -> str:
 
 
 def _table(found: Figures) -> str:
-    module = found["module"]
-
-    def cells(name: str, unit: str, key: str) -> str:
-        off, on = (f"{module[name][mode][key]:.2g}" if key == "interruptions"
-                   else f"{module[name][mode][key]:.1f}" for mode in ("off", "on"))
+    def cell(values: list[float], unit: str = "", digits: str = ".1f") -> str:
+        off, on = (f"{v:{digits}}" for v in values)
         return f"{off} → **{on}{unit}**" if off != on else f"{off}{unit}"
 
     return markdown(
         ["a 1 kHz control loop, SCHED_FIFO 99, 300 µs of work, next to …",
          "response time, median", "longest", "interruptions per job"],
-        [[title, cells(name, " µs", "p50"), cells(name, " µs", "max"),
-          cells(name, "", "interruptions")] for name, title in QUOTED.items()])
+        [[title, cell(p50, " µs"), cell(most, " µs"), cell(interruptions, digits=".2g")]
+         for title, (p50, _, most, interruptions) in (
+             (title, found["module"]["rows"][load]) for load, title in QUOTED.items())])
 
 
 def _costs(found: Figures) -> str:
@@ -146,21 +137,21 @@ def _costs(found: Figures) -> str:
 
 def _note(found: Figures) -> str:
     module = found["module"]
-    idle = module["none"]
-    return (f"\n(`make demo MODULE=1`: Debian's {module['kernel']}, without → with the module, in "
-            f"an emulator,\n{module['jobs']} jobs each. With no other tasks a job takes "
-            f"{idle['off']['p50']:.1f} µs, and {idle['on']['p50']:.1f} with the module.)\n")
+    off, on = module["rows"]["nothing"][0]
+    return (f"\n(`make demo MODULE=1`: `timershield prove` on Debian's {module['kernel']}, the "
+            f"module's shield off → on,\nin an emulator, {2 * module['jobs']:,} and "
+            f"{module['jobs']} jobs. With no other tasks a job takes {off} µs, and {on} with the "
+            "shield.)\n")
 
 
 def _slower(found: Figures) -> str:
-    module = found["module"]
-    return f"{module[demo.WORST]['off']['p50'] / module['none']['off']['p50'] - 1:.0%}".replace(
-        "%", " %")
+    rows = found["module"]["rows"]
+    return f"{rows[TIMERFDS][0][0] / rows['nothing'][0][0] - 1:.0%}".replace("%", " %")
 
 
 def _cost(found: Figures) -> str:
-    idle = found["module"]["none"]
-    return f"{idle['on']['p50'] - idle['off']['p50']:.1f} µs"
+    off, on = found["module"]["rows"]["nothing"][0]
+    return f"{on - off:.1f} µs"
 
 
 def _claimed(experiment: str, claim: str, pattern: str) -> Callable[[Figures], str]:

@@ -81,7 +81,6 @@ def sections_of(results: Path) -> tuple[list[Section], dict[str, str]]:
 def write(
     results: Path, target: Path, title: str = "TimerShield: measured",
     introduction: list[str] | None = None, failed: dict[str, str] | None = None,
-    claims_first: bool = True,
 ) -> dict[str, str]:
     """Write the report at ``target``; it appears as a whole or not at all.
 
@@ -93,7 +92,7 @@ def write(
         raise LabError("\n".join(damaged.values()))
     if not sections:
         raise LabError(f"there are no results in {results}; first: lab/lab run response-time")
-    text = page(title, introduction or INTRODUCTION, sections, failed, damaged, claims_first)
+    text = page(title, introduction or INTRODUCTION, sections, failed, damaged)
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(target.name + ".new")
     temporary.write_text(text)

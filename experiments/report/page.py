@@ -161,7 +161,6 @@ def _missed(sections: list[Section]) -> str:
 def page(
     title: str, introduction: list[str], sections: list[Section],
     failed: dict[str, str] | None = None, damaged: dict[str, str] | None = None,
-    claims_first: bool = True,
 ) -> str:
     """The whole page, with the papers' claims, or, where there are none, with the others.
 
@@ -173,11 +172,10 @@ def page(
     body = "\n".join(s.markup(i == 0, bool(claims)) for i, s in enumerate(sections))
     top = _failed(failed or {}, FAILED) + _failed(damaged or {}, DAMAGED)
     summary = claims + _missed(sections) if claims else _table(sections, of_papers=False)
-    body = f"{summary}\n{body}" if claims_first else f"{body}\n<h2>Claims</h2>\n{summary}"
     return (
         "<!DOCTYPE html>\n"
         '<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head><body>\n"
-        f"<h1>{html.escape(title)}</h1>\n{intro}\n{top}\n{body}</body></html>\n"
+        f"<h1>{html.escape(title)}</h1>\n{intro}\n{top}\n{summary}\n{body}</body></html>\n"
     )

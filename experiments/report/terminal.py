@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 from experiments.report.claims import rows
-from experiments.report.page import Figure, Part, Section, Table, Text
+from experiments.report.page import Section, Table, Text
 
 WIDTH = 124
 """Where the output is not a terminal."""
@@ -19,20 +19,14 @@ def _console() -> Console:
     return Console(highlight=False, width=shutil.get_terminal_size((WIDTH, 24)).columns)
 
 
-def show(parts: Iterable[Part]) -> None:
-    """Print texts and tables; a figure needs the page."""
-    console = _console()
-    for part in parts:
-        if isinstance(part, Text):
-            console.print(part.text, style="bold" if part.heading else None, markup=False)
-        elif not isinstance(part, Figure) and part.rows:
-            console.print(_drawn(part.head, part.rows, part.text_columns, part.caption))
-
-
 def tables(section: Section) -> None:
     """Print a section's headings and tables."""
-    show([Text(section.title, heading=True),
-          *(p for p in section.parts if isinstance(p, Table) or getattr(p, "heading", False))])
+    console = _console()
+    for part in (Text(section.title, heading=True), *section.parts):
+        if isinstance(part, Text) and part.heading:
+            console.print(part.text, style="bold", markup=False)
+        elif isinstance(part, Table) and part.rows:
+            console.print(_drawn(part.head, part.rows, part.text_columns, part.caption))
 
 
 def claims(sections: Iterable[Section]) -> None:

@@ -74,10 +74,6 @@ LOADS = (
          "sleepers:n=1000,spread,periods=long+drift", ("--spare",)),
 )
 
-DEMO = ("none", "drift-100", "sync-100", "timerfds-1000", "posix-500", "threads-200", "hogs-2",
-        "phase-none", "phase-timerfds-1000")
-"""What ``make demo`` shows."""
-
 
 class ResponseTime(Experiment):
     """See the module."""

@@ -1,36 +1,55 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the demo says at its end."""
+"""What the demo says, of a guest that has run."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
-from experiments.commands import demo
-from experiments.response_time.experiment import EXPERIMENT
+from experiments.commands import demo, figures
+from lab.boot import qemu
+from lab.boot.protocol import Outcome, Transcript
 from lab.commands.cli import main
+from lab.kernels import guests, kernels
+
+PRINTED = """\
+1 of 5, next to nothing: calibrating
+A FIFO 99 loop did 300 us of work 600 times in each turn (shield off, on, off), next to each load.
+
+next to         p50, us         p99.9           max             interruptions  the shield
+nothing         303.7 -> 303.8  304.6 -> 304.8  304.6 -> 304.8  0.00 -> 0.00   does not help
+1,000 timerfds  384.1 -> 308.4  425.2 -> 337.1  427.3 -> 337.1  60.02 -> {}   helps
+
+{} next to: 1,000 timerfds.
+"""
+HELPS = "The shield helps on this machine,"
 
 
-@pytest.mark.usefixtures("unpainted")
-@pytest.mark.parametrize("interruptions", [0, 1])
-def test_it_says_what_it_showed_and_what_that_costs(
-    sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str], interruptions: int,
+@pytest.mark.parametrize(("interruptions", "verdict", "status"), [
+    ("0.00", HELPS, 0), ("0.01", HELPS, 1), ("0.00", "The shield costs time", 1)])
+def test_it_shows_what_prove_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    interruptions: str, verdict: str, status: int,
 ) -> None:
-    place = tmp_path / "demo" / "results"
-    shutil.copytree(sample / EXPERIMENT.name, place / EXPERIMENT.name)
-    for mode, idle, loaded in (("off", 300_000, 400_000), ("shielded", 300_300, 303_000)):
-        system = place / EXPERIMENT.name / f"x86_64-preempt-{mode}"
-        for scenario, response in (("none", idle), (demo.WORST, loaded)):
-            (system / scenario / "jobs.csv").write_text(
-                "response_ns,interruptions,stolen_ns\n"
-                f"{response},{interruptions if mode == 'shielded' else 9},0\n")
+    text = PRINTED.format(interruptions, verdict)
+    outcome = Outcome("prove", text, 0, files={"report.html": b"<h1>x</h1><svg>"})
+    transcript = Transcript()
+    transcript.uname, transcript.outcomes = "Linux 6.12.1 #1 SMP", [outcome]
     monkeypatch.setattr(demo, "BUILD", tmp_path)
-    monkeypatch.setattr(EXPERIMENT, "run", lambda _: None)
-    assert main(["demo"]) == interruptions
-    found = " ".join(capsys.readouterr().out.split())
-    assert "the job took 33% longer without the shield (worst 400 µs), 0.9% with it" in found
-    assert "What it costs a job that nothing disturbs: +0.10%" in found
+    monkeypatch.setattr(kernels, "build", lambda *_: None)
+    monkeypatch.setattr(kernels, "modules", lambda *_: [])
+    monkeypatch.setattr(guests, "build", lambda *_: tmp_path)
+    monkeypatch.setattr(guests, "image", lambda *_: b"")
+    monkeypatch.setattr(qemu, "run_commands",
+                        lambda kernel, *_, **more: qemu.Run(kernel, transcript, ""))
+    assert main(["demo"]) == status
+    found = capsys.readouterr().out
+    assert found.startswith("Linux 6.12.1, timershield prove:\nA FIFO 99 loop")
     page = (tmp_path / "demo" / "report.html").read_text()
-    order = [page.index(w) for w in ("33% longer without", "<svg", "<table", 'class="claims"')]
-    assert order == sorted(order)
+    assert page.startswith(f"<h1>x</h1>\n<p>{demo.NOT_SHOWN}</p>")
+
+
+def test_its_table_is_read() -> None:
+    shown = demo.Shown("Linux", PRINTED.format("0.00", HELPS), Path())
+    assert figures.figures(shown) == {"kernel": "Linux", "jobs": 600, "rows": {
+        "nothing": [[303.7, 303.8], [304.6, 304.8], [304.6, 304.8], [0, 0]],
+        "1,000 timerfds": [[384.1, 308.4], [425.2, 337.1], [427.3, 337.1], [60.02, 0]]}}

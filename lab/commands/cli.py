@@ -24,7 +24,7 @@ COMMANDS = {
     "deb": "build Debian packages of a shielded kernel",
 }
 OF_EXPERIMENTS = {
-    "demo": "run the response-time experiment in short, shield off and on",
+    "demo": "run timershield prove in a guest, shield off and on",
     "list": "list experiments and kernels, or the scenarios of an experiment",
     "run": "run experiments and keep their raw samples",
     "check": "judge results by the goals; exit with status 1 if one is missed",
