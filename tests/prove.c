@@ -30,7 +30,7 @@
 
 #define GROUP "/sys/fs/cgroup/timershield-prove"
 #define STATE "/run/timershield/prove"
-#define MODPROBE "/bin/modprobe"
+#define SHELL "/bin/sh"
 #define TIMERFDS 1000
 #define JOBS 100
 
@@ -299,7 +299,7 @@ TEST(counts_what_interrupts)
 	      "%llu interruptions, but %llu timer interrupts", own, truth);
 }
 
-/* kmod is not in the guest: this program takes its place, and loads the lab's module. */
+/* The guest has no shell and no kmod: this program takes their place, and loads the lab's module. */
 static void install_modprobe(void)
 {
 	struct utsname system;
@@ -313,7 +313,7 @@ static void install_modprobe(void)
 	strcat(path, "/modules.dep");
 	close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
 	require(!file_write(path, "extra/timershield.ko:\n"), "%s", path);
-	require(!symlink("/bin/prove", MODPROBE) || errno == EEXIST, MODPROBE);
+	require(!symlink("/bin/prove", SHELL) || errno == EEXIST, SHELL);
 }
 
 TEST(loads_and_unloads_the_module)
@@ -330,7 +330,7 @@ TEST(loads_and_unloads_the_module)
 	check(!shield_present(), "it loaded the module");
 	check_status(timershield("prove -s 1 --load"), 0);
 	check_nothing_left(-ENOENT);
-	shield_load(false);
+	shield_load(true);
 }
 
 /* In the other mode it does not help next to these. */
@@ -355,7 +355,7 @@ TEST(needs_root)
 
 int main(int argc, char **argv)
 {
-	if (strstr(argv[0], "modprobe")) {
+	if (argc == 3 && !strcmp(argv[2], "modprobe timershield")) {
 		shield_load(true);
 		return 0;
 	}
