@@ -299,7 +299,7 @@ TEST(counts_what_interrupts)
 	      "%llu interruptions, but %llu timer interrupts", own, truth);
 }
 
-/* The guest has no shell and no kmod: this program takes their place, and loads the lab's module. */
+/* The guest has no shell and no kmod: this program stands in, and loads the lab's module. */
 static void install_modprobe(void)
 {
 	struct utsname system;
