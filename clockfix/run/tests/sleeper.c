@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -259,18 +260,35 @@ static void threads(void)
 
 /* ---- processes -------------------------------------------------------------------------- */
 
+static atomic_bool sleeping, enough;
+
+static void *until_enough(void *arg)
+{
+	do {
+		loop_thread(NULL);
+		atomic_store(&sleeping, true);
+	} while (!atomic_load(&enough));
+	return NULL;
+}
+
 static void forked(void)
 {
 	pthread_t thread;
 	pid_t child;
 
-	/* next to a thread that makes and uses its own sleeper */
-	CHECK_EQ(pthread_create(&thread, NULL, loop_thread, NULL), 0);
+	/*
+	 * Next to a thread that uses its own sleeper. While one starts or ends it may hold locks of
+	 * libasan (gcc 12), which a child would find taken for ever.
+	 */
+	CHECK_EQ(pthread_create(&thread, NULL, until_enough, NULL), 0);
+	while (!atomic_load(&sleeping))
+		sched_yield();
 	for (int i = 0; i < 20; i++) {
 		CHILD(child)
 			loop_thread(NULL);
 		CHECK_EQ(check_end_of(child), 0);
 	}
+	atomic_store(&enough, true);
 	pthread_join(thread, NULL);
 }
 
