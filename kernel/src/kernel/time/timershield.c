@@ -81,8 +81,7 @@ static void timershield_look(void *unused)
 /*
  * Timers stay where they are until they are armed again; nothing is moved. Real-time tasks
  * may keep this one from going on. So nothing is masked while only some of the branches
- * are patched: the threshold is 0 then, and stays so. Until the first look has ended, a
- * CPU may raise that of another.
+ * are patched: the threshold is 0 then, and stays so.
  */
 static void timershield_apply(void)
 {
@@ -90,10 +89,8 @@ static void timershield_apply(void)
 	if (timershield_mode)
 		static_branch_enable_cpuslocked(&timershield_key);
 	on_each_cpu(timershield_look, NULL, 1);
-	if (!timershield_mode) {
-		on_each_cpu(timershield_look, NULL, 1);
+	if (!timershield_mode)
 		static_branch_disable_cpuslocked(&timershield_key);
-	}
 }
 
 static int timershield_sysctl_handler(const struct ctl_table *table, int write, void *buffer,
