@@ -213,12 +213,8 @@ static u64 late_behind_slow_timers(void)
 
 TEST(no_real_time_task_waits_for_ordinary_timers)
 {
-	struct off_on late;
-
 	needs_a_fast_kernel();
-	late = off_and_on(late_behind_slow_timers);
-	measured(late.on <= late.off + TOLERANCE,
-		 "%llu ns after the end of FIFO 90, with the shield off %llu", late.on, late.off);
+	late_at_most(late_behind_slow_timers, TOLERANCE);
 }
 
 /* How late the real-time task woke that sleeps until DUE */
@@ -282,15 +278,11 @@ static u64 late_with_the_tick(void)
 /* The share of a tick waits for a task that the tick has woken. The module's does not. */
 TEST(a_tick_wakes_a_task_first)
 {
-	struct off_on late;
-
 	not_by_a_thread();
 	needs_a_fast_kernel();
 	if (shield_is_module())
 		skip("a tick expires one before the task runs");
-	late = off_and_on(late_with_the_tick);
-	measured(late.on <= late.off + TOLERANCE, "%llu ns late, with the shield off %llu", late.on,
-		 late.off);
+	late_at_most(late_with_the_tick, TOLERANCE);
 }
 
 /*
@@ -317,15 +309,11 @@ static u64 late_behind_a_thread(void)
 /* A thread of the kernel does not keep the mask of the task that has preempted it. */
 TEST(a_thread_that_expires_timers_masks_nothing_above_it)
 {
-	struct off_on late;
-
 	if (!kernel_is_rt())
 		skip("they expire in an interrupt");
 	needs_a_fast_kernel();
 	set_softirq_threads(test_cpu, FIFO(1));
-	late = off_and_on(late_behind_a_thread);
-	measured(late.on <= late.off + TOLERANCE, "%llu ns late, with the shield off %llu", late.on,
-		 late.off);
+	late_at_most(late_behind_a_thread, TOLERANCE);
 }
 
 /* What a FIFO-99 task loses in six ticks, of which the first finds nothing that it may expire */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #define _GNU_SOURCE
 #include "shield.h"
+#include "tap.h"
 #include "file.h"
 
 #include <errno.h>
@@ -83,6 +84,15 @@ struct off_on off_and_on(u64 (*measure)(void))
 	shield_set(true);
 	found.on = measure();
 	return found;
+}
+
+void late_at_most(u64 (*late)(void), u64 allowed)
+{
+	struct off_on found = off_and_on(late);
+
+	measured(found.on <= found.off + allowed,
+		 "%llu ns late, %llu with the shield off; %llu more are allowed", found.on, found.off,
+		 allowed);
 }
 
 int shield_get(void)

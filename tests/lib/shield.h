@@ -60,6 +60,9 @@ struct off_on {
 
 struct off_on off_and_on(u64 (*measure)(void));
 
+/* LATE, which returns ns, at most ALLOWED more with the shield on. */
+void late_at_most(u64 (*late)(void), u64 allowed);
+
 /* Writes 0, 1 or 2. */
 void shield_set_mode(int mode);
 
