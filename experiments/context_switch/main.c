@@ -184,12 +184,6 @@ static int one_round(const struct options *options, int64_t *took)
 	return ret;
 }
 
-/* Messages that one round of messages() delivers. */
-static int64_t messages_each(const struct options *options)
-{
-	return (int64_t)options->groups * PAIRS * PAIRS * options->messages;
-}
-
 static int messages(const struct options *options, int64_t *samples)
 {
 	int64_t unused;
@@ -227,7 +221,9 @@ static void write_results(const struct options *options, const int64_t *samples)
 {
 	FILE *summary = csv_create("summary.csv", "name,value");
 	FILE *rounds = csv_create("rounds.csv", "round_ns");
-	int64_t each = options->groups ? messages_each(options) : 1, total = 0;
+	/* Messages that one round of messages() delivers */
+	int64_t each = options->groups ? (int64_t)options->groups * PAIRS * PAIRS * options->messages : 1;
+	int64_t total = 0;
 
 	for (int i = 0; i < options->repeats; i++) {
 		fprintf(rounds, "%" PRId64 "\n", samples[i]);

@@ -144,20 +144,6 @@ static void work(const struct run *run)
 	compute(rounds);
 }
 
-/*
- * System calls that do nothing: they tell the plugin that counts instructions where
- * the work begins and ends. All that the kernel executes in between is what delays it.
- */
-static void mark_begin(void)
-{
-	syscall(SYS_getegid);
-}
-
-static void mark_end(void)
-{
-	syscall(SYS_getpgid, 0);
-}
-
 static void wait_until(struct clockfix_sleeper *sleeper, int64_t due)
 {
 	if (!sleeper)
@@ -167,13 +153,17 @@ static void wait_until(struct clockfix_sleeper *sleeper, int64_t due)
 			;
 }
 
+/*
+ * Two system calls that do nothing tell the plugin that counts instructions where the work begins
+ * and ends. All that the kernel executes in between is what delays it.
+ */
 static void run_one(struct run *run, int64_t due, struct job *job)
 {
 	wait_until(together_of(run)->sleeper, due);
 	job->latency = clock_ns() - due;
-	mark_begin();
+	syscall(SYS_getegid);
 	work(run);
-	mark_end();
+	syscall(SYS_getpgid, 0);
 	job->response = clock_ns() - due;
 	job->due = due - run->loads.shared->zero;
 }
