@@ -98,12 +98,6 @@ static bool is_known(const struct setting *setting, const struct cpus *now)
 	       cpus_equal(now, &setting->wanted) || cpus_equal(now, &narrowed);
 }
 
-static void set_original(struct setting *setting, const char *text)
-{
-	free(setting->original);
-	setting->original = copy(text);
-}
-
 /*
  * Without a journal: what lacks exactly the CPUs of a partition of ours had them. NULL if
  * this does not, or if there is no such partition.
@@ -135,10 +129,12 @@ static int plan_setting(const struct plan *plan, const char *path, const char *o
 		return ret;
 	if (!setting && !original)
 		original = guess = guess_original(plan, path, &now);
-	if (!setting)
+	if (!setting) {
 		setting = journal_add_setting(plan->journal, path, original ? original : text.s);
-	else if (!is_known(setting, &now))
-		set_original(setting, text.s);
+	} else if (!is_known(setting, &now)) {
+		free(setting->original);
+		setting->original = copy(text.s);
+	}
 	setting->before = now;
 	setting->wanted = wanted_of(plan, setting);
 	if (sscanf(path, IRQ_DIRECTORY "/%u/", &irq) == 1 && !cpus_empty(plan->isolated) &&
