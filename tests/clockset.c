@@ -186,12 +186,12 @@ static u64 monotonic_lateness(void)
 }
 
 /*
- * Passes on stock. Setting the clock takes its time, with the shield and without. Fails if it takes
- * 30 us more with it.
+ * Passes on stock. Setting the clock takes its time, with the shield and without; with the module
+ * it is 18 us more on Debian's 6.12.
  */
 TEST(monotonic_timers_do_not_notice)
 {
-	late_at_most(monotonic_lateness, release_bound(api_find("clock_nanosleep"), LOW(10)));
+	late_at_most(monotonic_lateness, 30 * USEC);
 }
 
 /* A timerfd with TFD_TIMER_CANCEL_ON_SET: its read returns, masked or not. */
