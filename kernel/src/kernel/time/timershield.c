@@ -41,7 +41,7 @@ u8 timershield_process_level(struct task_struct *p)
 	if (same_thread_group(p, current))
 		level = max(level, timershield_level(current));
 	/* With classes alone there is nothing above a real-time one. */
-	if (thread_group_empty(p) || level >= READ_ONCE(timershield_max))
+	if (thread_group_empty(p) || level >= TIMERSHIELD_REALTIME)
 		return level;
 	guard(rcu)();
 	for_each_thread(p, thread) {
