@@ -102,9 +102,13 @@ quick: $(VENV)/ready
 test: $(VENV)/ready
 	@$(TEST_LAB) test $(LINUX:%=--linux %) $(if $(KERNELS),--kernels $(KERNELS))
 
-#:   make nightly        all versions and flavours, soak, evaluate, packages-test: hours
+#:   make nightly        all versions and flavours, each patch by itself, soak, evaluate,
+#:                       packages-test: hours
 nightly: $(VENV)/ready
+	@lab/setup patches
 	@$(TEST_LAB) test --guests-only --kernels $(subst $(space),$(comma),$(NIGHTLY))
+	@$(TEST_LAB) patches --linux 6.12
+	@$(TEST_LAB) patches --linux 7.3
 	@$(MAKE) soak evaluate packages-test
 
 #:   make lint           ruff, mypy, shellcheck, checkpatch
