@@ -23,6 +23,7 @@ class Constants(NamedTuple):
 
 COUNTED = {
     ("6.12", "x86_64", "preempt"): Constants(8602, 1832),
+    ("6.12", "arm64", "preempt"): Constants(9067, 1671),
     ("7.3", "x86_64", "preempt"): Constants(8681, 1639),
 }
 """The worst paths of a Linux, architecture and flavour; elsewhere nothing is judged."""
