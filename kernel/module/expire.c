@@ -313,7 +313,8 @@ void shield_kick(int cpu)
 	} else {
 		/* Several CPUs may do so at once. -EBUSY: it is on its way already */
 		raw_spin_lock(&shield->bases->base.lock);
-		smp_call_function_single_async(cpu, &shield->kick);
+		if (shield->on)
+			smp_call_function_single_async(cpu, &shield->kick);
 		raw_spin_unlock(&shield->bases->base.lock);
 	}
 	local_irq_restore(flags);
@@ -359,7 +360,10 @@ int shield_down(unsigned int cpu)
 	bool more;
 
 	local_irq_disable();
+	/* A kick that was sent before comes when interrupts are enabled; then there are none. */
+	raw_spin_lock(&shield->bases->base.lock);
 	shield->on = false;
+	raw_spin_unlock(&shield->bases->base.lock);
 	shield->armed[SHIELD_SOFT] = KTIME_MAX;
 	local_irq_enable();
 	/* waits for its callback, so that no callback of ours runs */

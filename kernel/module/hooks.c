@@ -365,14 +365,19 @@ static bool start_user_timer(struct hrtimer *timer, ktime_t time, u64 slack,
 }
 #endif
 
-/* The hooks that replace a function come last, when all others are in place. */
+/*
+ * The first two have to stay for as long as timers are queued. The hooks that replace a function
+ * come last, when all others are in place.
+ */
+#define HOOKS_OF_QUEUES	2
+
 static struct hook {
 	unsigned int first, last;	/* functions */
 	struct ftrace_ops ops;
 } hooks[] = {
 	{ ON_PRIORITY, ON_POLICY - 1, { .func = on_priority } },
-	{ ON_POLICY, ON_POLICY, { .func = on_policy } },
 	{ ON_CLOCK, ON_CLOCK, { .func = on_clock } },
+	{ ON_POLICY, ON_POLICY, { .func = on_policy } },
 	{ ON_POLL, ON_POLL, { .func = on_poll } },
 	{ ON_READ, ON_READ, { .func = on_read } },
 	{ ON_SETITIMER, ON_SETITIMER, { .func = on_setitimer } },
@@ -464,7 +469,7 @@ static int add(struct hook *hook)
 	return err;
 }
 
-/* If it fails, hooks_remove() removes those that were added before. */
+/* If it fails, hooks_remove(true) removes those that were added before. */
 int hooks_add(void)
 {
 	int i, err = 0;
@@ -474,11 +479,11 @@ int hooks_add(void)
 	return err;
 }
 
-void hooks_remove(void)
+void hooks_remove(bool all)
 {
 	int i;
 
-	for (i = ARRAY_SIZE(hooks) - 1; i >= 0; i--)
+	for (i = ARRAY_SIZE(hooks) - 1; i >= (all ? 0 : HOOKS_OF_QUEUES); i--)
 		if (hooks[i].ops.flags & FTRACE_OPS_FL_ENABLED)
 			unregister_ftrace_function(&hooks[i].ops);
 	/* A task may have been preempted in this module; it leaves it before it sleeps. */

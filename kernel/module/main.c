@@ -22,11 +22,12 @@ static int mode;
 static enum cpuhp_state cpu_state;
 static struct ctl_table_header *sysctl;
 
-/* While a CPU's queues have timers, the shield must see each of its switches. */
+/* While a CPU's queues have timers, the shield must see its switches, and when a clock is set. */
 static void turn_off(void)
 {
-	hooks_remove();
+	hooks_remove(false);
 	cpuhp_remove_state(cpu_state);
+	hooks_remove(true);
 	switch_probe_remove();
 }
 

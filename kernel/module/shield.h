@@ -141,7 +141,7 @@ extern const void *timerfd_callback;
 int hooks_resolve(void);
 void hooks_release(void);
 int hooks_add(void);
-void hooks_remove(void);
+void hooks_remove(bool all);
 int switch_probe_add(void);
 void switch_probe_remove(void);
 
