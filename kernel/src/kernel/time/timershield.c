@@ -72,8 +72,16 @@ u8 timershield_pid_level(struct pid *pid, enum pid_type type)
 
 static void timershield_look(void *unused)
 {
-	__timershield_switch(timershield_mode ? timershield_masks(current) : 0);
-	/* What this has released expires at the end of a switch. */
+	u8 level = TIMERSHIELD_ORDINARY;
+
+	/* As in a switch, a kernel thread does not raise the mask. */
+	if (!(current->flags & PF_KTHREAD))
+		level = timershield_masks(current);
+	__timershield_switch(timershield_mode ? level : 0);
+	/*
+	 * What this has released expires at the end of a switch. The switch also lowers the mask
+	 * if another CPU, under the runqueue's lock, has raised it by the old mode.
+	 */
 	set_tsk_need_resched(current);
 	set_preempt_need_resched();
 }
