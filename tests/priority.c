@@ -406,6 +406,27 @@ TEST(lowered_by_another_cpu)
 	      "FIFO 50 ran %lld ns after FIFO 90 was lowered", s->woke - lowered);
 }
 
+/*
+ * A task that may run on both CPUs sleeps on one where FIFO 50 computes when it is due: it runs on
+ * the other. By levels its timer waits for the tick, as limits.md says.
+ */
+TEST(unpinned_sleeper_runs_on_the_other_cpu)
+{
+	needs_two_cpus();
+	test_cpu = 1;
+	COMPARE_SMP(s, shield_has_levels() ? TOLERANCE_HELD : TOLERANCE_SMP) {
+		ASLEEP(BELOW) {
+			cpu_set_t both;
+
+			CPU_ZERO(&both);
+			CPU_SET(0, &both);
+			CPU_SET(1, &both);
+			require(!sched_setaffinity(0, sizeof(both), &both), "affinity: %m");
+			sleep_to_expiry(s);
+		}
+	}
+}
+
 /* A lock of the immediate priority ceiling protocol: whoever takes it is FIFO 80 at once. */
 static void take_lock_of_ceiling_80(pthread_mutex_t *lock)
 {
