@@ -103,11 +103,12 @@ void disturb_by_load(struct disturber *disturber)
 
 /*
  * SCHED_DEADLINE with one CPU only: stock 6.12 warns in dl_server_start() and
- * crashes in inactive_task_timer() when CPUs go and come among such tasks.
+ * crashes in inactive_task_timer() when CPUs go and come among such tasks. On
+ * PREEMPT_RT it warns in replenish_dl_entity() when such a task exits.
  */
 static struct policy pick_policy(u64 *random, int cpus)
 {
-	switch (pick(random, cpus > 1 ? 7 : 8)) {
+	switch (pick(random, cpus > 1 || kernel_is_rt() ? 7 : 8)) {
 	case 0:
 		return IDLE;
 	case 1:
