@@ -5,6 +5,7 @@
 #include "task.h"
 #include "trace.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,13 +76,21 @@ static void poll_clock(struct window *window, u64 until)
 	window->end = time;
 }
 
+static u64 ipis_here(void)
+{
+	return online_cpus() > 1 ? ipis(sched_getcpu()) : 0;
+}
+
 void window_go_on(struct window *window, u64 until)
 {
+	u64 before = ipis_here();
+
 	trace_on();
 	if (!window->begin)
 		window->begin = now();
 	poll_clock(window, until);
 	trace_off();
+	window->ipis += ipis_here() - before;
 }
 
 void window_spin(struct window *window, u64 until)
@@ -218,11 +227,10 @@ void check_undisturbed(const struct window *window, const char *name)
 	      window->expired);
 	check(window->held <= GO * window->ticks, "%s: %u timers expired in %u ticks", name,
 	      window->held, window->ticks);
-	/* Of several CPUs another one's turn is a gap, too. */
-	if (online_cpus() == 1 && time_is_exact())
-		check(window->gaps <= window->interrupts,
-		      "%s: the task saw %u interruptions, the kernel %u timer interrupts (longest %llu ns)",
-		      name, window->gaps, window->interrupts, window->longest);
+	if (time_is_exact())
+		check(window->gaps <= window->interrupts + window->ipis,
+		      "%s: the task saw %u interruptions, the kernel %u timer interrupts and %llu of other CPUs (longest %llu ns)",
+		      name, window->gaps, window->interrupts, window->ipis, window->longest);
 }
 
 void check_masked(void (*play)(struct window *window), const char *name)

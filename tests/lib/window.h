@@ -24,6 +24,7 @@ struct window {
 	u64 begin, end;			/* CLOCK_MONOTONIC */
 	unsigned int gaps;		/* interruptions that the task saw */
 	u64 longest;			/* the longest of them, ns */
+	u64 ipis;			/* interrupts from other CPUs, or one or two more */
 	unsigned int interrupts;	/* timer interrupts, by the tracepoints */
 	unsigned int ticks;		/* of these: with the tick */
 	unsigned int foreign;		/* of these: foreign */
