@@ -12,8 +12,8 @@
 #include "lib/timers.h"
 #include "lib/window.h"
 #include "file.h"
+#include "loop/control_loop.h"
 #include "loop/loads.h"
-#include "prove/control_loop.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -256,7 +256,7 @@ static void serve_timerfds(void)
 }
 
 /* One job after another, each next to the tracepoints. */
-static void count_both(const struct control_loop *loop, u64 *own, u64 *truth)
+static void count_both(struct control_loop *loop, u64 *own, u64 *truth)
 {
 	u64 due = (u64)loads_zero(200 * MSEC);
 
@@ -264,7 +264,7 @@ static void count_both(const struct control_loop *loop, u64 *own, u64 *truth)
 		struct window window;
 		struct job job = { 0 };
 
-		loop_sleep_until(due);
+		sleep_until(due);
 		window_open(&window);
 		control_loop_work(loop, &job);
 		window_close(&window);
@@ -283,7 +283,7 @@ TEST(counts_what_interrupts)
 	shield_set(false);
 	window_prepare();
 	require(!control_loop_enter(&loop), "FIFO 99: %s", strerror(errno));
-	control_loop_calibrate(&loop);
+	require(!control_loop_calibrate(&loop), "calibration");
 	control_loop_leave();
 	STARTED(OTHER) serve_timerfds();
 	sleep_for(200 * MSEC);

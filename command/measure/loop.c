@@ -3,6 +3,7 @@
 
 #include "blame/source.h"
 #include "blame/session.h"
+#include "loop/control_loop.h"
 #include "loop/loads.h"
 
 #include <sched.h>
@@ -44,9 +45,9 @@ static void note_wakeup(struct loop *loop, u64 expected, u64 actual)
 }
 
 /* Reads the clock until END, for half of the interval. */
-static void spin(struct loop *loop, u64 start, u64 end, u64 read)
+static void spin(struct loop *loop, u64 start, u64 end)
 {
-	u64 before = start, now;
+	u64 before = start, read = loop->read, now;
 
 	for (; before < end; before = now) {
 		now = monotonic_now();
@@ -60,23 +61,26 @@ static void spin(struct loop *loop, u64 start, u64 end, u64 read)
 	loop->spun += before - start;
 }
 
+static bool wake_up(void *self, struct job *job)
+{
+	struct loop *loop = self;
+	u64 expected = (u64)job->due, actual = expected + (u64)job->latency;
+
+	note_wakeup(loop, expected, actual);
+	spin(loop, actual, expected + loop->interval / 2);
+	return expected + loop->interval < loop->end && !atomic_load(&loop->stop);
+}
+
 static void measure(struct loop *loop)
 {
-	u64 read = shortest_read(), expected = monotonic_now() + FIRST_NS, actual;
+	struct periodic periodic = {
+		.due = (int64_t)monotonic_now() + FIRST_NS, .period = (int64_t)loop->interval,
+		.self = loop, .work = wake_up,
+	};
 
-	while (expected < loop->end && !atomic_load(&loop->stop)) {
-		while (monotonic_sleep_until(expected) == EINTR)
-			;
-		actual = monotonic_now();
-		note_wakeup(loop, expected, actual);
-		if (actual < expected + loop->interval / 2)
-			spin(loop, actual, expected + loop->interval / 2, read);
-		expected += loop->interval;
-		while (monotonic_now() > expected) {
-			expected += loop->interval;
-			loop->missed++;
-		}
-	}
+	loop->read = shortest_read();
+	periodic_run(&periodic, NULL, UINT64_MAX);
+	loop->missed = (u64)periodic.missed;
 }
 
 static void *run(void *argument)
@@ -92,7 +96,7 @@ static void *run(void *argument)
 	atomic_store(&loop->tid, gettid());
 	while (!loop->error && !atomic_load(&loop->stop) && !atomic_load(&loop->going))
 		monotonic_sleep_until(monotonic_now() + FIRST_NS);
-	if (!loop->error)
+	if (!loop->error && !atomic_load(&loop->stop))
 		measure(loop);
 	atomic_store(&loop->ended, true);
 	return NULL;

@@ -22,6 +22,7 @@ struct loop {
 	unsigned int cpu;
 	int priority;
 	u64 interval, end;		/* ns; end: on CLOCK_MONOTONIC */
+	u64 read;			/* of the clock, ns */
 
 	/* what it found; read them when it has ended */
 	u64 wakeups, missed, total, shortest, longest;

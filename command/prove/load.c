@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "load.h"
-#include "control_loop.h"
 
 #include "lib/message.h"
+#include "loop/clock.h"
 
 #define LEAD_NS 100000000
 #define SETTLE_NS 200000000		/* until a load that has just started is in full swing */
@@ -53,6 +53,6 @@ int load_start(struct loads *loads, const struct load_kind *kind, unsigned int c
 			      strerror(-ret));
 	zero = loads_zero(LEAD_NS);
 	loads_go(loads, zero, INT64_MAX);
-	loop_sleep_until((uint64_t)zero + SETTLE_NS);
+	sleep_until(zero + SETTLE_NS);
 	return loads_interrupted ? -EINTR : 0;
 }

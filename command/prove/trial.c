@@ -4,9 +4,12 @@
 #include "lib/message.h"
 #include "lib/refusal.h"
 #include "lib/timers.h"
+#include "loop/loads.h"
 
 #include <sched.h>
 #include <sys/mman.h>
+
+#define LEAD_NS 2000000
 
 static const char * const turn_names[] = {
 	[TURN_OFF] = "shield off", [TURN_ON] = "shield on", [TURN_OFF_AGAIN] = "shield off again",
@@ -32,6 +35,19 @@ static int mode_beside(const struct prove *prove, const struct loads *loads)
 	return prove->levels && fifo ? TIMERS_LEVELS : prove->mode;
 }
 
+static void run_jobs(struct prove *prove, struct turn *turn, unsigned int count)
+{
+	struct periodic periodic = {
+		.due = loads_zero(LEAD_NS), .period = LOOP_PERIOD,
+		.self = &prove->loop, .work = control_loop_work,
+	};
+
+	periodic_run(&periodic, NULL, LOOP_WARM_UP);
+	periodic.missed = 0;
+	periodic_run(&periodic, turn->jobs, count);
+	turn->missed = (unsigned int)periodic.missed;
+}
+
 static int run_turn(struct prove *prove, struct turn *turn, unsigned int count)
 {
 	int ret;
@@ -42,14 +58,13 @@ static int run_turn(struct prove *prove, struct turn *turn, unsigned int count)
 		return failed(ret, "FIFO %d on CPU %u: %s", LOOP_PRIORITY, prove->loop.cpu,
 			      strerror(-ret));
 	turn->watched = prove->watches && watch_turn();
-	ret = control_loop_run(&prove->loop, turn->jobs, count);
+	run_jobs(prove, turn, count);
 	turn->watched = turn->watched && watch_read(&turn->seen, count + LOOP_WARM_UP);
 	control_loop_leave();
 	meanwhile_look(&prove->meanwhile);
-	if (ret < 0)
-		return ret;
+	if (loads_interrupted)
+		return -EINTR;
 	turn->count = count;
-	turn->missed = (unsigned int)ret;
 	return 0;
 }
 
@@ -99,8 +114,10 @@ static int calibrate(struct control_loop *loop)
 		return failed(ret, "FIFO %d on CPU %u: %s%s", LOOP_PRIORITY, loop->cpu,
 			      strerror(-ret), ret == -EINVAL ?
 			      " (if it is isolated, measure on another: -c)" : "");
-	control_loop_calibrate(loop);
+	ret = control_loop_calibrate(loop);
 	control_loop_leave();
+	if (ret)
+		return failed(ret, "cannot calibrate the loop: %s", strerror(-ret));
 	return loads_interrupted ? -EINTR : 0;
 }
 

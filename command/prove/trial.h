@@ -3,7 +3,7 @@
 #ifndef TIMERSHIELD_TRIAL_H
 #define TIMERSHIELD_TRIAL_H
 
-#include "control_loop.h"
+#include "loop/control_loop.h"
 #include "meanwhile.h"
 #include "undo.h"
 #include "verdict.h"

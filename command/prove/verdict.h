@@ -16,8 +16,8 @@
 #ifndef TIMERSHIELD_VERDICT_H
 #define TIMERSHIELD_VERDICT_H
 
-#include "control_loop.h"
 #include "load.h"
+#include "loop/control_loop.h"
 #include "watch.h"
 
 enum turn_name { TURN_OFF, TURN_ON, TURN_OFF_AGAIN, TURNS };

@@ -6,8 +6,8 @@
  */
 #include "blame/session.h"
 #include "check.h"
+#include "loop/control_loop.h"
 #include "measure/loop.h"
-#include "prove/control_loop.h"
 
 #include <pthread.h>
 #include <sched.h>

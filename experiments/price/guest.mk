@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-$(OUT)/price: $(filter-out %/rounds.c,$(loop))
+$(OUT)/price: $(loop)
 $(OUT)/price: CFLAGS += -D_GNU_SOURCE=

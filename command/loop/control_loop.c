@@ -1,26 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "control_loop.h"
-
-#include "lib/text.h"
-#include "loop/clock.h"
-#include "loop/loads.h"
-#include "loop/rounds.h"
+#include "clock.h"
+#include "loads.h"
+#include "rounds.h"
 
 #include <sched.h>
+#include <stdlib.h>
 
 #define CALIBRATION_ROUNDS 200000
 #define WORK_BATCHES 5
 #define WORK_ROUNDS 20000
 #define LEAST_MARGIN 200		/* ns: caches, translations, a busy sibling */
 #define MOST_MARGIN 1000		/* what the shortest timer interrupt takes */
-#define LEAD_NS 2000000
 
 static cpu_set_t elsewhere;		/* where it may run between two turns */
 
-void loop_sleep_until(uint64_t time)
+void periodic_run(struct periodic *periodic, struct job *jobs, uint64_t count)
 {
-	while (!loads_interrupted && monotonic_sleep_until(time) == EINTR)
-		;
+	bool goes_on = true;
+
+	for (uint64_t i = 0; goes_on && i < count; i++) {
+		struct job job = { .due = periodic->due };
+
+		if (periodic->wait)
+			periodic->wait(periodic->self, job.due);
+		else
+			sleep_until(job.due);
+		job.latency = clock_ns() - job.due;
+		goes_on = periodic->work(periodic->self, &job);
+		job.response = clock_ns() - job.due;
+		if (jobs)
+			jobs[i] = job;
+		periodic->due += periodic->period;
+		for (; !periodic->catches_up && periodic->due < job.due + job.response;
+		     periodic->due += periodic->period)
+			periodic->missed++;
+	}
 }
 
 static int set_policy(int policy, int priority)
@@ -61,18 +76,20 @@ static int by_size(const void *a, const void *b)
 	return *one < *other ? -1 : *one > *other;
 }
 
-void control_loop_work(const struct control_loop *loop, struct job *job)
+bool control_loop_work(void *self, struct job *job)
 {
+	const struct control_loop *loop = self;
 	struct interruptions seen = { 0 };
 
-	work_rounds(loop->rounds, (uint64_t)((double)loop->threshold * loop->ticks_per_ns),
-		    (uint64_t)((double)loop->round * loop->ticks_per_ns), &seen);
-	job->interruptions += (uint32_t)seen.count;
-	job->taken += (uint64_t)((double)seen.ticks / loop->ticks_per_ns);
+	work_rounds(loop->rounds, (uint64_t)(loop->threshold * loop->ticks_per_ns),
+		    (uint64_t)(loop->round * loop->ticks_per_ns + 0.5), &seen);
+	job->interruptions = (uint32_t)seen.count;
+	job->taken = (uint64_t)((double)seen.ticks / loop->ticks_per_ns + 0.5);
+	return !loads_interrupted;
 }
 
 /* In batches of a job's length, so that real-time throttling has no reason to step in. */
-static void time_rounds(const struct control_loop *loop, uint32_t *times)
+static void time_rounds(uint32_t *times)
 {
 	unsigned int batch = (unsigned int)(LOOP_WORK / 100);
 
@@ -80,40 +97,40 @@ static void time_rounds(const struct control_loop *loop, uint32_t *times)
 		unsigned int left = CALIBRATION_ROUNDS - i;
 
 		time_each_round(&times[i], left < batch ? left : batch);
-		loop_sleep_until(monotonic_now() + LOOP_PERIOD - LOOP_WORK);
+		sleep_until(clock_ns() + LOOP_PERIOD - LOOP_WORK);
 	}
-	for (unsigned int i = 0; i < CALIBRATION_ROUNDS; i++)
-		times[i] = (uint32_t)(times[i] / loop->ticks_per_ns);
 }
 
 static void set_rounds(struct control_loop *loop)
 {
-	uint64_t best = UINT64_MAX;
-	struct job unused = { 0 };
+	int64_t best = INT64_MAX;
+	struct job unused;
 
 	loop->rounds = WORK_ROUNDS;
 	for (int i = 0; i < WORK_BATCHES; i++) {
-		uint64_t start = monotonic_now(), took;
+		int64_t start = clock_ns(), took;
 
 		control_loop_work(loop, &unused);
-		took = monotonic_now() - start;
+		took = clock_ns() - start;
 		if (took < best)
 			best = took;
-		loop_sleep_until(monotonic_now() + LOOP_PERIOD);
+		sleep_until(clock_ns() + LOOP_PERIOD);
 	}
 	loop->rounds = LOOP_WORK * WORK_ROUNDS / best;
 }
 
-void control_loop_calibrate(struct control_loop *loop)
+int control_loop_calibrate(struct control_loop *loop)
 {
-	uint32_t *times = grow(NULL, CALIBRATION_ROUNDS, sizeof(*times));
-	uint64_t margin;
+	uint32_t *times = malloc(CALIBRATION_ROUNDS * sizeof(*times));
+	double margin;
 
+	if (!times)
+		return -ENOMEM;
 	loop->ticks_per_ns = measure_ticks_per_ns();
-	time_rounds(loop, times);
+	time_rounds(times);
 	qsort(times, CALIBRATION_ROUNDS, sizeof(*times), by_size);
-	loop->round = times[0];
-	loop->quiet = times[CALIBRATION_ROUNDS - CALIBRATION_ROUNDS / 1000 - 1];
+	loop->round = times[0] / loop->ticks_per_ns;
+	loop->quiet = times[CALIBRATION_ROUNDS - CALIBRATION_ROUNDS / 1000 - 1] / loop->ticks_per_ns;
 	free(times);
 	margin = 2 * (loop->quiet - loop->round);
 	if (margin < LEAST_MARGIN)
@@ -122,31 +139,5 @@ void control_loop_calibrate(struct control_loop *loop)
 		margin = MOST_MARGIN;
 	loop->threshold = loop->round + margin;
 	set_rounds(loop);
-}
-
-static void run_one(const struct control_loop *loop, uint64_t due, struct job *job)
-{
-	*job = (struct job){ 0 };
-	loop_sleep_until(due);
-	control_loop_work(loop, job);
-	job->response = monotonic_now() - due;
-}
-
-int control_loop_run(const struct control_loop *loop, struct job *jobs, unsigned int count)
-{
-	uint64_t due = (uint64_t)loads_zero(LEAD_NS), now;
-	struct job unused;
-	int missed = 0;
-
-	for (int i = 0; i < LOOP_WARM_UP; i++, due += LOOP_PERIOD)
-		run_one(loop, due, &unused);
-	for (unsigned int i = 0; i < count; i++) {
-		run_one(loop, due, &jobs[i]);
-		if (loads_interrupted)
-			return -EINTR;
-		due += LOOP_PERIOD;
-		for (now = monotonic_now(); now > due; due += LOOP_PERIOD)
-			missed++;
-	}
-	return missed;
+	return 0;
 }
