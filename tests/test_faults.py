@@ -10,7 +10,7 @@ from lab.kernels.initramfs import Initramfs
 from lab.kernels.kernels import Kernel
 from lab.progress import Progress
 
-PROGRAM = "response_loop"
+PROGRAM = "control_loop"
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #define CALIBRATION_ROUNDS 200000
+#define QUIET_ROUNDS (CALIBRATION_ROUNDS - CALIBRATION_ROUNDS / 1000)
 #define WORK_BATCHES 5
 #define WORK_ROUNDS 20000
 #define LEAST_MARGIN 200		/* ns: caches, translations, a busy sibling */
@@ -130,7 +131,7 @@ int control_loop_calibrate(struct control_loop *loop)
 	time_rounds(times);
 	qsort(times, CALIBRATION_ROUNDS, sizeof(*times), by_size);
 	loop->round = times[0] / loop->ticks_per_ns;
-	loop->quiet = times[CALIBRATION_ROUNDS - CALIBRATION_ROUNDS / 1000 - 1] / loop->ticks_per_ns;
+	loop->quiet = times[QUIET_ROUNDS - 1] / loop->ticks_per_ns;
 	free(times);
 	margin = 2 * (loop->quiet - loop->round);
 	if (margin < LEAST_MARGIN)

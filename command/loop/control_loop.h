@@ -27,7 +27,7 @@ struct job {
 struct periodic {
 	int64_t due;			/* the next job's release */
 	int64_t period;
-	bool catches_up;		/* a release that a long job has passed is late, not missed */
+	bool catches_up;		/* a job whose release is over is late, not missed */
 	int64_t missed;
 	void *self;			/* what the functions are given */
 	void (*wait)(void *self, int64_t due);	/* NULL: sleeps */

@@ -38,23 +38,6 @@ void time_each_round(uint32_t *times, unsigned int count)
 	sink = x;
 }
 
-uint64_t shortest_round(int rounds)
-{
-	uint64_t best = UINT64_MAX, before = counter(), x = before;
-
-	for (int i = 0; i < rounds; i++) {
-		uint64_t now;
-
-		x = round_of_work(x);
-		now = counter();
-		if (now - before < best)
-			best = now - before;
-		before = now;
-	}
-	sink = x;
-	return best;
-}
-
 double measure_ticks_per_ns(void)
 {
 	int64_t start = clock_ns();

@@ -28,9 +28,6 @@ void work_rounds(uint64_t rounds, uint64_t gap, uint64_t round, struct interrupt
 /* time_each_round() - ticks that each of COUNT rounds takes */
 void time_each_round(uint32_t *times, unsigned int count);
 
-/* shortest_round() - ticks of the CPU's counter that an undisturbed round takes */
-uint64_t shortest_round(int rounds);
-
 /* measure_ticks_per_ns() - speed of the CPU's counter; takes 10 ms */
 double measure_ticks_per_ns(void);
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.common import compare
+from experiments.bounds import bound
+from experiments.common import compare, runs
 from experiments.common.claims import SHIELDED, Claim, Found
 from experiments.common.experiment import Context, Experiment
+from experiments.common.runs import Load
 from experiments.report.page import Part, Table, Text
 from experiments.report.stats import Samples, summarize
-from experiments.response_loop import bound, runs
-from experiments.response_loop.runs import Load
 from lab.measure import spans
 from lab.measure.results import Measured, Store
 from lab.measure.spans import Span

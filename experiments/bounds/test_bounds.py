@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from experiments.bounds import bound
 from experiments.bounds.experiment import EXPERIMENT
-from experiments.response_loop import bound
 from lab.measure.results import Store
 
 TICK, SWITCH = bound.COUNTED["6.12", "x86_64", "preempt"]

@@ -5,12 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.common import compare
+from experiments.common import compare, runs
 from experiments.common.experiment import Context, Experiment
+from experiments.common.runs import Load
 from experiments.report.page import Part, Table, Text
 from experiments.report.stats import percentile
-from experiments.response_loop import runs
-from experiments.response_loop.runs import Load
 from lab.measure import spans
 from lab.measure.results import Measured, Store
 from lab.measure.spans import Span

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from experiments import papers
+from experiments.bounds import bound
 from experiments.commands import demo
 from experiments.report import plots
-from experiments.response_loop import bound
 from kernel.tools import patchset
 from lab.commands import test as lab_test
 from lab.errors import LabError

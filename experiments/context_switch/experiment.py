@@ -5,7 +5,7 @@ import functools
 import math
 from collections.abc import Callable
 
-from experiments.common import compare, running
+from experiments.common import compare, running, runs
 from experiments.common.claims import Claim, Found, worst
 from experiments.common.experiment import Context, Experiment, Scenario, run_all
 from experiments.context_switch.section import (
@@ -17,7 +17,6 @@ from experiments.context_switch.section import (
     timer_work,
 )
 from experiments.report.page import Part
-from experiments.response_loop import runs
 from lab.measure.results import Measured, Store
 from lab.measure.spans import Span
 

@@ -10,14 +10,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.common import compare
+from experiments.bounds import bound
+from experiments.common import compare, runs, tables
 from experiments.common.claims import Claim, Found
 from experiments.common.experiment import Context, Experiment
+from experiments.common.runs import Load
 from experiments.report import plots
 from experiments.report.page import Part, Table, Text
 from experiments.report.stats import summarize
-from experiments.response_loop import bound, runs, tables
-from experiments.response_loop.runs import Load
 from lab.measure.results import Measured, Store
 
 THROUGHPUT_LOSS = 0.0005

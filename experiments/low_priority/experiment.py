@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Response time of the lowest-priority of three kinds of tasks: the paper's Figs 11 and 12."""
 
-from experiments.common import compare
+from experiments.common import compare, runs
 from experiments.common.claims import Claim, Found
 from experiments.common.experiment import Context, Experiment
+from experiments.common.runs import Load
 from experiments.report import plots
 from experiments.report.page import Figure, Part, Table, Text
 from experiments.report.stats import Samples, summarize
-from experiments.response_loop import runs
-from experiments.response_loop.runs import Load
 from lab.measure.results import Measured, Store
 
 STEPS = (1, 10, 20, 30, 40, 50)

@@ -7,11 +7,10 @@ priority below the job's.
 
 import numpy as np
 
-from experiments.common import running
+from experiments.common import running, runs
 from experiments.common.claims import EACH, Claim, Found
 from experiments.common.experiment import Context, Experiment, Scenario
 from experiments.report.page import Part, Table, Text
-from experiments.response_loop import runs
 from lab.errors import LabError
 from lab.measure.results import Measured, Store
 from lab.measure.systems import Mode, System

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A flood of packets next to the response loop: what an ordinary task sends by one network card
+ * A flood of packets next to the control loop: what an ordinary task sends by one network card
  * comes in by another, at times when the job runs.
  *
  * Usage: network_priority none|flood|PRIORITY LOOP-OPTION...
@@ -88,7 +88,7 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(argv[1], "none") && !fork())
 		flood();
-	argv[1] = "response_loop";
+	argv[1] = "control_loop";
 	execvp(argv[1], argv + 1);
 	return 1;
 }

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from experiments.common import compare
+from experiments.bounds import bound
+from experiments.common import compare, tables
 from experiments.common.claims import SHIELDED, Claim, Found, worst
 from experiments.report.stats import Summary, percentile, summarize
-from experiments.response_loop import bound, tables
 from experiments.response_time import steps
 from lab.measure.results import Measured
 

@@ -5,10 +5,10 @@ The paper's section IV-C: unsynchronized releases (Figs 5, 6), synchronized ones
 and unprivileged timers (Figs 9, 10; Table II).
 """
 
+from experiments.common import runs
 from experiments.common.experiment import Context, Experiment
+from experiments.common.runs import Load
 from experiments.report.page import Part
-from experiments.response_loop import runs
-from experiments.response_loop.runs import Load
 from experiments.response_time import section
 from experiments.response_time.claims import CLAIMS
 from experiments.response_time.steps import NUMBERS

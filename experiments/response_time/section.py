@@ -3,11 +3,10 @@
 
 from collections.abc import Collection
 
-from experiments.common import compare
+from experiments.common import compare, tables
 from experiments.report import plots
 from experiments.report.page import Figure, Part, Table, Text
 from experiments.report.stats import summarize
-from experiments.response_loop import tables
 from experiments.response_time.steps import NUMBERS, scenario, steps_figure
 from lab.measure.results import Store
 

@@ -6,12 +6,11 @@ The paper's Figs 2 and 3.
 
 import functools
 
-from experiments.common import compare, running
+from experiments.common import compare, running, runs
 from experiments.common.claims import Claim, Found
 from experiments.common.experiment import Context, Experiment, Scenario, run_all
 from experiments.report.page import Part
 from experiments.report.stats import percentile
-from experiments.response_loop import runs
 from experiments.timer_overhead import queue_bench
 from experiments.timer_overhead.section import OPERATIONS, operation, parts
 from lab.measure.results import Measured, Store

@@ -4,12 +4,11 @@
 import functools
 from dataclasses import replace
 
-from experiments.common import running
+from experiments.common import running, runs
 from experiments.common.claims import Claim
 from experiments.common.experiment import Context, Experiment, Scenario, run_all
+from experiments.common.runs import ROUNDS, Load
 from experiments.report.page import Part
-from experiments.response_loop import runs
-from experiments.response_loop.runs import ROUNDS, Load
 from experiments.together import section
 from lab.kernels.arch import own
 from lab.measure import spans

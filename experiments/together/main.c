@@ -3,10 +3,10 @@
  * What each layer gives: a periodic job that waits by clock_nanosleep() or by
  * libclockfix, next to loads that set timers and loads that take the CPU.
  *
- * Loads and records are those of ../response_loop.
+ * Loads, loop and records are those of ../common.
  */
 #define _GNU_SOURCE
-#include "response.h"
+#include "run.h"
 #include "clock.h"
 #include "isolate.h"
 #include "pause.h"
@@ -32,7 +32,7 @@ struct together {
 	int hogs;		/* ordinary processes that take the CPU, in kernel and user space */
 	int spinners;		/* ordinary processes that only compute */
 	bool isolate;		/* nothing else may run on the job's CPU */
-	struct clockfix_sleeper *sleeper;	/* NULL: clock_nanosleep() */
+	struct clockfix_sleeper *sleeper;
 };
 
 static struct together *together_of(struct run *run)
@@ -144,35 +144,31 @@ static void work(const struct run *run)
 	compute(rounds);
 }
 
-static void wait_until(struct clockfix_sleeper *sleeper, int64_t due)
+static void wait_until(void *self, int64_t due)
 {
-	if (!sleeper)
-		sleep_until(due);
-	else
-		while (clockfix_sleep_until(sleeper, CLOCK_MONOTONIC, due))
-			;
+	struct together *together = self;
+
+	while (clockfix_sleep_until(together->sleeper, CLOCK_MONOTONIC, due))
+		;
 }
 
 /*
  * Two system calls that do nothing tell the plugin that counts instructions where the work begins
  * and ends. All that the kernel executes in between is what delays it.
  */
-static void run_one(struct run *run, int64_t due, struct job *job)
+static bool watched_work(void *self, struct job *job)
 {
-	wait_until(together_of(run)->sleeper, due);
-	job->latency = clock_ns() - due;
+	struct together *together = self;
+
 	syscall(SYS_getegid);
-	work(run);
+	work(&together->run);
 	syscall(SYS_getpgid, 0);
-	job->response = clock_ns() - due;
-	job->due = due - run->loads.shared->zero;
+	return true;
 }
 
 static int work_run_all(struct run *run)
 {
 	struct together *together = together_of(run);
-	const struct options *options = &run->options;
-	struct load_task self = { .policy = SCHED_FIFO, .priority = options->priority };
 	int ret;
 
 	if (together->isolate)
@@ -182,12 +178,12 @@ static int work_run_all(struct run *run)
 	if (ret)
 		return ret;
 	prctl(PR_SET_TIMERSLACK, 1UL);
-	if (together->clockfix)
+	if (together->clockfix) {
+		run->periodic.wait = wait_until;
 		ret = clockfix_sleeper_create(&together->sleeper, NULL);
+	}
 	if (!ret)
-		ret = task_become(&self);
-	if (!ret)
-		ret = run_jobs(run, run_one);
+		ret = run_jobs(run);
 	clockfix_sleeper_destroy(together->sleeper);
 	if (together->isolate)
 		isolate_end();
@@ -197,11 +193,10 @@ static int work_run_all(struct run *run)
 int main(int argc, char **argv)
 {
 	struct together together = {
-		.run.ticks_per_ns = 1,
-		.run.options = {
-			.jobs = 1000, .warmup = 300, .priority = 99, .period = NSEC_PER_MSEC,
-		},
+		.run.loop.ticks_per_ns = 1,
+		.run.options = { .jobs = 1000, .warmup = 300, .priority = LOOP_PRIORITY },
 		.run.loads.seed = 1,
+		.run.periodic = { .period = LOOP_PERIOD, .self = &together, .work = watched_work },
 	};
 	const struct opt opts[] = {
 		JOB_OPTIONS(&together.run),

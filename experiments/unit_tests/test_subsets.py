@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from experiments import registry
-from experiments.common import running
+from experiments.common import running, tables
 from experiments.common.experiment import Experiment
 from experiments.context_switch import experiment as context_switch
 from experiments.hostile import experiment as hostile
 from experiments.report.page import page
-from experiments.response_loop import tables
 from lab.measure.results import Store
 
 DRAWN = 25
@@ -77,4 +76,4 @@ def test_no_scenario_is_not_a_perfect_one(kept: Path, tmp_path: Path) -> None:
 
 def test_scenarios_that_run_another_program_alone_have_the_experiments_own_too() -> None:
     jobs = [s for s in context_switch.everything(int, 1, "x86_64") if s.program]
-    assert running._programs("context_switch", jobs) == ["context_switch", "response_loop"]
+    assert running._programs("context_switch", jobs) == ["context_switch", "control_loop"]

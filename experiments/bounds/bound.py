@@ -4,8 +4,8 @@
 import math
 from typing import NamedTuple
 
+from experiments.common import tables
 from experiments.common.claims import SHIELDED, Claim, Found
-from experiments.response_loop import tables
 from lab.measure.results import Measured
 
 TICK_NS = 4_000_000

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The measured loop. */
 #define _GNU_SOURCE
-#include "response.h"
+#include "run.h"
 #include "clock.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <sys/timerfd.h>
 
-#define CALIBRATION_ROUNDS 20000
-#define CALIBRATION_RUNS 5
-#define WORK_NS (300 * NSEC_PER_USEC)
-
 static volatile uint64_t sink;
+static int timerfd;
 
 static __attribute__((noinline)) void multiply(double c[3][3], double a[3][3],
 					       double b[3][3])
@@ -45,27 +41,8 @@ static void work_matrix(uint64_t ticks, int64_t products, struct job *job)
 	sink = (uint64_t)a[0][0];
 }
 
-static void job_calibrate(struct run *run)
-{
-	int64_t best = INT64_MAX;
-
-	run->round_ticks = shortest_round(CALIBRATION_ROUNDS);
-	run->ticks_per_ns = measure_ticks_per_ns();
-	for (int i = 0; i < CALIBRATION_RUNS; i++) {
-		struct interruptions unused = { 0 };
-		int64_t start = clock_ns(), took;
-
-		work_rounds(CALIBRATION_ROUNDS, UINT64_MAX, 0, &unused);
-		took = clock_ns() - start;
-		if (took < best)
-			best = took;
-	}
-	if (!run->options.work)
-		run->options.work = WORK_NS * CALIBRATION_ROUNDS / best;
-}
-
 /* Arm a timer that never expires, and cancel it. */
-static void arm_and_cancel(int timerfd)
+static void arm_and_cancel(void)
 {
 	static const struct itimerspec far = { .it_value.tv_sec = 3600 }, never;
 
@@ -73,55 +50,32 @@ static void arm_and_cancel(int timerfd)
 	timerfd_settime(timerfd, 0, &never, NULL);
 }
 
-static void run_one(struct run *run, int64_t due, struct job *job)
+static bool work(void *self, struct job *job)
 {
+	struct run *run = self;
 	const struct options *options = &run->options;
-	uint64_t gap = run->round_ticks + (uint64_t)(options->gap * run->ticks_per_ns);
 
-	sleep_until(due);
-	job->latency = clock_ns() - due;
 	if (options->arm)
-		arm_and_cancel(run->timerfd);
-	if (options->matrix || options->products)
-		work_matrix((uint64_t)(options->matrix * run->ticks_per_ns), options->products,
-			    job);
-	else
-		work_rounds(options->work, gap, run->round_ticks, &job->seen);
-	job->response = clock_ns() - due;
-	job->due = due - run->loads.shared->zero;
-}
-
-static int job_run_all(struct run *run)
-{
-	const struct options *options = &run->options;
-	struct load_task self = { .policy = SCHED_FIFO, .priority = options->priority };
-	int ret;
-
-	ret = loop_pin(run->loads.cpu);
-	if (ret)
-		return ret;
-	ret = task_become(&self);
-	if (ret)
-		return ret;
-	run->timerfd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-	if (run->timerfd < 0)
-		return -errno;
-	return run_jobs(run, run_one);
+		arm_and_cancel();
+	if (!options->matrix && !options->products)
+		return control_loop_work(&run->loop, job);
+	work_matrix((uint64_t)(options->matrix * run->loop.ticks_per_ns), options->products, job);
+	return true;
 }
 
 int main(int argc, char **argv)
 {
 	struct run run = {
 		.options = {
-			.jobs = 1000, .warmup = 20, .priority = 99, .gap = 200,
-			.period = NSEC_PER_MSEC,
+			.jobs = 1000, .warmup = LOOP_WARM_UP, .priority = LOOP_PRIORITY,
 		},
 		.loads.seed = 1,
+		.periodic = { .period = LOOP_PERIOD, .self = &run, .work = work },
 	};
 	struct options *o = &run.options;
 	const struct opt opts[] = {
 		JOB_OPTIONS(&run),
-		{ "gap", "NS", "pauses longer than this are interruptions (200)",
+		{ "gap", "NS", "a round of work longer by this was interrupted (at least 200)",
 		  OPT_WIDE(&o->gap, 1, NSEC_PER_SEC) },
 		{ "matrix", "NS", "multiply 3x3 matrices for NS in each job instead",
 		  OPT_WIDE(&o->matrix, 1, NSEC_PER_SEC) },
@@ -140,13 +94,15 @@ int main(int argc, char **argv)
 		      "Run a periodic SCHED_FIFO job next to loads that set timers; leave summary.csv,\n"
 		      "jobs.csv, tasks.csv and releases.csv in the working directory.",
 		      run_describe_loads);
-	if (loop_pin(run.loads.cpu))
+	timerfd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	if (timerfd < 0 || loop_pin(run.loads.cpu) || control_loop_calibrate(&run.loop))
 		return 1;
-	job_calibrate(&run);
-	if (run.options.calibrate) {
-		printf("%" PRId64 "\n", run.options.work);
+	if (o->gap)
+		run.loop.threshold = run.loop.round + o->gap;
+	if (o->calibrate) {
+		printf("%" PRIu64 "\n", run.loop.rounds);
 		return 0;
 	}
 	run_plan(&run);
-	return run_measure(&run, NULL, job_run_all) ? 1 : 0;
+	return run_measure(&run, NULL, run_jobs) ? 1 : 0;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Running experiments/response_loop: what several experiments have in common."""
+"""Running the control loop: what several experiments have in common."""
 
 import functools
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from lab.kernels.arch import own
 from lab.measure.spans import Span
 from lab.measure.systems import host_modes
 
-PROGRAM = "response_loop"
+PROGRAM = "control_loop"
 ROUNDS = {"x86_64": 3750, "arm64": 5000}
 """Work of a job in a guest, about 300 us at one instruction a nanosecond. It is fixed, not
 calibrated, so that all kernels are given exactly the same."""
