@@ -4,8 +4,10 @@
 #include "run.h"
 #include "clock.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
+#include <string.h>
 #include <sys/timerfd.h>
 
 static volatile uint64_t sink;
@@ -63,6 +65,11 @@ static bool work(void *self, struct job *job)
 	return true;
 }
 
+static int run_pinned(struct run *run)
+{
+	return loop_pin(run->loads.cpu) ?: run_jobs(run);
+}
+
 int main(int argc, char **argv)
 {
 	struct run run = {
@@ -89,14 +96,23 @@ int main(int argc, char **argv)
 		  OPT_FLAG(&o->calibrate) },
 		{ }
 	};
+	int ret;
 
 	parse_options(argc, argv, opts,
 		      "Run a periodic SCHED_FIFO job next to loads that set timers; leave summary.csv,\n"
 		      "jobs.csv, tasks.csv and releases.csv in the working directory.",
 		      run_describe_loads);
+	run.loop.cpu = run.loads.cpu;
 	timerfd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-	if (timerfd < 0 || loop_pin(run.loads.cpu) || control_loop_calibrate(&run.loop))
+	ret = timerfd < 0 ? -errno : control_loop_enter(&run.loop);
+	if (!ret)
+		ret = control_loop_calibrate(&run.loop);
+	if (ret) {
+		fprintf(stderr, "%s: FIFO %d on CPU %d: %s\n", program_invocation_short_name,
+			LOOP_PRIORITY, run.loads.cpu, strerror(-ret));
 		return 1;
+	}
+	control_loop_leave();	/* for loads that may run anywhere */
 	if (o->gap)
 		run.loop.threshold = run.loop.round + o->gap;
 	if (o->calibrate) {
@@ -104,5 +120,5 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	run_plan(&run);
-	return run_measure(&run, NULL, run_jobs) ? 1 : 0;
+	return run_measure(&run, NULL, run_pinned) ? 1 : 0;
 }
