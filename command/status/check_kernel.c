@@ -78,6 +78,8 @@ static void check_dynamic_preemption(struct findings *findings)
 {
 	const struct preemption *model = chosen_model();
 	const char *mend = "boot with preempt=full on the kernel command line";
+	/* A kernel that is locked down shows the file, but does not open it. */
+	const bool can_be_chosen = model_by_file(PREEMPT_FILE, "(", ")");
 
 	if (!model)
 		finding_add(findings, FINDING_UNKNOWN, "preemption",
@@ -87,10 +89,10 @@ static void check_dynamic_preemption(struct findings *findings)
 		finding_add(findings, FINDING_GOOD, "preemption", "", "%s", model->text);
 	else
 		finding_add(findings, model->severity, "preemption",
-			    file_exists(PREEMPT_FILE) ?
+			    can_be_chosen ?
 			    "echo full >" PREEMPT_FILE "; for good: boot with preempt=full" : mend,
 			    "%s", model->text);
-	if (file_exists(PREEMPT_FILE))
+	if (can_be_chosen)
 		finding_fix(findings, "write = " PREEMPT_FILE " full");
 }
 
@@ -200,7 +202,7 @@ void check_timers(struct inspection *inspection)
 static void add_debugfs_unknown(struct findings *findings, const char *id, const char *what)
 {
 	bool lockdown = file_has(LOCKDOWN, "[integrity]") ||
-			file_has(LOCKDOWN, "[confidentiality]");
+			file_has(LOCKDOWN, "[confidentiality]") || file_exists(DEBUGFS "/sched");
 
 	finding_add(findings, FINDING_UNKNOWN, id,
 		    geteuid() ? "run timershield as root" : lockdown ? "" :
@@ -209,7 +211,8 @@ static void add_debugfs_unknown(struct findings *findings, const char *id, const
 		    lockdown ? ", for the kernel is locked down" : "");
 }
 
-static void add_fair_server(struct inspection *inspection)
+/* Whether its files could be read. */
+static bool add_fair_server(struct inspection *inspection)
 {
 	struct cpus served = { 0 };
 	long long runtime, period, longest = 0, in = 0;
@@ -219,8 +222,9 @@ static void add_fair_server(struct inspection *inspection)
 		autofree char *file = format(FAIR_SERVER "/cpu%u/runtime", cpu);
 		autofree char *whole = format(FAIR_SERVER "/cpu%u/period", cpu);
 
-		if (!file_read_number(file, &runtime) && runtime > 0 &&
-		    !file_read_number(whole, &period)) {
+		if (file_read_number(file, &runtime) || file_read_number(whole, &period))
+			return false;
+		if (runtime > 0) {
 			cpus_add(&served, cpu);
 			if (runtime > longest) {
 				longest = runtime;
@@ -231,7 +235,7 @@ static void add_fair_server(struct inspection *inspection)
 	if (cpus_empty(&served)) {
 		finding_add(&inspection->findings, FINDING_GOOD, "fair_server", "",
 			    "No time is set aside for ordinary tasks (fair server).");
-		return;
+		return true;
 	}
 	list = cpus_named(&served);
 	pattern = cpus_pattern(&served, &inspection->isolation.machine.online);
@@ -241,13 +245,13 @@ static void add_fair_server(struct inspection *inspection)
 		    "Ordinary tasks that wait on %s may take %lld ms of each %lld ms from a real-time task that never sleeps (fair server%s).",
 		    list, longest / 1000000, in / 1000000, fair_server_can_stop() ? "" :
 		    "; before 7.0 the kernel warns when it is stopped");
+	return true;
 }
 
 void check_fair_server(struct inspection *inspection)
 {
-	if (file_exists(FAIR_SERVER))
-		add_fair_server(inspection);
-	else if (machine_linux_since(6, 12) && !file_exists(DEBUGFS "/sched"))
+	if (file_exists(FAIR_SERVER) ? !add_fair_server(inspection) :
+	    machine_linux_since(6, 12) && !file_exists(DEBUGFS "/sched"))
 		add_debugfs_unknown(&inspection->findings, "fair_server",
 				    "What ordinary tasks may take from a real-time task that never sleeps (fair server; 50 ms of each 1000 ms by default)");
 }

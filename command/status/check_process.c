@@ -3,6 +3,7 @@
 #include "finding.h"
 #include "lib/cgroup.h"
 #include "lib/file.h"
+#include "lib/message.h"
 #include "lib/refusal.h"
 #include "lib/task.h"
 
@@ -21,6 +22,7 @@ struct process {
 	struct tasks threads;
 	pid_t pid;
 	const struct task *first;	/* the real-time thread of the highest priority; NULL: none */
+	size_t others;			/* ordinary threads */
 };
 
 static bool is_realtime(const struct task *task)
@@ -28,25 +30,60 @@ static bool is_realtime(const struct task *task)
 	return task->rt_priority || task->policy == SCHED_DEADLINE;
 }
 
+struct memory {			/* kB */
+	long long resident, unlocked;	/* of the second none is locked */
+	long long absent;		/* locked, but not there: MCL_ONFAULT */
+};
+
+/* VmLck in status counts reserved addresses, too, so each mapping is asked. */
+static int read_memory(pid_t pid, struct memory *memory)
+{
+	autofree char *path = format("/proc/%d/smaps", pid);
+	autotext struct text text = { 0 };
+	int ret = file_read(path, &text);
+	long long size = 0, resident = 0;
+	char access[5] = "";
+
+	for (char *rest = NULL, *line = strtok_r(text.s, "\n", &rest); line;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		sscanf(line, "%*x-%*x %4s", access);
+		sscanf(line, "Size: %lld", &size);
+		sscanf(line, "Rss: %lld", &resident);
+		if (strncmp(line, "VmFlags:", 8))
+			continue;
+		memory->resident += resident;
+		if (strstr(line, " lo"))
+			memory->absent += strncmp(access, "---", 3) ? size - resident : 0;
+		/* of a device, or the kernel's own: these have no faults, and mlock() leaves them out */
+		else if (!strstr(line, " io") && !strstr(line, " pf") && !strstr(line, " de"))
+			memory->unlocked += resident;
+	}
+	return ret ? ret : memory->resident ? 0 : -ENODATA;
+}
+
 static void check_memory(const struct process *process)
 {
 	struct findings *findings = &process->inspection->findings;
-	long long locked = task_number(process->pid, "status", "VmLck:");
-	long long resident = task_number(process->pid, "status", "VmRSS:");
+	const enum severity severity = process->first ? FINDING_BAD : FINDING_WARNING;
 	autofree char *mend = format("call mlockall(MCL_CURRENT | MCL_FUTURE) in it at its start%s",
 				     task_may_lock_all(process->pid) ? "" :
 				     ", and raise its limit: ulimit -l unlimited");
+	struct memory memory = { 0 };
+	int ret = read_memory(process->pid, &memory);
 
-	if (locked < 0 || resident < 0)
-		finding_unknown(findings, "memory", "Whether its memory is locked", "/proc/PID/status",
-				-ENOENT);
-	else if (locked + UNLOCKABLE >= resident)
-		finding_add(findings, FINDING_GOOD, "memory", "", "Its memory is locked (%lld kB).",
-			    locked);
+	if (ret)
+		finding_unknown(findings, "memory", "Whether its memory is locked", "/proc/PID/smaps", ret);
+	else if (memory.unlocked > UNLOCKABLE)
+		finding_add(findings, severity, "memory", mend,
+			    "%lld of its %lld kB are not locked: touching them may take a page fault.",
+			    memory.unlocked, memory.resident);
+	else if (memory.absent > UNLOCKABLE)
+		finding_add(findings, severity, "memory", "call mlockall() without MCL_ONFAULT",
+			    "Its memory is locked, but %lld kB are not there yet: touching them takes page faults.",
+			    memory.absent);
 	else
-		finding_add(findings, process->first ? FINDING_BAD : FINDING_WARNING, "memory", mend,
-			    "%lld of its %lld kB are locked: touching the others may take a page fault.",
-			    locked, resident);
+		finding_add(findings, FINDING_GOOD, "memory", "", "Its memory is locked (%lld kB).",
+			    memory.resident);
 }
 
 /* Minor and major ones of all threads. */
@@ -76,13 +113,12 @@ static void check_threads(struct process *process)
 	struct findings *findings = &process->inspection->findings;
 	autofree char *mend = format("timershield run -p 50 -P %d", process->pid);
 	autotext struct text list = { 0 };
-	size_t others = 0;
 
 	tasks_for_each(thread, &process->threads) {
 		autofree char *policy = policy_text(thread->policy, thread->rt_priority);
 
 		if (!is_realtime(thread)) {
-			others++;
+			process->others++;
 			continue;
 		}
 		text_add(&list, "%s%s[%d] %s", list.length ? ", " : "", thread->name, thread->tid,
@@ -95,7 +131,7 @@ static void check_threads(struct process *process)
 			    "It has no real-time thread: any task may take its turn.");
 	else
 		finding_add(findings, FINDING_GOOD, "policy", "", "Real-time threads: %s; ordinary ones: %zu.",
-			    list.s, others);
+			    list.s, process->others);
 }
 
 static void check_places(const struct process *process)
@@ -103,7 +139,7 @@ static void check_places(const struct process *process)
 	const struct isolation *isolation = &process->inspection->isolation;
 	autofree char *isolated = cpus_list(&isolation->isolated);
 	autofree char *mend = cpus_empty(&isolation->isolated) ?
-		copy("timershield isolate CPU, then timershield run -P PID") :
+		format("timershield isolate CPU, then timershield run -P %d", process->pid) :
 		format("timershield run -c %s -P %d", isolated, process->pid);
 
 	tasks_for_each(thread, &process->threads) {
@@ -190,38 +226,51 @@ static void check_timer_slack(const struct process *process)
 	}
 }
 
-/* The limit of a group in this file: "50000 100000" or "50000"; no if it is "max" or "-1". */
-static bool has_quota(const char *group, const char *file)
+/* A limit of a group: "50000 100000" or "50000"; 0 if it is "max" or "-1". */
+static long long read_limit(const char *group, const char *file)
 {
 	autofree char *path = format("%s/%s", group, file);
 	autotext struct text text = { 0 };
+	const long long limit = file_read_line(path, &text) ? 0 : atoll(text.s);
 
-	return !file_read_line(path, &text) && atoll(text.s) > 0;
+	return limit > 0 ? limit : 0;
 }
 
+/* Any group up to the root may have one. */
 static void check_quota(const struct process *process)
 {
 	static const char * const controllers[] = { "cpu", NULL };
 	static const char * const files[] = { "cpu.cfs_quota_us", "cpu.max" };
 	static const char * const none[] = { "-1", "max" };
+	struct findings *findings = &process->inspection->findings;
 	struct refusal refusal = { 0 };
+	long long throttled = 0;
+	bool throttles = !file_read_number("/proc/sys/kernel/sched_rt_runtime_us", &throttled) &&
+			 throttled >= 0 && process->first;
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		autofree char *mount = NULL;
 		autofree char *group = cgroup_of(process->pid, controllers[i], &mount);
-		autofree char *mend = NULL;
 
-		while (group && strlen(group) > strlen(mount) && !has_quota(group, files[i]))
-			*strrchr(group, '/') = '\0';
-		if (!group || strlen(group) <= strlen(mount))
-			continue;
-		mend = format("echo %s >%s/%s", none[i], group, files[i]);
-		finding_add(&process->inspection->findings, FINDING_WARNING, "quota", mend,
-			    "Its ordinary threads are stopped when their cgroup's quota is used up (%s/%s).",
-			    group, files[i]);
+		for (; group && strlen(group) > strlen(mount); *strrchr(group, '/') = '\0') {
+			autofree char *mend = format("echo %s >%s/%s", none[i], group, files[i]);
+			const long long budget = throttles ? read_limit(group, "cpu.rt_runtime_us") : 0;
+
+			if (process->others && read_limit(group, files[i]))
+				finding_add(findings, FINDING_WARNING, "quota", mend,
+					    "Its ordinary threads are stopped when their cgroup's quota is used up (%s/%s).",
+					    group, files[i]);
+			if (budget)
+				finding_add(findings, FINDING_WARNING, "budget",
+					    "sysctl kernel.sched_rt_runtime_us=-1",
+					    "Its real-time threads are stopped when they and others have run for %lld of each %lld ms (%s/cpu.rt_runtime_us).",
+					    budget / 1000, read_limit(group, "cpu.rt_period_us") / 1000, group);
+		}
 	}
+	if (process->first)
+		check_throttling(process->inspection);
 	if (refusal_limit() >= 1 && refusal_find(&refusal, process->pid, 1))
-		finding_add(&process->inspection->findings, FINDING_BAD, "budget", refusal.mend,
+		finding_add(findings, FINDING_BAD, "budget", refusal.mend,
 			    "It cannot have a real-time thread: %s.", refusal.reason);
 	refusal_free(&refusal);
 }
@@ -245,6 +294,8 @@ int check_process(struct inspection *inspection, pid_t pid)
 	unsigned long long before[2], after[2];
 	int ret = tasks_read_threads(&process.threads, pid);
 
+	if (!ret && process.threads.items[0].flags & TASK_KERNEL_THREAD)
+		ret = failed(-EINVAL, "%d is a thread of the kernel", pid);
 	if (!ret && !read_faults(pid, before))
 		ret = -ESRCH;
 	if (!ret) {

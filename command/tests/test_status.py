@@ -125,6 +125,10 @@ class KernelTest(StatusTest):
             m.write(f"{DEBUG}/preempt", line)
             mend = self.check("preemption", severity)
             self.assertEqual("echo full >/sys" in mend, severity == "bad", line)
+        m.write("proc/cmdline", "quiet preempt=none")
+        (m.root / f"{DEBUG}/preempt").unlink()
+        (m.root / f"{DEBUG}/preempt").mkdir()
+        self.assertNotIn("echo full", self.check("preemption", "bad"))
 
     def test_configuration_beside_the_kernel(self) -> None:
         m = self.machine
@@ -154,6 +158,9 @@ class KernelTest(StatusTest):
         self.assertIn("cpu[0-9]*/runtime", mend)
         m.write(f"{DEBUG}/fair_server/cpu1/runtime", "0")
         self.assertIn("cpu{0,2,3}/runtime", self.check("fair_server", "note", "CPUs 0,2-3 may"))
+        (m.root / f"{DEBUG}/fair_server/cpu1/runtime").unlink()
+        (m.root / f"{DEBUG}/fair_server/cpu1/runtime").mkdir()
+        self.check("fair_server", "unknown", "locked down")
 
     def test_what_cannot_be_read_is_unknown(self) -> None:
         """A finding must not vanish with its file."""
@@ -294,15 +301,20 @@ class KernelTest(StatusTest):
         m.write(f"{CPU}/nohz_full", "2-3")
         self.assertFalse({"tick", "rcu"} & set(m.findings()))
 
-    def process(self, kilobytes: int, cpus: str, rtprio: int, futex: str) -> "dict[str, str]":
+    def process(self, locked: bool, cpus: str, rtprio: int, futex: str,
+                absent: int = 0) -> "dict[str, str]":
         """The severities of what status says of process 70, robot."""
         m = self.machine
         stat = f"70 (robot) S 2 0 0 0 -1 0 9 0 1 0 0 0 0 0 {19 - rtprio} 0 1 0 123"
         for path in ("proc/70", "proc/70/task/70"):
-            m.write(f"{path}/status", f"Name:\tx\nVmLck:\t{kilobytes} kB\nVmRSS:\t4000 kB\n"
-                                      "VmSize:\t8000 kB\n"
-                                      f"Cpus_allowed_list:\t{cpus}")
+            m.write(f"{path}/status", f"Name:\tx\nVmSize:\t8000 kB\nCpus_allowed_list:\t{cpus}")
             m.write(f"{path}/stat", stat + 17 * " 0" + f" {rtprio} {int(rtprio > 0)}")
+        m.write("proc/70/smaps",
+                "1000-2000 rw-p 0 00:00 0\nSize: 4000 kB\nRss: 4000 kB\n"
+                f"VmFlags: rd wr{' lo' * locked}\n"
+                "2000-3000 ---p 0 00:00 0\nSize: 9000 kB\nRss: 0 kB\nVmFlags: lo\n"
+                f"3000-4000 r--p 0 00:00 0\nSize: {absent} kB\nRss: 0 kB\nVmFlags: rd lo\n"
+                "4000-5000 r-xp 0 00:00 0\nSize: 99 kB\nRss: 99 kB\nVmFlags: rd ex de")
         m.write("proc/70/limits", "Max locked memory 65536 65536 bytes")
         m.write("proc/70/timerslack_ns", "50000")
         m.write("proc/70/task/70/syscall", futex)
@@ -317,29 +329,53 @@ class KernelTest(StatusTest):
         m.write("proc/self/status", "Name:\tx\nCapEff:\t0000000000800000")
         number = 202 if os.uname().machine == "x86_64" else 98
         futex = f"{number} 0x7f00 {{}} 0x0 0x0 0x0 0x0 0x1 0x2"
-        self.assertEqual(self.process(0, "0-3", 0, "running"), {
+        self.assertEqual(self.process(False, "0-3", 0, "running"), {
             "policy": "bad", "memory": "warning", "faults": "note", "slack": "note",
             "inherited": "note"})
-        self.assertEqual(self.process(0, "0-3", 50, futex.format("0x80")), {
+        self.assertEqual(self.process(False, "0-3", 50, futex.format("0x80")), {
             "policy": "good", "memory": "bad", "affinity": "warning", "futex": "warning",
-            "faults": "note", "inherited": "note"})
+            "faults": "note", "inherited": "note", "throttling": "unknown"})
         self.assertIn("ulimit -l unlimited", m.run("status", "-p", "70").stdout)
-        self.assertEqual(self.process(4000, "2", 50, futex.format("0x86")), {
+        self.assertEqual(self.process(True, "2", 50, futex.format("0x86")), {
             "policy": "good", "memory": "good", "affinity": "good", "futex": "good",
-            "faults": "note", "inherited": "note"})
+            "faults": "note", "inherited": "note", "throttling": "unknown"})
+        self.assertEqual(self.process(True, "2", 50, "running", 99)["memory"], "bad")
+        self.assertIn("99 kB are not there yet", m.run("status", "-p", "70").stdout)
         m.write("proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw")
         m.write("proc/70/cgroup", "0::/machine/leaf")
         m.write("boot/config-6.12.0", "CONFIG_RT_GROUP_SCHED=y")
         m.write("proc/sys/kernel/sched_rt_runtime_us", "950000")
+        m.write("proc/sys/kernel/sched_rt_period_us", "1000000")
         m.write("sys/fs/cgroup/machine/cpu.weight", "100")
         m.write("sys/fs/cgroup/machine/cpu.max", "20000 100000")
-        m.write("sys/fs/cgroup/machine/leaf/cpu.max", "max 100000")
-        found = self.process(4000, "2", 50, "running")
-        self.assertEqual((found["quota"], found["budget"]), ("warning", "bad"))
+        m.write("sys/fs/cgroup/machine/leaf/cpu.max", "900000 1000000")
+        found = self.process(True, "2", 50, "running")
+        self.assertNotIn("quota", found)
+        self.assertEqual((found["budget"], found["throttling"]), ("bad", "warning"))
+        self.assertEqual(self.process(True, "2", 0, "running")["quota"], "warning")
         text = m.run("status", "-p", "70").stdout
         self.assertIn("-> echo max >/sys/fs/cgroup/machine/cpu.max", text)
+        self.assertIn("-> echo max >/sys/fs/cgroup/machine/leaf/cpu.max", text)
         self.assertIn("-> echo 70 >/sys/fs/cgroup/cgroup.procs", text)
         self.assertEqual(m.run("status", "-p", "71").returncode, 1)
+        m.add_kernel_thread(72, b"kthreadd", "0-3")
+        self.assertIn("thread of the kernel", m.run("status", "-p", "72").stderr)
+
+    def test_budget_of_a_group(self) -> None:
+        """On cgroup v1 it stops tasks that are real-time already."""
+        m = self.machine
+        m.write("proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup cgroup rw,cpu")
+        m.write("proc/70/cgroup", "1:cpu:/a/b")
+        for path, value in (("a/b/cpu.rt_runtime_us", "50000"), ("a/b/cpu.rt_period_us", "1000000"),
+                            ("a/b/cpu.cfs_quota_us", "-1"), ("a/cpu.cfs_quota_us", "20000")):
+            m.write(f"sys/fs/cgroup/{path}", value)
+        for limit, expected in (("950000", "warning"), ("-1", None)):
+            m.write("proc/sys/kernel/sched_rt_runtime_us", limit)
+            self.assertEqual(self.process(True, "2", 50, "running").get("budget"), expected)
+        m.write("proc/sys/kernel/sched_rt_runtime_us", "950000")
+        self.assertIn("50 of each 1000 ms (/sys/fs/cgroup/a/b/", m.run("status", "-p70").stdout)
+        self.process(True, "2", 0, "running")
+        self.assertIn("echo -1 >/sys/fs/cgroup/a/cpu.cfs", m.run("status", "-p70").stdout)
 
     def test_interrupts_of_cpus_isolated_at_boot(self) -> None:
         m = self.machine
