@@ -232,11 +232,12 @@ class Bars:
     values: dict[str, tuple[float, float]]
 
 
-def ranges(rows: list[Bars], unit: str, prefix: str, where: str = "") -> str:
+def ranges(rows: list[Bars], unit: str, prefix: str, where: str = "",
+           width: float = 9) -> str:
     """Median to maximum of several distributions under each other, mode by mode."""
     modes = [m for m in ("stock", "off", "shielded") if any(m in r.values for r in rows)]
     height = 0.13 * len(rows) * len(modes) + 1.0
-    figure, axes = plt.subplots(figsize=(9, height), layout="constrained")
+    figure, axes = plt.subplots(figsize=(width, height), layout="constrained")
     face = {"stock": "#999999", "off": "none", "shielded": "#000000"}
     for i, row in enumerate(rows):
         for j, mode in enumerate(modes):

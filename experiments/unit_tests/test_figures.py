@@ -18,8 +18,9 @@ def test_a_text_quotes_what_was_measured(path: Path) -> None:
     assert figures.written(text, figures.kept()) == text
 
 
-def test_the_picture_has_colours_for_dark_pages() -> None:
+def test_the_picture_has_colours_for_dark_pages_and_fits_a_phone() -> None:
     text = figures.PICTURE.read_text()
+    assert float(re.findall(r'viewBox="0 0 ([\d.]+) ', text)[0]) < 400
     assert figures.COLOURS in text
     assert "#000000" not in text
 
