@@ -158,7 +158,7 @@ char *prove_method(const struct prove *prove)
 		text_add(&text, " %s the shield masked by level (kernel.timershield=2).",
 			 prove->mode == TIMERS_LEVELS ? "Next to each" : "Next to FIFO tasks");
 	if (is_watched(prove))
-		text_add(&text, " BPF counted what interrupted it: timers of tasks that it outranks are what a shield would spare.");
+		text_add(&text, " BPF counted what interrupted it: timers of tasks that it outranks are what a shield would spare, those of FIFO tasks only with kernel.timershield=2.");
 	else
 		text_add(&text, " A gap between two readings of its clock counts as an interruption if it is longer than %llu ns: here the shortest takes %llu ns, and 99.9 %% of an idle loop's take %llu ns at most.",
 			 (unsigned long long)loop->threshold, (unsigned long long)loop->round,

@@ -24,10 +24,11 @@ void check_journal(struct inspection *inspection)
 static void add_none(struct inspection *inspection)
 {
 	const struct isolation *isolation = &inspection->isolation;
+	struct cpus free_ones = isolation->machine.online;
 	unsigned int last = 0;
 	autofree char *mend = NULL;
 
-	if (cpus_count(&isolation->machine.online) < 2) {
+	if (cpus_count(&free_ones) < 2) {
 		finding_add(&inspection->findings, FINDING_NOTE, "isolation", "",
 			    "This machine has one CPU: everything shares it with your real-time task.");
 		return;
@@ -37,13 +38,17 @@ static void add_none(struct inspection *inspection)
 			    "CPUs cannot be isolated from tasks here: %s.", isolation->why);
 		return;
 	}
-	cpus_for_each(cpu, &isolation->machine.online)
+	for (size_t i = 0; i < isolation->rivals.count; i++)
+		free_ones = cpus_and_not(&free_ones, &isolation->rivals.items[i].cpus);
+	cpus_for_each(cpu, &free_ones)
 		last = cpu;
-	mend = format("timershield isolate %u, then timershield run -- COMMAND; so do benchmarks (hyperfine, Bencher) give steady figures",
+	mend = cpus_empty(&free_ones) ? copy("take a CPU out of the cpuset.cpus of other cgroups") :
+	       format("timershield isolate %u, then timershield run -- COMMAND; so do benchmarks (hyperfine, Bencher) give steady figures",
 		      last);
 	finding_add(&inspection->findings, FINDING_WARNING, "isolation", mend,
 		    "No CPU is isolated: any task or interrupt may run on your real-time task's CPU.");
-	finding_fix(&inspection->findings, "cpus = %u", last);
+	if (!cpus_empty(&free_ones))
+		finding_fix(&inspection->findings, "cpus = %u", last);
 }
 
 /* What was asked for and is not so, though the CPUs are online. */

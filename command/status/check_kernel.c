@@ -298,7 +298,7 @@ void check_throttling(struct inspection *inspection)
 
 void check_slack(struct inspection *inspection)
 {
-	bool isolated = !cpus_empty(&inspection->isolation.procs);
+	bool isolated = !cpus_empty(&inspection->isolation.isolated);
 	long long slack;
 
 	int ret = file_read_number("/proc/self/timerslack_ns", &slack);

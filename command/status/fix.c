@@ -125,7 +125,7 @@ int fix(const struct inspection *inspection)
 	if (!any)
 		puts("No finding can be mended by a line of " CONFIG_FILE ".");
 	else if (!status && !change_only_list)
-		puts("'timershield unisolate' undoes this, timershield.service does it at boot.");
+		puts("'timershield unisolate' undoes this, timershield.service does it at boot while the file has these lines.");
 	print_rest(&inspection->findings);
 	return status;
 }

@@ -286,6 +286,7 @@ class KernelTest(StatusTest):
     def test_tick_and_callbacks(self) -> None:
         m = self.machine
         m.isolate_at_boot("2-3")
+        self.assertEqual(self.check("slack", "note"), "timershield run -- COMMAND")
         self.assertIn("nohz_full=2-3", self.check("tick", "note"))
         self.assertIn("rcu_nocbs=2-3", self.check("rcu", "note"))
         m.isolate_at_boot("2-3", "rcu_nocbs=3")
@@ -563,6 +564,10 @@ class IsolationTest(StatusTest):
             self.assertEqual(done.returncode, 1, done.stdout)
             self.assertIn("/foo/deep/cpuset.cpus", done.stderr)
             self.assertFalse((m.root / GROUP).exists())
+        self.assertIn("timershield isolate 2,", self.check("isolation", "warning"))
+        m.write(f"{CGROUP}/foo/cpuset.cpus", "0-2")
+        self.assertNotIn("timershield isolate", self.check("isolation", "warning"))
+        m.write(f"{CGROUP}/foo/cpuset.cpus", "")
         m.ends = f"{CGROUP}/foo/deep/cpuset.cpus.partition"
         m.write(f"{GROUP}/cpuset.cpus.partition.ro", "")
         for name in ("cpuset.cpus", "cpuset.cpus.partition", "cgroup.subtree_control"):
