@@ -77,6 +77,9 @@ static int remove_group(const char *group)
 {
 	int ret;
 
+	/* Below a read-only mount even what is not there cannot be removed. */
+	if (!file_exists(group))
+		return 0;
 	cgroup_write(group, "cgroup.kill", "1");
 	ret = cgroup_remove(group);
 	return ret ? failed(ret, "%s: %s", group, strerror(-ret)) : 0;
