@@ -58,7 +58,6 @@ static void add_turn(struct figures *figures, const struct turn *turn)
 		figures->taken += turn->jobs[i].taken;
 	}
 	figures->missed += turn->missed;
-	figures->watched = figures->watched && turn->watched;
 	figures->seen.jobs += turn->seen.jobs;
 	figures->seen.timers += turn->seen.timers;
 	figures->seen.ticks += turn->seen.ticks;
@@ -68,7 +67,7 @@ static void add_turn(struct figures *figures, const struct turn *turn)
 
 struct figures figures_of(const struct trial *trial, bool on)
 {
-	struct figures figures = { .watched = true };
+	struct figures figures = { 0 };
 
 	for (int i = 0; i < TURNS; i++)
 		if ((i == TURN_ON) == on && trial->turns[i].count)

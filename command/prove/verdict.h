@@ -41,7 +41,6 @@ struct figures {
 	unsigned int count, missed;
 	uint64_t p50, p999, max;	/* nearest rank */
 	uint64_t interruptions, taken;	/* of all jobs together */
-	bool watched;
 	struct watched seen;		/* by all jobs together */
 };
 

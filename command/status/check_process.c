@@ -269,7 +269,7 @@ static void check_quota(const struct process *process)
 	}
 	if (process->first)
 		check_throttling(process->inspection);
-	if (refusal_limit() >= 1 && refusal_find(&refusal, process->pid, 1))
+	else if (refusal_limit() >= 1 && refusal_find(&refusal, process->pid, 1))
 		finding_add(findings, FINDING_BAD, "budget", refusal.mend,
 			    "It cannot have a real-time thread: %s.", refusal.reason);
 	refusal_free(&refusal);
