@@ -33,15 +33,17 @@ static void add_none(struct inspection *inspection)
 			    "This machine has one CPU: everything shares it with your real-time task.");
 		return;
 	}
-	if (!isolation->mount) {
-		finding_add(&inspection->findings, FINDING_WARNING, "isolation", cgroup_mend(),
-			    "CPUs cannot be isolated from tasks here: %s.", isolation->why);
-		return;
-	}
 	for (size_t i = 0; i < isolation->rivals.count; i++)
 		free_ones = cpus_and_not(&free_ones, &isolation->rivals.items[i].cpus);
 	cpus_for_each(cpu, &free_ones)
 		last = cpu;
+	if (!isolation->mount) {
+		mend = format("%s; or, less strictly, timershield isolate %u --by-affinity",
+			      cgroup_mend(), last);
+		finding_add(&inspection->findings, FINDING_WARNING, "isolation", mend,
+			    "CPUs cannot be isolated from tasks here: %s.", isolation->why);
+		return;
+	}
 	mend = cpus_empty(&free_ones) ? copy("take a CPU out of the cpuset.cpus of other cgroups") :
 	       format("timershield isolate %u, then timershield run -- COMMAND; so do benchmarks (hyperfine, Bencher) give steady figures",
 		      last);

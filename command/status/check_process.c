@@ -139,7 +139,8 @@ static void check_places(const struct process *process)
 	const struct isolation *isolation = &process->inspection->isolation;
 	autofree char *isolated = cpus_list(&isolation->isolated);
 	autofree char *mend = cpus_empty(&isolation->isolated) ?
-		format("timershield isolate CPU, then timershield run -P %d", process->pid) :
+		format("timershield isolate CPU%s, then timershield run -P %d",
+		       isolation->mount ? "" : " --by-affinity", process->pid) :
 		format("timershield run -c %s -P %d", isolated, process->pid);
 
 	tasks_for_each(thread, &process->threads) {

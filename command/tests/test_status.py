@@ -84,6 +84,7 @@ class KernelTest(StatusTest):
                            ("cpu\t0\t1\t1", "CONFIG_CPUSETS")):
             m.write("proc/cgroups", "#subsys_name\thierarchy\tnum_cgroups\tenabled\n" + line)
             self.assertIn(mend, m.findings()["isolation"]["mend"], line)
+            self.assertIn("isolate 3 --by-affinity", m.findings()["isolation"]["mend"])
             self.assertIn(mend, m.run("isolate", "1").stderr, line)
         m.write(f"{CPU}/online", "0")
         self.assertNotIn("isolate", m.findings())
