@@ -177,7 +177,7 @@ static char *for_steering(unsigned int cpu)
 		struct cpus cpus;
 
 		if (!file_read_line(queues.items[i], &mask) &&
-		    !cpus_parse_mask(&cpus, mask.s, mask.length) && cpus_has(&cpus, cpu))
+		    !cpus_parse_mask(&cpus, mask.s) && cpus_has(&cpus, cpu))
 			return format("take CPU %u out of %s", cpu, queues.items[i]);
 	}
 	return NULL;

@@ -25,7 +25,7 @@ static int parse_threaded(struct config *config, const char *value)
 static int parse_value(struct config *config, const char *key, const char *value)
 {
 	if (!strcmp(key, "cpus"))
-		return cpus_parse(&config->cpus, value, strlen(value));
+		return cpus_parse(&config->cpus, value);
 	if (!strcmp(key, "procs"))
 		return parse_yes(value, &config->procs);
 	if (!strcmp(key, "irqs"))

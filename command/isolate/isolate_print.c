@@ -69,7 +69,7 @@ static size_t group_items(const struct leftovers *list, struct group *groups)
 			free(pattern);
 		else
 			*(group = &groups[count++]) = (struct group){ item, pattern, cpus, 0 };
-		cpus_parse(&cpus, item->cpus, strlen(item->cpus));
+		cpus_parse(&cpus, item->cpus);
 		group->cpus = cpus_or(&group->cpus, &cpus);
 		group->count++;
 	}

@@ -106,9 +106,7 @@ static bool is_mask(const char *path)
 
 int setting_parse(const char *path, const char *text, struct cpus *cpus)
 {
-	if (is_mask(path))
-		return cpus_parse_mask(cpus, text, strlen(text));
-	return cpus_parse(cpus, text, strlen(text));
+	return is_mask(path) ? cpus_parse_mask(cpus, text) : cpus_parse(cpus, text);
 }
 
 char *setting_text(const char *path, const struct cpus *cpus)
@@ -232,7 +230,7 @@ static struct cpus read_cpus(const char *field)
 {
 	struct cpus cpus = { 0 };
 
-	cpus_parse(&cpus, field, strlen(field));
+	cpus_parse(&cpus, field);
 	return cpus;
 }
 

@@ -5,176 +5,136 @@
 #include <strings.h>
 
 #define WORDS (CPUS_MAX / CPUS_BITS_PER_LONG)
-#define GROUP_DIGITS 8u
+#define BLANKS " \t\n\v\f\r"
+#define HEX_DIGITS "0123456789abcdefABCDEF"
 
-static void trim(const char **text, size_t *length)
+static bool is_blank(const char *text)
 {
-	while (*length && isspace((unsigned char)(*text)[*length - 1]))
-		(*length)--;
-	while (*length && isspace((unsigned char)**text)) {
-		(*text)++;
-		(*length)--;
-	}
+	return !text[strspn(text, BLANKS)];
 }
 
-/* Numbers too large for any machine are read to their end all the same. */
-static int parse_number(const char **at, const char *end, unsigned int *number)
+static bool skip(const char **at, char c)
 {
-	unsigned int value = 0;
+	const bool found = **at == c;
 
-	if (*at == end || !isdigit((unsigned char)**at))
-		return -EINVAL;
-	for (; *at < end && isdigit((unsigned char)**at); (*at)++)
-		if (value < CPUS_MAX)
-			value = value * 10 + (unsigned int)(**at - '0');
-	*number = value;
-	return 0;
+	*at += found;
+	return found;
+}
+
+/* One that is too large for any machine is CPUS_MAX. */
+static bool parse_number(const char **at, unsigned int *number)
+{
+	const bool found = isdigit((unsigned char)**at);
+	char *end;
+	unsigned long value = strtoul(*at, &end, 10);
+
+	*number = value < CPUS_MAX ? (unsigned int)value : CPUS_MAX;
+	if (found)
+		*at = end;
+	return found;
 }
 
 /* What the kernel's command line may have as well: N, the last CPU, where LAST is not NULL. */
-static int parse_cpu(const char **at, const char *end, const unsigned int *last,
-		     unsigned int *number)
+static bool parse_cpu(const char **at, const unsigned int *last, unsigned int *number)
 {
-	if (!last || *at == end || **at != 'N')
-		return parse_number(at, end, number);
-	(*at)++;
+	if (!last || !skip(at, 'N'))
+		return parse_number(at, number);
 	*number = *last;
-	return 0;
+	return true;
 }
 
-/* ":2/4": the first two of each four. */
-static int parse_groups_of(const char **at, const char *end, unsigned int *used,
-			   unsigned int *group)
-{
-	int ret;
-
-	(*at)++;
-	ret = parse_number(at, end, used);
-	if (ret || *at == end || *(*at)++ != '/')
-		return -EINVAL;
-	ret = parse_number(at, end, group);
-	return ret || !*group || *used > *group ? -EINVAL : 0;
-}
-
-static int parse_range(const char **at, const char *end, struct cpus *set,
-		       const unsigned int *n, bool *too_high)
+static bool parse_range(const char **at, const unsigned int *n, struct cpus *set, bool *too_high)
 {
 	unsigned int first = 0, last, used = 1, group = 1;
-	const bool all = n && end - *at >= 3 && !strncasecmp(*at, "all", 3);
-	int ret = 0;
 
-	if (all) {
+	if (n && !strncasecmp(*at, "all", 3)) {
 		*at += 3;
 		last = *n;
 	} else {
-		ret = parse_cpu(at, end, n, &first);
+		if (!parse_cpu(at, n, &first))
+			return false;
 		last = first;
+		if (skip(at, '-') && !parse_cpu(at, n, &last))
+			return false;
 	}
-	if (!ret && !all && *at < end && **at == '-') {
-		(*at)++;
-		ret = parse_cpu(at, end, n, &last);
-	}
-	if (!ret && n && *at < end && **at == ':')
-		ret = parse_groups_of(at, end, &used, &group);
-	if (ret)
-		return ret;
+	/* ":2/4": the first two of each four. */
+	if (n && skip(at, ':') && !(parse_number(at, &used) && skip(at, '/') &&
+				    parse_number(at, &group) && group && used <= group))
+		return false;
 	if (last >= CPUS_MAX || (n && last > *n)) {
 		*too_high = true;
-		return 0;
+		return true;
 	}
-	if (last < first)
-		return -EINVAL;
 	for (unsigned int cpu = first; cpu <= last; cpu++)
 		if ((cpu - first) % group < used)
 			cpus_add(set, cpu);
+	return first <= last;
+}
+
+static int parse_list(struct cpus *set, const char *text, const unsigned int *n)
+{
+	struct cpus parsed = { 0 };
+	bool too_high = false;
+
+	do {
+		if (!parse_range(&text, n, &parsed, &too_high))
+			return -EINVAL;
+	} while (skip(&text, ','));
+	if (!is_blank(text))
+		return -EINVAL;
+	if (too_high)
+		return -ERANGE;
+	*set = parsed;
 	return 0;
 }
 
-static int parse_list(struct cpus *set, const char *at, const char *end, const unsigned int *n)
+/*
+ * From the lowest digit up. Every group but the highest has eight digits; a text without commas may
+ * have any number.
+ */
+int cpus_parse_mask(struct cpus *set, const char *text)
 {
+	const size_t length = strspn(text, HEX_DIGITS ",");
+	const bool grouped = memchr(text, ',', length);
+	struct cpus parsed = { 0 };
+	unsigned int cpu = 0;
 	bool too_high = false;
 
-	for (;;) {
-		int ret = parse_range(&at, end, set, n, &too_high);
-
-		if (ret)
-			return ret;
-		if (at == end)
-			return too_high ? -ERANGE : 0;
-		if (*at++ != ',')
-			return -EINVAL;
-	}
-}
-
-/*
- * From the lowest digit up. Every group but the highest has eight digits; a text
- * without commas may have any number.
- */
-static int parse_groups(struct cpus *set, const char *text, size_t length)
-{
-	bool grouped = memchr(text, ',', length), too_high = false;
-	unsigned int digits = 0, in_group = 0;
-
-	for (const char *at = text + length; at > text; ) {
-		int digit = tolower((unsigned char)*--at);
-		unsigned long value = isdigit(digit) ? digit - '0' : digit - 'a' + 10;
-
-		if (digit == ',') {
-			if (in_group != GROUP_DIGITS || at == text)
-				return -EINVAL;
-			in_group = 0;
-			continue;
-		}
-		if (!isxdigit(digit) || (grouped && in_group == GROUP_DIGITS))
-			return -EINVAL;
-		if (digits < CPUS_MAX / 4)
-			set->bits[digits * 4 / CPUS_BITS_PER_LONG] |=
-				value << (digits * 4 % CPUS_BITS_PER_LONG);
-		else if (value)
-			too_high = true;
-		digits++;
-		in_group++;
-	}
-	if (!in_group)
+	if (!length || *text == ',' || !is_blank(text + length))
 		return -EINVAL;
-	return too_high ? -ERANGE : 0;
+	for (size_t i = 0; i < length; i++) {
+		const int c = tolower((unsigned char)text[length - 1 - i]);
+		const int digit = isdigit(c) ? c - '0' : c - 'a' + 10;
+
+		if ((c == ',') != (grouped && i % 9 == 8))
+			return -EINVAL;
+		for (int bit = 0; c != ',' && bit < 4; bit++, cpu++) {
+			if (digit >> bit & 1 && cpu >= CPUS_MAX)
+				too_high = true;
+			else if (digit >> bit & 1)
+				cpus_add(&parsed, cpu);
+		}
+	}
+	if (too_high)
+		return -ERANGE;
+	*set = parsed;
+	return 0;
 }
 
-int cpus_parse_mask(struct cpus *set, const char *text, size_t length)
+int cpus_parse(struct cpus *set, const char *text)
 {
-	struct cpus parsed = { 0 };
-	int ret;
-
-	trim(&text, &length);
-	ret = parse_groups(&parsed, text, length);
-	if (!ret)
-		*set = parsed;
-	return ret;
-}
-
-int cpus_parse(struct cpus *set, const char *text, size_t length)
-{
-	struct cpus parsed = { 0 };
-	int ret = 0;
-
-	trim(&text, &length);
-	if (length >= 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
-		ret = parse_groups(&parsed, text + 2, length - 2);
-	else if (length && !(length == 4 && !memcmp(text, "none", 4)))
-		ret = parse_list(&parsed, text, text + length, NULL);
-	if (!ret)
-		*set = parsed;
-	return ret;
+	text += strspn(text, BLANKS);
+	if (!strncasecmp(text, "0x", 2))
+		return cpus_parse_mask(set, text + 2);
+	if (*text && (strncmp(text, "none", 4) || !is_blank(text + 4)))
+		return parse_list(set, text, NULL);
+	*set = (struct cpus){ 0 };
+	return 0;
 }
 
 int cpus_parse_boot(struct cpus *set, const char *text, unsigned int last)
 {
-	struct cpus parsed = { 0 };
-	int ret = parse_list(&parsed, text, text + strlen(text), &last);
-
-	if (!ret)
-		*set = parsed;
-	return ret;
+	return parse_list(set, text, &last);
 }
 
 char *cpus_list(const struct cpus *set)

@@ -23,14 +23,14 @@ struct cpus {
 };
 
 /*
- * Reads LENGTH bytes: a list; or, with "0x" before it, a mask; or nothing, or
- * "none", for the empty set. White space around it is ignored. Returns 0; -EINVAL
- * for anything else; -ERANGE for a CPU from CPUS_MAX on. *SET is unchanged on error.
+ * Reads a list; or, with "0x" before it, a mask; or nothing, or "none", for the empty set. White
+ * space around it is ignored. Returns 0; -EINVAL for anything else; -ERANGE for a CPU from CPUS_MAX
+ * on. *SET is unchanged on error.
  */
-int cpus_parse(struct cpus *set, const char *text, size_t length);
+int cpus_parse(struct cpus *set, const char *text);
 
 /* The same for a mask without "0x", as in /proc/irq/default_smp_affinity. */
-int cpus_parse_mask(struct cpus *set, const char *text, size_t length);
+int cpus_parse_mask(struct cpus *set, const char *text);
 
 /*
  * The same for a list of the kernel's command line, which knows more: "N" is LAST, the last CPU,

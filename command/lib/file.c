@@ -117,7 +117,7 @@ int file_read_cpus(const char *path, struct cpus *cpus)
 	int ret = file_read_line(path, &text);
 
 	if (!ret)
-		ret = cpus_parse(cpus, text.s, text.length);
+		ret = cpus_parse(cpus, text.s);
 	return ret;
 }
 

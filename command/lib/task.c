@@ -33,15 +33,16 @@ static int parse_stat(struct task *task, char *line)
 	return field > START ? 0 : -EBADMSG;
 }
 
-static int parse_status(struct task *task, const char *text)
+static int parse_status(struct task *task, char *text)
 {
 	const char *key = "\nCpus_allowed_list:";
-	const char *at = strstr(text, key);
+	char *at = strstr(text, key);
 
 	if (!at)
 		return -EBADMSG;
 	at += strlen(key);
-	return cpus_parse(&task->cpus, at, strcspn(at, "\n"));
+	at[strcspn(at, "\n")] = '\0';
+	return cpus_parse(&task->cpus, at);
 }
 
 static int read_task_file(pid_t pid, pid_t tid, const char *name, struct text *text)

@@ -144,7 +144,7 @@ int verb_parse(const struct verb *verb, int argc, char **argv)
 
 int take_cpus(const struct verb *verb, const char *list, struct cpus *cpus)
 {
-	int ret = cpus_parse(cpus, list, strlen(list));
+	int ret = cpus_parse(cpus, list);
 
 	if (ret == -ERANGE)
 		return usage_error(verb, "'%s': Linux has CPUs 0-%u at most", list, CPUS_MAX - 1);

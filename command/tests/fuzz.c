@@ -6,16 +6,16 @@
 #include "check.h"
 #include "isolate/config.h"
 
-static void parse_cpus(const char *text, size_t length)
+static void parse_cpus(const char *text)
 {
 	struct cpus set, back;
 	char *list;
 
-	cpus_parse_mask(&set, text, length);
-	if (cpus_parse(&set, text, length))
+	cpus_parse_mask(&set, text);
+	if (cpus_parse(&set, text))
 		return;
 	list = cpus_list(&set);
-	check(!cpus_parse(&back, list, strlen(list)) && cpus_equal(&set, &back), "%s", list);
+	check(!cpus_parse(&back, list) && cpus_equal(&set, &back), "%s", list);
 	free(list);
 }
 
@@ -27,7 +27,7 @@ static void parse(const struct text *text)
 		config_parse(&config, "fuzz", text->s + 1, text->length - 1);
 		config_free(&config);
 	} else if (text->length) {
-		parse_cpus(text->s + 1, text->length - 1);
+		parse_cpus(text->s + 1);
 	}
 }
 

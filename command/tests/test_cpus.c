@@ -5,7 +5,7 @@
 static void expect_list(const char *text, const char *wanted)
 {
 	struct cpus set;
-	int ret = cpus_parse(&set, text, strlen(text));
+	int ret = cpus_parse(&set, text);
 	char *list;
 
 	check(!ret, "'%s': %s", text, strerror(-ret));
@@ -14,11 +14,11 @@ static void expect_list(const char *text, const char *wanted)
 	free(list);
 }
 
-static void expect_error(const char *text, size_t length, int error)
+static void expect_error(const char *text, int error)
 {
 	struct cpus set = { .bits = { 5 } };
 	const struct cpus before = set;
-	int ret = cpus_parse(&set, text, length);
+	int ret = cpus_parse(&set, text);
 
 	check(ret == error, "'%.40s' gives %d, not %d", text, ret, error);
 	check(cpus_equal(&set, &before), "'%.40s' changed the set", text);
@@ -73,7 +73,7 @@ static void boot_lists(void)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		check(cpus_parse_boot(&set, bad[i], 9), "'%s' is taken", bad[i]);
-	check(cpus_parse(&set, "N", 1) && cpus_parse(&set, "0-7:2/4", 7),
+	check(cpus_parse(&set, "N") && cpus_parse(&set, "0-7:2/4"),
 	      "taken where people write a list");
 }
 
@@ -86,15 +86,13 @@ static void errors(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(garbage); i++)
-		expect_error(garbage[i], strlen(garbage[i]), -EINVAL);
-	expect_error("1\0002", 3, -EINVAL);
-	expect_error("\0", 1, -EINVAL);
-	expect_error("8192", 4, -ERANGE);
-	expect_error("0-99999", 7, -ERANGE);
-	expect_error("18446744073709551617", 20, -ERANGE);
-	expect_error("0-18446744073709551617", 22, -ERANGE);
-	expect_error("4294967296", 10, -ERANGE);
-	expect_error("8192,x", 6, -EINVAL);
+		expect_error(garbage[i], -EINVAL);
+	expect_error("8192", -ERANGE);
+	expect_error("0-99999", -ERANGE);
+	expect_error("18446744073709551617", -ERANGE);
+	expect_error("0-18446744073709551617", -ERANGE);
+	expect_error("4294967296", -ERANGE);
+	expect_error("8192,x", -EINVAL);
 }
 
 /* 10^5 CPUs one by one, the same ones again and again, and overlapping ranges. */
@@ -105,18 +103,18 @@ static void long_ones(void)
 
 	for (unsigned int i = 0; i < 100000; i++)
 		text_add(&text, "%s%u", i ? "," : "", i);
-	expect_error(text.s, text.length, -ERANGE);
+	expect_error(text.s, -ERANGE);
 	text_free(&text);
 	for (unsigned int i = 0; i < 100000; i++)
 		text_add(&text, "%s%u-%u", i ? "," : "", i % 8000, i % 8000 + i % 192);
-	check(!cpus_parse(&set, text.s, text.length), "overlapping ranges");
+	check(!cpus_parse(&set, text.s), "overlapping ranges");
 	check(cpus_count(&set) == 8191, "%u CPUs", cpus_count(&set));
 	text_free(&text);
 	text_add(&text, "0x");
 	for (unsigned int i = 0; i < 100000; i++)
 		text_add(&text, "0");
 	text_add(&text, "3");
-	check(!cpus_parse(&set, text.s, text.length), "a long mask");
+	check(!cpus_parse(&set, text.s), "a long mask");
 	check(cpus_count(&set) == 2, "%u CPUs", cpus_count(&set));
 	text_free(&text);
 }
@@ -137,9 +135,9 @@ static void round_trips(void)
 		state = state * 1103515245 + 12345;
 		list = cpus_list(&set);
 		mask = cpus_mask(&set);
-		check(!cpus_parse(&back, list, strlen(list)) && cpus_equal(&set, &back),
+		check(!cpus_parse(&back, list) && cpus_equal(&set, &back),
 		      "list %s", list);
-		check(!cpus_parse_mask(&back, mask, strlen(mask)) && cpus_equal(&set, &back),
+		check(!cpus_parse_mask(&back, mask) && cpus_equal(&set, &back),
 		      "mask %s", mask);
 		free(mask);
 		free(list);
@@ -150,7 +148,7 @@ static void algebra(void)
 {
 	struct cpus a, b, c;
 
-	check(!cpus_parse(&a, "1-4", 3) && !cpus_parse(&b, "3-6", 3), "parse");
+	check(!cpus_parse(&a, "1-4") && !cpus_parse(&b, "3-6"), "parse");
 	c = cpus_and(&a, &b);
 	check(cpus_count(&c) == 2 && cpus_has(&c, 3) && cpus_has(&c, 4), "and");
 	c = cpus_or(&a, &b);
