@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The journal's text. One line a thing, tab-separated:
+ * The journal's text. One line a thing, tab-separated, tabs and the like as % and two hex digits:
  *
  *	timershield-journal	2
  *	boot	IDENTITY
  *	backend	cgroup	enabled		whether we enabled the controller; or affinity	found
  *	state	settled			or changing
- *	procs	WANTED	BEFORE		CPU lists, "none" if empty
+ *	procs	WANTED	BEFORE		CPU lists
  *	irqs	WANTED	BEFORE
  *	set	PATH	ORIGINAL	BEFORE	WANTED
  *	run	NAME	ORIGIN
@@ -29,6 +29,8 @@
 #define MAX_FIELDS 5u
 #define HEADER "timershield-journal\t2\n"
 #define END "end\t"
+
+static const char * const record_names[JOURNAL_RECORDS] = { "value", "thread", "server", "raised" };
 
 struct setting *journal_setting(const struct journal *journal, const char *path)
 {
@@ -58,9 +60,8 @@ struct task_record *journal_task(const struct journal *journal, pid_t tid,
 struct setting *journal_add_setting(struct journal *journal, const char *path,
 				    const char *original)
 {
-	struct setting *setting;
+	struct setting *setting = append(journal->settings, journal->nr_settings);
 
-	setting = append(journal->settings, journal->nr_settings);
 	*setting = (struct setting){ .path = copy(path), .original = copy(original) };
 	return setting;
 }
@@ -86,10 +87,8 @@ void journal_free(struct journal *journal)
 	}
 	while (journal->nr_runs)
 		journal_drop_run(journal, journal->runs);
-	records_free(&journal->values);
-	records_free(&journal->threads);
-	records_free(&journal->servers);
-	records_free(&journal->raised);
+	for (size_t i = 0; i < JOURNAL_RECORDS; i++)
+		records_free(&journal->records[i]);
 	free(journal->settings);
 	free(journal->runs);
 	free(journal->tasks);
@@ -123,64 +122,49 @@ static unsigned long long checksum(const char *text, size_t length)
 	return sum;
 }
 
-/* A cgroup's name may hold anything but a newline. */
-static void add_escaped(struct text *text, const char *field)
+/* Those after the last one are NULL. */
+static void add_line(struct text *text, const char * const fields[MAX_FIELDS])
 {
-	for (; *field; field++) {
-		unsigned char c = (unsigned char)*field;
+	for (unsigned int i = 0; i < MAX_FIELDS && fields[i]; i++) {
+		text_add(text, "%s", i ? "\t" : "");
+		for (const char *at = fields[i]; *at; at++) {
+			unsigned char c = (unsigned char)*at;
 
-		if (c < ' ' || c == 0x7f || c == '%')
-			text_add(text, "%%%02x", c);
-		else
-			text_add_bytes(text, field, 1);
+			text_add(text, c < ' ' || c == 0x7f || c == '%' ? "%%%02x" : "%c", c);
+		}
 	}
-}
-
-static void add_cpus(struct text *text, const struct cpus *cpus)
-{
-	autofree char *list = cpus_list(cpus);
-
-	text_add(text, "\t%s", *list ? list : "none");
+	text_add(text, "\n");
 }
 
 static void add_target(struct text *text, const char *name, const struct target *target)
 {
-	text_add(text, "%s", name);
-	add_cpus(text, &target->wanted);
-	add_cpus(text, &target->before);
-	text_add(text, "\n");
+	autofree char *wanted = cpus_list(&target->wanted), *before = cpus_list(&target->before);
+
+	add_line(text, (const char *[MAX_FIELDS]){ name, wanted, before });
 }
 
 static void add_setting(struct text *text, const struct setting *setting)
 {
-	text_add(text, "set\t%s\t", setting->path);
-	add_escaped(text, setting->original);
-	add_cpus(text, &setting->before);
-	add_cpus(text, &setting->wanted);
-	text_add(text, "\n");
+	autofree char *before = cpus_list(&setting->before), *wanted = cpus_list(&setting->wanted);
+
+	add_line(text, (const char *[MAX_FIELDS]){ "set", setting->path, setting->original, before,
+						   wanted });
 }
 
-static void add_run(struct text *text, const struct run_group *run)
+static void add_task(struct text *text, const struct task_record *task)
 {
-	text_add(text, "run\t%s\t", run->name);
-	add_escaped(text, run->origin);
-	text_add(text, "\n");
+	autofree char *list = cpus_list(&task->cpus);
+
+	text_add(text, "task\t%d\t%llu\t%s\n", task->tid, task->start, list);
 }
 
 static void add_records(struct text *text, const char *name, const struct records *records)
 {
 	for (size_t i = 0; i < records->count; i++) {
-		const struct record *record = &records->items[i];
-		const char * const fields[] = {
-			record->what, record->original, record->before, record->wanted,
-		};
+		const struct record *it = &records->items[i];
 
-		text_add(text, "%s", name);
-		for (size_t j = 0; j < ARRAY_SIZE(fields); j++) {
-			text_add(text, "\t");
-			add_escaped(text, fields[j]);
-		}
-		text_add(text, "\n");
+		add_line(text, (const char *[MAX_FIELDS]){ name, it->what, it->original, it->before,
+							   it->wanted });
 	}
 }
 
@@ -197,16 +181,12 @@ char *journal_text(const struct journal *journal, const char *boot)
 	for (size_t i = 0; i < journal->nr_settings; i++)
 		add_setting(&text, &journal->settings[i]);
 	for (size_t i = 0; i < journal->nr_runs; i++)
-		add_run(&text, &journal->runs[i]);
-	for (size_t i = 0; i < journal->nr_tasks; i++) {
-		text_add(&text, "task\t%d\t%llu", journal->tasks[i].tid, journal->tasks[i].start);
-		add_cpus(&text, &journal->tasks[i].cpus);
-		text_add(&text, "\n");
-	}
-	add_records(&text, "value", &journal->values);
-	add_records(&text, "thread", &journal->threads);
-	add_records(&text, "server", &journal->servers);
-	add_records(&text, "raised", &journal->raised);
+		add_line(&text, (const char *[MAX_FIELDS]){ "run", journal->runs[i].name,
+							    journal->runs[i].origin });
+	for (size_t i = 0; i < journal->nr_tasks; i++)
+		add_task(&text, &journal->tasks[i]);
+	for (size_t i = 0; i < JOURNAL_RECORDS; i++)
+		add_records(&text, record_names[i], &journal->records[i]);
 	text_add(&text, END "%016llx\n", checksum(text.s, text.length));
 	return text.s;
 }
@@ -226,46 +206,27 @@ static void unescape(char *field)
 	*to = '\0';
 }
 
-static struct cpus read_cpus(const char *field)
+/* Two sets that stand in a line one after the other. */
+static void read_two(char **fields, struct cpus *first, struct cpus *second)
 {
-	struct cpus cpus = { 0 };
-
-	cpus_parse(&cpus, field);
-	return cpus;
+	cpus_parse(first, fields[0]);
+	cpus_parse(second, fields[1]);
 }
 
 static void read_setting(struct journal *journal, char **fields)
 {
-	struct setting *setting;
+	struct setting *setting = journal_add_setting(journal, fields[1], fields[2]);
 
-	unescape(fields[2]);
-	setting = journal_add_setting(journal, fields[1], fields[2]);
-	setting->before = read_cpus(fields[3]);
-	setting->wanted = read_cpus(fields[4]);
-}
-
-static void read_run(struct journal *journal, char **fields)
-{
-	unescape(fields[2]);
-	journal_add_run(journal, fields[1], fields[2], 0);
+	read_two(&fields[3], &setting->before, &setting->wanted);
 }
 
 static void read_task(struct journal *journal, char **fields)
 {
-	*append(journal->tasks, journal->nr_tasks) = (struct task_record){
-		.tid = atoi(fields[1]), .start = strtoull(fields[2], NULL, 10),
-		.cpus = read_cpus(fields[3]) };
-}
+	struct task_record *task = append(journal->tasks, journal->nr_tasks);
 
-static void read_record(struct journal *journal, char **fields)
-{
-	struct records *records = *fields[0] == 'v' ? &journal->values :
-				  *fields[0] == 't' ? &journal->threads :
-				  *fields[0] == 's' ? &journal->servers : &journal->raised;
-
-	for (unsigned int i = 1; i < MAX_FIELDS; i++)
-		unescape(fields[i]);
-	records_add(records, fields[1], fields[2], fields[3], fields[4]);
+	*task = (struct task_record){ .tid = atoi(fields[1]),
+				      .start = strtoull(fields[2], NULL, 10) };
+	cpus_parse(&task->cpus, fields[3]);
 }
 
 static void read_backend(struct journal *journal, char **fields)
@@ -275,47 +236,31 @@ static void read_backend(struct journal *journal, char **fields)
 	journal->controller_enabled = !strcmp(fields[2], "enabled");
 }
 
-static void read_state(struct journal *journal, char **fields)
-{
-	journal->changing = !strcmp(fields[1], "changing");
-}
-
-static void read_target(struct journal *journal, char **fields)
-{
-	struct target *target = *fields[0] == 'p' ? &journal->procs : &journal->irqs;
-
-	target->wanted = read_cpus(fields[1]);
-	target->before = read_cpus(fields[2]);
-}
-
-static const struct kind {
-	const char *name;
-	unsigned int fields;
-	void (*read)(struct journal *journal, char **fields);
-} kinds[] = {
-	{ "backend", 3, read_backend },
-	{ "state", 2, read_state },
-	{ "procs", 3, read_target },
-	{ "irqs", 3, read_target },
-	{ "set", 5, read_setting },
-	{ "run", 3, read_run },
-	{ "task", 4, read_task },
-	{ "value", 5, read_record },
-	{ "thread", 5, read_record },
-	{ "server", 5, read_record },
-	{ "raised", 5, read_record },
-};
-
 static void read_line(struct journal *journal, char *line)
 {
-	char *fields[MAX_FIELDS];
-	unsigned int count = 0;
+	char *fields[MAX_FIELDS] = { 0 };
 
-	while (line && count < MAX_FIELDS)
-		fields[count++] = strsep(&line, "\t");
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (count == kinds[i].fields && !strcmp(fields[0], kinds[i].name))
-			kinds[i].read(journal, fields);
+	for (unsigned int i = 0; line && i < MAX_FIELDS; i++) {
+		fields[i] = strsep(&line, "\t");
+		unescape(fields[i]);
+	}
+	if (!strcmp(fields[0], "backend"))
+		read_backend(journal, fields);
+	else if (!strcmp(fields[0], "state"))
+		journal->changing = !strcmp(fields[1], "changing");
+	else if (!strcmp(fields[0], "procs"))
+		read_two(&fields[1], &journal->procs.wanted, &journal->procs.before);
+	else if (!strcmp(fields[0], "irqs"))
+		read_two(&fields[1], &journal->irqs.wanted, &journal->irqs.before);
+	else if (!strcmp(fields[0], "set"))
+		read_setting(journal, fields);
+	else if (!strcmp(fields[0], "run"))
+		journal_add_run(journal, fields[1], fields[2], 0);
+	else if (!strcmp(fields[0], "task"))
+		read_task(journal, fields);
+	for (size_t i = 0; i < JOURNAL_RECORDS; i++)
+		if (!strcmp(fields[0], record_names[i]))
+			records_add(&journal->records[i], fields[1], fields[2], fields[3], fields[4]);
 }
 
 /* The length of what the checksum at the end covers; 0 if it does not. */
@@ -348,38 +293,24 @@ int journal_parse(struct journal *journal, const char *text, size_t length, cons
 	return 0;
 }
 
-static int read_boot_id(struct text *boot)
-{
-	int ret = file_read_line(BOOT_ID, boot);
-
-	if (!ret && !boot->length)
-		ret = -ENODATA;
-	return ret;
-}
-
 int journal_load(struct journal *journal)
 {
 	autotext struct text text = { 0 }, boot = { 0 };
-	int ret;
+	int ret = file_read(JOURNAL_FILE, &text);
 
 	*journal = (struct journal){ 0 };
-	ret = file_read(JOURNAL_FILE, &text);
 	if (!ret)
-		ret = read_boot_id(&boot);
+		ret = file_read_line(BOOT_ID, &boot);
 	if (!ret)
 		ret = journal_parse(journal, text.s, text.length, boot.s);
-	if (ret == -ENOENT || ret == -ESTALE) {
-		journal_free(journal);
-		ret = 0;
-	}
-	return ret;
+	return ret == -ENOENT || ret == -ESTALE ? 0 : ret;
 }
 
 int journal_save(const struct journal *journal)
 {
 	autotext struct text boot = { 0 };
 	autofree char *text = NULL;
-	int ret = read_boot_id(&boot);
+	int ret = file_read_line(BOOT_ID, &boot);
 
 	if (ret)
 		return ret;
@@ -403,10 +334,7 @@ static int lock_file(int fd)
 		return fd;
 	if (errno == EWOULDBLOCK)
 		notice("waiting for another timershield to finish");
-	while (flock(fd, LOCK_EX))
-		if (errno != EINTR)
-			return -errno;
-	return fd;
+	return TEMP_FAILURE_RETRY(flock(fd, LOCK_EX)) ? -errno : fd;
 }
 
 int journal_lock(void)

@@ -44,6 +44,8 @@ struct target {
 	struct cpus wanted, before;
 };
 
+#define JOURNAL_RECORDS 4
+
 struct irqs;
 struct values;
 struct priorities;
@@ -62,10 +64,15 @@ struct journal {
 	size_t nr_runs;
 	struct task_record *tasks;
 	size_t nr_tasks;
-	struct records values;		/* of files */
-	struct records threads;		/* of kernel threads: "POLICY PRIORITY" */
-	struct records servers;		/* of the CPUs' fair servers */
-	struct records raised;		/* RCU's threads, while a change is under way */
+	union {
+		struct {
+			struct records values;	/* of files */
+			struct records threads;	/* of kernel threads: "POLICY PRIORITY" */
+			struct records servers;	/* of the CPUs' fair servers */
+			struct records raised;	/* RCU's threads, while a change is under way */
+		};
+		struct records records[JOURNAL_RECORDS];
+	};
 	const struct irqs *routed;	/* not saved: to be directed to isolated CPUs */
 	struct priorities *priorities;	/* not saved: NULL: those of threads stay as they are */
 	const struct values *given;	/* not saved: NULL: those of files stay as they are */
