@@ -99,11 +99,10 @@ void leftovers_print_grouped(const struct leftovers *list, const char *indent)
 
 static void add_part(struct text *text, const struct cpus *cpus, const char *from)
 {
-	autofree char *named = cpus_named(cpus);
+	autofree char *are = cpus_are(cpus);
 
 	if (!cpus_empty(cpus))
-		text_add(text, "%s%s %s isolated from %s", text->length ? ", " : "", named,
-			 cpus_count(cpus) > 1 ? "are" : "is", from);
+		text_add(text, "%s%s isolated from %s", text->length ? ", " : "", are, from);
 }
 
 char *isolate_sentence(const struct cpus *procs, const struct cpus *irqs)

@@ -83,25 +83,23 @@ static int take_arguments(int argc, char **argv)
 static void leave_booted(const struct isolation *isolation, struct cpus *procs)
 {
 	struct cpus booted = cpus_and(procs, &isolation->booted);
-	autofree char *named = cpus_named(&booted);
+	autofree char *are = cpus_are(&booted);
 
 	if (!cpus_empty(&booted))
-		notice("%s %s isolated from tasks since boot (isolcpus=)", named,
-		       cpus_count(&booted) > 1 ? "are" : "is");
+		notice("%s isolated from tasks since boot (isolcpus=)", are);
 	*procs = cpus_and_not(procs, &booted);
 }
 
 /* All CPUs are isolated in one way: a task's affinity is stripped, or its cpuset lacks them. */
 static int choose_way(struct isolation *isolation)
 {
-	autofree char *named = cpus_named(&isolation->procs);
+	autofree char *are = cpus_are(&isolation->procs);
 
 	if (!request.procs)
 		return 0;
 	if (!cpus_empty(&isolation->procs) &&
 	    isolation->journal.by_affinity != request.by_affinity)
-		return failed(-EBUSY, "%s %s isolated %s: 'timershield unisolate' first", named,
-			      cpus_count(&isolation->procs) > 1 ? "are" : "is",
+		return failed(-EBUSY, "%s isolated %s: 'timershield unisolate' first", are,
 			      request.by_affinity ? "by a partition" : "by affinity");
 	isolation->journal.by_affinity = request.by_affinity;
 	return 0;

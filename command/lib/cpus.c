@@ -162,6 +162,13 @@ char *cpus_named(const struct cpus *set)
 	return format("CPU%s %s", cpus_count(set) == 1 ? "" : "s", list);
 }
 
+char *cpus_are(const struct cpus *set)
+{
+	autofree char *named = cpus_named(set);
+
+	return format("%s %s", named, cpus_count(set) > 1 ? "are" : "is");
+}
+
 char *cpus_pattern(const struct cpus *set, const struct cpus *all)
 {
 	struct text text = { 0 };

@@ -42,8 +42,9 @@ int cpus_parse_boot(struct cpus *set, const char *text, unsigned int last);
 char *cpus_list(const struct cpus *set);
 char *cpus_mask(const struct cpus *set);
 
-/* "CPU 3" or "CPUs 1-2,5"; the caller frees it. */
+/* "CPU 3" or "CPUs 1-2,5", and the same with "is" or "are"; the caller frees it. */
 char *cpus_named(const struct cpus *set);
+char *cpus_are(const struct cpus *set);
 
 /* A pattern for a shell: "3", "{2,3}", or "[0-9]*" for ALL; the caller frees it. */
 char *cpus_pattern(const struct cpus *set, const struct cpus *all);

@@ -53,30 +53,22 @@ int machine_check_online(const struct machine *machine, const struct cpus *cpus)
 {
 	struct cpus missing = cpus_and_not(cpus, &machine->possible);
 	struct cpus offline = cpus_and_not(cpus, &machine->online);
-	const struct cpus *has = &machine->possible;
-	autofree char *named = NULL, *list = NULL;
-	int ret = 0;
+	autofree char *possible = cpus_list(&machine->possible), *missed = cpus_named(&missing);
+	autofree char *online = cpus_list(&machine->online), *are = cpus_are(&offline);
 
-	if (cpus_empty(&missing))
-		has = &machine->online;
-	named = cpus_named(cpus_empty(&missing) ? &offline : &missing);
-	list = cpus_list(has);
 	if (!cpus_empty(&missing))
-		ret = failed(-ERANGE, "no such CPU: %s (this machine has %s)", named, list);
-	else if (!cpus_empty(&offline))
-		ret = failed(-ENODEV, "%s %s offline; online are %s", named,
-			     cpus_count(&offline) > 1 ? "are" : "is", list);
-	return ret;
+		return failed(-ERANGE, "no such CPU: %s (this machine has %s)", missed, possible);
+	if (!cpus_empty(&offline))
+		return failed(-ENODEV, "%s offline; online are %s", are, online);
+	return 0;
 }
 
 int machine_check(const struct machine *machine, const struct cpus *cpus)
 {
 	int ret = machine_check_online(machine, cpus);
-	autofree char *list = NULL;
+	autofree char *list = cpus_list(cpus);
 
 	if (ret || !cpus_subset(&machine->online, cpus))
 		return ret;
-	list = cpus_list(cpus);
-	failed(-EBUSY, "CPUs %s are all that are online: leave one for the rest", list);
-	return -EBUSY;
+	return failed(-EBUSY, "CPUs %s are all that are online: leave one for the rest", list);
 }

@@ -16,12 +16,11 @@
 
 #define ROUNDS 10
 
-static int refuse(const struct cpus *cpus, const char *one, const char *many, const char *mend)
+static int refuse_broken(const struct cpus *cpus)
 {
-	autofree char *named = cpus_named(cpus);
+	autofree char *are = cpus_are(cpus);
 
-	failed(-EINVAL, "%s %s%s", named, cpus_count(cpus) > 1 ? many : one, mend);
-	return -EINVAL;
+	return failed(-EINVAL, "%s not isolated any more: see 'timershield status'", are);
 }
 
 /* Those in the partition, or else those isolated at boot: a process cannot have both. */
@@ -36,8 +35,7 @@ static int choose_isolated(struct placement *placement, const struct isolation *
 	    machine_check_online(&isolation->machine, &isolation->procs))
 		return -ENODEV;
 	if (!cpus_empty(&isolation->procs))
-		return refuse(&isolation->procs, "is", "are",
-			      " not isolated any more: see 'timershield status'");
+		return refuse_broken(&isolation->procs);
 	return failed(-EINVAL, "no CPU is isolated: 'timershield isolate CPULIST' first, or choose CPUs with -c");
 }
 
@@ -46,22 +44,21 @@ static int check_chosen(const struct placement *placement, const struct isolatio
 	const struct cpus *cpus = &placement->cpus;
 	struct cpus outside = cpus_and_not(cpus, &isolation->isolated);
 	struct cpus broken = cpus_and(&outside, &isolation->procs);
-	autofree char *named = cpus_named(&outside);
+	autofree char *are = cpus_are(&outside), *named = cpus_named(cpus);
 	int ret = machine_check_online(&isolation->machine, cpus);
 
 	if (ret)
 		return ret;
 	if (!cpus_empty(&broken))
-		return refuse(&broken, "is", "are",
-			      " not isolated any more: see 'timershield status'");
+		return refuse_broken(&broken);
 	if (cpus_intersect(cpus, &isolation->isolated) && !cpus_empty(&outside))
-		return refuse(&outside, "is", "are",
-			      " not isolated, others of the list are: a process cannot have both");
+		return failed(-EINVAL, "%s not isolated, others of the list are: a process cannot have both",
+			      are);
 	if (cpus_intersect(cpus, &isolation->booted) && !cpus_subset(cpus, &isolation->booted))
-		return refuse(cpus, "was", "were",
-			      " isolated partly at boot, partly later: a process cannot have both");
+		return failed(-EINVAL, "%s were isolated partly at boot, partly later: a process cannot have both",
+			      named);
 	if (!cpus_empty(&outside))
-		notice("%s %s not isolated", named, cpus_count(&outside) > 1 ? "are" : "is");
+		notice("%s not isolated", are);
 	return 0;
 }
 
