@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "leftovers.h"
-#include "lib/cgroup.h"
 #include "lib/file.h"
 #include "lib/machine.h"
 #include "lib/message.h"
@@ -31,18 +30,13 @@ void leftovers_free(struct leftovers *list)
 	*list = (struct leftovers){ 0 };
 }
 
-static bool is_in_partition(const struct task *task)
-{
-	autofree char *group = task->flags & TASK_KERNEL_THREAD ? NULL : cgroup_path(task->pid, NULL);
-
-	return group && partition_is(group);
-}
-
 /* Put on isolated CPUs on purpose */
 static bool belongs_there(const struct task *task, const struct isolation *isolation)
 {
-	return isolation->journal.by_affinity ? !(task->flags & TASK_KERNEL_THREAD) &&
-		cpus_subset(&task->cpus, &isolation->isolated) : is_in_partition(task);
+	if (task->flags & TASK_KERNEL_THREAD)
+		return false;
+	return isolation->journal.by_affinity ? cpus_subset(&task->cpus, &isolation->isolated) :
+	       partition_has(task->pid);
 }
 
 static const char *reason_of_task(const struct task *task, const struct isolation *isolation)

@@ -7,25 +7,8 @@
 #include "lib/task.h"
 
 #define ROUNDS 50
-
-static char *read_in(const char *group, const char *file)
-{
-	autofree char *path = format("%s/%s", group, file);
-	struct text text = { 0 };
-	int ret = file_read_line(path, &text);
-
-	if (ret)
-		text_free(&text);
-	return text.s;
-}
-
-static void read_cpus(const char *group, const char *file, struct cpus *cpus)
-{
-	autofree char *path = format("%s/%s", group, file);
-
-	if (file_read_cpus(path, cpus))
-		*cpus = (struct cpus){ 0 };
-}
+#define PROCESSES "cgroup.procs"
+#define TYPE "cpuset.cpus.partition"
 
 void partition_free(struct partition *partition)
 {
@@ -38,28 +21,20 @@ void partition_read(struct partition *partition, const char *mount)
 	autofree char *group = format("%s" PARTITION, mount);
 
 	partition_free(partition);
-	partition->state = read_in(group, "cpuset.cpus.partition");
-	read_cpus(group, "cpuset.cpus", &partition->cpus);
+	partition->state = cgroup_read(group, TYPE);
+	partition->cpus = cgroup_read_cpus(group, "cpuset.cpus");
 	if (partition->state && !strcmp(partition->state, "isolated"))
-		read_cpus(group, "cpuset.cpus.effective", &partition->isolated);
+		partition->isolated = cgroup_read_cpus(group, "cpuset.cpus.effective");
 }
 
-static int check_partition(const char *mount, const struct cpus *cpus)
+static int check_partition(const char *group, const struct cpus *cpus)
 {
-	struct partition partition = { 0 };
-	autofree char *named = NULL;
-	int ret = 0;
+	autofree char *state = cgroup_read(group, TYPE), *named = cpus_named(cpus);
 
-	if (change_only_list)
+	if (change_only_list || (state && !strcmp(state, "isolated")))
 		return 0;
-	partition_read(&partition, mount);
-	if (!partition.state || strcmp(partition.state, "isolated")) {
-		named = cpus_named(cpus);
-		ret = failed(-EINVAL, "the kernel does not isolate %s: %s", named,
-			     partition.state ? partition.state : "the cgroup was removed");
-	}
-	partition_free(&partition);
-	return ret;
+	return failed(-EINVAL, "the kernel does not isolate %s: %s", named,
+		      state ? state : "the cgroup was removed");
 }
 
 /*
@@ -70,15 +45,15 @@ static int check_partition(const char *mount, const struct cpus *cpus)
  */
 static int set_cpus(const char *group, const char *list)
 {
-	autofree char *now = read_in(group, "cpuset.cpus");
-	autofree char *state = read_in(group, "cpuset.cpus.partition");
+	autofree char *now = cgroup_read(group, "cpuset.cpus");
+	autofree char *state = cgroup_read(group, TYPE);
 	bool same = now && !strcmp(now, list) && !(state && strstr(state, "invalid"));
 	int ret = 0;
 
 	if (same)
 		return 0;
 	if (!change_only_list)
-		ret = cgroup_must_write(group, "cpuset.cpus.partition", "member");
+		ret = cgroup_must_write(group, TYPE, "member");
 	return ret ? ret : cgroup_must_write(group, "cpuset.cpus", list);
 }
 
@@ -96,13 +71,13 @@ static int make_partition(const char *mount, const struct cpus *cpus)
 	if (!ret)
 		ret = set_cpus(group, list);
 	if (!ret) {
-		ret = cgroup_write(group, "cpuset.cpus.partition", "isolated");
+		ret = cgroup_write(group, TYPE, "isolated");
 		if (ret)
 			failed(ret, "%s: no isolated partition: %s (needs Linux 6.1 or later)",
 			       group, strerror(-ret));
 	}
 	if (!ret)
-		ret = check_partition(mount, cpus);
+		ret = check_partition(group, cpus);
 	return ret;
 }
 
@@ -113,6 +88,13 @@ bool partition_is(const char *group)
 	return !strncmp(group, PARTITION, length) && (!group[length] || group[length] == '/');
 }
 
+bool partition_has(pid_t pid)
+{
+	autofree char *group = cgroup_path(pid, NULL);
+
+	return group && partition_is(group);
+}
+
 int partition_enter(const char *mount, const char *name, pid_t pid)
 {
 	autofree char *group = format("%s" PARTITION "/%s", mount, name);
@@ -120,7 +102,7 @@ int partition_enter(const char *mount, const char *name, pid_t pid)
 	int ret = cgroup_make(group);
 
 	if (!ret)
-		ret = cgroup_must_write(group, "cgroup.procs", number);
+		ret = cgroup_must_write(group, PROCESSES, number);
 	return ret;
 }
 
@@ -128,26 +110,25 @@ int partition_enter(const char *mount, const char *name, pid_t pid)
 static int send_one_back(const char *mount, const char *origin, const char *pid)
 {
 	autofree char *group = format("%s%s", mount, origin);
-	int ret = cgroup_write(group, "cgroup.procs", pid);
+	int ret = cgroup_write(group, PROCESSES, pid);
 
 	if (ret && ret != -ESRCH)
-		ret = cgroup_write(mount, "cgroup.procs", pid);
+		ret = cgroup_write(mount, PROCESSES, pid);
 	return ret == -ESRCH ? 0 : ret;
 }
 
 /* Processes may fork meanwhile: until none is found. */
 static int send_back(const char *mount, const char *group, const char *origin)
 {
-	autofree char *path = format("%s/cgroup.procs", group);
-	autotext struct text pids = { 0 };
 	int ret = 0;
 
 	for (int i = 0; !ret && i < ROUNDS; i++) {
-		char *rest, *pid;
+		autofree char *pids = cgroup_read(group, PROCESSES);
+		char *rest = pids, *pid;
 
-		if (file_read_line(path, &pids) || !pids.length)
+		if (!pids || !*pids)
 			break;
-		for (rest = pids.s; !ret && (pid = strsep(&rest, "\n")); )
+		while (!ret && (pid = strsep(&rest, "\n")))
 			ret = send_one_back(mount, origin, pid);
 		if (change_only_list)
 			break;
@@ -155,78 +136,54 @@ static int send_back(const char *mount, const char *group, const char *origin)
 	return ret;
 }
 
-static int empty_group(const char *mount, const char *group, const char *origin,
-		       const struct journal *journal);
-
-static int empty_children(const char *mount, const char *group, const char *origin,
-			  const struct journal *journal)
+/* NAME, below the partition, is run-PID or below that. */
+static const char *origin_of(const struct journal *journal, const char *name)
 {
-	autonames struct names names = { 0 };
-	int ret = file_names(group, &names);
+	autofree char *first = format("%.*s", (int)strcspn(name, "/"), name);
+	const struct run_group *run = journal_run(journal, first);
 
-	for (size_t i = 0; i < names.count && !ret; i++) {
-		const struct run_group *run = journal_run(journal, names.items[i]);
-		autofree char *child = format("%s/%s", group, names.items[i]);
-		autofree char *probe = format("%s/cgroup.procs", child);
-
-		if (file_exists(probe))
-			ret = empty_group(mount, child, run ? run->origin : origin, journal);
-	}
-	return ret;
-}
-
-static int empty_group(const char *mount, const char *group, const char *origin,
-		       const struct journal *journal)
-{
-	int ret = empty_children(mount, group, origin, journal);
-
-	if (!ret)
-		ret = send_back(mount, group, origin);
-	if (!ret)
-		ret = cgroup_remove(group);
-	return ret;
+	return run ? run->origin : "";
 }
 
 /* Sends all processes back and removes their groups, as far as that goes. */
 static void expel(const char *mount, const struct journal *journal)
 {
-	autofree char *group = format("%s" PARTITION, mount);
+	autofree char *top = format("%s" PARTITION, mount);
+	autonames struct names groups = { 0 };
 
 	/* First those that sit in threaded groups: they are listed at the top alone. */
-	send_back(mount, group, "");
-	empty_children(mount, group, "", journal);
-	send_back(mount, group, "");
+	send_back(mount, top, "");
+	cgroup_below(top, PROCESSES, &groups);
+	for (size_t i = groups.count; i--; )
+		send_back(mount, groups.items[i],
+			  origin_of(journal, groups.items[i] + strlen(top) + 1));
+	for (size_t i = groups.count; i-- && !cgroup_remove(groups.items[i]); )
+		;
+	send_back(mount, top, "");
 }
 
 static void name_members(const char *group, struct text *names)
 {
-	autofree char *path = format("%s/cgroup.procs", group);
-	autonames struct names children = { 0 };
-	autotext struct text pids = { 0 };
-	char *rest, *pid;
+	autofree char *pids = cgroup_read(group, PROCESSES);
+	char *rest = pids, *pid;
 	struct task task;
 
-	if (file_read_line(path, &pids))
-		return;
-	for (rest = pids.s; (pid = strsep(&rest, "\n")); )
-		if (*pid && !task_read(&task, atoi(pid), atoi(pid)))
+	while ((pid = strsep(&rest, "\n")))
+		if (!task_read(&task, atoi(pid), atoi(pid)))
 			text_add(names, "%s%s (%s)", names->length ? ", " : "", pid, task.name);
-	file_names(group, &children);
-	for (size_t i = 0; i < children.count; i++) {
-		autofree char *child = format("%s/%s", group, children.items[i]);
-
-		name_members(child, names);
-	}
 }
 
 /* Those that are there, as "12 (name), 34 (name)", or "". */
-static char *members_named(const char *mount)
+static char *members_named(const char *top)
 {
-	autofree char *group = format("%s" PARTITION, mount);
+	autonames struct names groups = { 0 };
 	struct text names = { 0 };
 
 	text_add(&names, "%s", "");
-	name_members(group, &names);
+	name_members(top, &names);
+	cgroup_below(top, PROCESSES, &groups);
+	for (size_t i = 0; i < groups.count; i++)
+		name_members(groups.items[i], &names);
 	return names.s;
 }
 
@@ -237,12 +194,12 @@ static int remove_group(const char *mount, const char *group, const struct journ
 	int ret;
 
 	expel(mount, journal);
-	ret = cgroup_write(group, "cpuset.cpus.partition", "member");
+	ret = cgroup_write(group, TYPE, "member");
 	if (!ret)
 		ret = cgroup_remove(group);
 	if (!ret)
 		return 0;
-	members = members_named(mount);
+	members = members_named(group);
 	failed(ret, "%s: cannot remove it: %s%s%s", group, strerror(-ret),
 	       *members ? "; end or move these, then 'timershield unisolate' again: " : "",
 	       members);
@@ -252,16 +209,16 @@ static int remove_group(const char *mount, const char *group, const struct journ
 /* Without the controller other groups lose what was set in them. */
 static bool others_use_cpusets(const char *mount)
 {
-	static const char * const files[] = { "cpuset.cpus", "cpuset.mems" };
 	autonames struct names names = { 0 };
 
 	file_names(mount, &names);
-	for (size_t i = 0; i < names.count * ARRAY_SIZE(files); i++) {
-		const char *name = names.items[i / ARRAY_SIZE(files)];
-		autofree char *group = format("%s/%s", mount, name);
-		autofree char *set = read_in(group, files[i % ARRAY_SIZE(files)]);
+	for (size_t i = 0; i < names.count; i++) {
+		autofree char *group = format("%s/%s", mount, names.items[i]);
+		autofree char *cpus = cgroup_read(group, "cpuset.cpus");
+		autofree char *memory = cgroup_read(group, "cpuset.mems");
 
-		if (strcmp(name, &PARTITION[1]) && set && *set)
+		if (strcmp(names.items[i], &PARTITION[1]) &&
+		    ((cpus && *cpus) || (memory && *memory)))
 			return true;
 	}
 	return false;
@@ -351,14 +308,13 @@ void partition_adopt(const char *mount, const struct journal *journal)
 static void release_group(const char *mount, const struct journal *journal,
 			  const struct run_group *run, const struct cpus *procs)
 {
-	autotext struct text pids = { 0 };
-	autofree char *path = format("%s" PARTITION "/%s/cgroup.procs", mount, run->name);
-	char *rest, *pid;
+	autofree char *group = format("%s" PARTITION "/%s", mount, run->name);
+	autofree char *pids = cgroup_read(group, PROCESSES);
+	char *rest = pids, *pid;
 
-	if (!file_read_line(path, &pids))
-		for (rest = pids.s; (pid = strsep(&rest, "\n")); )
-			if (*pid && !asked_for(journal, atoi(pid), procs))
-				send_one_back(mount, run->origin, pid);
+	while ((pid = strsep(&rest, "\n")))
+		if (*pid && !asked_for(journal, atoi(pid), procs))
+			send_one_back(mount, run->origin, pid);
 }
 
 void partition_release(const char *mount, const struct journal *journal, const struct cpus *procs)

@@ -32,8 +32,9 @@ void partition_free(struct partition *partition);
 
 /* Its processes, each in a child group of its own. */
 
-/* Whether this cgroup is the partition or in it. */
+/* Whether this cgroup is the partition or in it, and whether this process is. */
 bool partition_is(const char *group);
+bool partition_has(pid_t pid);
 
 /* Moves a process into the child group NAME, which is made. 0, or -errno after a message. */
 int partition_enter(const char *mount, const char *name, pid_t pid);

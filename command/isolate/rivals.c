@@ -1,68 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "rivals.h"
 #include "lib/cgroup.h"
-#include "lib/file.h"
 #include "lib/machine.h"
 #include "partition.h"
 
 #define TYPE "cpuset.cpus.partition"
-
-static int read_type(const char *group, struct text *type)
-{
-	autofree char *path = format("%s/" TYPE, group);
-
-	return file_read_line(path, type);
-}
 
 static bool is_valid(const char *type)
 {
 	return !strcmp(type, "root") || !strcmp(type, "isolated");
 }
 
-static struct cpus wanted_by(const char *group)
-{
-	static const char * const files[] = { "cpuset.cpus", "cpuset.cpus.exclusive" };
-	struct cpus all = { 0 }, named;
-
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		autofree char *path = format("%s/%s", group, files[i]);
-
-		if (!file_read_cpus(path, &named))
-			all = cpus_or(&all, &named);
-	}
-	return all;
-}
-
-/* Without a type the controller is not enabled here, nor further down. */
-static void look_at(struct rivals *rivals, const char *parent, bool next_to_ours)
-{
-	autonames struct names names = { 0 };
-
-	file_names(parent, &names);
-	for (size_t i = 0; i < names.count; i++) {
-		autofree char *group = format("%s/%s", parent, names.items[i]);
-		autotext struct text type = { 0 };
-		struct cpus cpus;
-
-		if ((next_to_ours && !strcmp(names.items[i], &PARTITION[1])) ||
-		    read_type(group, &type))
-			continue;
-		cpus = wanted_by(group);
-		if (is_valid(type.s))
-			rivals->taken = cpus_or(&rivals->taken, &cpus);
-		rivals->isolate |= !strcmp(type.s, "isolated");
-		/* Before Linux 7 a plain group keeps its CPUs from a partition next to it. */
-		if (strcmp(type.s, "member") || (next_to_ours && !machine_linux_since(7, 0)))
-			*append(rivals->items, rivals->count) =
-				(struct rival){ copy(group), copy(type.s), cpus };
-		look_at(rivals, group, false);
-	}
-}
-
+/* Without a type the controller is not enabled in a group, nor further down. */
 void rivals_find(struct rivals *rivals, const char *mount)
 {
+	autonames struct names groups = { 0 };
+
 	*rivals = (struct rivals){ 0 };
-	look_at(rivals, mount, true);
+	cgroup_below(mount, TYPE, &groups);
+	for (size_t i = 0; i < groups.count; i++) {
+		const char *group = groups.items[i], *name = group + strlen(mount);
+		autofree char *type = cgroup_read(group, TYPE);
+		struct cpus cpus = cgroup_read_cpus(group, "cpuset.cpus");
+		struct cpus exclusive = cgroup_read_cpus(group, "cpuset.cpus.exclusive");
+
+		if (!type || partition_is(name))
+			continue;
+		cpus = cpus_or(&cpus, &exclusive);
+		if (is_valid(type))
+			rivals->taken = cpus_or(&rivals->taken, &cpus);
+		rivals->isolate |= !strcmp(type, "isolated");
+		/* Before Linux 7 a plain group keeps its CPUs from a partition next to it. */
+		if (strcmp(type, "member") || (!strchr(name + 1, '/') && !machine_linux_since(7, 0)))
+			*append(rivals->items, rivals->count) =
+				(struct rival){ copy(group), copy(type), cpus };
+	}
 }
 
 void rivals_free(struct rivals *rivals)
@@ -95,10 +67,9 @@ void rivals_restore(const struct rivals *rivals)
 {
 	for (size_t i = 0; i < rivals->count; i++) {
 		const struct rival *rival = &rivals->items[i];
-		autotext struct text now = { 0 };
+		autofree char *now = cgroup_read(rival->group, TYPE);
 
-		if (is_valid(rival->type) && !read_type(rival->group, &now) &&
-		    strcmp(now.s, rival->type))
+		if (is_valid(rival->type) && now && strcmp(now, rival->type))
 			cgroup_must_write(rival->group, TYPE, rival->type);
 	}
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cgroup.h"
 #include "change.h"
-#include "file.h"
 #include "message.h"
 
 #include <time.h>
@@ -168,6 +167,39 @@ const char *cgroup_mend(void)
 bool cgroup_controller_enabled(const char *mount)
 {
 	return has_controller(mount, "cgroup.subtree_control");
+}
+
+void cgroup_below(const char *group, const char *file, struct names *groups)
+{
+	autonames struct names names = { 0 };
+
+	file_names(group, &names);
+	for (size_t i = 0; i < names.count; i++) {
+		autofree char *child = format("%s/%s", group, names.items[i]);
+		autofree char *path = format("%s/%s", child, file);
+
+		if (!file_exists(path))
+			continue;
+		*append(groups->items, groups->count) = copy(child);
+		cgroup_below(child, file, groups);
+	}
+}
+
+char *cgroup_read(const char *group, const char *file)
+{
+	autofree char *path = format("%s/%s", group, file);
+	autotext struct text text = { 0 };
+
+	return file_read_line(path, &text) ? NULL : copy(text.s);
+}
+
+struct cpus cgroup_read_cpus(const char *group, const char *file)
+{
+	autofree char *path = format("%s/%s", group, file);
+	struct cpus cpus = { 0 };
+
+	file_read_cpus(path, &cpus);
+	return cpus;
 }
 
 int cgroup_write(const char *group, const char *file, const char *value)

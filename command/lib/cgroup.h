@@ -3,8 +3,7 @@
 #ifndef TIMERSHIELD_CGROUP_H
 #define TIMERSHIELD_CGROUP_H
 
-#include <stdbool.h>
-#include <sys/types.h>
+#include "file.h"
 
 /*
  * Finds where cgroup v2 is mounted, "/sys/fs/cgroup" as a rule; the caller frees it.
@@ -32,6 +31,16 @@ const char *cgroup_mend(void);
 
 /* Whether children of the root have the cpuset controller. */
 bool cgroup_controller_enabled(const char *mount);
+
+/*
+ * The paths of the groups below GROUP that have FILE, each before those below it: a file that no group
+ * has below one without it. Starts with { 0 }.
+ */
+void cgroup_below(const char *group, const char *file, struct names *groups);
+
+/* What is in a FILE of a GROUP, a path; NULL, or no CPUs, if it cannot be read. The caller frees it. */
+char *cgroup_read(const char *group, const char *file);
+struct cpus cgroup_read_cpus(const char *group, const char *file);
 
 /* Write a FILE of a GROUP, a path. 0 or -errno; the second one after a message. */
 int cgroup_write(const char *group, const char *file, const char *value);

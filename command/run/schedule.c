@@ -4,7 +4,6 @@
 #include "isolate/partition.h"
 #include "isolate/priorities.h"
 #include "lib/cgroup.h"
-#include "lib/file.h"
 #include "lib/message.h"
 #include "lib/refusal.h"
 #include "lib/task.h"
@@ -95,13 +94,6 @@ static int enter_partition(struct isolation *isolation, pid_t pid)
 static bool wants_partition(const struct placement *placement, const struct isolation *isolation)
 {
 	return cpus_intersect(&placement->cpus, &isolation->partition.isolated);
-}
-
-static bool is_member(pid_t pid)
-{
-	autofree char *group = cgroup_path(pid, NULL);
-
-	return group && partition_is(group);
 }
 
 static int set_affinity(pid_t tid, const struct cpus *cpus)
@@ -217,7 +209,7 @@ static int place_process(struct placement *placement, struct isolation *isolatio
 		ask_for_cpus(placement, isolation);
 	if (wanted)
 		ret = enter_partition(isolation, pid);
-	else if (is_member(pid))
+	else if (partition_has(pid))
 		ret = partition_leave(isolation->mount, &isolation->journal, pid);
 	if (ret)
 		return ret;
@@ -293,7 +285,7 @@ static int place_any(struct placement *placement)
 		return place_kernel_thread(placement, &task);
 	ret = open_and_choose(placement, &isolation);
 	locked = wants_partition(placement, &isolation) ||
-		 is_member(placement->pid ? placement->pid : getpid());
+		 partition_has(placement->pid ? placement->pid : getpid());
 	if (!ret && task.flags & TASK_KERNEL_THREAD)
 		ret = place_kernel_thread(placement, &task);
 	else if (!ret && !locked)
