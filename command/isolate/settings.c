@@ -67,7 +67,7 @@ static struct cpus wanted_of(const struct plan *plan, const struct setting *sett
 
 static bool irqs_have(const struct irqs *irqs, unsigned int number)
 {
-	for (unsigned int i = 0; irqs && i < irqs->count; i++)
+	for (size_t i = 0; irqs && i < irqs->count; i++)
 		if (irqs->numbers[i] == number)
 			return true;
 	return false;
@@ -115,94 +115,68 @@ static char *guess_original(const struct plan *plan, const char *path, const str
 	return NULL;
 }
 
-static int plan_setting(const struct plan *plan, const char *path, const char *original)
+/*
+ * An interrupt that came while the default mask was an isolated one has that mask; its
+ * original one is what it would have got. NULL if it is not such a one.
+ */
+static char *original_of_newcomer(const struct journal *journal, const struct cpus *now)
 {
-	struct setting *setting = journal_setting(plan->journal, path);
+	const struct setting *standard = journal_setting(journal, IRQ_DEFAULT);
+	struct cpus original;
+
+	if (!standard)
+		return NULL;
+	original = original_of(standard);
+	return cpus_equal(now, &standard->before) && !cpus_equal(now, &original) ?
+	       cpus_list(&original) : NULL;
+}
+
+static int plan_setting(const struct plan *plan, const char *path)
+{
+	struct journal *journal = plan->journal;
+	struct setting *setting = journal_setting(journal, path);
 	autotext struct text text = { 0 };
-	autofree char *guess = NULL;
 	unsigned int irq;
+	const bool is_irq = sscanf(path, IRQ_DIRECTORY "/%u/", &irq) == 1;
 	struct cpus now;
 	int ret = read_setting(path, &text, &now);
 	bool routed = !ret && setting && is_routed(plan, setting, &now);
 
+	/* It has just gone, or was never there; or the architecture gives it no affinity. */
+	if (ret == -ENOENT || (is_irq && (ret == -EIO || ret == -EINVAL)))
+		return 0;
 	if (ret)
-		return ret;
-	if (!setting && !original)
-		original = guess = guess_original(plan, path, &now);
+		return failed(ret, "%s: %s", path, strerror(-ret));
 	if (!setting) {
-		setting = journal_add_setting(plan->journal, path, original ? original : text.s);
+		autofree char *original = journal->changing ? guess_original(plan, path, &now) :
+			is_irq ? original_of_newcomer(journal, &now) : NULL;
+
+		setting = journal_add_setting(journal, path, original ? original : text.s);
 	} else if (!is_known(setting, &now)) {
 		free(setting->original);
 		setting->original = copy(text.s);
 	}
 	setting->before = now;
 	setting->wanted = wanted_of(plan, setting);
-	if (sscanf(path, IRQ_DIRECTORY "/%u/", &irq) == 1 && !cpus_empty(plan->isolated) &&
-	    irqs_have(plan->journal->routed, irq))
+	if (is_irq && !cpus_empty(plan->isolated) && irqs_have(journal->routed, irq))
 		setting->wanted = *plan->isolated;
 	else if (routed)
 		setting->wanted = now;
 	return 0;
 }
 
-/*
- * An interrupt that came while the default mask was an isolated one has that mask; its
- * original one is what it would have got.
- */
-static char *original_of_newcomer(const struct journal *journal, const char *path)
-{
-	const struct setting *standard = journal_setting(journal, IRQ_DEFAULT);
-	struct cpus now, original;
-	autotext struct text text = { 0 };
-	char *list = NULL;
-
-	if (!standard || journal_setting(journal, path))
-		return NULL;
-	original = original_of(standard);
-	if (!read_setting(path, &text, &now) && cpus_equal(&now, &standard->before) &&
-	    !cpus_equal(&now, &original))
-		list = cpus_list(&original);
-	return list;
-}
-
-static int report_plan(int ret, const char *path)
-{
-	return ret ? failed(ret, "%s: %s", path, strerror(-ret)) : 0;
-}
-
-static int plan_irqs(const struct plan *plan)
-{
-	autonames struct names irqs = { 0 };
-	int ret = plan_setting(plan, IRQ_DEFAULT, NULL);
-
-	if (ret == -ENOENT)		/* a machine without interrupt affinity */
-		return 0;
-	file_glob(IRQ_LISTS, &irqs);
-	for (size_t i = 0; i < irqs.count && !ret; i++) {
-		autofree char *original = plan->journal->changing ? NULL :
-			original_of_newcomer(plan->journal, irqs.items[i]);
-
-		ret = plan_setting(plan, irqs.items[i], original);
-		/* It has just gone, or the architecture gives it no affinity. */
-		if (ret == -ENOENT || ret == -EIO || ret == -EINVAL)
-			ret = 0;
-	}
-	return report_plan(ret, IRQ_DIRECTORY);
-}
-
 int settings_plan_irqs(struct journal *journal, const struct machine *machine,
 		       const struct cpus *isolated)
 {
 	struct plan plan = { journal, machine, isolated };
-	autonames struct names queues = { 0 };
-	int ret = plan_irqs(&plan);
+	autonames struct names files = { 0 };
+	int ret = plan_setting(&plan, IRQ_DEFAULT);
 
+	file_glob(IRQ_LISTS, &files);
 	/* The CPUs to which packets are steered process them in NET_RX. */
-	file_glob(STEERING_FILES, &queues);
-	for (size_t i = 0; i < queues.count && !ret; i++) {
-		ret = plan_setting(&plan, queues.items[i], NULL);
-		ret = report_plan(ret == -ENOENT ? 0 : ret, queues.items[i]);
-	}
+	file_glob(STEERING_FILES, &files);
+	for (size_t i = 0; i < files.count && !ret; i++)
+		ret = plan_setting(&plan, files.items[i]);
 	return ret;
 }
 
@@ -210,12 +184,10 @@ int settings_plan_workqueue(struct journal *journal, const struct machine *machi
 			    const struct cpus *isolated, bool others)
 {
 	struct plan plan = { journal, machine, isolated };
-	int ret;
 
 	if (others && !journal_setting(journal, WORKQUEUE) && file_exists(WORKQUEUE_REQUESTED))
 		return 0;
-	ret = plan_setting(&plan, WORKQUEUE, NULL);
-	return report_plan(ret == -ENOENT ? 0 : ret, WORKQUEUE);
+	return plan_setting(&plan, WORKQUEUE);
 }
 
 /* The kernel may have changed it itself meanwhile. */
@@ -246,26 +218,18 @@ static int apply_setting(const struct setting *setting)
 	return ret;
 }
 
-static int apply(const struct journal *journal, bool irqs)
+int settings_apply_irqs(const struct journal *journal)
 {
 	int first = 0;
 
 	for (size_t i = 0; i < journal->nr_settings; i++) {
 		const struct setting *setting = &journal->settings[i];
-		int ret;
+		int ret = strcmp(setting->path, WORKQUEUE) ? apply_setting(setting) : 0;
 
-		if (irqs == !strcmp(setting->path, WORKQUEUE))
-			continue;
-		ret = apply_setting(setting);
 		if (!first)
 			first = ret;
 	}
 	return first;
-}
-
-int settings_apply_irqs(const struct journal *journal)
-{
-	return apply(journal, true);
 }
 
 void settings_narrow_workqueue(const struct journal *journal, const struct machine *machine,
@@ -288,15 +252,14 @@ void settings_narrow_workqueue(const struct journal *journal, const struct machi
 int settings_apply_workqueue(const struct journal *journal)
 {
 	const struct setting *setting = journal_setting(journal, WORKQUEUE);
+	struct cpus narrowed;
 
+	if (!setting)
+		return 0;
+	narrowed = narrowed_of(setting);
 	/* A list of changes has it already if narrowing is all there is to do */
-	if (setting && change_only_list) {
-		struct cpus narrowed = narrowed_of(setting);
-
-		if (cpus_equal(&narrowed, &setting->wanted))
-			return 0;
-	}
-	return apply(journal, false);
+	return change_only_list && cpus_equal(&narrowed, &setting->wanted) ? 0 :
+	       apply_setting(setting);
 }
 
 int settings_count_irqs(const struct cpus *cpus)
@@ -342,7 +305,7 @@ int irqs_find(const char *name, struct irqs *irqs)
 	autotext struct text text = { 0 };
 	int ret = file_read("/proc/interrupts", &text);
 	const bool by_number = !name[strspn(name, DIGITS)];
-	unsigned int before = irqs->count;
+	const size_t before = irqs->count;
 	char *rest = text.s, *line;
 
 	if (ret)
@@ -356,9 +319,8 @@ int irqs_find(const char *name, struct irqs *irqs)
 		*end++ = '\0';
 		line += strspn(line, " ");
 		end += strspn(end, " " DIGITS);	/* the counters */
-		if ((by_number ? !strcmp(line, name) : names(end, name)) &&
-		    irqs->count < IRQS_MAX)
-			irqs->numbers[irqs->count++] = (unsigned int)number;
+		if (by_number ? !strcmp(line, name) : names(end, name))
+			*append(irqs->numbers, irqs->count) = (unsigned int)number;
 	}
 	if (irqs->count == before)
 		return failed(-ENOENT, "/proc/interrupts has no interrupt '%s'", name);

@@ -58,10 +58,9 @@ int settings_count_irqs(const struct cpus *cpus);
 struct cpus settings_exposed(const struct cpus *isolated);
 
 /* Interrupts by their names in /proc/interrupts. */
-#define IRQS_MAX 256
-
 struct irqs {
-	unsigned int numbers[IRQS_MAX], count;
+	unsigned int *numbers;
+	size_t count;
 };
 
 /*
