@@ -12,29 +12,6 @@
 
 #include <signal.h>
 
-static int open_journal(struct isolation *isolation, bool loud)
-{
-	int ret = journal_load(&isolation->journal);
-
-	isolation->damaged = ret == -EBADMSG;
-	if (isolation->damaged)
-		isolation->journal.exists = true;
-	if (ret && ret != -EBADMSG && (loud || ret != -EACCES))
-		return failed(ret, JOURNAL_FILE ": %s", strerror(-ret));
-	return 0;
-}
-
-/* A partition of ours without journal is to be undone before anything else. */
-static void find_partition(struct isolation *isolation)
-{
-	isolation->mount = cgroup_mount_point(&isolation->why);
-	if (!isolation->mount)
-		return;
-	partition_read(&isolation->partition, isolation->mount);
-	rivals_find(&isolation->rivals, isolation->mount);
-	isolation->lost = !isolation->journal.exists && !cpus_empty(&isolation->partition.cpus);
-}
-
 /* What was asked for is in the journal; what is so, the kernel alone knows. */
 static void read_isolated(struct isolation *isolation)
 {
@@ -57,11 +34,21 @@ int isolation_open(struct isolation *isolation, bool loud)
 
 	*isolation = (struct isolation){ 0 };
 	ret = machine_read(&isolation->machine);
-	if (!ret)
-		ret = open_journal(isolation, loud);
 	if (ret)
 		return ret;
-	find_partition(isolation);
+	ret = journal_load(&isolation->journal);
+	isolation->damaged = ret == -EBADMSG;
+	isolation->journal.exists |= isolation->damaged;
+	if (ret && !isolation->damaged && (loud || ret != -EACCES))
+		return failed(ret, JOURNAL_FILE ": %s", strerror(-ret));
+	isolation->mount = cgroup_mount_point(&isolation->why);
+	if (isolation->mount) {
+		partition_read(&isolation->partition, isolation->mount);
+		rivals_find(&isolation->rivals, isolation->mount);
+		/* A partition of ours without journal is to be undone before anything else. */
+		isolation->lost = !isolation->journal.exists &&
+				  !cpus_empty(&isolation->partition.cpus);
+	}
 	read_isolated(isolation);
 	return 0;
 }
@@ -69,15 +56,13 @@ int isolation_open(struct isolation *isolation, bool loud)
 int isolation_refuse_damaged(const struct isolation *isolation)
 {
 	const char *mend = "timershield unisolate --salvage";
-	autofree char *named = NULL;
+	autofree char *named = cpus_named(&isolation->partition.cpus);
 
 	if (!isolation->lost)
 		return failed(-EBADMSG, "%s is damaged: '%s' undoes what can be seen without it",
 			      JOURNAL_FILE, mend);
-	named = cpus_named(&isolation->partition.cpus);
-	failed(-EBADMSG, "%s: timershield isolated %s, but this record of it is missing: '%s' undoes it",
-	       JOURNAL_FILE, named, mend);
-	return -EBADMSG;
+	return failed(-EBADMSG, "%s: timershield isolated %s, but this record of it is missing: '%s' undoes it",
+		      JOURNAL_FILE, named, mend);
 }
 
 void isolation_close(struct isolation *isolation)
@@ -158,23 +143,6 @@ static int finish(struct journal *journal)
 	return ret ? failed(ret, JOURNAL_FILE ": cannot remove it: %s", strerror(-ret)) : 0;
 }
 
-static int set_partition(struct isolation *isolation, const struct cpus *procs)
-{
-	const char *mount = isolation->mount;
-	struct journal *journal = &isolation->journal;
-	int ret;
-
-	if (!mount || journal->by_affinity)
-		return 0;
-	ret = partition_set(mount, journal, procs);
-	if (ret)
-		return ret;
-	if (!cpus_empty(procs))
-		partition_adopt(mount, journal);
-	partition_forget_ended(mount, journal);
-	return 0;
-}
-
 /* Only what is to be isolated anew: what the partition has already is ours. */
 static int refuse_taken(const struct isolation *isolation, const struct cpus *procs)
 {
@@ -202,6 +170,7 @@ static int set(struct isolation *isolation, const struct cpus *procs, const stru
 	struct journal *journal = &isolation->journal;
 	const bool settled = !journal->changing;
 	const bool changes = !settled || !cpus_equal(&isolation->partition.isolated, procs);
+	const bool by_cgroup = !journal->by_affinity;
 	const struct cpus none = { 0 };
 	int ret = refuse_taken(isolation, procs), values, first, second, third;
 
@@ -224,11 +193,12 @@ static int set(struct isolation *isolation, const struct cpus *procs, const stru
 	if (ret)
 		return ret;
 	priorities_raise_rcu(journal);
-	if (settled && isolation->mount && !journal->by_affinity)	/* else the journal may not have every task */
+	if (settled && isolation->mount && by_cgroup)	/* else the journal may not have every task */
 		partition_release(isolation->mount, journal, procs);
 	settings_narrow_workqueue(journal, &isolation->machine, isolation->rivals.isolate);
 	fair_server_start(journal, changes ? &none : procs);
-	ret = set_partition(isolation, procs);
+	if (isolation->mount && by_cgroup)
+		ret = partition_set(isolation->mount, journal, procs);
 	priorities_lower_rcu(journal);
 	isolation->refused = ret && !cpus_empty(procs);
 	if (isolation->refused)

@@ -236,11 +236,6 @@ static int remove_partition(const char *mount, struct journal *journal)
 	return ret;
 }
 
-int partition_set(const char *mount, struct journal *journal, const struct cpus *cpus)
-{
-	return cpus_empty(cpus) ? remove_partition(mount, journal) : make_partition(mount, cpus);
-}
-
 int partition_leave(const char *mount, const struct journal *journal, pid_t pid)
 {
 	autofree char *name = format("run-%d", pid), *number = format("%d", pid);
@@ -297,11 +292,16 @@ void partition_plan_adoption(struct journal *journal, const struct cpus *procs)
 	}
 }
 
-void partition_adopt(const char *mount, const struct journal *journal)
+int partition_set(const char *mount, struct journal *journal, const struct cpus *cpus)
 {
-	for (size_t i = 0; i < journal->nr_runs; i++)
+	int ret = cpus_empty(cpus) ? remove_partition(mount, journal) : make_partition(mount, cpus);
+
+	for (size_t i = 0; i < journal->nr_runs && !ret && !cpus_empty(cpus); i++)
 		if (journal->runs[i].adopt)
 			partition_enter(mount, journal->runs[i].name, journal->runs[i].adopt);
+	if (!ret)
+		partition_forget_ended(mount, journal);
+	return ret;
 }
 
 /* The journal has every task that is in one. */

@@ -14,9 +14,9 @@
 #define PARTITION "/timershield"
 
 /*
- * Makes the partition, or changes its CPUs. With no CPUs: sends its processes back to
- * where they came from, removes it, and disables the controller if the journal says
- * that we enabled it. Each can be done again. 0, or -errno after a message.
+ * Makes the partition, or changes its CPUs, and takes in what is to be adopted. With no CPUs: sends
+ * its processes back to where they came from, removes it, and disables the controller if the journal
+ * says that we enabled it. Each can be done again. 0, or -errno after a message.
  */
 int partition_set(const char *mount, struct journal *journal, const struct cpus *cpus);
 
@@ -48,7 +48,6 @@ int partition_leave(const char *mount, const struct journal *journal, pid_t pid)
  * longer belong there, before CPUs leave the partition.
  */
 void partition_plan_adoption(struct journal *journal, const struct cpus *procs);
-void partition_adopt(const char *mount, const struct journal *journal);
 void partition_release(const char *mount, const struct journal *journal, const struct cpus *procs);
 
 /* Removes the groups of processes that have ended, also from the journal. */

@@ -168,11 +168,14 @@ static void salvage(struct isolation *isolation)
 
 typedef int change_fn(struct isolation *isolation);
 
-static int change_locked(change_fn *change)
+static int run_change(change_fn *change)
 {
 	struct isolation isolation;
-	int ret = isolation_open(&isolation, true);
+	int lock = journal_lock(), ret;
 
+	if (lock < 0)
+		return status_of(lock);
+	ret = isolation_open(&isolation, true);
 	if (!ret && (isolation.damaged || isolation.lost)) {
 		if (request.salvage)
 			salvage(&isolation);
@@ -184,16 +187,6 @@ static int change_locked(change_fn *change)
 	if (!ret)
 		ret = isolate_print(&isolation);
 	isolation_close(&isolation);
-	return ret;
-}
-
-static int run_change(change_fn *change)
-{
-	int lock = journal_lock(), ret;
-
-	if (lock < 0)
-		return status_of(lock);
-	ret = change_locked(change);
 	close(lock);
 	return status_of(ret);
 }
