@@ -106,7 +106,7 @@ static const char *reason_of_irq(const char *irq, const struct cpus *affinity,
 	if (cpus_subset(affinity, &isolation->irqs))
 		return "directed only to isolated CPUs, by its smp_affinity or by the kernel";
 	if (was_sent_back(irq, isolation))
-		return "sent back by something else (irqbalance?), or kept by the kernel: isolate again";
+		return "sent back by something else (irqbalance?): isolate again";
 	return "managed or per-CPU interrupt: only the kernel may direct it";
 }
 

@@ -200,7 +200,7 @@ static bool is_done(const struct setting *setting)
 	return ret == -ENOENT || (!ret && cpus_equal(&now, &setting->wanted));
 }
 
-static int apply_setting(const struct setting *setting)
+static int apply_setting(struct setting *setting)
 {
 	struct cpus original = original_of(setting);
 	bool restore = cpus_equal(&setting->wanted, &original);
@@ -211,19 +211,21 @@ static int apply_setting(const struct setting *setting)
 		return 0;
 	text = restore ? copy(setting->original) : setting_text(setting->path, &setting->wanted);
 	ret = change_write(setting->path, text);
-	if (ret == -ENOENT || (ret && !restore && is_interrupt(setting->path)))
-		ret = 0;
-	else if (ret)
-		failed(ret, "%s: cannot write '%s': %s", setting->path, text, strerror(-ret));
-	return ret;
+	if (!ret || ret == -ENOENT)
+		return 0;
+	if (restore || !is_interrupt(setting->path))
+		return failed(ret, "%s: cannot write '%s': %s", setting->path, text, strerror(-ret));
+	/* Managed by the kernel, which says EIO, or EPERM where it is newer. */
+	setting->wanted = setting->before;
+	return 0;
 }
 
-int settings_apply_irqs(const struct journal *journal)
+int settings_apply_irqs(struct journal *journal)
 {
 	int first = 0;
 
 	for (size_t i = 0; i < journal->nr_settings; i++) {
-		const struct setting *setting = &journal->settings[i];
+		struct setting *setting = &journal->settings[i];
 		int ret = strcmp(setting->path, WORKQUEUE) ? apply_setting(setting) : 0;
 
 		if (!first)
@@ -249,9 +251,9 @@ void settings_narrow_workqueue(const struct journal *journal, const struct machi
 	change_write(WORKQUEUE, text);
 }
 
-int settings_apply_workqueue(const struct journal *journal)
+int settings_apply_workqueue(struct journal *journal)
 {
-	const struct setting *setting = journal_setting(journal, WORKQUEUE);
+	struct setting *setting = journal_setting(journal, WORKQUEUE);
 	struct cpus narrowed;
 
 	if (!setting)

@@ -33,11 +33,11 @@ int settings_plan_workqueue(struct journal *journal, const struct machine *machi
 			    const struct cpus *isolated, bool others);
 
 /*
- * An interrupt that cannot be moved is no error; one that cannot be given back its
- * original affinity is, after a message. 0 or -errno.
+ * An interrupt that cannot be moved is no error, and stays in the journal as it is; one that cannot
+ * be given back its original affinity is, after a message. 0 or -errno.
  */
-int settings_apply_irqs(const struct journal *journal);
-int settings_apply_workqueue(const struct journal *journal);
+int settings_apply_irqs(struct journal *journal);
+int settings_apply_workqueue(struct journal *journal);
 
 /*
  * Before a partition changes: unbound work leaves the CPUs that are to be isolated, and

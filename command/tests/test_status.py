@@ -541,6 +541,20 @@ class IsolationTest(StatusTest):
             self.assertEqual(self.isolation()["irqs"], "")
             self.assertFalse((m.root / "run/timershield/journal").exists())
 
+    def test_managed_interrupt(self) -> None:
+        """The kernel refuses to move one: then nothing else has sent it back."""
+        m = self.machine
+        m.write("proc/irq/3/nvme0q1/x", "")
+        m.write("proc/irq/3/smp_affinity_list.ro", "")
+        self.assertIn("managed or per-CPU interrupt", m.run("isolate", "2").stdout)
+        self.assertIn("managed or per-CPU", self.isolation()["unmoved"][0]["reason"])
+        (m.root / "proc/irq/3/smp_affinity_list.ro").unlink()
+        self.assertNotIn("interrupt:", m.run("isolate", "2").stdout)
+        m.write("proc/irq/3/smp_affinity_list", "0,2")
+        self.assertIn("sent back by something else", self.isolation()["unmoved"][0]["reason"])
+        self.assertEqual(m.run("unisolate").returncode, 0)
+        self.assertEqual(m.read("proc/irq/3/smp_affinity_list"), "0,2\n")
+
     def test_partition_that_the_kernel_refuses(self) -> None:
         """Then interrupts are where they were, and status says so."""
         m = self.machine
