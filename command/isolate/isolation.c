@@ -144,7 +144,7 @@ static int finish(struct journal *journal)
 }
 
 /* Only what is to be isolated anew: what the partition has already is ours. */
-static int refuse_taken(const struct isolation *isolation, const struct cpus *procs)
+int isolation_refuse_taken(const struct isolation *isolation, const struct cpus *procs)
 {
 	struct cpus new = cpus_and_not(procs, &isolation->partition.isolated);
 	autofree char *rivals = rivals_named(&isolation->rivals, &new);
@@ -172,7 +172,7 @@ static int set(struct isolation *isolation, const struct cpus *procs, const stru
 	const bool changes = !settled || !cpus_equal(&isolation->partition.isolated, procs);
 	const bool by_cgroup = !journal->by_affinity;
 	const struct cpus none = { 0 };
-	int ret = refuse_taken(isolation, procs), values, first, second, third;
+	int ret = isolation_refuse_taken(isolation, procs), values, first, second, third;
 
 	if (!ret)
 		ret = priorities_plan_rcu(journal);

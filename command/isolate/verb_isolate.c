@@ -111,6 +111,22 @@ static void give(struct isolation *isolation)
 	isolation->journal.given = &request.config.values;
 }
 
+/* The shield's mode is a value like others, once the shield is there. */
+static int prepare_timers(struct config *config)
+{
+	autofree char *mode = format("%d", config->timers);
+	int ret;
+
+	if (config->timers < 0)
+		return 0;
+	ret = timers_load(config->timers);
+	if (!ret && file_exists(TIMERS_SWITCH))
+		values_add(&config->values, TIMERS_SWITCH, mode);
+	else if (!ret && config->timers != TIMERS_OFF)
+		ret = change_write(TIMERS_SWITCH, mode);
+	return ret;
+}
+
 static int apply(struct isolation *isolation)
 {
 	static const struct cpus none;
@@ -131,6 +147,10 @@ static int apply(struct isolation *isolation)
 	leave_booted(isolation, &procs);
 	if (!ret && (cpus_subset(online, &procs) || cpus_subset(online, &irqs)))
 		ret = machine_check(&isolation->machine, online);
+	if (!ret)
+		ret = isolation_refuse_taken(isolation, &procs);
+	if (!ret && request.by_config)
+		ret = prepare_timers(&request.config);
 	return ret ? ret : isolation_set(isolation, &procs, &irqs);
 }
 
@@ -191,30 +211,17 @@ static int run_change(change_fn *change)
 	return status_of(ret);
 }
 
-/* The shield's mode is a value like others, once the shield is there. */
-static int prepare_timers(struct config *config)
-{
-	autofree char *mode = format("%d", config->timers);
-	int ret = config->timers < 0 ? 0 : timers_load(config->timers);
-
-	if (ret || config->timers < 0)
-		return ret;
-	if (file_exists(TIMERS_SWITCH))
-		values_add(&config->values, TIMERS_SWITCH, mode);
-	else if (config->timers != TIMERS_OFF)
-		ret = change_write(TIMERS_SWITCH, mode);
-	return ret;
-}
-
 int isolate_by_config(struct config *config)
 {
-	int ret = prepare_timers(config);
+	int status;
 
 	request.config = *config;
 	request.procs = config->procs;
 	request.irqs = config->irqs;
 	request.only = request.by_config = true;
-	return ret ? (int)status_of(ret) : run_change(apply);
+	status = run_change(apply);
+	*config = request.config;
+	return status;
 }
 
 static int run(int argc, char **argv)

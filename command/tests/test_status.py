@@ -584,6 +584,9 @@ class IsolationTest(StatusTest):
         m.write(f"{CGROUP}/foo/cpuset.cpus", "0-2")
         self.assertNotIn("timershield isolate", self.check("isolation", "warning"))
         m.write(f"{CGROUP}/foo/cpuset.cpus", "")
+        m.write("etc/timershield.conf", "cpus = 3\ntimers = on")
+        m.write("lib/modules/6.12.0/modules.dep", "extra/timershield.ko:")
+        self.assertIn("/foo/deep/cpuset.cpus", m.run("isolate", "--config").stderr)
         m.ends = f"{CGROUP}/foo/deep/cpuset.cpus.partition"
         m.write(f"{GROUP}/cpuset.cpus.partition.ro", "")
         for name in ("cpuset.cpus", "cpuset.cpus.partition", "cgroup.subtree_control"):
