@@ -33,7 +33,7 @@ void isolation_close(struct isolation *isolation);
 /* Prints what to do about a damaged or lost journal; returns -EBADMSG. */
 int isolation_refuse_damaged(const struct isolation *isolation);
 
-/* -EBUSY after a message if cgroups of others have some of these CPUs: to be asked before any change. */
+/* Before any change: -EBUSY after a message if cgroups of others have some of these CPUs. */
 int isolation_refuse_taken(const struct isolation *isolation, const struct cpus *procs);
 
 /* Signals that would end the process wait until BEFORE is the mask again. */

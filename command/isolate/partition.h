@@ -15,8 +15,8 @@
 
 /*
  * Makes the partition, or changes its CPUs, and takes in what is to be adopted. With no CPUs: sends
- * its processes back to where they came from, removes it, and disables the controller if the journal
- * says that we enabled it. Each can be done again. 0, or -errno after a message.
+ * its processes back to where they came from, removes it, and disables the controller if the
+ * journal says that we enabled it. Each can be done again. 0, or -errno after a message.
  */
 int partition_set(const char *mount, struct journal *journal, const struct cpus *cpus);
 

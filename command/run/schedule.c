@@ -72,22 +72,21 @@ static int save(const struct journal *journal)
 static int enter_partition(struct isolation *isolation, pid_t pid)
 {
 	autofree char *origin = cgroup_path(pid, NULL), *name = format("run-%d", pid);
-	struct run_group *known = journal_run(&isolation->journal, name);
-	int ret = 0;
+	struct journal *journal = &isolation->journal;
+	struct run_group *known;
+	int ret;
 
-	if (!origin) {
-		ret = failed(-ESRCH, "no such process: %d", pid);
-	} else if (!partition_is(origin)) {
-		partition_forget_ended(isolation->mount, &isolation->journal);
-		known = journal_run(&isolation->journal, name);
-		if (known)
-			journal_drop_run(&isolation->journal, known);
-		journal_add_run(&isolation->journal, name, origin, 0);
-		ret = save(&isolation->journal);
-		if (!ret)
-			ret = partition_enter(isolation->mount, name, pid);
-	}
-	return ret;
+	if (!origin)
+		return failed(-ESRCH, "no such process: %d", pid);
+	if (partition_is(origin))
+		return 0;
+	partition_forget_ended(isolation->mount, journal);
+	known = journal_run(journal, name);
+	if (known)
+		journal_drop_run(journal, known);
+	journal_add_run(journal, name, origin, 0);
+	ret = save(journal);
+	return ret ? ret : partition_enter(isolation->mount, name, pid);
 }
 
 /* Whether one of these CPUs can be had in the partition only. */
@@ -122,38 +121,10 @@ int schedule_thread(pid_t tid, const struct placement *placement)
 	return refusal_failed(-errno, tid, param.sched_priority);
 }
 
-/* Affinity before policy: at its new level it must not compete with other tasks. */
-static int set_threads(const struct placement *placement)
-{
-	autotasks struct tasks threads = { 0 };
-	int ret = tasks_read_threads(&threads, placement->pid);
-
-	tasks_for_each(thread, &threads) {
-		if (ret)
-			break;
-		ret = set_affinity(thread->tid, &placement->cpus);
-		if (!ret)
-			ret = schedule_thread(thread->tid, placement);
-		if (ret == -ESRCH)
-			ret = 0;
-	}
-	return ret;
-}
-
-static int count_missed(const struct placement *placement, unsigned int *missed)
-{
-	autotasks struct tasks threads = { 0 };
-	int ret = tasks_read_threads(&threads, placement->pid);
-
-	*missed = 0;
-	tasks_for_each(thread, &threads)
-		*missed += !cpus_equal(&thread->cpus, &placement->cpus);
-	return ret;
-}
-
 /*
- * Threads may start others meanwhile: until all have the affinity, or cannot have it
- * because their cpuset lacks some of the CPUs.
+ * Threads may start others meanwhile: until all have the affinity, or cannot have it because their
+ * cpuset lacks some of the CPUs. Affinity before policy: at its new level a thread must not compete
+ * with other tasks.
  */
 static int set_all_threads(const struct placement *placement)
 {
@@ -161,9 +132,19 @@ static int set_all_threads(const struct placement *placement)
 	int ret = 0;
 
 	for (unsigned int i = 0; i < ROUNDS && !ret && missed; i++) {
-		ret = set_threads(placement);
-		if (!ret)
-			ret = count_missed(placement, &missed);
+		autotasks struct tasks threads = { 0 };
+
+		ret = tasks_read_threads(&threads, placement->pid);
+		missed = 0;
+		tasks_for_each(thread, &threads) {
+			missed += !cpus_equal(&thread->cpus, &placement->cpus);
+			if (!ret)
+				ret = set_affinity(thread->tid, &placement->cpus);
+			if (!ret)
+				ret = schedule_thread(thread->tid, placement);
+			if (ret == -ESRCH)
+				ret = 0;
+		}
 	}
 	if (!ret && missed)
 		notice("%u threads of %d may run on some of these CPUs only, by their cpuset",
@@ -223,12 +204,12 @@ static int place_process(struct placement *placement, struct isolation *isolatio
 
 static int open_and_choose(struct placement *placement, struct isolation *isolation)
 {
-	const bool listed = placement->listed;
 	int ret = isolation_open(isolation, true);
 
 	if (ret)
 		return ret;
-	return listed ? check_chosen(placement, isolation) : choose_isolated(placement, isolation);
+	return placement->listed ? check_chosen(placement, isolation) :
+	       choose_isolated(placement, isolation);
 }
 
 /* The kernel waits for RCU's threads when a process changes its cpuset. */
