@@ -24,12 +24,10 @@ void fair_server_plan(struct journal *journal, const struct cpus *procs);
 void fair_server_stop(const struct journal *journal);
 
 /*
- * On other CPUs it has again what it had. To be done before a partition changes: the kernel then
- * waits for work on its CPUs, which a real-time task that never sleeps would keep from running.
+ * On other CPUs, or on ALL, it has again what it had. To be done before a partition changes: the
+ * kernel then waits for work on its CPUs, which a real-time task that never sleeps would keep from
+ * running.
  */
-void fair_server_start(const struct journal *journal, const struct cpus *except);
-
-/* Forgets CPUs that are not isolated. */
-void fair_server_forget(struct journal *journal);
+void fair_server_start(const struct journal *journal, bool all);
 
 #endif

@@ -128,10 +128,9 @@ static int finish(struct journal *journal)
 
 	journal->procs.before = journal->procs.wanted;
 	journal->irqs.before = journal->irqs.wanted;
-	fair_server_forget(journal);
-	records_forget(&journal->threads);
-	records_forget(&journal->values);
 	records_free(&journal->raised);
+	for (size_t i = 0; i < JOURNAL_RECORDS; i++)
+		records_forget(&journal->records[i]);
 	for (size_t i = 0; i < journal->nr_settings; i++)
 		journal->settings[i].before = journal->settings[i].wanted;
 	if (!cpus_empty(&journal->procs.wanted) || !cpus_empty(&journal->irqs.wanted) ||
@@ -171,7 +170,6 @@ static int set(struct isolation *isolation, const struct cpus *procs, const stru
 	const bool settled = !journal->changing;
 	const bool changes = !settled || !cpus_equal(&isolation->partition.isolated, procs);
 	const bool by_cgroup = !journal->by_affinity;
-	const struct cpus none = { 0 };
 	int ret = isolation_refuse_taken(isolation, procs), values, first, second, third;
 
 	if (!ret)
@@ -196,7 +194,7 @@ static int set(struct isolation *isolation, const struct cpus *procs, const stru
 	if (settled && isolation->mount && by_cgroup)	/* else the journal may not have every task */
 		partition_release(isolation->mount, journal, procs);
 	settings_narrow_workqueue(journal, &isolation->machine, isolation->rivals.isolate);
-	fair_server_start(journal, changes ? &none : procs);
+	fair_server_start(journal, changes);
 	if (isolation->mount && by_cgroup)
 		ret = partition_set(isolation->mount, journal, procs);
 	priorities_lower_rcu(journal);
