@@ -81,7 +81,7 @@ char *cgroup_find_mount(void)
 /* HIERARCHY:CONTROLLERS:GROUP, of cgroup v2 with no controllers. */
 static char *group_of_line(char *line, const char *controller)
 {
-	char *controllers = line ? strchr(line, ':') : NULL;
+	char *controllers = strchr(line, ':');
 	char *group = controllers ? strchr(controllers + 1, ':') : NULL;
 
 	if (!group)
@@ -133,35 +133,14 @@ char *cgroup_mount_point(const char **why)
 	return mount;
 }
 
-/* Whether there is a cpuset controller, and whether a hierarchy of cgroup v1 has it. */
-static void find_controller(bool *there, bool *v1)
-{
-	autotext struct text text = { 0 };
-	unsigned int hierarchy;
-	char *rest, *line;
-
-	*there = false;
-	*v1 = false;
-	if (!file_read("/proc/cgroups", &text)) {
-		for (rest = text.s; (line = strsep(&rest, "\n")); ) {
-			if (sscanf(line, "cpuset %u", &hierarchy) == 1) {
-				*there = true;
-				*v1 = hierarchy;
-			}
-		}
-	}
-}
-
 const char *cgroup_mend(void)
 {
-	bool there, v1;
+	autofree char *hierarchy = file_find("/proc/cgroups", "\ncpuset\t");
 
-	find_controller(&there, &v1);
-	if (v1)
-		return "boot with cgroup_no_v1=cpuset on the kernel command line";
-	if (there)
-		return "mount -t cgroup2 none /sys/fs/cgroup";
-	return "boot a kernel with CONFIG_CPUSETS";
+	if (!hierarchy)
+		return "boot a kernel with CONFIG_CPUSETS";
+	return atoi(hierarchy) ? "boot with cgroup_no_v1=cpuset on the kernel command line" :
+	       "mount -t cgroup2 none /sys/fs/cgroup";
 }
 
 bool cgroup_controller_enabled(const char *mount)

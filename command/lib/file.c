@@ -46,16 +46,12 @@ static int read_all(int fd, struct text *text)
 	char buffer[16384];
 	ssize_t n;
 
-	while ((n = read(fd, buffer, sizeof(buffer)))) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
+	while ((n = TEMP_FAILURE_RETRY(read(fd, buffer, sizeof(buffer)))) > 0) {
 		if (text->length + (size_t)n > READ_MAX)
 			return -EFBIG;
 		text_add_bytes(text, buffer, (size_t)n);
 	}
-	return 0;
+	return n ? -errno : 0;
 }
 
 int file_read(const char *path, struct text *text)
@@ -131,9 +127,7 @@ int file_write(const char *path, const char *value)
 	if (fd < 0)
 		return fd;
 	line = format("%s\n", value);
-	do {
-		n = write(fd, line, strlen(line));
-	} while (n < 0 && errno == EINTR);
+	n = TEMP_FAILURE_RETRY(write(fd, line, strlen(line)));
 	if (n < 0)
 		ret = -errno;
 	else if ((size_t)n != strlen(line))
@@ -142,31 +136,18 @@ int file_write(const char *path, const char *value)
 	return ret;
 }
 
-static int write_all(int fd, const char *content, size_t length)
-{
-	while (length) {
-		ssize_t n = write(fd, content, length);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		content += n;
-		length -= (size_t)n;
-	}
-	return 0;
-}
-
 int file_replace(const char *path, const char *content, size_t length)
 {
 	autofree char *full = file_path(path), *temporary = format("%s.new", full);
 	int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	int ret;
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+	int ret = 0;
 
-	if (fd < 0)
+	if (!file)
 		return -errno;
-	ret = write_all(fd, content, length);
-	if (close(fd) && !ret)
+	if (fwrite(content, 1, length, file) != length)
+		ret = -errno;
+	if (fclose(file) && !ret)
 		ret = -errno;
 	if (!ret && rename(temporary, full))
 		ret = -errno;

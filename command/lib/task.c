@@ -86,13 +86,9 @@ static pid_t parse_id(const char *name)
 
 static int add_task(struct tasks *tasks, pid_t pid, pid_t tid)
 {
-	int ret;
+	int ret = task_read(append(tasks->items, tasks->count), pid, tid);
 
-	if (!(tasks->count & (tasks->count - 1)))
-		tasks->items = grow(tasks->items, tasks->count ? tasks->count * 2 : 1,
-				    sizeof(*tasks->items));
-	ret = task_read(&tasks->items[tasks->count], pid, tid);
-	tasks->count += !ret;
+	tasks->count -= !!ret;
 	return ret == -ESRCH ? 0 : ret;
 }
 
