@@ -60,11 +60,8 @@ static void plan_task(struct plan *plan, const struct task *task)
 
 	if (task->flags & TASK_BOUND)
 		return;
-	if (!known && place_of_irq_thread(task, &place)) {
-		plan->new->irq_threads = true;
-		if (cpus_equal(&place, &task->cpus))
-			return;
-	}
+	if (!known && place_of_irq_thread(task, &place) && cpus_equal(&place, &task->cpus))
+		return;
 	if (!known && is_foreign_member(plan, task))
 		return;
 	open = known ? cpus_and_not(&known->cpus, &plan->isolated) : task->cpus;
@@ -91,7 +88,6 @@ int affinity_plan(struct journal *journal, const struct machine *machine,
 	int ret;
 
 	/* Half-way through a change, affinities are not what anybody asked for. */
-	journal->irq_threads = true;
 	if (journal->changing)
 		return 0;
 	ret = tasks_read(&tasks);
@@ -102,7 +98,6 @@ int affinity_plan(struct journal *journal, const struct machine *machine,
 	free(journal->tasks);
 	journal->tasks = found.tasks;
 	journal->nr_tasks = found.nr_tasks;
-	journal->irq_threads = found.irq_threads;
 	return 0;
 }
 
@@ -185,8 +180,7 @@ void affinity_apply(struct journal *journal, const struct machine *machine)
 			break;
 	if (!journal->by_affinity)
 		put_recorded_tasks(journal, machine);
-	if (journal->irq_threads)
-		tasks_read(&tasks);
+	tasks_read(&tasks);
 	tasks_for_each(task, &tasks)
 		put_irq_thread(journal, task);
 }

@@ -146,24 +146,25 @@ static void print_changes(void)
 	change_free_list();
 }
 
+static void print_given(size_t count, const char *what, const char *property)
+{
+	if (count)
+		printf("%zu %s%s the %s that the configuration gives.\n", count, what,
+		       count > 1 ? "s have" : " has", property);
+}
+
 static void print_sentence(const struct isolation *isolation, const struct leftovers *list)
 {
 	struct cpus others = machine_siblings(&isolation->isolated);
 	autofree char *sentence = isolate_sentence(&isolation->isolated, &isolation->irqs);
-	autofree char *siblings = cpus_empty(&others) ? copy("") : cpus_named(&others);
+	autofree char *siblings = cpus_named(&others);
 
 	printf("%s.\n", sentence);
-	if (*siblings)
+	if (!cpus_empty(&others))
 		printf("%s, not isolated, share%s a core with them: tasks there slow them down.\n",
 		       siblings, cpus_count(&others) > 1 ? "" : "s");
-	if (isolation->journal.threads.count)
-		printf("%zu kernel thread%s the priority that the configuration gives.\n",
-		       isolation->journal.threads.count,
-		       isolation->journal.threads.count > 1 ? "s have" : " has");
-	if (isolation->journal.values.count)
-		printf("%zu file%s the value that the configuration gives.\n",
-		       isolation->journal.values.count,
-		       isolation->journal.values.count > 1 ? "s have" : " has");
+	print_given(isolation->journal.threads.count, "kernel thread", "priority");
+	print_given(isolation->journal.values.count, "file", "value");
 	if (list->count)
 		puts("Still there, and why:");
 	leftovers_print_grouped(list, "  ");

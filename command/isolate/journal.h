@@ -76,7 +76,6 @@ struct journal {
 	const struct irqs *routed;	/* not saved: to be directed to isolated CPUs */
 	struct priorities *priorities;	/* not saved: NULL: those of threads stay as they are */
 	const struct values *given;	/* not saved: NULL: those of files stay as they are */
-	bool irq_threads;		/* not saved: there are, or may be, some */
 };
 
 void journal_free(struct journal *journal);
