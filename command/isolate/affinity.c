@@ -82,7 +82,7 @@ int affinity_plan(struct journal *journal, const struct machine *machine,
 		.new = &found,
 		.possible = &machine->possible,
 		.taken = taken,
-		.isolated = journal->procs.wanted,
+		.isolated = journal->procs,
 	};
 	autotasks struct tasks tasks = { 0 };
 	int ret;
@@ -120,7 +120,7 @@ static void put_irq_thread(const struct journal *journal, const struct task *tas
 
 	if (task->flags & TASK_BOUND || !place_of_irq_thread(task, &place) ||
 	    journal_task(journal, task->tid, task->start) || cpus_equal(&place, &task->cpus) ||
-	    cpus_subset(&place, &journal->procs.wanted))
+	    cpus_subset(&place, &journal->procs))
 		return;
 	change_affinity(task->tid, &place);
 }
@@ -135,7 +135,7 @@ static void put_recorded_tasks(const struct journal *journal, const struct machi
 
 	for (size_t i = 0; i < journal->nr_tasks; i++) {
 		const struct task_record *record = &journal->tasks[i];
-		struct cpus open = cpus_and_not(&record->cpus, &journal->procs.wanted);
+		struct cpus open = cpus_and_not(&record->cpus, &journal->procs);
 		struct task task;
 
 		if (cpus_empty(&open))
@@ -158,7 +158,7 @@ static unsigned int strip_tasks(const struct journal *journal, const struct mach
 	tasks_for_each(task, &tasks) {
 		const struct task_record *known = journal_task(journal, task->tid, task->start);
 		const struct cpus *asked = known ? &known->cpus : &machine->possible;
-		struct cpus open = cpus_and_not(asked, &journal->procs.wanted), place;
+		struct cpus open = cpus_and_not(asked, &journal->procs), place;
 
 		if (task->flags & TASK_BOUND || (!known && place_of_irq_thread(task, &place)))
 			continue;

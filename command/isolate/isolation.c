@@ -17,8 +17,8 @@ static void read_isolated(struct isolation *isolation)
 {
 	const struct cpus *booted = &isolation->machine.booted;
 
-	isolation->procs = isolation->journal.procs.wanted;
-	isolation->irqs = isolation->journal.irqs.wanted;
+	isolation->procs = isolation->journal.procs;
+	isolation->irqs = isolation->journal.irqs;
 	isolation->booted = cpus_and_not(booted, &isolation->partition.cpus);
 	isolation->isolated = cpus_or(&isolation->partition.isolated, &isolation->booted);
 	if (isolation->journal.by_affinity) {
@@ -77,7 +77,7 @@ void isolation_close(struct isolation *isolation)
 static int plan(struct isolation *isolation, const struct cpus *procs, const struct cpus *irqs)
 {
 	struct journal *journal = &isolation->journal;
-	struct cpus partition = cpus_or(&journal->procs.wanted, &journal->procs.before);
+	struct cpus partition = cpus_or(&journal->procs, &journal->procs_before);
 	const bool by_cgroup = !journal->by_affinity;
 	int ret;
 
@@ -95,12 +95,10 @@ static int plan(struct isolation *isolation, const struct cpus *procs, const str
 	journal->exists = true;
 	if (by_cgroup && !cpus_empty(procs) && !cgroup_controller_enabled(isolation->mount))
 		journal->controller_enabled = true;
-	if (!journal->changing) {
-		journal->procs.before = journal->procs.wanted;
-		journal->irqs.before = journal->irqs.wanted;
-	}
-	journal->procs.wanted = *procs;
-	journal->irqs.wanted = *irqs;
+	if (!journal->changing)
+		journal->procs_before = journal->procs;
+	journal->procs = *procs;
+	journal->irqs = *irqs;
 	if (by_cgroup)
 		partition_plan_adoption(journal, procs);
 	fair_server_plan(journal, procs);
@@ -126,14 +124,13 @@ static int finish(struct journal *journal)
 {
 	int ret;
 
-	journal->procs.before = journal->procs.wanted;
-	journal->irqs.before = journal->irqs.wanted;
+	journal->procs_before = journal->procs;
 	records_free(&journal->raised);
 	for (size_t i = 0; i < JOURNAL_RECORDS; i++)
 		records_forget(&journal->records[i]);
 	for (size_t i = 0; i < journal->nr_settings; i++)
 		journal->settings[i].before = journal->settings[i].wanted;
-	if (!cpus_empty(&journal->procs.wanted) || !cpus_empty(&journal->irqs.wanted) ||
+	if (!cpus_empty(&journal->procs) || !cpus_empty(&journal->irqs) ||
 	    journal->threads.count || journal->values.count)
 		return save(journal, false);
 	if (change_only_list)
@@ -224,7 +221,7 @@ static int roll_back(struct isolation *isolation, int error, const struct cpus *
 		isolation->journal.priorities = NULL;
 	}
 	if (isolation->refused && cpus_equal(&procs, new_procs)) {
-		isolation->journal.irqs.wanted = irqs;
+		isolation->journal.irqs = irqs;
 		values_apply(&isolation->journal);
 		records_forget(&isolation->journal.values);
 		save(&isolation->journal, false);

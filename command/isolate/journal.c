@@ -6,8 +6,8 @@
  *	boot	IDENTITY
  *	backend	cgroup	enabled		whether we enabled the controller; or affinity	found
  *	state	settled			or changing
- *	procs	WANTED	BEFORE		CPU lists
- *	irqs	WANTED	BEFORE
+ *	procs	CPUS	BEFORE		lists
+ *	irqs	CPUS
  *	set	PATH	ORIGINAL	BEFORE	WANTED
  *	run	NAME	ORIGIN
  *	task	TID	START	CPUS
@@ -136,13 +136,6 @@ static void add_line(struct text *text, const char * const fields[MAX_FIELDS])
 	text_add(text, "\n");
 }
 
-static void add_target(struct text *text, const char *name, const struct target *target)
-{
-	autofree char *wanted = cpus_list(&target->wanted), *before = cpus_list(&target->before);
-
-	add_line(text, (const char *[MAX_FIELDS]){ name, wanted, before });
-}
-
 static void add_setting(struct text *text, const struct setting *setting)
 {
 	autofree char *before = cpus_list(&setting->before), *wanted = cpus_list(&setting->wanted);
@@ -170,14 +163,15 @@ static void add_records(struct text *text, const char *name, const struct record
 
 char *journal_text(const struct journal *journal, const char *boot)
 {
+	autofree char *procs = cpus_list(&journal->procs), *irqs = cpus_list(&journal->irqs);
+	autofree char *before = cpus_list(&journal->procs_before);
 	struct text text = { 0 };
 
 	text_add(&text, HEADER "boot\t%s\nbackend\t%s\t%s\nstate\t%s\n", boot,
 		 journal->by_affinity ? "affinity" : "cgroup",
 		 journal->controller_enabled ? "enabled" : "found",
 		 journal->changing ? "changing" : "settled");
-	add_target(&text, "procs", &journal->procs);
-	add_target(&text, "irqs", &journal->irqs);
+	text_add(&text, "procs\t%s\t%s\nirqs\t%s\n", procs, before, irqs);
 	for (size_t i = 0; i < journal->nr_settings; i++)
 		add_setting(&text, &journal->settings[i]);
 	for (size_t i = 0; i < journal->nr_runs; i++)
@@ -249,9 +243,9 @@ static void read_line(struct journal *journal, char *line)
 	else if (!strcmp(fields[0], "state"))
 		journal->changing = !strcmp(fields[1], "changing");
 	else if (!strcmp(fields[0], "procs"))
-		read_two(&fields[1], &journal->procs.wanted, &journal->procs.before);
+		read_two(&fields[1], &journal->procs, &journal->procs_before);
 	else if (!strcmp(fields[0], "irqs"))
-		read_two(&fields[1], &journal->irqs.wanted, &journal->irqs.before);
+		cpus_parse(&journal->irqs, fields[1]);
 	else if (!strcmp(fields[0], "set"))
 		read_setting(journal, fields);
 	else if (!strcmp(fields[0], "run"))

@@ -39,11 +39,6 @@ struct task_record {
 	struct cpus cpus;
 };
 
-/* The CPUs isolated, and those that were before the change that is under way. */
-struct target {
-	struct cpus wanted, before;
-};
-
 #define JOURNAL_RECORDS 4
 
 struct irqs;
@@ -55,7 +50,8 @@ struct journal {
 	bool changing;			/* a change is, or was, under way */
 	bool controller_enabled;	/* by us */
 	bool by_affinity;		/* tasks are kept off by their affinities, not by a partition */
-	struct target procs, irqs;
+	struct cpus procs, irqs;	/* isolated from tasks, from interrupts */
+	struct cpus procs_before;	/* the change that is under way */
 	struct cpus lost;		/* not saved: of a partition that no journal describes */
 
 	struct setting *settings;

@@ -13,8 +13,8 @@ static void fill(struct journal *journal)
 	struct setting *setting;
 
 	*journal = (struct journal){ .exists = true, .controller_enabled = true };
-	cpus_add(&journal->procs.wanted, 1);
-	cpus_add(&journal->irqs.before, 70);
+	cpus_add(&journal->procs, 1);
+	cpus_add(&journal->irqs, 70);
 	setting = journal_add_setting(journal, "/proc/irq/default_smp_affinity", "ff,ffffffff");
 	cpus_add(&setting->wanted, 3);
 	journal_add_setting(journal, "/sys/class/net/eth0.7/queues/rx-0/rps_cpus", "00,0000000f");
