@@ -12,7 +12,7 @@ void leftovers_json(const char *key, const struct leftovers *list)
 		json_open(NULL, '{');
 		json_string("kind", item->kind);
 		json_string("id", item->id);
-		json_string("cpus", item->cpus);
+		json_cpus("cpus", &item->cpus);
 		json_string("name", item->name);
 		json_string("reason", item->reason);
 		json_close('}');
@@ -44,44 +44,37 @@ struct group {
 	unsigned int count;
 };
 
-static struct group *find_group(struct group *groups, size_t count, const struct leftover *item,
-				const char *pattern)
+static bool is_like(const struct group *group, const struct leftover *item, const char *pattern)
 {
-	for (size_t i = 0; i < count; i++)
-		if (!strcmp(groups[i].pattern, pattern) &&
-		    !strcmp(groups[i].first->kind, item->kind) &&
-		    !strcmp(groups[i].first->reason, item->reason))
-			return &groups[i];
-	return NULL;
+	return !strcmp(group->pattern, pattern) && !strcmp(group->first->kind, item->kind) &&
+	       !strcmp(group->first->reason, item->reason);
 }
 
-static size_t group_items(const struct leftovers *list, struct group *groups)
+/* Adds it to the group of its like; there may be room for one more group. */
+static size_t group_item(struct group *groups, size_t count, const struct leftover *item)
 {
-	size_t count = 0;
+	char *pattern = pattern_of(item);
+	struct group *group = groups;
 
-	for (size_t i = 0; i < list->count; i++) {
-		const struct leftover *item = &list->items[i];
-		char *pattern = pattern_of(item);
-		struct group *group = find_group(groups, count, item, pattern);
-		struct cpus cpus = { 0 };
-
-		if (group)
-			free(pattern);
-		else
-			*(group = &groups[count++]) = (struct group){ item, pattern, cpus, 0 };
-		cpus_parse(&cpus, item->cpus);
-		group->cpus = cpus_or(&group->cpus, &cpus);
-		group->count++;
-	}
+	while (group < &groups[count] && !is_like(group, item, pattern))
+		group++;
+	if (group < &groups[count])
+		free(pattern);
+	else
+		*(group = &groups[count++]) = (struct group){ item, pattern, item->cpus, 0 };
+	group->cpus = cpus_or(&group->cpus, &item->cpus);
+	group->count++;
 	return count;
 }
 
 void leftovers_print_grouped(const struct leftovers *list, const char *indent)
 {
 	struct group *groups = grow(NULL, list->count + 1, sizeof(*groups));
-	size_t count = group_items(list, groups);
 	struct table table = { .columns = 5 };
+	size_t count = 0;
 
+	for (size_t i = 0; i < list->count; i++)
+		count = group_item(groups, count, &list->items[i]);
 	for (size_t i = 0; i < count; i++) {
 		const struct group *group = &groups[i];
 		autofree char *many = format("%u %ss", group->count, group->first->kind);
@@ -107,9 +100,8 @@ static void add_part(struct text *text, const struct cpus *cpus, const char *fro
 
 char *isolate_sentence(const struct cpus *procs, const struct cpus *irqs)
 {
-	struct text text = { 0 };
+	struct text text = { .s = copy("") };
 
-	text_add(&text, "%s", "");
 	if (cpus_equal(procs, irqs)) {
 		add_part(&text, procs, "tasks and interrupts");
 	} else {
@@ -143,7 +135,6 @@ static void print_changes(void)
 		table_add(&table, "%s\t%s\t%s", changes[i].what, changes[i].where,
 			  changes[i].value);
 	table_print(&table, "");
-	change_free_list();
 }
 
 static void print_given(size_t count, const char *what, const char *property)

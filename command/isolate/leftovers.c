@@ -10,10 +10,10 @@
 #define IRQ_DIRECTORY "/proc/irq"
 
 /* The strings become the list's. */
-static void add(struct leftovers *list, const char *kind, char *id, char *cpus, char *name,
-		const char *reason)
+static void add(struct leftovers *list, const char *kind, char *id, const struct cpus *cpus,
+		char *name, const char *reason)
 {
-	*append(list->items, list->count) = (struct leftover){ kind, id, cpus, name, copy(reason) };
+	*append(list->items, list->count) = (struct leftover){ kind, id, name, copy(reason), *cpus };
 }
 
 void leftovers_free(struct leftovers *list)
@@ -22,7 +22,6 @@ void leftovers_free(struct leftovers *list)
 		struct leftover *item = &list->items[--list->count];
 
 		free(item->id);
-		free(item->cpus);
 		free(item->name);
 		free(item->reason);
 	}
@@ -59,7 +58,7 @@ static void look_at_task(struct leftovers *list, const struct isolation *isolati
 	if (!cpus_subset(&task->cpus, &isolation->isolated))
 		there = cpus_and_not(&there, &isolation->booted);
 	if (!cpus_empty(&there) && !belongs_there(task, isolation))
-		add(list, "task", format("%d", task->tid), cpus_list(&there),
+		add(list, "task", format("%d", task->tid), &there,
 		    copy(task->name), reason_of_task(task, isolation));
 }
 
@@ -124,7 +123,7 @@ static void look_at_irq(struct leftovers *list, const struct isolation *isolatio
 		return;
 	name = handler_of(irq);
 	if (name)
-		add(list, "irq", copy(irq), cpus_list(&there), name,
+		add(list, "irq", copy(irq), &there, name,
 		    reason_of_irq(irq, &affinity, isolation));
 }
 
@@ -141,7 +140,7 @@ static void look_at_steering(struct leftovers *list, const struct isolation *iso
 		return;
 	there = cpus_and(&cpus, &isolation->irqs);
 	if (!cpus_empty(&there))
-		add(list, "queue", copy(queue), cpus_list(&there), copy(device),
+		add(list, "queue", copy(queue), &there, copy(device),
 		    cpus_subset(&cpus, &isolation->irqs) ? "rps_cpus names only isolated CPUs" :
 		    "rps_cpus was changed by something else: isolate again");
 }

@@ -7,7 +7,8 @@
 
 struct leftover {
 	const char *kind;		/* "task", "irq" or "queue", of a network device */
-	char *id, *cpus, *name, *reason;
+	char *id, *name, *reason;
+	struct cpus cpus;
 };
 
 struct leftovers {

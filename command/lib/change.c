@@ -16,17 +16,6 @@ const struct change *change_listed(size_t *count)
 	return listed;
 }
 
-void change_free_list(void)
-{
-	while (nr_listed--) {
-		free(listed[nr_listed].where);
-		free(listed[nr_listed].value);
-	}
-	free(listed);
-	listed = NULL;
-	nr_listed = 0;
-}
-
 static int list(const char *what, const char *where, const char *value)
 {
 	*append(listed, nr_listed) = (struct change){ what, copy(where), copy(value) };

@@ -19,7 +19,6 @@ struct change {
 /* To only list what would be changed; every change succeeds then. */
 extern bool change_only_list;
 const struct change *change_listed(size_t *count);
-void change_free_list(void);
 
 /* All return 0 or -errno. */
 int change_write(const char *path, const char *value);
