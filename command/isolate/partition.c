@@ -177,9 +177,8 @@ static void name_members(const char *group, struct text *names)
 static char *members_named(const char *top)
 {
 	autonames struct names groups = { 0 };
-	struct text names = { 0 };
+	struct text names = { .s = copy("") };
 
-	text_add(&names, "%s", "");
 	name_members(top, &names);
 	cgroup_below(top, PROCESSES, &groups);
 	for (size_t i = 0; i < groups.count; i++)

@@ -51,9 +51,8 @@ void rivals_free(struct rivals *rivals)
 
 char *rivals_named(const struct rivals *rivals, const struct cpus *cpus)
 {
-	struct text text = { 0 };
+	struct text text = { .s = copy("") };
 
-	text_add(&text, "%s", "");
 	for (size_t i = 0; i < rivals->count; i++) {
 		const struct rival *rival = &rivals->items[i];
 

@@ -139,9 +139,8 @@ int cpus_parse_boot(struct cpus *set, const char *text, unsigned int last)
 
 char *cpus_list(const struct cpus *set)
 {
-	struct text list = { 0 };
+	struct text list = { .s = copy("") };
 
-	text_add(&list, "%s", "");
 	for (unsigned int first = cpus_next(set, 0); first < CPUS_MAX; ) {
 		unsigned int last = first;
 

@@ -21,7 +21,7 @@
 
 #define __printf(string, first) __attribute__((format(printf, string, first)))
 
-/* Starts as { 0 }. s is always ended by a 0 that length does not count. */
+/* Starts as { 0 }, or with s = copy(""). s is always ended by a 0 that length does not count. */
 struct text {
 	char *s;
 	size_t length;
