@@ -101,15 +101,6 @@ int affinity_plan(struct journal *journal, const struct machine *machine,
 	return 0;
 }
 
-static int read_by_tid(struct task *task, const struct task_record *record)
-{
-	int ret = task_read(task, record->tid, record->tid);
-
-	if (!ret && task->start != record->start)
-		ret = -ESRCH;
-	return ret;
-}
-
 /*
  * One that was where its interrupt is, is not recorded. The kernel takes it along when
  * an interrupt leaves an isolated CPU later.
@@ -140,7 +131,8 @@ static void put_recorded_tasks(const struct journal *journal, const struct machi
 
 		if (cpus_empty(&open))
 			open = record->cpus;
-		if (read_by_tid(&task, record) || cpus_equal(&task.cpus, &open))
+		if (task_read(&task, record->tid, record->tid) || task.start != record->start ||
+		    cpus_equal(&task.cpus, &open))
 			continue;
 		/* It knows more than the journal: also what was asked for meanwhile. */
 		if (!remembers || task.flags & TASK_KERNEL_THREAD)

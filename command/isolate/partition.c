@@ -304,21 +304,16 @@ int partition_set(const char *mount, struct journal *journal, const struct cpus 
 }
 
 /* The journal has every task that is in one. */
-static void release_group(const char *mount, const struct journal *journal,
-			  const struct run_group *run, const struct cpus *procs)
-{
-	autofree char *group = format("%s" PARTITION "/%s", mount, run->name);
-	autofree char *pids = cgroup_read(group, PROCESSES);
-	char *rest = pids, *pid;
-
-	while ((pid = strsep(&rest, "\n")))
-		if (*pid && !asked_for(journal, atoi(pid), procs))
-			send_one_back(mount, run->origin, pid);
-}
-
 void partition_release(const char *mount, const struct journal *journal, const struct cpus *procs)
 {
-	for (size_t i = 0; i < journal->nr_runs; i++)
-		if (!journal->runs[i].adopt)
-			release_group(mount, journal, &journal->runs[i], procs);
+	for (size_t i = 0; i < journal->nr_runs; i++) {
+		const struct run_group *run = &journal->runs[i];
+		autofree char *group = format("%s" PARTITION "/%s", mount, run->name);
+		autofree char *pids = run->adopt ? NULL : cgroup_read(group, PROCESSES);
+		char *rest = pids, *pid;
+
+		while ((pid = strsep(&rest, "\n")))
+			if (*pid && !asked_for(journal, atoi(pid), procs))
+				send_one_back(mount, run->origin, pid);
+	}
 }

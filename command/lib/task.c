@@ -33,47 +33,27 @@ static int parse_stat(struct task *task, char *line)
 	return field > START ? 0 : -EBADMSG;
 }
 
-static int parse_status(struct task *task, char *text)
-{
-	const char *key = "\nCpus_allowed_list:";
-	char *at = strstr(text, key);
-
-	if (!at)
-		return -EBADMSG;
-	at += strlen(key);
-	at[strcspn(at, "\n")] = '\0';
-	return cpus_parse(&task->cpus, at);
-}
-
-static int read_task_file(pid_t pid, pid_t tid, const char *name, struct text *text)
-{
-	char path[64];
-	int ret;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
-	ret = file_read(path, text);
-	return ret == -ENOENT ? -ESRCH : ret;
-}
-
 int task_read_stat(struct task *task, pid_t pid, pid_t tid)
 {
+	autofree char *path = format("/proc/%d/task/%d/stat", pid, tid);
 	autotext struct text text = { 0 };
-	int ret = read_task_file(pid, tid, "stat", &text);
+	int ret = file_read(path, &text);
 
 	*task = (struct task){ .pid = pid, .tid = tid };
-	return ret ? ret : parse_stat(task, text.s);
+	if (ret)
+		return ret == -ENOENT ? -ESRCH : ret;
+	return parse_stat(task, text.s);
 }
 
 int task_read(struct task *task, pid_t pid, pid_t tid)
 {
-	autotext struct text text = { 0 };
+	autofree char *path = format("/proc/%d/task/%d/status", pid, tid), *list = NULL;
 	int ret = task_read_stat(task, pid, tid);
 
-	if (!ret)
-		ret = read_task_file(pid, tid, "status", &text);
-	if (!ret)
-		ret = parse_status(task, text.s);
-	return ret;
+	if (ret)
+		return ret;
+	list = file_find(path, "\nCpus_allowed_list:");
+	return list ? cpus_parse(&task->cpus, list) : -ESRCH;
 }
 
 static pid_t parse_id(const char *name)
