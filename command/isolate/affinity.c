@@ -4,7 +4,6 @@
 #include "lib/change.h"
 #include "lib/file.h"
 #include "lib/machine.h"
-#include "lib/message.h"
 #include "lib/task.h"
 #include "partition.h"
 
@@ -92,7 +91,7 @@ int affinity_plan(struct journal *journal, const struct machine *machine,
 		return 0;
 	ret = tasks_read(&tasks);
 	if (ret)
-		return failed(ret, "/proc: cannot list tasks: %s", strerror(-ret));
+		return ret;
 	tasks_for_each(task, &tasks)
 		plan_task(&plan, task);
 	free(journal->tasks);

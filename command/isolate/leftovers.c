@@ -2,7 +2,6 @@
 #include "leftovers.h"
 #include "lib/file.h"
 #include "lib/machine.h"
-#include "lib/message.h"
 #include "lib/task.h"
 #include "partition.h"
 #include "settings.h"
@@ -151,15 +150,15 @@ int leftovers_find(struct leftovers *list, const struct isolation *isolation)
 	autonames struct names irqs = { 0 }, queues = { 0 };
 	int ret = cpus_empty(&isolation->isolated) ? 0 : tasks_read(&tasks);
 
-	if (!ret && !cpus_empty(&isolation->irqs))
-		ret = file_names(IRQ_DIRECTORY, &irqs);
+	if (!cpus_empty(&isolation->irqs)) {
+		file_names(IRQ_DIRECTORY, &irqs);	/* none: no interrupt can be moved here */
+		file_glob(STEERING_FILES, &queues);
+	}
 	tasks_for_each(task, &tasks)
 		look_at_task(list, isolation, task);
 	for (size_t i = 0; i < irqs.count; i++)
 		look_at_irq(list, isolation, irqs.items[i]);
-	if (!cpus_empty(&isolation->irqs))
-		file_glob(STEERING_FILES, &queues);
 	for (size_t i = 0; i < queues.count; i++)
 		look_at_steering(list, isolation, queues.items[i]);
-	return ret ? failed(ret, "/proc: %s", strerror(-ret)) : 0;
+	return ret;
 }

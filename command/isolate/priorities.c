@@ -105,11 +105,6 @@ static void name_missing(const struct priorities *priorities)
 			notice("no kernel thread is called '%s'", priorities->items[i].pattern);
 }
 
-static int cannot_list(int error)
-{
-	return failed(error, "/proc: cannot list tasks: %s", strerror(-error));
-}
-
 int priorities_plan(struct journal *journal)
 {
 	struct priorities *priorities = journal->priorities;
@@ -122,7 +117,7 @@ int priorities_plan(struct journal *journal)
 	if (priorities->count)
 		ret = tasks_read(&tasks);
 	if (ret)
-		return cannot_list(ret);
+		return ret;
 	tasks_for_each(task, &tasks) {
 		const int wanted = wanted_of(priorities, task);
 		autofree char *value = format("%d %d", SCHED_FIFO, wanted);
@@ -145,7 +140,7 @@ int priorities_plan_rcu(struct journal *journal)
 	if (!change_only_list)
 		ret = tasks_read(&tasks);
 	if (ret)
-		return cannot_list(ret);
+		return ret;
 	tasks_for_each(task, &tasks)
 		if (task->flags & TASK_KERNEL_THREAD && !strncmp(task->name, "rcuc/", 5) &&
 		    task->rt_priority < RAISED)
@@ -190,7 +185,7 @@ int priorities_verify(struct priorities *priorities)
 	int ret = priorities->count ? tasks_read(&tasks) : 0, wrong = 0;
 
 	if (ret)
-		return cannot_list(ret);
+		return ret;
 	tasks_for_each(task, &tasks)
 		wrong += !verify_thread(priorities, task);
 	name_missing(priorities);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "task.h"
 #include "file.h"
+#include "message.h"
 
 #include <linux/capability.h>
 #include <linux/sched.h>
@@ -98,7 +99,7 @@ int tasks_read(struct tasks *tasks)
 		if (ret == -ESRCH)
 			ret = 0;
 	}
-	return ret;
+	return ret ? failed(ret, "/proc: cannot list tasks: %s", strerror(-ret)) : 0;
 }
 
 const struct task *tasks_unpinned(const struct tasks *tasks)

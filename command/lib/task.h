@@ -36,7 +36,7 @@ struct tasks {
 
 /*
  * Every task; those that come or go meanwhile may be left out. Starts with { 0 }, and is freed at
- * the end of its block. 0 or -errno.
+ * the end of its block. 0, or -errno after a message.
  */
 int tasks_read(struct tasks *tasks);
 void tasks_free(struct tasks *tasks);
@@ -46,7 +46,7 @@ void tasks_free(struct tasks *tasks);
 /* A real-time task of a process that may run on several CPUs; NULL: there is none. */
 const struct task *tasks_unpinned(const struct tasks *tasks);
 
-/* The same for the threads of one process; -ESRCH if there is none. */
+/* The same for the threads of one process, without a message; -ESRCH if there is none. */
 int tasks_read_threads(struct tasks *tasks, pid_t pid);
 
 #define tasks_for_each(one, tasks)					\
