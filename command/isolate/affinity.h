@@ -2,11 +2,10 @@
 /*
  * Affinities of tasks while CPUs are isolated.
  *
- * Linux before 6.2 forgets a task's own affinity when its cpuset changes, and gives it
- * all CPUs. So what differs from "all" is kept in the journal, and given back, without
- * the isolated CPUs while there are any. Later kernels remember what a user asked for,
- * but not what kernel threads had. The threads of interrupts are where these are sent,
- * and go back there.
+ * Linux before 6.2 forgets a task's own affinity when its cpuset changes, and gives it all CPUs. So
+ * what differs from "all" is kept in the journal, and given back, without the isolated CPUs while
+ * there are any. Later kernels remember what a user asked for, but not what kernel threads had. The
+ * threads of interrupts are where these are sent, and go back there.
  *
  * Isolation by affinity has no partition: each task is told which CPUs it may use, as in
  * Brosky's article. What asks for an isolated CPU and others later gets it.

@@ -2,11 +2,10 @@
 /*
  * What isolating CPUs changed and how it was before, in /run/timershield/journal.
  *
- * The journal is replaced as a whole, before anything is changed: it always names at
- * least all that is changed. Undoing restores each thing whose value is one that the
- * journal says we gave it, so that it can be done again from the start whenever it
- * was interrupted. /run is empty after a reboot, and so is what the journal
- * describes; one of another boot counts as none.
+ * The journal is replaced as a whole, before anything is changed: it always names at least all that
+ * is changed. Undoing restores each thing whose value is one that the journal says we gave it, so
+ * that it can be done again from the start whenever it was interrupted. /run is empty after a
+ * reboot, and so is what the journal describes; one of another boot counts as none.
  */
 #ifndef TIMERSHIELD_JOURNAL_H
 #define TIMERSHIELD_JOURNAL_H
@@ -108,10 +107,9 @@ int journal_save(const struct journal *journal);
 int journal_remove(void);
 
 /*
- * Creates /run/timershield if need be, and waits until no other timershield changes
- * anything; prints a message if it has to wait. Returns a file descriptor, which holds
- * the lock until it is closed, also by exec() or by the process's end; or -errno after
- * a message.
+ * Creates /run/timershield if need be, and waits until no other timershield changes anything;
+ * prints a message if it has to wait. Returns a file descriptor, which holds the lock until it is
+ * closed, also by exec() or by the process's end; or -errno after a message.
  */
 int journal_lock(void);
 

@@ -38,10 +38,9 @@ static int check_partition(const char *group, const struct cpus *cpus)
 }
 
 /*
- * The CPUs of a partition are not changed while it is one: Linux 6.12 may then lose
- * count of them (a warning in update_parent_effective_cpumask()), and keep CPUs
- * isolated when the partition has gone. An invalid one has to become a plain group, too,
- * before the kernel looks at it again.
+ * The CPUs of a partition are not changed while it is one: Linux 6.12 may then lose count of them
+ * (a warning in update_parent_effective_cpumask()), and keep CPUs isolated when the partition has
+ * gone. An invalid one has to become a plain group, too, before the kernel looks at it again.
  */
 static int set_cpus(const char *group, const char *list)
 {

@@ -40,13 +40,12 @@ int settings_apply_irqs(struct journal *journal);
 int settings_apply_workqueue(struct journal *journal);
 
 /*
- * Before a partition changes: unbound work leaves the CPUs that are to be isolated, and
- * has not come back to those that were. The kernel then has nothing to move for the
- * partition's sake, which it does badly for a process that is killed: Linux 6.12 warns
- * in update_parent_effective_cpumask() that it could not make a kernel thread, and shows
- * a wrong cpumask_isolated until the next partition. An error is for the one who applies
- * the mask afterwards to tell. OTHERS, as above: a mask that is to be restored is, so that
- * the kernel takes their CPUs out of it.
+ * Before a partition changes: unbound work leaves the CPUs that are to be isolated, and has not
+ * come back to those that were. The kernel then has nothing to move for the partition's sake, which
+ * it does badly for a process that is killed: Linux 6.12 warns in update_parent_effective_cpumask()
+ * that it could not make a kernel thread, and shows a wrong cpumask_isolated until the next
+ * partition. An error is for the one who applies the mask afterwards to tell. OTHERS, as above: a
+ * mask that is to be restored is, so that the kernel takes their CPUs out of it.
  */
 void settings_narrow_workqueue(const struct journal *journal, const struct machine *machine,
 			       bool others);

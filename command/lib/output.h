@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Results, on standard output: sentences and aligned tables for people, or JSON (--json).
- */
+/* Results, on standard output: sentences and aligned tables for people, or JSON (--json). */
 #ifndef TIMERSHIELD_OUTPUT_H
 #define TIMERSHIELD_OUTPUT_H
 
