@@ -4,7 +4,6 @@
 #include "lib/file.h"
 #include "lib/message.h"
 
-
 int values_parse(struct values *values, const char *line)
 {
 	const size_t length = strcspn(line, " \t");
@@ -66,34 +65,35 @@ static int write_value(const char *path, const char *text, const char *now)
 
 static const struct record_kind file_kind = { read_value, write_value };
 
-static void plan_file(struct records *values, const char *path, const char *text)
+/* What each file of a line gets; of several lines for a file the last one counts. How many files. */
+static size_t want(struct records *records, const struct value *value)
 {
-	struct record *record = records_find(values, path);
-	autotext struct text now = { 0 };
+	autonames struct names files = { 0 };
 
-	read_value(path, &now);
-	if (record)
-		record_want(record, text);
-	else
-		records_add(values, path, now.s, "", text);
+	file_glob(value->path, &files);
+	for (size_t i = 0; i < files.count; i++) {
+		struct record *record = records_find(records, files.items[i]);
+		autotext struct text now = { 0 };
+
+		read_value(files.items[i], &now);
+		if (record)
+			record_want(record, value->text);
+		else
+			records_add(records, files.items[i], now.s, "", value->text);
+	}
+	return files.count;
 }
 
 void values_plan(struct journal *journal)
 {
-	const struct values *wanted = journal->given;
+	const struct values *given = journal->given;
 
-	if (!wanted)
+	if (!given)
 		return;
 	records_plan(&journal->values, &file_kind);
-	for (size_t i = 0; i < wanted->count; i++) {
-		autonames struct names files = { 0 };
-
-		file_glob(wanted->items[i].path, &files);
-		if (!files.count)
-			notice("%s: there is no such file", wanted->items[i].path);
-		for (size_t j = 0; j < files.count; j++)
-			plan_file(&journal->values, files.items[j], wanted->items[i].text);
-	}
+	for (size_t i = 0; i < given->count; i++)
+		if (!want(&journal->values, &given->items[i]))
+			notice("%s: there is no such file", given->items[i].path);
 }
 
 int values_apply(const struct journal *journal)
@@ -115,17 +115,14 @@ static bool verify_file(const char *path, const char *text)
 
 int values_verify(const struct values *values)
 {
+	struct records wanted = { 0 };
 	int wrong = 0;
 
-	for (size_t i = 0; i < values->count; i++) {
-		const struct value *value = &values->items[i];
-		autonames struct names files = { 0 };
-
-		file_glob(value->path, &files);
-		if (!files.count)
-			wrong += !verify_file(value->path, value->text);
-		for (size_t j = 0; j < files.count; j++)
-			wrong += !verify_file(files.items[j], value->text);
-	}
+	for (size_t i = 0; i < values->count; i++)
+		if (!want(&wanted, &values->items[i]))
+			wrong += !verify_file(values->items[i].path, values->items[i].text);
+	for (size_t i = 0; i < wanted.count; i++)
+		wrong += !verify_file(wanted.items[i].what, wanted.items[i].wanted);
+	records_free(&wanted);
 	return wrong;
 }

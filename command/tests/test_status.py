@@ -646,6 +646,11 @@ class IsolationTest(StatusTest):
         self.assertEqual(m.run(*profile).returncode, 0)
         self.assertEqual(m.run("unisolate").returncode, 0)
         self.assertEqual(m.policy(50), (0, 0))
+        for cpu in range(2):
+            m.write(f"sys/cpu{cpu}", "0")
+        m.write("profile", "write = /sys/cpu* 1\nwrite = /sys/cpu1 2")
+        self.assertEqual(m.run("isolate", "--config=/profile").returncode, 0)
+        self.assertEqual(m.run(*profile).returncode, 0)
 
     def test_hyperthread(self) -> None:
         self.machine.write(f"{CPU}/cpu3/topology/thread_siblings_list", "2-3")
