@@ -3,6 +3,7 @@
 #include "change.h"
 #include "message.h"
 
+#include <mntent.h>
 #include <time.h>
 
 #define RETRIES 50
@@ -11,15 +12,9 @@
 /* Whether a list such as "cpu,cpuacct" or "rw,cpu" has it. */
 static bool has_word(const char *list, const char *word)
 {
-	const size_t length = strlen(word);
+	const struct mntent entry = { .mnt_opts = (char *)list };
 
-	while (strncmp(list, word, length) || (list[length] && list[length] != ',')) {
-		list = strchr(list, ',');
-		if (!list)
-			return false;
-		list++;
-	}
-	return true;
+	return hasmntopt(&entry, word);
 }
 
 /* mountinfo writes blanks, tabs, newlines and backslashes as \ and three octal digits. */
@@ -42,23 +37,17 @@ static void unescape_octal(char *text)
 /* ID PARENT MAJOR:MINOR ROOT MOUNT-POINT OPTIONS... - TYPE SOURCE SUPER-OPTIONS */
 static char *mount_point_of_line(char *line, const char *controller)
 {
-	const char *wanted = controller ? " - cgroup " : " - cgroup2 ";
-	char *type = strstr(line, wanted), *mount = NULL, *root = NULL;
-	unsigned int field = 0;
+	const char *type = strstr(line, controller ? " - cgroup " : " - cgroup2 ");
+	char *root = NULL, *mount = NULL, *found = NULL;
 
-	if (!type || (controller && !has_word(strrchr(line, ' ') + 1, controller)))
-		return NULL;
-	*type = '\0';
-	for (char *word; (word = strsep(&line, " ")); field++) {
-		if (field == 3)
-			root = word;
-		else if (field == 4)
-			mount = word;
+	if (type && (!controller || has_word(strrchr(line, ' ') + 1, controller)) &&
+	    sscanf(line, "%*s %*s %*s %ms %ms", &root, &mount) == 2 && !strcmp(root, "/")) {
+		unescape_octal(mount);
+		found = copy(mount);
 	}
-	if (!mount || strcmp(root, "/"))
-		return NULL;
-	unescape_octal(mount);
-	return copy(mount);
+	free(root);
+	free(mount);
+	return found;
 }
 
 /* Of cgroup v1 with this controller; NULL: of cgroup v2. */
@@ -81,14 +70,11 @@ char *cgroup_find_mount(void)
 /* HIERARCHY:CONTROLLERS:GROUP, of cgroup v2 with no controllers. */
 static char *group_of_line(char *line, const char *controller)
 {
-	char *controllers = strchr(line, ':');
-	char *group = controllers ? strchr(controllers + 1, ':') : NULL;
+	const char *controllers;
 
-	if (!group)
-		return NULL;
-	*group++ = '\0';
-	controllers++;
-	return (controller ? has_word(controllers, controller) : !*controllers) ? group : NULL;
+	strsep(&line, ":");
+	controllers = strsep(&line, ":");
+	return line && (controller ? has_word(controllers, controller) : !*controllers) ? line : NULL;
 }
 
 char *cgroup_path(pid_t tid, const char *controller)
