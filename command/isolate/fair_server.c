@@ -17,7 +17,7 @@ void fair_server_plan(struct journal *journal, const struct cpus *procs)
 	struct records *servers = &journal->servers;
 
 	for (size_t i = 0; i < servers->count; i++)
-		record_want(&servers->items[i], "");
+		record_set(&servers->items[i].wanted, "");
 	if (!fair_server_can_stop())
 		return;
 	cpus_for_each(cpu, procs) {
@@ -26,7 +26,7 @@ void fair_server_plan(struct journal *journal, const struct cpus *procs)
 		autotext struct text now = { 0 };
 
 		if (record)
-			record_want(record, STOPPED);
+			record_set(&record->wanted, STOPPED);
 		else if (!file_read_line(file, &now) && atoll(now.s) > 0)
 			records_add(servers, file, now.s, "", STOPPED);
 	}

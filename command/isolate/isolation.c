@@ -128,8 +128,6 @@ static int finish(struct journal *journal)
 	records_free(&journal->raised);
 	for (size_t i = 0; i < JOURNAL_RECORDS; i++)
 		records_forget(&journal->records[i]);
-	for (size_t i = 0; i < journal->nr_settings; i++)
-		journal->settings[i].before = journal->settings[i].wanted;
 	if (!cpus_empty(&journal->procs) || !cpus_empty(&journal->irqs) ||
 	    journal->threads.count || journal->values.count)
 		return save(journal, false);

@@ -8,10 +8,9 @@
  *	state	settled			or changing
  *	procs	CPUS	BEFORE		lists
  *	irqs	CPUS
- *	set	PATH	ORIGINAL	BEFORE	WANTED
  *	run	NAME	ORIGIN
  *	task	TID	START	CPUS
- *	value	WHAT	ORIGINAL	BEFORE	WANTED		and so are thread, server, raised
+ *	value	WHAT	ORIGINAL	BEFORE	WANTED		and so are set, thread, server, raised
  *	end	CHECKSUM			of all that comes before, FNV-1a
  *
  * What has its checksum is what we wrote: it is read as it stands. Anything else is damaged, and
@@ -30,15 +29,9 @@
 #define HEADER "timershield-journal\t2\n"
 #define END "end\t"
 
-static const char * const record_names[JOURNAL_RECORDS] = { "value", "thread", "server", "raised" };
-
-struct setting *journal_setting(const struct journal *journal, const char *path)
-{
-	for (size_t i = 0; i < journal->nr_settings; i++)
-		if (!strcmp(journal->settings[i].path, path))
-			return &journal->settings[i];
-	return NULL;
-}
+static const char * const record_names[JOURNAL_RECORDS] = {
+	"set", "value", "thread", "server", "raised",
+};
 
 struct run_group *journal_run(const struct journal *journal, const char *name)
 {
@@ -57,15 +50,6 @@ struct task_record *journal_task(const struct journal *journal, pid_t tid,
 	return NULL;
 }
 
-struct setting *journal_add_setting(struct journal *journal, const char *path,
-				    const char *original)
-{
-	struct setting *setting = append(journal->settings, journal->nr_settings);
-
-	*setting = (struct setting){ .path = copy(path), .original = copy(original) };
-	return setting;
-}
-
 void journal_add_run(struct journal *journal, const char *name, const char *origin, pid_t adopt)
 {
 	*append(journal->runs, journal->nr_runs) = (struct run_group){
@@ -81,36 +65,13 @@ void journal_drop_run(struct journal *journal, struct run_group *run)
 
 void journal_free(struct journal *journal)
 {
-	for (size_t i = 0; i < journal->nr_settings; i++) {
-		free(journal->settings[i].path);
-		free(journal->settings[i].original);
-	}
 	while (journal->nr_runs)
 		journal_drop_run(journal, journal->runs);
 	for (size_t i = 0; i < JOURNAL_RECORDS; i++)
 		records_free(&journal->records[i]);
-	free(journal->settings);
 	free(journal->runs);
 	free(journal->tasks);
 	*journal = (struct journal){ 0 };
-}
-
-static bool is_mask(const char *path)
-{
-	const char *name = strrchr(path, '/');
-
-	return name && (!strcmp(name, "/default_smp_affinity") || !strcmp(name, "/cpumask") ||
-			!strcmp(name, "/rps_cpus"));
-}
-
-int setting_parse(const char *path, const char *text, struct cpus *cpus)
-{
-	return is_mask(path) ? cpus_parse_mask(cpus, text) : cpus_parse(cpus, text);
-}
-
-char *setting_text(const char *path, const struct cpus *cpus)
-{
-	return is_mask(path) ? cpus_mask(cpus) : cpus_list(cpus);
 }
 
 static unsigned long long checksum(const char *text, size_t length)
@@ -134,14 +95,6 @@ static void add_line(struct text *text, const char * const fields[MAX_FIELDS])
 		}
 	}
 	text_add(text, "\n");
-}
-
-static void add_setting(struct text *text, const struct setting *setting)
-{
-	autofree char *before = cpus_list(&setting->before), *wanted = cpus_list(&setting->wanted);
-
-	add_line(text, (const char *[MAX_FIELDS]){ "set", setting->path, setting->original, before,
-						   wanted });
 }
 
 static void add_task(struct text *text, const struct task_record *task)
@@ -172,8 +125,6 @@ char *journal_text(const struct journal *journal, const char *boot)
 		 journal->controller_enabled ? "enabled" : "found",
 		 journal->changing ? "changing" : "settled");
 	text_add(&text, "procs\t%s\t%s\nirqs\t%s\n", procs, before, irqs);
-	for (size_t i = 0; i < journal->nr_settings; i++)
-		add_setting(&text, &journal->settings[i]);
 	for (size_t i = 0; i < journal->nr_runs; i++)
 		add_line(&text, (const char *[MAX_FIELDS]){ "run", journal->runs[i].name,
 							    journal->runs[i].origin });
@@ -200,18 +151,10 @@ static void unescape(char *field)
 	*to = '\0';
 }
 
-/* Two sets that stand in a line one after the other. */
-static void read_two(char **fields, struct cpus *first, struct cpus *second)
+static void read_procs(struct journal *journal, char **fields)
 {
-	cpus_parse(first, fields[0]);
-	cpus_parse(second, fields[1]);
-}
-
-static void read_setting(struct journal *journal, char **fields)
-{
-	struct setting *setting = journal_add_setting(journal, fields[1], fields[2]);
-
-	read_two(&fields[3], &setting->before, &setting->wanted);
+	cpus_parse(&journal->procs, fields[1]);
+	cpus_parse(&journal->procs_before, fields[2]);
 }
 
 static void read_task(struct journal *journal, char **fields)
@@ -243,11 +186,9 @@ static void read_line(struct journal *journal, char *line)
 	else if (!strcmp(fields[0], "state"))
 		journal->changing = !strcmp(fields[1], "changing");
 	else if (!strcmp(fields[0], "procs"))
-		read_two(&fields[1], &journal->procs, &journal->procs_before);
+		read_procs(journal, fields);
 	else if (!strcmp(fields[0], "irqs"))
 		cpus_parse(&journal->irqs, fields[1]);
-	else if (!strcmp(fields[0], "set"))
-		read_setting(journal, fields);
 	else if (!strcmp(fields[0], "run"))
 		journal_add_run(journal, fields[1], fields[2], 0);
 	else if (!strcmp(fields[0], "task"))

@@ -18,13 +18,6 @@
 #define RUN_DIRECTORY "/run/timershield"
 #define JOURNAL_FILE RUN_DIRECTORY "/journal"
 
-/* A file that holds a set of CPUs. */
-struct setting {
-	char *path;
-	char *original;			/* as it was read, without the newline */
-	struct cpus before, wanted;	/* what we wrote last, and write next */
-};
-
 /* A cgroup of a process on isolated CPUs, and the one that it came from. */
 struct run_group {
 	char *name, *origin;
@@ -38,7 +31,7 @@ struct task_record {
 	struct cpus cpus;
 };
 
-#define JOURNAL_RECORDS 4
+#define JOURNAL_RECORDS 5
 
 struct irqs;
 struct values;
@@ -53,15 +46,14 @@ struct journal {
 	struct cpus procs_before;	/* the change that is under way */
 	struct cpus lost;		/* not saved: of a partition that no journal describes */
 
-	struct setting *settings;
-	size_t nr_settings;
 	struct run_group *runs;
 	size_t nr_runs;
 	struct task_record *tasks;
 	size_t nr_tasks;
 	union {
 		struct {
-			struct records values;	/* of files */
+			struct records settings;	/* files of CPUs: settings.h */
+			struct records values;	/* of other files */
 			struct records threads;	/* of kernel threads: "POLICY PRIORITY" */
 			struct records servers;	/* of the CPUs' fair servers */
 			struct records raised;	/* RCU's threads, while a change is under way */
@@ -76,23 +68,14 @@ struct journal {
 void journal_free(struct journal *journal);
 
 /* NULL if there is none. */
-struct setting *journal_setting(const struct journal *journal, const char *path);
 struct run_group *journal_run(const struct journal *journal, const char *name);
 struct task_record *journal_task(const struct journal *journal, pid_t tid,
 				 unsigned long long start);
 
 /* The strings are copied. */
-struct setting *journal_add_setting(struct journal *journal, const char *path,
-				    const char *original);
 void journal_add_run(struct journal *journal, const char *name, const char *origin, pid_t adopt);
 
 void journal_drop_run(struct journal *journal, struct run_group *run);
-
-/* Reads the text of a setting's file: a list, or a mask where it is one. */
-int setting_parse(const char *path, const char *text, struct cpus *cpus);
-
-/* What to write to it; the caller frees it. */
-char *setting_text(const char *path, const struct cpus *cpus);
 
 /*
  * Reads the journal; a missing one, or one of another boot, leaves an empty JOURNAL.

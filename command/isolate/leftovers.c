@@ -90,10 +90,14 @@ static int read_irq(const char *irq, const char *file, struct cpus *cpus)
 static bool was_sent_back(const char *irq, const struct isolation *isolation)
 {
 	autofree char *path = format(IRQ_DIRECTORY "/%s/smp_affinity_list", irq);
-	const struct setting *setting = journal_setting(&isolation->journal, path);
+	const struct record *setting = records_find(&isolation->journal.settings, path);
+	struct cpus before = { 0 }, wanted = { 0 };
 
-	return setting && !cpus_intersect(&setting->wanted, &isolation->irqs) &&
-	       !cpus_intersect(&setting->before, &isolation->irqs);
+	if (!setting)
+		return false;
+	cpus_parse(&before, setting->before);
+	cpus_parse(&wanted, setting->wanted);
+	return !cpus_intersect(&wanted, &isolation->irqs) && !cpus_intersect(&before, &isolation->irqs);
 }
 
 static const char *reason_of_irq(const char *irq, const struct cpus *affinity,

@@ -93,7 +93,7 @@ static void record_thread(struct records *records, const struct task *task, cons
 	struct record *record = records_find(records, what);
 
 	if (record)
-		record_want(record, wanted);
+		record_set(&record->wanted, wanted);
 	else
 		records_add(records, what, now, before, wanted);
 }

@@ -19,17 +19,12 @@ struct record *records_add(struct records *records, const char *what, const char
 	return record;
 }
 
-static void set(char **string, const char *value)
+void record_set(char **string, const char *value)
 {
 	char *old = *string;
 
 	*string = copy(value);
 	free(old);
-}
-
-void record_want(struct record *record, const char *value)
-{
-	set(&record->wanted, value);
 }
 
 static void free_record(struct record *record)
@@ -58,9 +53,9 @@ void records_plan(struct records *records, const struct record_kind *kind)
 					   !strcmp(now.s, record->wanted));
 
 		if (!ret && !ours)
-			set(&record->original, now.s);
-		set(&record->before, ours ? now.s : "");
-		set(&record->wanted, "");
+			record_set(&record->original, now.s);
+		record_set(&record->before, ours ? now.s : "");
+		record_set(&record->wanted, "");
 	}
 }
 
@@ -109,7 +104,7 @@ void records_forget(struct records *records)
 	for (size_t i = 0; i < records->count; i++) {
 		struct record *record = &records->items[i];
 
-		set(&record->before, record->wanted);
+		record_set(&record->before, record->wanted);
 		if (*record->wanted)
 			records->items[kept++] = *record;
 		else

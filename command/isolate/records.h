@@ -31,7 +31,8 @@ struct record *records_find(const struct records *records, const char *what);
 /* The strings are copied. */
 struct record *records_add(struct records *records, const char *what, const char *original,
 			   const char *before, const char *wanted);
-void record_want(struct record *record, const char *value);
+/* Puts a copy of VALUE in the place of one of its strings. */
+void record_set(char **string, const char *value);
 void records_free(struct records *records);
 
 /*

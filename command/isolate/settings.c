@@ -29,6 +29,24 @@ static const char *readable(const char *path)
 	       WORKQUEUE_REQUESTED : path;
 }
 
+static bool is_mask(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	return name && (!strcmp(name, "/default_smp_affinity") || !strcmp(name, "/cpumask") ||
+			!strcmp(name, "/rps_cpus"));
+}
+
+int setting_parse(const char *path, const char *text, struct cpus *cpus)
+{
+	return is_mask(path) ? cpus_parse_mask(cpus, text) : cpus_parse(cpus, text);
+}
+
+static char *setting_text(const char *path, const struct cpus *cpus)
+{
+	return is_mask(path) ? cpus_mask(cpus) : cpus_list(cpus);
+}
+
 static int read_setting(const char *path, struct text *text, struct cpus *cpus)
 {
 	int ret = file_read_line(readable(path), text);
@@ -36,13 +54,22 @@ static int read_setting(const char *path, struct text *text, struct cpus *cpus)
 	return ret ? ret : setting_parse(path, text->s, cpus);
 }
 
-static struct cpus original_of(const struct setting *setting)
+static struct cpus original_of(const struct record *setting)
 {
 	struct cpus original = { 0 };
 
 	/* The journal holds no text that cannot be read. */
-	setting_parse(setting->path, setting->original, &original);
+	setting_parse(setting->what, setting->original, &original);
 	return original;
+}
+
+/* Of a list in the journal. */
+static struct cpus set_of(const char *list)
+{
+	struct cpus set = { 0 };
+
+	cpus_parse(&set, list);
+	return set;
 }
 
 static bool is_interrupt(const char *path)
@@ -54,14 +81,14 @@ static bool is_interrupt(const char *path)
  * What remains of the original without isolated CPUs. An interrupt that is directed to
  * isolated CPUs alone stays; what is for all, goes elsewhere.
  */
-static struct cpus wanted_of(const struct plan *plan, const struct setting *setting)
+static struct cpus wanted_of(const struct plan *plan, const struct record *setting)
 {
 	struct cpus original = original_of(setting);
 	struct cpus wanted = cpus_and_not(&original, plan->isolated);
 
 	if (cpus_intersect(&wanted, &plan->machine->online))
 		return wanted;
-	return is_interrupt(setting->path) ? original :
+	return is_interrupt(setting->what) ? original :
 	       cpus_and_not(&plan->machine->online, plan->isolated);
 }
 
@@ -74,28 +101,31 @@ static bool irqs_have(const struct irqs *irqs, unsigned int number)
 }
 
 /* It was directed to isolated CPUs on request, and they are isolated still. */
-static bool is_routed(const struct plan *plan, const struct setting *setting,
+static bool is_routed(const struct plan *plan, const struct record *setting,
 		      const struct cpus *now)
 {
-	struct cpus original = original_of(setting);
+	struct cpus original = original_of(setting), before = set_of(setting->before);
 
-	return !cpus_empty(now) && cpus_equal(now, &setting->before) &&
+	return !cpus_empty(now) && cpus_equal(now, &before) &&
 	       cpus_subset(now, plan->isolated) && !cpus_equal(now, &original);
 }
 
 /* What it is between the two, for unbound work alone; there may be no such CPU. */
-static struct cpus narrowed_of(const struct setting *setting)
+static struct cpus narrowed_of(const struct record *setting)
 {
-	return cpus_and(&setting->before, &setting->wanted);
+	struct cpus before = set_of(setting->before), wanted = set_of(setting->wanted);
+
+	return cpus_and(&before, &wanted);
 }
 
-static bool is_known(const struct setting *setting, const struct cpus *now)
+static bool is_known(const struct record *setting, const struct cpus *now)
 {
 	struct cpus original = original_of(setting);
 	struct cpus narrowed = narrowed_of(setting);
+	autofree char *list = cpus_list(now);
 
-	return cpus_equal(now, &original) || cpus_equal(now, &setting->before) ||
-	       cpus_equal(now, &setting->wanted) || cpus_equal(now, &narrowed);
+	return cpus_equal(now, &original) || cpus_equal(now, &narrowed) ||
+	       !strcmp(list, setting->before) || !strcmp(list, setting->wanted);
 }
 
 /*
@@ -121,24 +151,26 @@ static char *guess_original(const struct plan *plan, const char *path, const str
  */
 static char *original_of_newcomer(const struct journal *journal, const struct cpus *now)
 {
-	const struct setting *standard = journal_setting(journal, IRQ_DEFAULT);
-	struct cpus original;
+	const struct record *standard = records_find(&journal->settings, IRQ_DEFAULT);
+	struct cpus original, before;
 
 	if (!standard)
 		return NULL;
 	original = original_of(standard);
-	return cpus_equal(now, &standard->before) && !cpus_equal(now, &original) ?
+	before = set_of(standard->before);
+	return cpus_equal(now, &before) && !cpus_equal(now, &original) ?
 	       cpus_list(&original) : NULL;
 }
 
 static int plan_setting(const struct plan *plan, const char *path)
 {
 	struct journal *journal = plan->journal;
-	struct setting *setting = journal_setting(journal, path);
+	struct record *setting = records_find(&journal->settings, path);
 	autotext struct text text = { 0 };
 	unsigned int irq;
 	const bool is_irq = sscanf(path, IRQ_DIRECTORY "/%u/", &irq) == 1;
-	struct cpus now;
+	autofree char *before = NULL, *list = NULL;
+	struct cpus now, wanted;
 	int ret = read_setting(path, &text, &now);
 	bool routed = !ret && setting && is_routed(plan, setting, &now);
 
@@ -151,17 +183,19 @@ static int plan_setting(const struct plan *plan, const char *path)
 		autofree char *original = journal->changing ? guess_original(plan, path, &now) :
 			is_irq ? original_of_newcomer(journal, &now) : NULL;
 
-		setting = journal_add_setting(journal, path, original ? original : text.s);
+		setting = records_add(&journal->settings, path, original ? original : text.s, "", "");
 	} else if (!is_known(setting, &now)) {
-		free(setting->original);
-		setting->original = copy(text.s);
+		record_set(&setting->original, text.s);
 	}
-	setting->before = now;
-	setting->wanted = wanted_of(plan, setting);
+	wanted = wanted_of(plan, setting);
 	if (is_irq && !cpus_empty(plan->isolated) && irqs_have(journal->routed, irq))
-		setting->wanted = *plan->isolated;
+		wanted = *plan->isolated;
 	else if (routed)
-		setting->wanted = now;
+		wanted = now;
+	before = cpus_list(&now);
+	list = cpus_list(&wanted);
+	record_set(&setting->before, before);
+	record_set(&setting->wanted, list);
 	return 0;
 }
 
@@ -185,38 +219,38 @@ int settings_plan_workqueue(struct journal *journal, const struct machine *machi
 {
 	struct plan plan = { journal, machine, isolated };
 
-	if (others && !journal_setting(journal, WORKQUEUE) && file_exists(WORKQUEUE_REQUESTED))
+	if (others && !records_find(&journal->settings, WORKQUEUE) && file_exists(WORKQUEUE_REQUESTED))
 		return 0;
 	return plan_setting(&plan, WORKQUEUE);
 }
 
 /* The kernel may have changed it itself meanwhile. */
-static bool is_done(const struct setting *setting)
+static bool is_done(const struct record *setting, const struct cpus *wanted)
 {
 	autotext struct text text = { 0 };
 	struct cpus now;
-	int ret = read_setting(setting->path, &text, &now);
+	int ret = read_setting(setting->what, &text, &now);
 
-	return ret == -ENOENT || (!ret && cpus_equal(&now, &setting->wanted));
+	return ret == -ENOENT || (!ret && cpus_equal(&now, wanted));
 }
 
-static int apply_setting(struct setting *setting)
+static int apply_setting(struct record *setting)
 {
-	struct cpus original = original_of(setting);
-	bool restore = cpus_equal(&setting->wanted, &original);
+	struct cpus original = original_of(setting), wanted = set_of(setting->wanted);
+	bool restore = cpus_equal(&wanted, &original);
 	autofree char *text = NULL;
 	int ret;
 
-	if (is_done(setting))
+	if (is_done(setting, &wanted))
 		return 0;
-	text = restore ? copy(setting->original) : setting_text(setting->path, &setting->wanted);
-	ret = change_write(setting->path, text);
+	text = restore ? copy(setting->original) : setting_text(setting->what, &wanted);
+	ret = change_write(setting->what, text);
 	if (!ret || ret == -ENOENT)
 		return 0;
-	if (restore || !is_interrupt(setting->path))
-		return failed(ret, "%s: cannot write '%s': %s", setting->path, text, strerror(-ret));
+	if (restore || !is_interrupt(setting->what))
+		return failed(ret, "%s: cannot write '%s': %s", setting->what, text, strerror(-ret));
 	/* Managed by the kernel, which says EIO, or EPERM where it is newer. */
-	setting->wanted = setting->before;
+	record_set(&setting->wanted, setting->before);
 	return 0;
 }
 
@@ -224,9 +258,9 @@ int settings_apply_irqs(struct journal *journal)
 {
 	int first = 0;
 
-	for (size_t i = 0; i < journal->nr_settings; i++) {
-		struct setting *setting = &journal->settings[i];
-		int ret = strcmp(setting->path, WORKQUEUE) ? apply_setting(setting) : 0;
+	for (size_t i = 0; i < journal->settings.count; i++) {
+		struct record *setting = &journal->settings.items[i];
+		int ret = strcmp(setting->what, WORKQUEUE) ? apply_setting(setting) : 0;
 
 		if (!first)
 			first = ret;
@@ -237,15 +271,15 @@ int settings_apply_irqs(struct journal *journal)
 void settings_narrow_workqueue(const struct journal *journal, const struct machine *machine,
 			       bool others)
 {
-	const struct setting *setting = journal_setting(journal, WORKQUEUE);
-	struct cpus narrowed;
+	const struct record *setting = records_find(&journal->settings, WORKQUEUE);
+	struct cpus narrowed, before;
 	autofree char *text = NULL;
 
 	if (!setting)
 		return;
-	narrowed = others ? setting->wanted : narrowed_of(setting);
-	if (cpus_equal(&narrowed, &setting->before) ||
-	    !cpus_intersect(&narrowed, &machine->online))
+	narrowed = others ? set_of(setting->wanted) : narrowed_of(setting);
+	before = set_of(setting->before);
+	if (cpus_equal(&narrowed, &before) || !cpus_intersect(&narrowed, &machine->online))
 		return;
 	text = setting_text(WORKQUEUE, &narrowed);
 	change_write(WORKQUEUE, text);
@@ -253,14 +287,15 @@ void settings_narrow_workqueue(const struct journal *journal, const struct machi
 
 int settings_apply_workqueue(struct journal *journal)
 {
-	struct setting *setting = journal_setting(journal, WORKQUEUE);
-	struct cpus narrowed;
+	struct record *setting = records_find(&journal->settings, WORKQUEUE);
+	struct cpus narrowed, wanted;
 
 	if (!setting)
 		return 0;
 	narrowed = narrowed_of(setting);
+	wanted = set_of(setting->wanted);
 	/* A list of changes has it already if narrowing is all there is to do */
-	return change_only_list && cpus_equal(&narrowed, &setting->wanted) ? 0 :
+	return change_only_list && cpus_equal(&narrowed, &wanted) ? 0 :
 	       apply_setting(setting);
 }
 

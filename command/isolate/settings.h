@@ -50,6 +50,9 @@ int settings_apply_workqueue(struct journal *journal);
 void settings_narrow_workqueue(const struct journal *journal, const struct machine *machine,
 			       bool others);
 
+/* Reads the text of one of these files: a list, or a mask where it is one. */
+int setting_parse(const char *path, const char *text, struct cpus *cpus);
+
 /* How many interrupts may go to some of these CPUs, or -errno. */
 int settings_count_irqs(const struct cpus *cpus);
 

@@ -77,7 +77,7 @@ static size_t want(struct records *records, const struct value *value)
 
 		read_value(files.items[i], &now);
 		if (record)
-			record_want(record, value->text);
+			record_set(&record->wanted, value->text);
 		else
 			records_add(records, files.items[i], now.s, "", value->text);
 	}

@@ -10,28 +10,23 @@ static void fill(struct journal *journal)
 	static const char * const origins[] = {
 		"/", "/user.slice/a b", "/odd\ttab%name", "/..x/...", "/a../.b",
 	};
-	struct setting *setting;
-
 	*journal = (struct journal){ .exists = true, .controller_enabled = true };
 	cpus_add(&journal->procs, 1);
 	cpus_add(&journal->irqs, 70);
-	setting = journal_add_setting(journal, "/proc/irq/default_smp_affinity", "ff,ffffffff");
-	cpus_add(&setting->wanted, 3);
-	journal_add_setting(journal, "/sys/class/net/eth0.7/queues/rx-0/rps_cpus", "00,0000000f");
+	records_add(&journal->settings, "/proc/irq/default_smp_affinity", "ff,ffffffff", "", "3");
+	records_add(&journal->settings, "/sys/class/net/eth0.7/queues/rx-0/rps_cpus", "00,0000000f",
+		    "", "");
 	records_add(&journal->values, "/sys/class/net/eth0/threaded", "0", "", "1\t%");
 	for (unsigned int i = 0; i < 20; i++) {
-		char *path = format("/proc/irq/%u/smp_affinity_list", i);
+		autofree char *path = format("/proc/irq/%u/smp_affinity_list", i);
+		autofree char *wanted = format("%u", i);
 
-		setting = journal_add_setting(journal, path, "0-3,7");
-		cpus_add(&setting->before, 7);
-		cpus_add(&setting->wanted, i);
-		free(path);
+		records_add(&journal->settings, path, "0-3,7", "7", wanted);
 	}
 	for (unsigned int i = 0; i < ARRAY_SIZE(origins); i++) {
-		char *name = format("run-%u", 100 + i);
+		autofree char *name = format("run-%u", 100 + i);
 
 		journal_add_run(journal, name, origins[i], 0);
-		free(name);
 	}
 	for (int i = 0; i < 10; i++) {
 		struct task_record record = { .tid = 200 + i, .start = ~0ull - (unsigned int)i };
@@ -50,10 +45,10 @@ static void comes_back(const char *text)
 	char *again;
 
 	check(!journal_parse(&journal, text, strlen(text), BOOT), "a whole journal");
-	check(journal.nr_settings == 22 && journal.nr_runs == 5 && journal.nr_tasks == 10 &&
+	check(journal.settings.count == 22 && journal.nr_runs == 5 && journal.nr_tasks == 10 &&
 	      journal.servers.count == 1 && journal.threads.count == 1 &&
 	      journal.values.count == 1 && journal.raised.count == 1,
-	      "%zu settings, %zu runs, %zu tasks", journal.nr_settings, journal.nr_runs,
+	      "%zu settings, %zu runs, %zu tasks", journal.settings.count, journal.nr_runs,
 	      journal.nr_tasks);
 	check(!strcmp(journal_run(&journal, "run-102")->origin, "/odd\ttab%name"), "origin");
 	again = journal_text(&journal, BOOT);
@@ -68,7 +63,7 @@ static void refused(const char *text, size_t length, const char *how)
 	int ret = journal_parse(&journal, text, length, BOOT);
 
 	check(ret == -EBADMSG, "%s it gives %d", how, ret);
-	check(!journal.exists && !journal.nr_settings && !journal.nr_tasks, "%s it is used", how);
+	check(!journal.exists && !journal.settings.count && !journal.nr_tasks, "%s it is used", how);
 }
 
 /* Cut off anywhere, or with one bit changed. */
