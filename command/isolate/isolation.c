@@ -234,14 +234,10 @@ static int roll_back(struct isolation *isolation, int error, const struct cpus *
 
 void isolation_hold_signals(sigset_t *before)
 {
-	sigset_t deadly;
+	sigset_t all;
 
-	sigemptyset(&deadly);
-	sigaddset(&deadly, SIGINT);
-	sigaddset(&deadly, SIGTERM);
-	sigaddset(&deadly, SIGHUP);
-	sigaddset(&deadly, SIGPIPE);
-	sigprocmask(SIG_BLOCK, &deadly, before);
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, before);
 }
 
 int isolation_set(struct isolation *isolation, const struct cpus *procs, const struct cpus *irqs)

@@ -36,7 +36,7 @@ int isolation_refuse_damaged(const struct isolation *isolation);
 /* Before any change: -EBUSY after a message if cgroups of others have some of these CPUs. */
 int isolation_refuse_taken(const struct isolation *isolation, const struct cpus *procs);
 
-/* Signals that would end the process wait until BEFORE is the mask again. */
+/* Signals that would end or stop the process wait until BEFORE is the mask again. */
 void isolation_hold_signals(sigset_t *before);
 
 /*

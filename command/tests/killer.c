@@ -33,8 +33,10 @@ static void count_change(void)
 	static unsigned int changes;
 	const char *at = getenv("KILL_AT");
 
-	if (at && ++changes == strtoul(at, NULL, 10))
-		raise(getenv("KILL_GENTLY") ? SIGINT : SIGKILL);
+	if (!at || ++changes != strtoul(at, NULL, 10))
+		return;
+	raise(getenv("KILL_GENTLY") ? SIGINT : SIGKILL);
+	raise(SIGQUIT);		/* where Ctrl-C waits, this does as well */
 }
 
 static int plain_open(const char *path, int flags, mode_t mode)
