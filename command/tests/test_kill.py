@@ -269,24 +269,23 @@ class KillTest(StateTest):
         self.assertTrue(ended and number > 3, number)
         self.assertNotIn("raised", m.read("run/timershield/journal"))
 
-    def check_fair_server(self, why: str) -> None:
-        """CPUs of a partition that changes have it: the kernel waits for work on them."""
+    def isolated(self) -> range:
+        """The CPUs that the partition isolates."""
         state = self.machine.state()
         first, _, last = state.get(f"{GROUP}/cpuset.cpus", "").strip().partition("-")
-        isolated = range(int(first), int(last or first) + 1) if first else range(0)
-        if state.get(f"{GROUP}/cpuset.cpus.partition") == "member\n":
-            isolated = range(0)
-        for cpu in set(range(4)) - set(isolated):
-            runtime = state[f"sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime"]
+        if not first or state[f"{GROUP}/cpuset.cpus.partition"] != "isolated\n":
+            return range(0)
+        return range(int(first), int(last or first) + 1)
+
+    def check_fair_server(self, why: str) -> None:
+        """CPUs of a partition that changes have it: the kernel waits for work on them."""
+        for cpu in set(range(4)) - set(self.isolated()):
+            runtime = self.machine.read(f"sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime")
             self.assertEqual(runtime, "50000000\n", why)
 
     def check_unbound_work(self, why: str) -> None:
-        state = self.machine.state()
-        if state.get(f"{GROUP}/cpuset.cpus.partition") == "isolated\n":
-            first, _, last = state[f"{GROUP}/cpuset.cpus"].partition("-")
-            isolated = 1 << int(first) | 1 << int(last or first)
-            mask = int(state["sys/devices/virtual/workqueue/cpumask"], 16)
-            self.assertFalse(mask & isolated, why)
+        mask = int(self.machine.read("sys/devices/virtual/workqueue/cpumask"), 16)
+        self.assertFalse(any(mask >> cpu & 1 for cpu in self.isolated()), why)
 
 
 if __name__ == "__main__":
