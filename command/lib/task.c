@@ -134,13 +134,22 @@ bool task_may_lock_all(pid_t pid)
 	       (capabilities && strtoull(capabilities, NULL, 16) >> CAP_IPC_LOCK & 1);
 }
 
+static const char * const policies[] = {
+	[SCHED_OTHER] = "OTHER", [SCHED_FIFO] = "FIFO", [SCHED_RR] = "RR",
+	[SCHED_BATCH] = "BATCH", [SCHED_IDLE] = "IDLE",
+};
+
+int policy_parse(const char *name)
+{
+	for (int i = 0; i < (int)ARRAY_SIZE(policies); i++)
+		if (policies[i] && !strcasecmp(name, policies[i]))
+			return i;
+	return -EINVAL;
+}
+
 char *policy_text(int policy, int rt_priority)
 {
-	static const char * const names[] = {
-		[SCHED_OTHER] = "OTHER", [SCHED_FIFO] = "FIFO", [SCHED_RR] = "RR",
-		[SCHED_BATCH] = "BATCH", [SCHED_IDLE] = "IDLE",
-	};
-	const char *name = (size_t)policy < ARRAY_SIZE(names) ? names[policy] : NULL;
+	const char *name = (size_t)policy < ARRAY_SIZE(policies) ? policies[policy] : NULL;
 
 	if (rt_priority)
 		return format("%s %d", name ? name : "?", rt_priority);

@@ -59,6 +59,9 @@ long long task_number(pid_t pid, const char *file, const char *key);
 /* Whether RLIMIT_MEMLOCK or CAP_IPC_LOCK lets a process lock all that it has; true if not known. */
 bool task_may_lock_all(pid_t pid);
 
+/* A policy by its name, in any case of letters, or -EINVAL. */
+int policy_parse(const char *name);
+
 /* "FIFO 80", "OTHER"; the caller frees it. */
 char *policy_text(int policy, int rt_priority);
 

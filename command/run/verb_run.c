@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "lib/message.h"
+#include "lib/task.h"
 #include "lib/verb.h"
 #include "schedule.h"
 
@@ -16,23 +17,10 @@ static struct {
 	.placement = { .policy = UNSET, .priority = UNSET }, .latency = UNSET,
 };
 
-static const struct {
-	const char *name;
-	int policy;
-} policies[] = {
-	{ "fifo", SCHED_FIFO },
-	{ "rr", SCHED_RR },
-	{ "other", SCHED_OTHER },
-	{ "batch", SCHED_BATCH },
-	{ "idle", SCHED_IDLE },
-};
-
 static int take_policy(const struct verb *verb)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(policies); i++)
-		if (!strcmp(policies[i].name, optarg))
-			request.placement.policy = policies[i].policy;
-	return request.placement.policy != UNSET ? -1 :
+	request.placement.policy = policy_parse(optarg);
+	return request.placement.policy >= 0 ? -1 :
 	       usage_error(verb, "'%s': expected fifo, rr, other, batch or idle", optarg);
 }
 
