@@ -50,8 +50,7 @@ static char *mount_point_of_line(char *line, const char *controller)
 	return found;
 }
 
-/* Of cgroup v1 with this controller; NULL: of cgroup v2. */
-static char *find_mount(const char *controller)
+char *cgroup_find_mount(const char *controller)
 {
 	autotext struct text text = { 0 };
 	char *rest, *line, *mount = NULL;
@@ -60,11 +59,6 @@ static char *find_mount(const char *controller)
 		for (rest = text.s; !mount && (line = strsep(&rest, "\n")); )
 			mount = mount_point_of_line(line, controller);
 	return mount;
-}
-
-char *cgroup_find_mount(void)
-{
-	return find_mount(NULL);
 }
 
 /* HIERARCHY:CONTROLLERS:GROUP, of cgroup v2 with no controllers. */
@@ -94,7 +88,7 @@ char *cgroup_of(pid_t tid, const char *controller, char **mount)
 	autofree char *group = cgroup_path(tid, controller);
 
 	free(*mount);
-	*mount = find_mount(controller);
+	*mount = cgroup_find_mount(controller);
 	return *mount && group ? format("%s%s", *mount, group) : NULL;
 }
 
@@ -107,7 +101,7 @@ static bool has_controller(const char *group, const char *file)
 
 char *cgroup_mount_point(const char **why)
 {
-	char *mount = cgroup_find_mount();
+	char *mount = cgroup_find_mount(NULL);
 
 	if (!mount) {
 		*why = "cgroup v2 is not mounted";

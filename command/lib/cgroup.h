@@ -11,8 +11,8 @@
  */
 char *cgroup_mount_point(const char **why);
 
-/* The same with or without a cpuset controller; NULL if cgroup v2 is not mounted. */
-char *cgroup_find_mount(void);
+/* The same of cgroup v1 with this CONTROLLER, or of v2 with any (NULL); NULL if it is not mounted. */
+char *cgroup_find_mount(const char *controller);
 
 /*
  * Below its hierarchy's root, "/", the group of a task (0: the caller) with this CONTROLLER of cgroup
@@ -33,12 +33,12 @@ const char *cgroup_mend(void);
 bool cgroup_controller_enabled(const char *mount);
 
 /*
- * The paths of the groups below GROUP that have FILE, each before those below it: a file that no group
- * has below one without it. Starts with { 0 }.
+ * The paths of the groups below GROUP that have FILE, each before those below it: a file that no
+ * group has below one without it. Starts with { 0 }.
  */
 void cgroup_below(const char *group, const char *file, struct names *groups);
 
-/* What is in a FILE of a GROUP, a path; NULL, or no CPUs, if it cannot be read. The caller frees it. */
+/* A FILE of a GROUP, a path; NULL, or no CPUs, if it cannot be read. The caller frees it. */
 char *cgroup_read(const char *group, const char *file);
 struct cpus cgroup_read_cpus(const char *group, const char *file);
 

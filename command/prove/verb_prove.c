@@ -73,7 +73,7 @@ static int choose_cpu(unsigned int *cpu)
 /* Before anything is changed: where it is, how it is, and the file that says so. */
 static int prepare(struct prove *prove)
 {
-	autofree char *mount = cgroup_find_mount();
+	autofree char *mount = cgroup_find_mount(NULL);
 	struct undo *undo = &prove->undo;
 	int ret;
 
