@@ -8,15 +8,14 @@
 
 static void parse_cpus(const char *text)
 {
+	autofree char *list = NULL;
 	struct cpus set, back;
-	char *list;
 
 	cpus_parse_mask(&set, text);
 	if (cpus_parse(&set, text))
 		return;
 	list = cpus_list(&set);
 	check(!cpus_parse(&back, list) && cpus_equal(&set, &back), "%s", list);
-	free(list);
 }
 
 static void parse(const struct text *text)

@@ -6,12 +6,10 @@ static void expect_list(const char *text, const char *wanted)
 {
 	struct cpus set;
 	int ret = cpus_parse(&set, text);
-	char *list;
+	autofree char *list = ret ? NULL : cpus_list(&set);
 
 	check(!ret, "'%s': %s", text, strerror(-ret));
-	list = cpus_list(&set);
 	check(!strcmp(list, wanted), "'%s' is '%s', not '%s'", text, list, wanted);
-	free(list);
 }
 
 static void expect_error(const char *text, int error)
@@ -126,7 +124,7 @@ static void round_trips(void)
 
 	for (unsigned int n = 0; n < 2000; n++) {
 		struct cpus set = { 0 }, back;
-		char *list, *mask;
+		autofree char *list = NULL, *mask = NULL;
 
 		for (unsigned int i = state % 40; i; i--) {
 			state = state * 1103515245 + 12345;
@@ -139,8 +137,6 @@ static void round_trips(void)
 		      "list %s", list);
 		check(!cpus_parse_mask(&back, mask) && cpus_equal(&set, &back),
 		      "mask %s", mask);
-		free(mask);
-		free(list);
 	}
 }
 

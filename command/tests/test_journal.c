@@ -41,8 +41,8 @@ static void fill(struct journal *journal)
 
 static void comes_back(const char *text)
 {
+	autofree char *again = NULL;
 	struct journal journal;
-	char *again;
 
 	check(!journal_parse(&journal, text, strlen(text), BOOT), "a whole journal");
 	check(journal.settings.count == 22 && journal.nr_runs == 5 && journal.nr_tasks == 10 &&
@@ -53,7 +53,6 @@ static void comes_back(const char *text)
 	check(!strcmp(journal_run(&journal, "run-102")->origin, "/odd\ttab%name"), "origin");
 	again = journal_text(&journal, BOOT);
 	check(!strcmp(text, again), "it reads:\n%s", again);
-	free(again);
 	journal_free(&journal);
 }
 
@@ -91,15 +90,14 @@ static void other_boot(const char *text)
 
 int main(void)
 {
+	autofree char *text = NULL;
 	struct journal journal;
-	char *text;
 
 	fill(&journal);
 	text = journal_text(&journal, BOOT);
 	comes_back(text);
 	damaged_anywhere(text);
 	other_boot(text);
-	free(text);
 	journal_free(&journal);
 	return 0;
 }
