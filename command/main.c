@@ -88,12 +88,10 @@ static int run_help(int argc, char **argv)
 	argv += optind;
 	if (help_roff)
 		return print_manual();
-	if (!argc && output == OUTPUT_JSON)
-		print_all_json();
-	else if (!argc)
-		print_all();
-	if (!argc)
+	if (!argc) {
+		output == OUTPUT_JSON ? print_all_json() : print_all();
 		return STATUS_OK;
+	}
 	verb = find_verb(argv[0]);
 	if (argc > 1 || !verb)
 		return usage_error(NULL, "unknown command '%s'", argv[argc - 1]);

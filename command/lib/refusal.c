@@ -108,16 +108,13 @@ int refusal_failed(int error, pid_t tid, int priority)
 {
 	struct refusal refusal = { 0 };
 	autofree char *what = priority ? format("FIFO %d", priority) : copy("its policy");
+	const char *reason = strerror(-error);
 
-	if (error != -EPERM)
-		failed(error, "cannot give %d %s: %s", tid ? tid : getpid(), what,
-		       strerror(-error));
-	else if (refusal_find(&refusal, tid, priority))
-		failed(error, "cannot give %d %s: %s: %s", tid ? tid : getpid(), what,
-		       refusal.reason, refusal.mend);
-	else
-		failed(error, "cannot give %d %s: not permitted, although CAP_SYS_NICE is there: a security module may refuse it",
-		       tid ? tid : getpid(), what);
+	if (error == -EPERM)
+		reason = refusal_find(&refusal, tid, priority) ? refusal.reason :
+			 "not permitted, although CAP_SYS_NICE is there: a security module may refuse it";
+	failed(error, "cannot give %d %s: %s%s%s", tid ? tid : getpid(), what, reason,
+	       refusal.mend ? ": " : "", refusal.mend ? refusal.mend : "");
 	refusal_free(&refusal);
 	return error;
 }

@@ -24,29 +24,14 @@ void *zeroed(size_t count, size_t size)
 	return memory;
 }
 
-static void reserve(struct text *text, size_t length)
-{
-	size_t needed = text->length + length + 1;
-
-	if (needed <= text->size)
-		return;
-	text->size = needed < 64 ? 64 : needed * 2;
-	text->s = grow(text->s, text->size, 1);
-}
-
 void text_add_list(struct text *text, const char *format, va_list args)
 {
-	va_list again;
-	int n;
+	autofree char *added = NULL;
+	int n = vasprintf(&added, format, args);
 
-	va_copy(again, args);
-	n = vsnprintf(NULL, 0, format, again);
-	va_end(again);
 	if (n < 0)
 		out_of_memory();
-	reserve(text, (size_t)n);
-	vsnprintf(text->s + text->length, (size_t)n + 1, format, args);
-	text->length += (size_t)n;
+	text_add_bytes(text, added, (size_t)n);
 }
 
 void text_add(struct text *text, const char *format, ...)
@@ -60,7 +45,12 @@ void text_add(struct text *text, const char *format, ...)
 
 void text_add_bytes(struct text *text, const char *bytes, size_t length)
 {
-	reserve(text, length);
+	const size_t needed = text->length + length + 1;
+
+	if (needed > text->size) {
+		text->size = needed < 64 ? 64 : needed * 2;
+		text->s = grow(text->s, text->size, 1);
+	}
 	memcpy(text->s + text->length, bytes, length);
 	text->length += length;
 	text->s[text->length] = '\0';
