@@ -263,28 +263,19 @@ int journal_remove(void)
 	return ret;
 }
 
-static int lock_file(int fd)
-{
-	if (!flock(fd, LOCK_EX | LOCK_NB))
-		return fd;
-	if (errno == EWOULDBLOCK)
-		notice("waiting for another timershield to finish");
-	return TEMP_FAILURE_RETRY(flock(fd, LOCK_EX)) ? -errno : fd;
-}
-
 int journal_lock(void)
 {
 	autofree char *path = file_path(RUN_DIRECTORY "/lock"), *directory = file_path(RUN_DIRECTORY);
-	int ret = mkdir(directory, 0755) && errno != EEXIST ? -errno : 0, fd;
+	int fd = mkdir(directory, 0755) && errno != EEXIST ? -1 :
+		 open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	const int ret = fd < 0 ? -errno : fd;
 
-	if (!ret) {
-		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-		ret = fd < 0 ? -errno : lock_file(fd);
-		if (fd >= 0 && ret < 0)
-			close(fd);
+	if (fd < 0)
+		return failed(ret, "%s: %s%s", path, strerror(-ret),
+			      ret == -EACCES ? " (run as root)" : "");
+	if (flock(fd, LOCK_EX | LOCK_NB)) {
+		notice("waiting for another timershield to finish");
+		TEMP_FAILURE_RETRY(flock(fd, LOCK_EX));
 	}
-	if (ret < 0)
-		failed(ret, "%s: %s%s", path, strerror(-ret),
-		       ret == -EACCES ? " (run as root)" : "");
-	return ret;
+	return fd;
 }
