@@ -4,6 +4,7 @@
 #include "file.h"
 
 #include <dirent.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,16 @@ static void add_irq(struct snapshot *snapshot, const char *path, const struct di
 	add_file(snapshot, file);
 }
 
+/* Of a CPU. */
+static void add_fair_server(struct snapshot *snapshot, const char *path,
+			    const struct dirent *entry)
+{
+	char file[600];
+
+	snprintf(file, sizeof(file), "%s/runtime", path);
+	add_file(snapshot, file);
+}
+
 /* A cgroup's processes are not compared: the tests' own come and go. */
 static void add_cgroup(struct snapshot *snapshot, const char *path, const struct dirent *entry)
 {
@@ -114,10 +125,12 @@ static bool is_with_its_interrupt(const char *name, const char *mask)
 		irq_has_mask(irq, "smp_affinity", mask));
 }
 
-/* "task TID NAME" and the mask. */
+/* "task TID NAME" and its mask, policy and priority. */
 static void add_task(struct snapshot *snapshot, const char *path, const struct dirent *entry)
 {
-	char text[4096], file[600], what[512], *name, *mask;
+	char text[4096], file[600], what[512], value[1100], *name, *mask;
+	struct sched_param parameter = { 0 };
+	const pid_t tid = atoi(entry->d_name);
 
 	snprintf(file, sizeof(file), "%s/status", path);
 	if (file_read(file, text, sizeof(text)) < 0)
@@ -130,8 +143,11 @@ static void add_task(struct snapshot *snapshot, const char *path, const struct d
 	mask[strcspn(mask, "\n")] = '\0';
 	snprintf(what, sizeof(what), "task %s %s", entry->d_name, name + 6);
 	mask += strlen("Cpus_allowed:\t");
-	add_line(snapshot, what, is_with_its_interrupt(name + 6, mask) ?
-		 "its-interrupt's" : mask);
+	sched_getparam(tid, &parameter);
+	snprintf(value, sizeof(value), "%.1000s,policy=%d:%d",
+		 is_with_its_interrupt(name + 6, mask) ? "its-interrupt's" : mask,
+		 sched_getscheduler(tid), parameter.sched_priority);
+	add_line(snapshot, what, value);
 }
 
 static void add_process(struct snapshot *snapshot, const char *path, const struct dirent *entry)
@@ -153,6 +169,7 @@ void snapshot_take(struct snapshot *snapshot)
 	add_file(snapshot, "/sys/devices/virtual/workqueue/cpumask");
 	add_file(snapshot, "/sys/devices/virtual/workqueue/cpumask_requested");
 	add_file(snapshot, "/sys/devices/virtual/workqueue/cpumask_isolated");
+	for_each("/sys/kernel/debug/sched/fair_server", snapshot, add_fair_server);
 	for_each("/sys/fs/cgroup", snapshot, add_cgroup);
 	for_each("/run/timershield", snapshot, add_plain);
 	for_each("/proc", snapshot, add_process);
