@@ -9,13 +9,6 @@
 
 #define ROUNDS 10
 
-struct plan {
-	const struct journal *old;
-	struct journal *new;
-	const struct cpus *possible, *taken;
-	struct cpus isolated;
-};
-
 /*
  * Where the kernel has the thread of an interrupt: with that, wherever it goes. A cpuset
  * takes the thread elsewhere all the same.
@@ -37,53 +30,51 @@ static bool place_of_irq_thread(const struct task *task, struct cpus *place)
 }
 
 /* Put into the partition by somebody else: it has the partition's CPUs, and asked for none. */
-static bool is_foreign_member(const struct plan *plan, const struct task *task)
+static bool is_foreign_member(const struct journal *journal, const struct task *task)
 {
 	autofree char *group = NULL;
 
-	if (!cpus_subset(&task->cpus, &plan->isolated))
+	if (!cpus_subset(&task->cpus, &journal->procs))
 		return false;
 	group = cgroup_path(task->pid, NULL);
-	return group && partition_is(group) && !journal_run(plan->old, strrchr(group, '/') + 1);
+	return group && partition_is(group) && !journal_run(journal, strrchr(group, '/') + 1);
 }
 
 /*
- * A recorded task that runs where it may of what it asked for has not changed its mind.
- * One that never asked runs on everything that is not isolated.
+ * Whether a task has asked for less than ALL, and for what. A recorded task that runs where it may
+ * of what it asked for has not changed its mind. One that never asked runs on everything that is
+ * not isolated.
  */
-static void plan_task(struct plan *plan, const struct task *task)
+static bool has_asked(const struct journal *journal, const struct task *task,
+		      const struct cpus *all, struct cpus *asked)
 {
-	const struct task_record *known = journal_task(plan->old, task->tid, task->start);
-	struct task_record record = { task->tid, task->pid, task->start, task->cpus };
-	struct cpus open, all, place;
+	const struct task_record *known = journal_task(journal, task->tid, task->start);
+	struct cpus open, place;
 
 	if (task->flags & TASK_BOUND)
-		return;
-	if (!known && place_of_irq_thread(task, &place) && cpus_equal(&place, &task->cpus))
-		return;
-	if (!known && is_foreign_member(plan, task))
-		return;
-	open = known ? cpus_and_not(&known->cpus, &plan->isolated) : task->cpus;
-	if (known && (cpus_empty(&open) || cpus_equal(&open, &task->cpus)))
-		record.cpus = known->cpus;
-	all = known ? record.cpus : cpus_or(&task->cpus, &plan->isolated);
-	all = cpus_or(&all, plan->taken);
-	if (!cpus_equal(&all, plan->possible))
-		*append(plan->new->tasks, plan->new->nr_tasks) = record;
+		return false;
+	*asked = task->cpus;
+	if (known) {
+		open = cpus_and_not(&known->cpus, &journal->procs);
+		if (cpus_empty(&open) || cpus_equal(&open, &task->cpus))
+			*asked = known->cpus;
+		return !cpus_subset(all, asked);
+	}
+	if ((place_of_irq_thread(task, &place) && cpus_equal(&place, &task->cpus)) ||
+	    is_foreign_member(journal, task))
+		return false;
+	open = cpus_or(&task->cpus, &journal->procs);
+	return !cpus_subset(all, &open);
 }
 
 int affinity_plan(struct journal *journal, const struct machine *machine,
 		  const struct cpus *taken)
 {
-	struct journal found = { 0 };
-	struct plan plan = {
-		.old = journal,
-		.new = &found,
-		.possible = &machine->possible,
-		.taken = taken,
-		.isolated = journal->procs,
-	};
+	const struct cpus all = cpus_and_not(&machine->possible, taken);
+	struct task_record *found = NULL;
 	autotasks struct tasks tasks = { 0 };
+	struct cpus asked;
+	size_t count = 0;
 	int ret;
 
 	/* Half-way through a change, affinities are not what anybody asked for. */
@@ -93,10 +84,12 @@ int affinity_plan(struct journal *journal, const struct machine *machine,
 	if (ret)
 		return ret;
 	tasks_for_each(task, &tasks)
-		plan_task(&plan, task);
+		if (has_asked(journal, task, &all, &asked))
+			*append(found, count) = (struct task_record){ task->tid, task->pid,
+								      task->start, asked };
 	free(journal->tasks);
-	journal->tasks = found.tasks;
-	journal->nr_tasks = found.nr_tasks;
+	journal->tasks = found;
+	journal->nr_tasks = count;
 	return 0;
 }
 

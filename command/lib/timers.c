@@ -112,14 +112,11 @@ int timers_read(struct timers_cpu **cpus, size_t *count)
 	*count = 0;
 	strsep(&rest, "\n");		/* the names of the columns */
 	while (!ret && (line = strsep(&rest, "\n")) && *line) {
-		struct timers_cpu cpu;
+		struct timers_cpu *cpu = append(*cpus, *count);
 
-		if (sscanf(line, "%u %u %llu %llu %llu %llu", &cpu.cpu, &cpu.threshold,
-			   &cpu.masked, &cpu.released, &cpu.avoided, &cpu.longest_hold) != 6) {
+		if (sscanf(line, "%u %u %llu %llu %llu %llu", &cpu->cpu, &cpu->threshold,
+			   &cpu->masked, &cpu->released, &cpu->avoided, &cpu->longest_hold) != 6)
 			ret = -EPROTO;
-			break;
-		}
-		*append(*cpus, *count) = cpu;
 	}
 	if (ret) {
 		free(*cpus);
