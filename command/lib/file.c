@@ -86,10 +86,8 @@ bool file_has(const char *path, const char *wanted)
 char *file_find(const char *path, const char *key)
 {
 	autotext struct text text = { 0 };
-	const char *at = file_read(path, &text) ? NULL : strstr(text.s, key);
 
-	at = at ? at + strlen(key) : NULL;
-	return at ? format("%.*s", (int)strcspn(at, "\n"), at) : NULL;
+	return file_read(path, &text) ? NULL : text_after(text.s, key);
 }
 
 int file_read_number(const char *path, long long *number)

@@ -56,23 +56,13 @@ bool kernel_has(const char *name)
 	return value && !strcmp(value, "y");
 }
 
-/* What follows KEY at AT, to the line's end. */
-static char *rest_of_line(const char *at, const char *key)
-{
-	at += strlen(key);
-	return format("%.*s", (int)strcspn(at, "\n"), at);
-}
-
 char *kernel_option(const char *name)
 {
-	const char *text = configuration(), *at;
-	autofree char *key = NULL;
+	autofree char *key = format("\n%s=", name);
+	const char *text = configuration();
+	char *value = text ? text_after(text, key) : NULL;
 
-	if (!text)
-		return NULL;
-	key = format("\n%s=", name);
-	at = strstr(text, key);
-	return at ? rest_of_line(at, key) : copy("");
+	return text && !value ? copy("") : value;
 }
 
 char *kernel_parameter(const char *name)
@@ -110,12 +100,9 @@ char *kernel_log_last(const char *key)
 {
 	const char *last = NULL, *at;
 	autotext struct text log = { 0 };
-	char *rest = NULL;
 
 	read_log(&log);
 	for (at = log.s; (at = strstr(at, key)); at += strlen(key))
 		last = at;
-	if (last)
-		rest = rest_of_line(last, key);
-	return rest;
+	return last ? text_after(last, key) : NULL;
 }

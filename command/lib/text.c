@@ -73,6 +73,14 @@ void text_chomp(struct text *text)
 		text->s[--text->length] = '\0';
 }
 
+char *text_after(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	at = at ? at + strlen(key) : NULL;
+	return at ? format("%.*s", (int)strcspn(at, "\n"), at) : NULL;
+}
+
 char *copy(const char *string)
 {
 	return format("%s", string);

@@ -38,6 +38,9 @@ void free_string(char **string);
 #define autofree __attribute__((cleanup(free_string)))
 #define autotext __attribute__((cleanup(text_free)))
 
+/* What follows KEY in a text, to the line's end; NULL if it is not there. The caller frees it. */
+char *text_after(const char *text, const char *key);
+
 /* Removes newlines at the end. */
 void text_chomp(struct text *text);
 
