@@ -224,24 +224,16 @@ int settings_plan_workqueue(struct journal *journal, const struct machine *machi
 	return plan_setting(&plan, WORKQUEUE);
 }
 
-/* The kernel may have changed it itself meanwhile. */
-static bool is_done(const struct record *setting, const struct cpus *wanted)
-{
-	autotext struct text text = { 0 };
-	struct cpus now;
-	int ret = read_setting(setting->what, &text, &now);
-
-	return ret == -ENOENT || (!ret && cpus_equal(&now, wanted));
-}
-
 static int apply_setting(struct record *setting)
 {
-	struct cpus original = original_of(setting), wanted = set_of(setting->wanted);
+	struct cpus original = original_of(setting), wanted = set_of(setting->wanted), now;
 	bool restore = cpus_equal(&wanted, &original);
+	autotext struct text is = { 0 };
 	autofree char *text = NULL;
-	int ret;
+	int ret = read_setting(setting->what, &is, &now);
 
-	if (is_done(setting, &wanted))
+	/* The kernel may have changed it itself meanwhile. */
+	if (ret == -ENOENT || (!ret && cpus_equal(&now, &wanted)))
 		return 0;
 	text = restore ? copy(setting->original) : setting_text(setting->what, &wanted);
 	ret = change_write(setting->what, text);
@@ -319,10 +311,9 @@ int settings_count_irqs(const struct cpus *cpus)
 struct cpus settings_exposed(const struct cpus *isolated)
 {
 	autotext struct text text = { 0 };
-	struct cpus now;
+	struct cpus now = { 0 };
 
-	if (read_setting(IRQ_DEFAULT, &text, &now))
-		now = (struct cpus){ 0 };
+	read_setting(IRQ_DEFAULT, &text, &now);
 	return cpus_and(&now, isolated);
 }
 
