@@ -136,21 +136,6 @@ char *journal_text(const struct journal *journal, const char *boot)
 	return text.s;
 }
 
-static void unescape(char *field)
-{
-	unsigned int c;
-	char *to = field;
-
-	for (; *field; field++, to++) {
-		*to = *field;
-		if (*field == '%' && sscanf(field + 1, "%2x", &c) == 1) {
-			*to = (char)c;
-			field += 2;
-		}
-	}
-	*to = '\0';
-}
-
 static void read_procs(struct journal *journal, char **fields)
 {
 	cpus_parse(&journal->procs, fields[1]);
@@ -179,7 +164,7 @@ static void read_line(struct journal *journal, char *line)
 
 	for (unsigned int i = 0; line && i < MAX_FIELDS; i++) {
 		fields[i] = strsep(&line, "\t");
-		unescape(fields[i]);
+		unescape(fields[i], '%', "%2x%n");
 	}
 	if (!strcmp(fields[0], "backend"))
 		read_backend(journal, fields);

@@ -17,24 +17,10 @@ static bool has_word(const char *list, const char *word)
 	return hasmntopt(&entry, word);
 }
 
-/* mountinfo writes blanks, tabs, newlines and backslashes as \ and three octal digits. */
-static void unescape_octal(char *text)
-{
-	char *to = text;
-
-	for (; *text; text++, to++) {
-		unsigned int c;
-
-		*to = *text;
-		if (*text == '\\' && sscanf(text + 1, "%3o", &c) == 1) {
-			*to = (char)c;
-			text += 3;
-		}
-	}
-	*to = '\0';
-}
-
-/* ID PARENT MAJOR:MINOR ROOT MOUNT-POINT OPTIONS... - TYPE SOURCE SUPER-OPTIONS */
+/*
+ * ID PARENT MAJOR:MINOR ROOT MOUNT-POINT OPTIONS... - TYPE SOURCE SUPER-OPTIONS
+ * with blanks, tabs, newlines and backslashes as \ and three octal digits.
+ */
 static char *mount_point_of_line(char *line, const char *controller)
 {
 	const char *type = strstr(line, controller ? " - cgroup " : " - cgroup2 ");
@@ -42,7 +28,7 @@ static char *mount_point_of_line(char *line, const char *controller)
 
 	if (type && (!controller || has_word(strrchr(line, ' ') + 1, controller)) &&
 	    sscanf(line, "%*s %*s %*s %ms %ms", &root, &mount) == 2 && !strcmp(root, "/")) {
-		unescape_octal(mount);
+		unescape(mount, '\\', "%3o%n");
 		found = copy(mount);
 	}
 	free(root);

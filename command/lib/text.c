@@ -114,6 +114,22 @@ unsigned int utf8_length(const unsigned char *s, unsigned int *c)
 	return length;
 }
 
+void unescape(char *text, char mark, const char *digits)
+{
+	unsigned int c;
+	char *to = text;
+	int length;
+
+	for (; *text; text++, to++) {
+		*to = *text;
+		if (*text == mark && sscanf(text + 1, digits, &c, &length) == 1) {
+			*to = (char)c;
+			text += length;
+		}
+	}
+	*to = '\0';
+}
+
 /* Controls, and what changes the direction of a line or cannot be seen. */
 static bool is_printable(unsigned int c)
 {

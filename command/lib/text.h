@@ -50,6 +50,9 @@ void text_chomp(struct text *text);
  */
 unsigned int utf8_length(const unsigned char *s, unsigned int *c);
 
+/* Replaces each MARK and its digits, which "%2x%n" or the like reads, by a character. */
+void unescape(char *text, char mark, const char *digits);
+
 /* Replaces what would break a line or a terminal, or is not UTF-8. */
 void make_printable(char *text);
 
