@@ -48,14 +48,18 @@ static void give(const struct record *record, const char *from, const char *valu
 
 void fair_server_stop(const struct journal *journal)
 {
+	const struct record *servers = journal->servers.items;
+
 	for (size_t i = 0; i < journal->servers.count; i++)
-		if (*journal->servers.items[i].wanted)
-			give(&journal->servers.items[i], journal->servers.items[i].original, STOPPED);
+		if (*servers[i].wanted)
+			give(&servers[i], servers[i].original, STOPPED);
 }
 
 void fair_server_start(const struct journal *journal, bool all)
 {
+	const struct record *servers = journal->servers.items;
+
 	for (size_t i = 0; i < journal->servers.count; i++)
-		if (all || !*journal->servers.items[i].wanted)
-			give(&journal->servers.items[i], STOPPED, journal->servers.items[i].original);
+		if (all || !*servers[i].wanted)
+			give(&servers[i], STOPPED, servers[i].original);
 }

@@ -186,7 +186,8 @@ static int set(struct isolation *isolation, const struct cpus *procs, const stru
 	if (ret)
 		return ret;
 	priorities_raise_rcu(journal);
-	if (settled && isolation->mount && by_cgroup)	/* else the journal may not have every task */
+	/* Else the journal may not have every task. */
+	if (settled && isolation->mount && by_cgroup)
 		partition_release(isolation->mount, journal, procs);
 	settings_narrow_workqueue(journal, &isolation->machine, isolation->rivals.isolate);
 	fair_server_start(journal, changes);

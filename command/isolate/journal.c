@@ -10,7 +10,7 @@
  *	irqs	CPUS
  *	run	NAME	ORIGIN
  *	task	TID	START	CPUS
- *	value	WHAT	ORIGINAL	BEFORE	WANTED		and so are set, thread, server, raised
+ *	value	WHAT	ORIGINAL	BEFORE	WANTED	and so are set, thread, server, raised
  *	end	CHECKSUM			of all that comes before, FNV-1a
  *
  * What has its checksum is what we wrote: it is read as it stands. Anything else is damaged, and
@@ -180,7 +180,8 @@ static void read_line(struct journal *journal, char *line)
 		read_task(journal, fields);
 	for (size_t i = 0; i < JOURNAL_RECORDS; i++)
 		if (!strcmp(fields[0], record_names[i]))
-			records_add(&journal->records[i], fields[1], fields[2], fields[3], fields[4]);
+			records_add(&journal->records[i], fields[1], fields[2], fields[3],
+				    fields[4]);
 }
 
 /* The length of what the checksum at the end covers; 0 if it does not. */

@@ -12,7 +12,8 @@
 static void add(struct leftovers *list, const char *kind, char *id, const struct cpus *cpus,
 		char *name, const char *reason)
 {
-	*append(list->items, list->count) = (struct leftover){ kind, id, name, copy(reason), *cpus };
+	*append(list->items, list->count) =
+		(struct leftover){ kind, id, name, copy(reason), *cpus };
 }
 
 void leftovers_free(struct leftovers *list)
@@ -97,7 +98,8 @@ static bool was_sent_back(const char *irq, const struct isolation *isolation)
 		return false;
 	cpus_parse(&before, setting->before);
 	cpus_parse(&wanted, setting->wanted);
-	return !cpus_intersect(&wanted, &isolation->irqs) && !cpus_intersect(&before, &isolation->irqs);
+	return !cpus_intersect(&wanted, &isolation->irqs) &&
+	       !cpus_intersect(&before, &isolation->irqs);
 }
 
 static const char *reason_of_irq(const char *irq, const struct cpus *affinity,

@@ -31,7 +31,8 @@ void rivals_find(struct rivals *rivals, const char *mount)
 			rivals->taken = cpus_or(&rivals->taken, &cpus);
 		rivals->isolate |= !strcmp(type, "isolated");
 		/* Before Linux 7 a plain group keeps its CPUs from a partition next to it. */
-		if (strcmp(type, "member") || (!strchr(name + 1, '/') && !machine_linux_since(7, 0)))
+		if (strcmp(type, "member") ||
+		    (!strchr(name + 1, '/') && !machine_linux_since(7, 0)))
 			*append(rivals->items, rivals->count) =
 				(struct rival){ copy(group), copy(type), cpus };
 	}

@@ -183,7 +183,8 @@ static int plan_setting(const struct plan *plan, const char *path)
 		autofree char *original = journal->changing ? guess_original(plan, path, &now) :
 			is_irq ? original_of_newcomer(journal, &now) : NULL;
 
-		setting = records_add(&journal->settings, path, original ? original : text.s, "", "");
+		setting = records_add(&journal->settings, path, original ? original : text.s, "",
+				      "");
 	} else if (!is_known(setting, &now)) {
 		record_set(&setting->original, text.s);
 	}
@@ -219,7 +220,8 @@ int settings_plan_workqueue(struct journal *journal, const struct machine *machi
 {
 	struct plan plan = { journal, machine, isolated };
 
-	if (others && !records_find(&journal->settings, WORKQUEUE) && file_exists(WORKQUEUE_REQUESTED))
+	if (others && !records_find(&journal->settings, WORKQUEUE) &&
+	    file_exists(WORKQUEUE_REQUESTED))
 		return 0;
 	return plan_setting(&plan, WORKQUEUE);
 }
@@ -240,7 +242,8 @@ static int apply_setting(struct record *setting)
 	if (!ret || ret == -ENOENT)
 		return 0;
 	if (restore || !is_interrupt(setting->what))
-		return failed(ret, "%s: cannot write '%s': %s", setting->what, text, strerror(-ret));
+		return failed(ret, "%s: cannot write '%s': %s", setting->what, text,
+			      strerror(-ret));
 	/* Managed by the kernel, which says EIO, or EPERM where it is newer. */
 	record_set(&setting->wanted, setting->before);
 	return 0;

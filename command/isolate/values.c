@@ -65,7 +65,7 @@ static int write_value(const char *path, const char *text, const char *now)
 
 static const struct record_kind file_kind = { read_value, write_value };
 
-/* What each file of a line gets; of several lines for a file the last one counts. How many files. */
+/* What each file of a line gets; of several lines for a file the last counts. How many files. */
 static size_t want(struct records *records, const struct value *value)
 {
 	autonames struct names files = { 0 };

@@ -54,7 +54,8 @@ static char *group_of_line(char *line, const char *controller)
 
 	strsep(&line, ":");
 	controllers = strsep(&line, ":");
-	return line && (controller ? has_word(controllers, controller) : !*controllers) ? line : NULL;
+	return line && (controller ? has_word(controllers, controller) : !*controllers) ?
+	       line : NULL;
 }
 
 char *cgroup_path(pid_t tid, const char *controller)

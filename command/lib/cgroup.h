@@ -11,7 +11,7 @@
  */
 char *cgroup_mount_point(const char **why);
 
-/* The same of cgroup v1 with this CONTROLLER, or of v2 with any (NULL); NULL if it is not mounted. */
+/* The same of cgroup v1 with this CONTROLLER, or of v2 with any (NULL); NULL: not mounted. */
 char *cgroup_find_mount(const char *controller);
 
 /*

@@ -62,7 +62,8 @@ static void refused(const char *text, size_t length, const char *how)
 	int ret = journal_parse(&journal, text, length, BOOT);
 
 	check(ret == -EBADMSG, "%s it gives %d", how, ret);
-	check(!journal.exists && !journal.settings.count && !journal.nr_tasks, "%s it is used", how);
+	check(!journal.exists && !journal.settings.count && !journal.nr_tasks, "%s it is used",
+	      how);
 }
 
 /* Cut off anywhere, or with one bit changed. */
