@@ -112,9 +112,6 @@ int config_load(struct config *config, const char *path)
 	autotext struct text text = { 0 };
 	int ret = file_read(path, &text);
 
-	if (ret)
-		failed(ret, "%s: %s", path, strerror(-ret));
-	else
-		ret = config_parse(config, path, text.s, text.length);
-	return ret;
+	return ret ? failed(ret, "%s: %s", path, strerror(-ret)) :
+	       config_parse(config, path, text.s, text.length);
 }

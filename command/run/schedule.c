@@ -277,32 +277,26 @@ static int place_any(struct placement *placement)
 	return ret;
 }
 
-static bool has_ended(int process)
-{
-	struct pollfd end = { .fd = process, .events = POLLIN };
-
-	return poll(&end, 1, 0) == 1;
-}
-
 /*
  * A process id may be another process's by the time that it is used. One that has not
  * ended afterwards was the same all the time.
  */
 int schedule_process(struct placement *placement)
 {
-	int process, ret;
+	struct pollfd process = { .events = POLLIN };	/* which come when it ends */
+	int ret;
 
 	if (!placement->pid)
 		return place_any(placement);
-	process = (int)syscall(SYS_pidfd_open, placement->pid, 0);
-	if (process < 0) {
+	process.fd = (int)syscall(SYS_pidfd_open, placement->pid, 0);
+	if (process.fd < 0) {
 		ret = -errno;
 		return failed(ret, ret == -ESRCH ? "no such process: %d" :
 			      "%d is not a process; it may be a thread of one", placement->pid);
 	}
 	ret = place_any(placement);
-	if (ret == -ESRCH || (!ret && has_ended(process)))
+	if (ret == -ESRCH || (!ret && poll(&process, 1, 0) == 1))
 		ret = failed(-ESRCH, "process %d has ended", placement->pid);
-	close(process);
+	close(process.fd);
 	return ret;
 }

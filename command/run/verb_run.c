@@ -42,12 +42,6 @@ static const struct verb_option options[] = {
 	{ 0 }
 };
 
-/* Statuses of this verb that cannot be taken for the command's own. */
-static int own_status(int ret)
-{
-	return ret ? STATUS_RUN_FAILED : STATUS_OK;
-}
-
 static bool is_real_time(int policy)
 {
 	return policy == SCHED_FIFO || policy == SCHED_RR;
@@ -142,7 +136,7 @@ static int execute(void)
 	if (!ret)
 		ret = schedule_thread(0, &request.placement);
 	if (ret)
-		return own_status(ret);
+		return STATUS_RUN_FAILED;
 	execv(request.program, request.command);
 	return program_error(-errno);
 }
@@ -155,8 +149,10 @@ static int run(int argc, char **argv)
 	status = check_combination();
 	if (status >= 0)
 		return status;
-	status = request.placement.pid ? own_status(schedule_process(&request.placement)) :
-		 execute();
+	if (!request.placement.pid)
+		status = execute();
+	else
+		status = schedule_process(&request.placement) ? STATUS_RUN_FAILED : STATUS_OK;
 	free(request.program);
 	return status;
 }
