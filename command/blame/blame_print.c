@@ -10,12 +10,17 @@ static double share_of(const struct victim_report *victim, u64 total)
 	return taken ? 100.0 * (double)total / (double)taken : 0;
 }
 
-static void print_culprit(const struct victim_report *victim, const struct culprit *culprit)
+static void print_culprit(const struct victim_report *victim, const struct culprit *culprit,
+			  bool narrow)
 {
-	printf("  %9llu %12.1f %10.1f %6.1f%%  %-6s  %s%s%s", (unsigned long long)culprit->count,
-	       microseconds(culprit->total), microseconds(culprit->longest),
-	       share_of(victim, culprit->total), masked_text(culprit->masked), culprit->name,
-	       *culprit->level ? " " : "", culprit->level);
+	if (narrow)
+		printf("  %9.1f %6.1f%%  ", microseconds(culprit->total),
+		       share_of(victim, culprit->total));
+	else
+		printf("  %9llu %12.1f %10.1f %6.1f%%  %-6s  ", (unsigned long long)culprit->count,
+		       microseconds(culprit->total), microseconds(culprit->longest),
+		       share_of(victim, culprit->total), masked_text(culprit->masked));
+	printf("%s%s%s", culprit->name, *culprit->level ? " " : "", culprit->level);
 	if (*culprit->how)
 		printf(": %s", culprit->how);
 	if (*culprit->function && strcmp(culprit->kind, "kernel-timer") &&
@@ -29,7 +34,7 @@ static void print_culprit(const struct victim_report *victim, const struct culpr
 }
 
 /* What no event explains is always shown, and last. */
-void culprits_print(const struct victim_report *victim, unsigned int lines)
+void culprits_print(const struct victim_report *victim, unsigned int lines, bool narrow)
 {
 	struct culprit rest = { .name = (char *)"", .level = (char *)"", .program = (char *)"", .how = (char *)"",
 				.function = "", .unit = (char *)"", .stack = (char *)"", .kind = "" };
@@ -38,15 +43,18 @@ void culprits_print(const struct victim_report *victim, unsigned int lines)
 
 	if (!victim->shown)
 		return;
-	printf(CULPRITS_HEAD "%12s %10s %7s  %-6s  %s\n", "total us", "longest us", "share",
-	       "mask", "culprit");
+	if (narrow)
+		puts(CULPRITS_HEAD_NARROW "  share  culprit");
+	else
+		printf(CULPRITS_HEAD "%12s %10s %7s  %-6s  %s\n", "total us", "longest us", "share",
+		       "mask", "culprit");
 	for (size_t i = 0; i < victim->shown; i++) {
 		const struct culprit *culprit = &victim->culprits[i];
 
 		if (!strcmp(culprit->kind, "unexplained")) {
 			unexplained = culprit;
 		} else if (left) {
-			print_culprit(victim, culprit);
+			print_culprit(victim, culprit, narrow);
 			left--;
 		} else {
 			more++;
@@ -59,11 +67,11 @@ void culprits_print(const struct victim_report *victim, unsigned int lines)
 	if (more) {
 		rest.name = format("%zu more", more);
 		rest.masked = MASKED_UNKNOWN;
-		print_culprit(victim, &rest);
+		print_culprit(victim, &rest, narrow);
 		free(rest.name);
 	}
 	if (unexplained)
-		print_culprit(victim, unexplained);
+		print_culprit(victim, unexplained, narrow);
 }
 
 static void print_head(const struct victim_report *victim)
@@ -151,7 +159,7 @@ static void print_lost(const struct report *report)
 		       (unsigned long long)report->lost.targets);
 }
 
-void report_print(const struct report *report, unsigned int lines)
+void report_print(const struct report *report, unsigned int lines, bool narrow)
 {
 	size_t shown = report->count;
 
@@ -165,7 +173,7 @@ void report_print(const struct report *report, unsigned int lines)
 		if (i)
 			putchar('\n');
 		print_head(victim);
-		culprits_print(victim, lines ? lines / (unsigned int)shown : 30);
+		culprits_print(victim, lines ? lines / (unsigned int)shown : 30, narrow);
 		print_maskable(victim, MASKED_YES, "ordinary tasks");
 		print_maskable(victim, MASKED_LEVELS,
 			       "real-time tasks of a lower level, in the mode 'levels'");

@@ -5,8 +5,11 @@
 
 #include "session.h"
 
-/* At most LINES lines, as far as that is possible; 0: as many as there are. */
-void report_print(const struct report *report, unsigned int lines);
+/*
+ * At most LINES lines, as far as that is possible; 0: as many as there are. NARROW: of the columns
+ * of figures two alone, so that culprits keep their names.
+ */
+void report_print(const struct report *report, unsigned int lines, bool narrow);
 void report_print_csv(const struct report *report);
 void report_print_openmetrics(const struct report *report);
 
@@ -15,9 +18,10 @@ void report_print_json(const struct report *report);
 
 /* How the head of the rows begins. */
 #define CULPRITS_HEAD "      times "
+#define CULPRITS_HEAD_NARROW "   total us "
 
 /* Rows of one victim, such as the worst wake-ups of measure. */
-void culprits_print(const struct victim_report *loser, unsigned int lines);
+void culprits_print(const struct victim_report *loser, unsigned int lines, bool narrow);
 
 /* What a CPU did during an episode. */
 void timeline_print(const struct episode *episode, unsigned int cpu);

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #define CLEAR "\033[H\033[J"
+#define WIDE 72				/* all columns, and 20 characters of a name */
 #define KEYS "q quit, s sort, b by, f freeze, / filter"
 
 enum sort { SORT_TOTAL, SORT_LONGEST, SORT_TIMES, SORTS };
@@ -87,14 +88,17 @@ static void print_cut(const char *text, unsigned int columns)
 
 	while (*text) {
 		const size_t length = strcspn(text, "\n");
-		const int width = length > columns ? (int)columns : (int)length;
+		int width = length > columns ? (int)columns : (int)length;
 
+		while (width && ((unsigned char)text[width] & 0xc0) == 0x80)	/* within a character */
+			width--;
 		if (first)
 			printf("%s>%.*s%s\n", colour ? "\033[1;31m" : "", width - 1, text + 1,
 			       colour ? "\033[0m" : "");
 		else
 			printf("%.*s\n", width, text);
-		first = !strncmp(text, CULPRITS_HEAD, strlen(CULPRITS_HEAD));
+		first = !strncmp(text, CULPRITS_HEAD, strlen(CULPRITS_HEAD)) ||
+			!strncmp(text, CULPRITS_HEAD_NARROW, strlen(CULPRITS_HEAD_NARROW));
 		text += length + (text[length] == '\n');
 	}
 }
@@ -120,6 +124,7 @@ int live_draw(struct session *session)
 	struct winsize size = { .ws_row = 24, .ws_col = 80 };
 	const u64 now = monotonic_now();
 	FILE *terminal = stdout;
+	unsigned int columns;
 	struct report report;
 	char *text = NULL;
 	size_t length;
@@ -135,15 +140,16 @@ int live_draw(struct session *session)
 	for (size_t i = 0; i < report.count; i++)
 		arrange(&report.victims[i]);
 	ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+	columns = size.ws_col ? size.ws_col : 80;
 	stdout = open_memstream(&text, &length);
 	if (stdout) {
-		report_print(&report, size.ws_row > 10 ? size.ws_row - 6 : 4);
+		report_print(&report, size.ws_row > 10 ? size.ws_row - 6 : 4, columns < WIDE);
 		fclose(stdout);
 	}
 	stdout = terminal;
-	print_head(session, report.elapsed, size.ws_col ? size.ws_col : 80);
+	print_head(session, report.elapsed, columns);
 	if (text)
-		print_cut(text, size.ws_col ? size.ws_col : 80);
+		print_cut(text, columns);
 	fflush(stdout);
 	free(text);
 	report_free(&report);

@@ -335,7 +335,7 @@ static int print_result(struct session *session, int *status)
 			timeline_print_json(worst, cpu);
 		json_close('}');
 	} else {
-		report_print(&report, 0);
+		report_print(&report, 0, false);
 		if (request.over > 0 && worst->length)
 			timeline_print(worst, cpu);
 		else if (request.over > 0)

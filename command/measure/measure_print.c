@@ -133,7 +133,7 @@ void measure_print_text(const struct loop *loops, unsigned int count, unsigned i
 	if (report->count) {
 		printf("\nThe worst %d wake-ups were %.1f us late in all. What the CPU did then:\n",
 		       WORST, microseconds(report->victims[0].sums.taken));
-		culprits_print(&report->victims[0], 15);
+		culprits_print(&report->victims[0], 15, false);
 	}
 }
 

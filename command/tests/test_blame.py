@@ -6,6 +6,7 @@ Whether the figures are right is tested in guests (tests/blame*.c).
 
 import contextlib
 import csv
+import fcntl
 import io
 import itertools
 import json
@@ -15,9 +16,11 @@ import re
 import select
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
 import unittest
@@ -122,6 +125,10 @@ class Screen:
         while self.read(silence):
             assert time.monotonic() < deadline, self.text
         return self.text.rpartition(CLEAR)[2]
+
+
+def resize(terminal: int, rows: int, columns: int) -> None:
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
 
 def as_nobody() -> None:
@@ -427,6 +434,10 @@ class BlameTest(unittest.TestCase):
             self.assertNotIn(b"culprit", picture)
             screen.press(b"/\033")
             screen.picture(b"culprit\r\n>")
+            resize(terminal, 12, 40)
+            narrow = screen.picture(b"  total us   share  culprit\r\n>").split(b"\r\n")
+            self.assertLessEqual(max(map(len, narrow)), 40)
+            resize(terminal, 24, 80)
             screen.press(b"f")
             self.assertIn(b"frozen", screen.rest(3))
             screen.press(b"f")
