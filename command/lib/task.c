@@ -149,7 +149,8 @@ int policy_parse(const char *name)
 
 char *policy_text(int policy, int rt_priority)
 {
-	const char *name = (size_t)policy < ARRAY_SIZE(policies) ? policies[policy] : NULL;
+	const char *name = policy == SCHED_DEADLINE ? "DEADLINE" :
+			   (size_t)policy < ARRAY_SIZE(policies) ? policies[policy] : NULL;
 
 	if (rt_priority)
 		return format("%s %d", name ? name : "?", rt_priority);

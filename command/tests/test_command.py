@@ -222,6 +222,7 @@ class MachineTest(unittest.TestCase):
         for word, verb in (("isolte", "isolate"), ("unislate", "unisolate"), ("blam", "blame"),
                            ("mesure", "measure"), ("shiled", "timers"), ("verson", "version")):
             self.assertIn(f"did you mean '{verb}'?", run(word).stderr, word)
+            self.assertIn(f"did you mean '{verb}'?", run("help", word).stderr, word)
         for word in ("x", "nonsense", "a" * 40):
             self.assertNotIn("did you mean", run(word).stderr, word)
 
