@@ -418,8 +418,9 @@ inline_always u32 how_task_sleeps(struct task_struct *task, u32 state)
 	struct pt_regs___x86 *x86 = (struct pt_regs___x86 *)regs;
 	u32 operation = 0, value = 0;
 
-	/* those that are stopped or traced are frozen, too */
-	if (!(state & (STATE_STOPPED | STATE_TRACED)) && bpf_core_field_exists(task->frozen) &&
+	/* those that are stopped or traced, or wait in vfork(), count as frozen, too */
+	if (!(state & (STATE_STOPPED | STATE_TRACED | STATE_DEEP)) &&
+	    bpf_core_field_exists(task->frozen) &&
 	    BPF_CORE_READ_BITFIELD_PROBED(task, frozen))
 		return SLEEP_FROZEN << HOW_SHIFT;
 	if (bpf_core_field_exists(x86->orig_ax)) {

@@ -78,6 +78,7 @@ enum how {
 #define HOW_SHIFT 16
 
 /* How it slept; in the lower 16 bits of cause.how the system call + 1, 0 for none. */
+#define CALL_UNKNOWN 0xffffu
 enum sleep { SLEEP_MEANT, SLEEP_LOCK, SLEEP_DEEP, SLEEP_STOPPED, SLEEP_TRACED, SLEEP_FROZEN };
 
 /* Of futex(). */
@@ -85,8 +86,8 @@ enum { OP_WAIT, OP_LOCK_PI = 6, OP_WAIT_BITSET = 9, OP_LOCK_PI2 = 13 };
 
 /* Of the kernel's states, those that sched_switch tells. */
 enum {
-	STATE_DEEP = 0x2, STATE_STOPPED = 0x4, STATE_TRACED = 0x8, STATE_IDLE = 0x400,
-	STATE_RTLOCK = 0x1000
+	STATE_DEEP = 0x2, STATE_STOPPED = 0x4, STATE_TRACED = 0x8, STATE_DEAD = 0xb0,
+	STATE_IDLE = 0x400, STATE_RTLOCK = 0x1000
 };
 
 #define NET_RX 3

@@ -251,8 +251,9 @@ char *sleep_text(u32 how)
 	case SLEEP_FROZEN:
 		return copy("frozen by its cgroup");
 	default:
-		return call_name(call) ? copy(call_name(call)) : call ?
-		       format("system call %u", call - 1) : copy("page fault");
+		return call_name(call) ? copy(call_name(call)) : call == CALL_UNKNOWN ?
+		       copy("a system call") : call ? format("system call %u", call - 1) :
+		       copy("page fault");
 	}
 }
 

@@ -936,8 +936,8 @@ inline_always u32 how_it_sleeps(u32 state, u32 call, u32 operation, u32 value)
 		kind = SLEEP_TRACED;
 	else if (state & STATE_STOPPED)
 		kind = SLEEP_STOPPED;
-	else if (state & (STATE_DEEP | STATE_RTLOCK) && !(state & STATE_IDLE))
-		kind = SLEEP_DEEP;
+	else if ((state & (STATE_DEEP | STATE_RTLOCK) || !call) && !(state & STATE_IDLE))
+		kind = SLEEP_DEEP;	/* or in a page fault, which another task serves */
 	else if (call == config.futex && (operation == OP_LOCK_PI || operation == OP_LOCK_PI2 ||
 		 ((operation == OP_WAIT || operation == OP_WAIT_BITSET) &&
 		  (value == 2 || value == 3 || value >> 31))))
@@ -952,6 +952,8 @@ inline_always u32 how_it_sleeps(u32 state, u32 call, u32 operation, u32 value)
 /* A task goes to another run queue; perhaps it has waited on one. */
 inline_always void on_migrate(u64 now, u32 tid, u32 cpu)
 {
+	if (state & STATE_DEAD)
+		return call & 0xffff;
 	struct cause cause = { .kind = CAUSE_ELSEWHERE };
 	struct victim *victim = LOOKUP(victims, &tid);
 	u64 time;

@@ -177,9 +177,10 @@ static void on_fault_of_victim(struct cpu *cpu, u64 now, u32 tid, u64 code)
 static u32 how_trace_sleeps(u32 tid, u32 state)
 {
 	const struct call *call = LOOKUP(calls, &tid);
+	u32 number = call ? 0 : trace_task_call(tid);
 
 	return call ? how_it_sleeps(state, call->number, call->operation, call->value) :
-	       how_it_sleeps(state, trace_task_call(tid), 0, 0);
+	       how_it_sleeps(state, number ? number : CALL_UNKNOWN, 0, 0);
 }
 
 static void on_task_switch(const struct trace_event *event, const unsigned char *data,

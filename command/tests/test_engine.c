@@ -430,6 +430,8 @@ static void faults(void)
 {
 	begin(1);
 	config.fault_overhead[FAULT_WRITE] = 2 * US;
+	check(how_it_sleeps(1, 0, 0, 0) >> HOW_SHIFT == SLEEP_DEEP, "a page fault");
+	check(how_it_sleeps(0x80, 203, OP_WAIT, 2) >> HOW_SHIFT == SLEEP_MEANT, "it has ended");
 	config.fault_overhead[FAULT_COPY] = 5 * US;
 	switch_tasks(0, 0, &who_idle, 1, &who_victim);
 	for (u64 us = 10; us < 50; us += 10) {
