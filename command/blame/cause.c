@@ -30,7 +30,16 @@ static const struct {
 	{ SYS_openat, "openat" }, { SYS_execve, "execve" }, { SYS_munmap, "munmap" },
 	{ SYS_mmap, "mmap" }, { SYS_exit_group, "exit" }, { SYS_exit, "exit" },
 	{ SYS_sched_yield, "sched_yield" }, { SYS_clone, "clone" }, { SYS_ioctl, "ioctl" },
+	{ SYS_sendto, "sendto" }, { SYS_sendmsg, "sendmsg" }, { SYS_connect, "connect" },
+	{ SYS_writev, "writev" }, { SYS_readv, "readv" }, { SYS_pwrite64, "pwrite" },
+	{ SYS_pread64, "pread" }, { SYS_close, "close" }, { SYS_ftruncate, "ftruncate" },
+	{ SYS_renameat2, "rename" }, { SYS_unlinkat, "unlink" }, { SYS_msync, "msync" },
+	{ SYS_mprotect, "mprotect" }, { SYS_madvise, "madvise" }, { SYS_brk, "brk" },
+	{ SYS_newfstatat, "stat" }, { SYS_getdents64, "getdents" }, { 435, "clone" },
+	{ SYS_msgsnd, "msgsnd" }, { SYS_membarrier, "membarrier" }, { SYS_sendfile, "sendfile" },
 #ifdef SYS_poll
+	{ SYS_open, "open" }, { SYS_stat, "stat" }, { SYS_unlink, "unlink" }, { SYS_vfork, "vfork" },
+	{ SYS_rename, "rename" }, { SYS_renameat, "rename" }, { SYS_mkdir, "mkdir" },
 	{ SYS_poll, "poll" }, { SYS_select, "select" }, { SYS_epoll_wait, "epoll_wait" },
 #endif
 };
