@@ -315,7 +315,8 @@ static void take(struct trace_ring *ring, unsigned int number)
 	}
 	if (event && config.on)
 		handle(event, ring->event, number, ring->time, tid);
-	if (victims.used > known)
+	/* the kernel adds the children of those that are watched itself, and this takes long */
+	if (victims.used > known && config.victims_are != VICTIMS_TARGETS)
 		trace_watch(cpus[number].victim);
 }
 
