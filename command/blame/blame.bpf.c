@@ -433,6 +433,16 @@ inline_always u32 how_task_sleeps(struct task_struct *task, u32 state)
 	return how_it_sleeps(state, system_call_of(task), operation, value);
 }
 
+/* The same as in WHY_THROTTLED(), of a task that is certainly there. */
+inline_always u32 has_no_quota(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->throttled))
+		return task->throttled;
+	return bpf_core_field_exists(task->se.cfs_rq) &&
+	       bpf_core_field_exists(((struct cfs_rq *)0)->throttle_count) &&
+	       task->se.cfs_rq->throttle_count > 0;
+}
+
 /* When a task that is picked began to wait for that. */
 inline_always u64 ready_since(struct task_struct *task, u64 now)
 {
@@ -461,6 +471,8 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 		if (!preempt && state)
 			sleep = how_task_sleeps(prev, state);
 	}
+	if ((preempt || !state) && prev->prio >= 100 && has_no_quota(prev))
+		on_quota_used(cpu, previous.tid);
 	read_task(&who, next);
 	now = bpf_ktime_get_ns();
 	on_switch(cpu, ctx, bpf_get_smp_processor_id(), now, &previous, preempt || !state, &who,

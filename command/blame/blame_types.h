@@ -57,7 +57,7 @@ enum cause_kind {
 	CAUSE_SOFTIRQ,			/* id: vector; how: of NET_RX, the device that was polled */
 	CAUSE_ELSEWHERE,		/* waited on a run queue from which it was moved */
 	CAUSE_SWITCH,			/* switching tasks, by calibration */
-	CAUSE_THROTTLED,		/* id: enum throttle */
+	CAUSE_THROTTLED,		/* id: enum throttle; how: 0, or not the victim but who it needs */
 	CAUSE_IRQS_OFF,			/* id: thread that kept the victim's timer from expiring */
 	CAUSE_KEPT,			/* id: what ran while thread HOW, which the victim needs, was ready */
 	CAUSE_BLOCKED,			/* id: thread that woke it, 0: an interrupt; how: as of a sleep */
@@ -123,6 +123,9 @@ struct row {
 
 #define BASE_IDLE 1000
 
+/* How it came that a task was chosen. */
+enum chosen { CHOSEN_BY_SERVER = 1, CHOSEN_WITH_QUOTA = 2 };	/* 2: it had had none left */
+
 /* What a CPU did for a while. */
 struct segment {
 	u64 start, end;
@@ -133,7 +136,7 @@ struct segment {
 	u32 task;
 	s32 base;			/* that task's priority, or BASE_IDLE */
 	u32 first;			/* of an event, not its continuation */
-	u32 served;			/* by the fair server, as far as is known */
+	u32 chosen;			/* enum chosen, as far as is known */
 };
 
 /* CPUs are victims too: this bit and the CPU's number. */
@@ -186,6 +189,7 @@ struct lateness {
 	u64 kept_time;
 	u32 victim, soft, stack;
 	u32 meant;			/* the sleep was: late is what kept the waker */
+	u32 chosen, unused;		/* how the waker was, when it had waited */
 };
 
 struct cpu {
@@ -199,11 +203,12 @@ struct cpu {
 	u64 episode_start, episode_end;
 	u32 depth, victim, kernel_thread, known;
 	u32 over, head, flushed, number;
-	u32 episode_victim, served;
+	u32 episode_victim, chosen;
 	u32 waiting, below;		/* the victim that may wait here for long, and another one */
 	s32 waiting_priority, below_priority;
 	u32 nr_limited, unused;
 	u32 limited[LIMITED];		/* victims that wait here for their quota; 0: free */
+	u32 without_quota[LIMITED];	/* whoever left the CPU for that, by the number's last bits */
 	struct frame frames[MAX_DEPTH];
 	struct lateness late;
 	struct segment recent[RECENT_SEGMENTS];

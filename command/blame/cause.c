@@ -239,7 +239,7 @@ char *cause_how(const struct cause *cause)
 
 	if (cause->kind == CAUSE_IRQS_OFF)
 		return copy("interrupts off");
-	if (cause->kind == CAUSE_KEPT) {
+	if (cause->kind == CAUSE_KEPT || (cause->kind == CAUSE_THROTTLED && cause->how)) {
 		other = who_text(&(struct who){ .tid = cause->how });
 		return format("%s waited for it", other);
 	}

@@ -96,7 +96,7 @@ static NOINLINE int cut(struct cpu *cpu, u64 now, u64 extra)
 	segment->task = cpu->frames[0].who.tid;
 	segment->base = cpu->frames[0].who.tid ? cpu->frames[0].who.priority : BASE_IDLE;
 	segment->first = first;
-	segment->served = cpu->served;
+	segment->chosen = cpu->chosen;
 	if (!cpu->victim)
 		return 0;
 	victim = LOOKUP(victims, &cpu->victim);
@@ -137,19 +137,19 @@ struct wait_context {
 };
 
 /*
- * The scheduler picks the task of the highest level. If it picked a lower one while the victim
- * was on the queue, the victim was not allowed to run.
+ * The scheduler picks the task of the highest level. If it picked a lower one while another was
+ * on the queue, that one was not allowed to run.
  */
-inline_always u32 why_passed_over(const struct victim *victim, const struct segment *segment)
+inline_always u32 why_passed_over(s32 priority, u64 ready, const struct segment *segment)
 {
-	if (victim->priority >= 0 && victim->priority < 100 && segment->base >= 100 &&
-	    segment->served)
+	if (priority >= 0 && priority < 100 && segment->base >= 100 &&
+	    segment->chosen & CHOSEN_BY_SERVER)
 		return THROTTLE_SERVER;
-	if (!segment->picked || segment->picked < victim->ready)
+	if (!segment->picked || segment->picked < ready)
 		return 0;
-	if (victim->priority < 0)
+	if (priority < 0)
 		return segment->base >= 0 ? THROTTLE_DEADLINE : 0;
-	if (victim->priority < 100)
+	if (priority < 100)
 		return segment->base < 100 ? 0 : THROTTLE_EITHER;
 	return segment->base == BASE_IDLE ? THROTTLE_QUOTA : 0;
 }
@@ -174,7 +174,7 @@ static long blame_segment(u32 i, void *argument)
 	struct cpu *cpu = wait->cpu;
 	const struct segment *segment = &cpu->recent[(cpu->head - 1 - i) & (RECENT_SEGMENTS - 1)];
 	u64 start = segment->start > wait->since ? segment->start : wait->since;
-	u32 why = why_passed_over(wait->victim, segment);
+	u32 why = why_passed_over(wait->victim->priority, wait->victim->ready, segment);
 
 	if (segment->cause.victim)
 		return 0;
@@ -677,6 +677,12 @@ inline_always void switch_cpu_victim(struct cpu *cpu, u32 number, int runnable,
 		make_victim(cpu->victim, next);
 }
 
+/* It is about to leave the CPU, still ready: the quota of its group is used up. */
+inline_always void on_quota_used(struct cpu *cpu, u32 tid)
+{
+	cpu->without_quota[tid & (LIMITED - 1)] = tid;
+}
+
 /*
  * PREVIOUS: its number alone, if it is no victim. SLEEP: how it sleeps, if it does. READY: NEXT
  * waited for a CPU since then.
@@ -697,7 +703,11 @@ inline_always void on_switch(struct cpu *cpu, void *context, u32 number, u64 now
 	set_task(cpu, next, flags);
 	cpu->picked = now;
 	cpu->ready = ready;
-	cpu->served = next->tid && next->priority >= 100 && IS_SERVED(task);
+	cpu->chosen = next->tid && next->priority >= 100 && IS_SERVED(task) ? CHOSEN_BY_SERVER : 0;
+	if (next->tid && cpu->without_quota[next->tid & (LIMITED - 1)] == next->tid) {
+		cpu->without_quota[next->tid & (LIMITED - 1)] = 0;
+		cpu->chosen |= CHOSEN_WITH_QUOTA;
+	}
 	leave_wait(cpu, next->tid);
 	follow_quota(cpu, now);
 	if (config.victims_are == VICTIMS_CPUS) {
@@ -743,16 +753,19 @@ inline_always void on_switch(struct cpu *cpu, void *context, u32 number, u64 now
 	victim->since = 0;
 }
 
-/* Adds up what one task kept away at a stretch. CAUSE 0: that was all. */
-static NOINLINE int blame_kept(struct cpu *cpu, const struct segment *segment, u32 kind, u64 time)
+/* Adds up what kept the victim away at a stretch, a task or WHY. SEGMENT 0: that was all. */
+static NOINLINE int blame_kept(struct cpu *cpu, const struct segment *segment, u32 kind, u32 why,
+			       u64 time)
 {
+	u32 id;
+
 	struct lateness *late;
 
 	if (!cpu)
 		return 0;
 	late = &cpu->late;
-	if (late->kept_time && (!segment || segment->cause.id != late->kept.id ||
-				kind != late->kept.kind)) {
+	id = why ? why : segment ? segment->cause.id : 0;
+	if (late->kept_time && (!segment || id != late->kept.id || kind != late->kept.kind)) {
 		add_row(late->victim, &late->kept, &late->kept_who, late->kept_time, 1);
 		set_stack(late->victim, &late->kept, late->stack, late->kept_time);
 		late->kept_time = 0;
@@ -761,9 +774,9 @@ static NOINLINE int blame_kept(struct cpu *cpu, const struct segment *segment, u
 		return 0;
 	__builtin_memset(&late->kept, 0, sizeof(late->kept));
 	late->kept.kind = kind;
-	late->kept.id = segment->cause.id;
-	late->kept.how = kind == CAUSE_KEPT ? late->waker.tid : 0;
-	late->kept_who = segment->who;
+	late->kept.id = id;
+	late->kept.how = kind == CAUSE_IRQS_OFF ? 0 : late->waker.tid;
+	late->kept_who = why ? late->waker : segment->who;
 	late->kept_time += time;
 	return 0;
 }
@@ -779,7 +792,7 @@ static long blame_late(u32 i, void *argument)
 	const struct segment *segment = &cpu->recent[(cpu->head - 1 - i) & (RECENT_SEGMENTS - 1)];
 	u64 start = segment->start > late->since ? segment->start : late->since;
 	u64 time = segment->end - start;
-	u32 blocked = late->cause.kind == CAUSE_BLOCKED, is_waker, kept, task;
+	u32 blocked = late->cause.kind == CAUSE_BLOCKED, is_waker, kept, task, why = 0;
 	struct cause came_late = { .kind = CAUSE_TIMER_IRQ, .how = 1 };
 
 	if (segment->cause.victim)
@@ -789,8 +802,10 @@ static long blame_late(u32 i, void *argument)
 	task = (segment->cause.kind == CAUSE_TASK || segment->cause.kind == CAUSE_WORK) &&
 	       segment->cause.id;
 	is_waker = segment->task == late->waker.tid;
-	if (is_waker)
+	if (is_waker) {
 		late->ready = segment->ready;
+		late->chosen = segment->chosen;
+	}
 	kept = late->waker.tid && !is_waker &&
 	       (blocked ? late->ready && segment->end > late->ready : late->soft);
 	if (late->meant && !kept && !is_waker)
@@ -802,12 +817,17 @@ static long blame_late(u32 i, void *argument)
 		time = segment->end - start;
 	}
 	late->own -= time;
-	if (task && kept)
-		blame_kept(cpu, segment, CAUSE_KEPT, time);
+	if (blocked && kept)
+		why = late->chosen & CHOSEN_WITH_QUOTA ? THROTTLE_QUOTA :
+		      why_passed_over(late->waker.priority, late->ready, segment);
+	if (why)
+		blame_kept(cpu, segment, CAUSE_THROTTLED, why, time);
+	else if (task && kept)
+		blame_kept(cpu, segment, CAUSE_KEPT, 0, time);
 	else if (task && time < IRQS_OFF_NS)
 		add_row(late->victim, &came_late, &segment->who, time, 1);
 	else if (task)
-		blame_kept(cpu, segment, CAUSE_IRQS_OFF, time);
+		blame_kept(cpu, segment, CAUSE_IRQS_OFF, 0, time);
 	else
 		add_row(late->victim, &segment->cause, &segment->who, time,
 			segment->first || start > segment->start);
@@ -867,7 +887,7 @@ static NOINLINE int blame_lateness(struct cpu *cpu, struct victim *victim, u64 n
 	late->own = now - late->since;
 	if (late->since < now)
 		LOOP(RECENT_SEGMENTS, blame_late, &argument);
-	blame_kept(cpu, 0, 0, 0);
+	blame_kept(cpu, 0, 0, 0, 0);
 	if (late->meant)
 		since += late->own;
 	else if (late->cause.kind == CAUSE_BLOCKED)
@@ -926,12 +946,14 @@ inline_always void on_wakeup(struct cpu *cpu, void *context, u64 now, const stru
 	expect_wait(FIND_CPU(victim->cpu), victim, who->tid);
 }
 
-/* How a task sleeps. CALL: the system call + 1; with its arguments. */
+/* How a task sleeps. CALL: the system call + 1, 0: none; with its arguments. */
 inline_always u32 how_it_sleeps(u32 state, u32 call, u32 operation, u32 value)
 {
 	u32 kind = SLEEP_MEANT;
 
 	operation &= 0x7f;
+	if (state & STATE_DEAD)
+		return call & 0xffff;
 	if (state & STATE_TRACED)
 		kind = SLEEP_TRACED;
 	else if (state & STATE_STOPPED)
@@ -952,8 +974,6 @@ inline_always u32 how_it_sleeps(u32 state, u32 call, u32 operation, u32 value)
 /* A task goes to another run queue; perhaps it has waited on one. */
 inline_always void on_migrate(u64 now, u32 tid, u32 cpu)
 {
-	if (state & STATE_DEAD)
-		return call & 0xffff;
 	struct cause cause = { .kind = CAUSE_ELSEWHERE };
 	struct victim *victim = LOOKUP(victims, &tid);
 	u64 time;

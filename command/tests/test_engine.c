@@ -391,6 +391,30 @@ static void blocked(void)
 	longest_is(195);
 }
 
+/* The owner's group has no quota: once the CPU idles meanwhile, once what it was is known. */
+static void blocked_without_quota(void)
+{
+	static const struct who owner = { .tid = 201, .tgid = 201, .priority = 120 };
+	u32 sleep = SLEEP_LOCK << HOW_SHIFT | 203;
+
+	begin_sleeping(10, sleep);
+	switch_tasks(0, 60, &who_other, 0, &owner);
+	switch_tasks(0, 100, &owner, 1, &who_idle);
+	on_switch(event(0, &who_idle), NULL, 0, START + 160 * US, &who_idle, 1, &owner, 0, 0,
+		  START + 100 * US, 0);
+	on_quota_used(&cpus[0], owner.tid);
+	switch_tasks(0, 180, &owner, 1, &who_above);
+	on_switch(event(0, &who_above), NULL, 0, START + 200 * US, &who_above, 1, &owner, 0, 0,
+		  START + 180 * US, 0);
+	wake_by(0, 210);
+	switch_tasks(0, 215, &owner, 1, &who_victim);
+	expect_taken(205);
+	check(total_of((struct cause){ .kind = CAUSE_THROTTLED, .id = THROTTLE_QUOTA,
+				       .how = owner.tid }) == 80, "quota");
+	check(total_of((struct cause){ .kind = CAUSE_BLOCKED, .id = owner.tid, .how = sleep }) == 120,
+	      "blocked");
+}
+
 /* Who waits for work, or for a signal, is not blocked. */
 static void means_to_sleep(void)
 {
@@ -406,6 +430,8 @@ static void means_to_sleep(void)
 	check(how_it_sleeps(1, 203, OP_LOCK_PI, 0) >> HOW_SHIFT == SLEEP_LOCK, "a PI mutex");
 	check(how_it_sleeps(STATE_DEEP, 1, 0, 0) >> HOW_SHIFT == SLEEP_DEEP, "a disk");
 	check(how_it_sleeps(STATE_DEEP | STATE_IDLE, 1, 0, 0) >> HOW_SHIFT == SLEEP_MEANT, "idle");
+	check(how_it_sleeps(1, 0, 0, 0) >> HOW_SHIFT == SLEEP_DEEP, "a page fault");
+	check(how_it_sleeps(0x80, 203, OP_WAIT, 2) >> HOW_SHIFT == SLEEP_MEANT, "it has ended");
 }
 
 /* It meant to wait for a task, which was ready twice and did not run, and slept before that. */
@@ -430,8 +456,6 @@ static void faults(void)
 {
 	begin(1);
 	config.fault_overhead[FAULT_WRITE] = 2 * US;
-	check(how_it_sleeps(1, 0, 0, 0) >> HOW_SHIFT == SLEEP_DEEP, "a page fault");
-	check(how_it_sleeps(0x80, 203, OP_WAIT, 2) >> HOW_SHIFT == SLEEP_MEANT, "it has ended");
 	config.fault_overhead[FAULT_COPY] = 5 * US;
 	switch_tasks(0, 0, &who_idle, 1, &who_victim);
 	for (u64 us = 10; us < 50; us += 10) {
@@ -487,6 +511,7 @@ int main(void)
 	late_by_a_little();
 	late_by_a_softirq();
 	blocked();
+	blocked_without_quota();
 	means_to_sleep();
 	woken_late();
 	faults();
