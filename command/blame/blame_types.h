@@ -60,7 +60,8 @@ enum cause_kind {
 	CAUSE_THROTTLED,		/* id: enum throttle; how: 0, or not the victim but who it needs */
 	CAUSE_IRQS_OFF,			/* id: thread that kept the victim's timer from expiring */
 	CAUSE_KEPT,			/* id: what ran while thread HOW, which the victim needs, was ready */
-	CAUSE_BLOCKED,			/* id: thread that woke it, 0: an interrupt; how: as of a sleep */
+	CAUSE_BLOCKED,			/* id: thread that woke it, 0: an interrupt; how: as of a sleep;
+					 * function: 0, or the thread that slept, which the victim needs */
 	CAUSE_FAULT,			/* a page fault of its own */
 	CAUSE_SLACK,			/* its timer had that much time */
 	CAUSE_SLEPT,			/* how; not taken, but in the heading */
@@ -153,7 +154,9 @@ struct victim {
 	u32 counted;			/* enum throttle of the row in which this wait counts */
 	u64 throttled_for;		/* of this wait */
 	u64 slept;			/* it sleeps since then; 0: it does not, or not known */
-	u32 sleep, unused;		/* how, as of CAUSE_SLEPT */
+	u32 sleep, blocked_in;		/* how, as of CAUSE_SLEPT */
+	u64 blocked, unblocked;		/* the last time that it was, and who ended that */
+	struct who by;
 	u32 queued, cpu;		/* queued: enum queued */
 	struct who who;
 };

@@ -234,13 +234,17 @@ static const char *call_name(u32 call)
 
 char *cause_how(const struct cause *cause)
 {
-	u32 how = cause->how >> HOW_SHIFT, call = cause->how & 0xffff;
+	u32 how = cause->how >> HOW_SHIFT, call = cause->how & 0xffff, needed = 0;
 	autofree char *other = NULL;
 
 	if (cause->kind == CAUSE_IRQS_OFF)
 		return copy("interrupts off");
-	if (cause->kind == CAUSE_KEPT || (cause->kind == CAUSE_THROTTLED && cause->how)) {
-		other = who_text(&(struct who){ .tid = cause->how });
+	if (cause->kind == CAUSE_BLOCKED)
+		needed = (u32)cause->function;
+	else if (cause->kind == CAUSE_KEPT || cause->kind == CAUSE_THROTTLED)
+		needed = cause->how;
+	if (needed) {
+		other = who_text(&(struct who){ .tid = needed });
 		return format("%s waited for it", other);
 	}
 	if (cause->kind != CAUSE_TIMER || how >= ARRAY_SIZE(ways) || !ways[how])

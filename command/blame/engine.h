@@ -866,6 +866,33 @@ inline_always u64 find_lateness(struct cpu *cpu, const struct victim *victim, u3
 	return late->since;
 }
 
+/* Who wakes it was blocked itself for a part of that time, last: whoever that one needed held it up. */
+static NOINLINE int blame_chain(struct cpu *cpu, u64 now)
+{
+	struct cause cause = { .kind = CAUSE_BLOCKED };
+	struct lateness *late;
+	struct victim *waker;
+	u64 start, end;
+
+	if (!cpu)
+		return 0;
+	late = &cpu->late;
+	waker = LOOKUP(victims, &late->waker.tid);
+	if (!waker)
+		return 0;
+	start = waker->blocked > late->since ? waker->blocked : late->since;
+	end = waker->unblocked < now ? waker->unblocked : now;
+	if (start >= end)
+		return 0;
+	end = end - start > late->own ? start + late->own : end;
+	cause.id = waker->by.tid;
+	cause.how = waker->blocked_in;
+	cause.function = late->waker.tid;
+	add_row(late->victim, &cause, &waker->by, end - start, 1);
+	late->own -= end - start;
+	return 0;
+}
+
 /* Rows for the time until NOW in which it was late, or blocked. */
 static NOINLINE int blame_lateness(struct cpu *cpu, struct victim *victim, u64 now)
 {
@@ -888,10 +915,16 @@ static NOINLINE int blame_lateness(struct cpu *cpu, struct victim *victim, u64 n
 	if (late->since < now)
 		LOOP(RECENT_SEGMENTS, blame_late, &argument);
 	blame_kept(cpu, 0, 0, 0, 0);
-	if (late->meant)
-		since += late->own;
-	else if (late->cause.kind == CAUSE_BLOCKED)
+	if (late->cause.kind == CAUSE_BLOCKED && !late->meant) {
+		victim->blocked = since;
+		victim->unblocked = now;
+		victim->blocked_in = late->cause.how;
+		victim->by = late->waker;
+		blame_chain(cpu, now);
 		add_row(late->victim, &late->cause, &late->waker, late->own, 1);
+	} else if (late->meant) {
+		since += late->own;
+	}
 	late->since = since;
 	victim->taken += now - since;
 	mark(cpu, late->cause.kind ? &late->cause : &cause, &late->waker, late->victim, since, now);

@@ -103,7 +103,7 @@ static void add_culprit(const struct report *report, struct victim_report *victi
 		.kind = cause_kind(row->cause.kind),
 		.name = cause_name(&row->cause, &row->row.who),
 		.how = cause_how(&row->cause),
-		.function = symbol_name(row->cause.function),
+		.function = kind == CAUSE_BLOCKED ? NULL : symbol_name(row->cause.function),
 		.masked = blame_would_mask(&of, row),
 		.count = row->row.count, .total = row->row.total, .longest = row->row.longest,
 	};

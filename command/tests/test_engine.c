@@ -391,6 +391,28 @@ static void blocked(void)
 	longest_is(195);
 }
 
+/* What it needs is blocked itself for a part of that time. */
+static void blocked_by_one_that_is_blocked(void)
+{
+	static const struct who middle = { .tid = ABOVE, .tgid = ABOVE, .priority = 59 };
+	u32 sleep = SLEEP_LOCK << HOW_SHIFT | 203, one = 1, id = ABOVE;
+
+	begin_sleeping(10, sleep);
+	store_put(&targets, &id, &one);
+	switch_tasks(1, 0, &who_idle, 1, &middle);
+	on_switch(event(1, &middle), NULL, 1, START + 50 * US, &middle, 0, &who_other, 0, 0, 0, sleep);
+	on_wakeup(&cpus[1], NULL, START + 150 * US, &middle, 0, 0);
+	on_wakeup(&cpus[1], NULL, START + 150 * US, &middle, 0, 1);
+	switch_tasks(1, 155, &who_other, 1, &middle);
+	wake_by(1, 170);
+	switch_tasks(0, 175, &who_other, 1, &who_victim);
+	expect_taken(165);
+	check(total_of((struct cause){ .kind = CAUSE_BLOCKED, .id = OTHER, .how = sleep,
+				       .function = ABOVE }) == 100, "by the one in the end");
+	check(total_of((struct cause){ .kind = CAUSE_BLOCKED, .id = ABOVE, .how = sleep }) == 60,
+	      "by the one in the middle");
+}
+
 /* The owner's group has no quota: once the CPU idles meanwhile, once what it was is known. */
 static void blocked_without_quota(void)
 {
@@ -512,6 +534,7 @@ int main(void)
 	late_by_a_softirq();
 	blocked();
 	blocked_without_quota();
+	blocked_by_one_that_is_blocked();
 	means_to_sleep();
 	woken_late();
 	faults();
