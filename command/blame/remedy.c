@@ -293,11 +293,13 @@ static char *for_kept(const struct blame_row *row)
 	       copy("a mutex with PTHREAD_PRIO_INHERIT");
 }
 
-/* What is locked is copied nevertheless, once its process has forked. */
+/* What is locked is copied nevertheless, once its process has forked, or once KSM has merged it. */
 static char *for_fault(const struct blame_victim *victim)
 {
 	const struct task_info *task = task_info_of(&victim->victim.who);
 
+	if (task->merged)
+		return copy("madvise(MADV_UNMERGEABLE), or echo 2 >/sys/kernel/mm/ksm/run");
 	return copy(task->locked ? "posix_spawn() in place of fork(), and MCL_FUTURE" : task->may_not_lock ?
 		    "ulimit -l unlimited, then mlockall(MCL_CURRENT | MCL_FUTURE), and MAP_POPULATE" :
 		    "mlockall(MCL_CURRENT | MCL_FUTURE), and MAP_POPULATE");
@@ -305,7 +307,7 @@ static char *for_fault(const struct blame_victim *victim)
 
 static char *for_blocked(const struct blame_victim *victim, const struct blame_row *row)
 {
-	autofree char *waker = row->cause.id ? who_text(&row->row.who) : copy("");
+	autofree char *waker = row->cause.id ? who_text(&row->row.who) : copy("whoever has it");
 
 	switch (row->cause.how >> HOW_SHIFT) {
 	case SLEEP_LOCK:

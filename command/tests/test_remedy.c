@@ -163,6 +163,8 @@ static void for_what_keeps_it(void)
 		&higher, MASKED_NO);
 	advises("let hog[80] hold that lock for less time", (struct cause){
 		.kind = CAUSE_BLOCKED, .id = 80, .how = SLEEP_LOCK << HOW_SHIFT }, &ordinary, MASKED_NO);
+	advises("let whoever has it hold that lock for less time", (struct cause){
+		.kind = CAUSE_BLOCKED, .how = SLEEP_LOCK << HOW_SHIFT }, &unknown, MASKED_NO);
 	advises("kill 80, which traces it", (struct cause){
 		.kind = CAUSE_BLOCKED, .id = 80, .how = SLEEP_TRACED << HOW_SHIFT }, &ordinary,
 		MASKED_NO);
@@ -204,6 +206,9 @@ static void in_the_same_process(void)
 	put("proc/70/status", "Name:\tloop\nTgid:\t70\nVmLck:\t    4000 kB\n");
 	advises_for_task("taskset -pc 0,2-3 81, or lower its priority", &sibling);
 	advises("posix_spawn() in place of fork(), and MCL_FUTURE", fault, &victim_who, MASKED_NO);
+	put("proc/70/ksm_merging_pages", "9\n");
+	advises("madvise(MADV_UNMERGEABLE), or echo 2 >/sys/kernel/mm/ksm/run", fault, &victim_who,
+		MASKED_NO);
 }
 
 static void on_a_single_cpu(void)
