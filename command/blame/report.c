@@ -114,7 +114,7 @@ static void add_culprit(const struct report *report, struct victim_report *victi
 		culprit.function = "";
 	if (thread && row->cause.id) {
 		task = task_info_of(&row->row.who);
-		culprit.tid = row->cause.id;
+		culprit.tid = culprit.last = row->cause.id;
 		culprit.pid = task->process;
 		culprit.threads = culprit.processes = 1;
 	}
@@ -153,6 +153,18 @@ static int by_taken(const void *a, const void *b)
 	return one->sums.taken < other->sums.taken ? 1 : one->sums.taken > other->sums.taken ? -1 : 0;
 }
 
+/* Without the numbers of threads: those whom a victim needs may each live for a moment. */
+static int compare_words(const char *one, const char *other)
+{
+	for (; *one && *one == *other; one++, other++) {
+		if (*one != '[')
+			continue;
+		one += strspn(one + 1, "0123456789");
+		other += strspn(other + 1, "0123456789");
+	}
+	return (unsigned char)*one - (unsigned char)*other;
+}
+
 /* Rows of one process are next to each other then, and those of one program. */
 static int by_place(const void *a, const void *b)
 {
@@ -162,26 +174,30 @@ static int by_place(const void *a, const void *b)
 	if (!order)
 		order = strcmp(one->program, other->program);
 	if (!order)
-		order = strcmp(one->how, other->how);
+		order = compare_words(one->how, other->how);
+	if (!order && !strcmp(one->kind, "blocked"))
+		order = compare_words(one->name, other->name);
 	if (!order)
 		order = strcmp(one->function, other->function);
 	if (!order)
 		order = (int)one->masked - (int)other->masked;
 	if (!order)
 		order = one->pid < other->pid ? -1 : one->pid > other->pid;
+	if (!order)
+		order = one->tid < other->tid ? -1 : one->tid > other->tid;
 	return order;
 }
 
 static bool is_same_place(const struct culprit *one, const struct culprit *other, enum row_by by)
 {
 	/* a worker is a process, and any of them may do any work */
-	if (!*one->program || strcmp(one->kind, other->kind) || strcmp(one->how, other->how) ||
+	if (!*one->program || strcmp(one->kind, other->kind) || compare_words(one->how, other->how) ||
 	    strcmp(one->function, other->function) || one->masked != other->masked)
 		return false;
 	if (!strcmp(one->kind, "work"))
 		return true;
 	if (!strcmp(one->kind, "blocked"))	/* in what is in the name alone */
-		return !strcmp(one->name, other->name);
+		return !compare_words(one->name, other->name);
 	return by == BY_PROCESS ? one->pid && one->pid == other->pid :
 	       !strcmp(one->program, other->program);
 }
@@ -208,15 +224,19 @@ static void keep_common(char **kept, const char *other)
 
 static void merge(struct culprit *sum, struct culprit *more)
 {
-	sum->threads += more->threads;
+	if (sum->last != more->tid)
+		sum->threads += more->threads;
 	if (sum->pid != more->pid)
 		sum->processes++;
-	sum->tid = 0;
+	sum->last = more->tid;
+	sum->tid = sum->tid == more->tid ? sum->tid : 0;
 	sum->pid = sum->pid == more->pid ? sum->pid : 0;
 	sum->count += more->count;
 	sum->total += more->total;
 	if (more->longest > sum->longest)
 		sum->longest = more->longest;
+	sum->several |= strcmp(sum->how, more->how) ||
+			(!strcmp(sum->kind, "blocked") && strcmp(sum->name, more->name));
 	keep_common(&sum->level, more->level);
 	keep_common(&sum->unit, more->unit);
 	if (!*sum->stack) {
@@ -230,10 +250,44 @@ static void merge(struct culprit *sum, struct culprit *more)
 	free_culprit(more);
 }
 
+static void drop_numbers(char *text)
+{
+	char *to = text;
+
+	for (const char *from = text; *from; from++)
+		if (*from == '[' && from[1 + strspn(from + 1, "0123456789")] == ']')
+			from += 1 + strspn(from + 1, "0123456789");
+		else
+			*to++ = *from;
+	*to = '\0';
+}
+
+/* Of the many who were needed the name stays. */
+static void name_needed(struct culprit *sum)
+{
+	const char *waited;
+
+	drop_numbers(sum->how);
+	waited = strstr(sum->how, " waited for it");
+	if (sum->remedy && waited && !strcmp(sum->kind, "kept")) {
+		free(sum->remedy);
+		sum->remedy = format("a real-time priority for each %.*s, or PTHREAD_PRIO_INHERIT if that holds its mutex",
+				     (int)(waited - sum->how), sum->how);
+	} else if (sum->remedy) {
+		drop_numbers(sum->remedy);
+	}
+}
+
 static void name_sum(struct culprit *sum)
 {
+	if (sum->several)
+		name_needed(sum);
 	if (sum->threads < 2)
 		return;
+	if (!strcmp(sum->kind, "blocked")) {
+		drop_numbers(sum->name);
+		return;
+	}
 	free(sum->name);
 	if (sum->processes > 1)
 		sum->name = format("%s (%u processes)", sum->program, sum->processes);

@@ -20,8 +20,10 @@ struct culprit {
 	char *remedy;			/* a command; NULL if we know none */
 	enum masked masked;
 	u32 tid, pid;			/* 0: several, or none */
+	u32 last;			/* thread of several */
 	u32 threads, processes;		/* in this row */
 	u64 count, total, longest;
+	bool several;			/* waited for it, or woke the victim */
 };
 
 struct victim_report {

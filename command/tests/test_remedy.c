@@ -366,6 +366,37 @@ static void rows_of_a_process(void)
 	report_free(&report);
 }
 
+/* Whoever was needed lived for a moment each time. */
+static void rows_of_many_who_were_needed(void)
+{
+	static const u32 lock = SLEEP_LOCK << HOW_SHIFT | 203;
+	struct blame_row rows[] = {
+		{ { 70, CAUSE_KEPT, 80, 90, 0 }, { .total = 3, .who = ordinary } },
+		{ { 70, CAUSE_KEPT, 80, 91, 0 }, { .total = 4, .who = ordinary } },
+		{ { 70, CAUSE_BLOCKED, 90, lock, 0 }, { .total = 2, .who = { .tid = 90, .tgid = 90, .comm = "child" } } },
+		{ { 70, CAUSE_BLOCKED, 91, lock, 0 }, { .total = 1, .who = { .tid = 91, .tgid = 91, .comm = "child" } } },
+	};
+	struct blame_victim victim = { 70, { .taken = 10, .who = victim_who } };
+	struct blame_figures figures = {
+		.rows = rows, .row_count = ARRAY_SIZE(rows), .victims = &victim, .victim_count = 1,
+	};
+	struct report report = { 0 };
+	const struct culprit *kept, *blocked;
+
+	report_make(&report, &figures, BY_PROCESS, NULL, 0);
+	check(report.victims[0].count == 3, "%zu rows", report.victims[0].count);
+	kept = &report.victims[0].culprits[0];
+	blocked = &report.victims[0].culprits[1];
+	check(kept->total == 7 && !strcmp(kept->how, "child waited for it"), "%s", kept->how);
+	check(!strcmp(kept->name, "hog[80]"), "%s", kept->name);
+	check(strstr(kept->remedy, "each child, or PTHREAD_PRIO_INHERIT"), "%s", kept->remedy);
+	check(blocked->total == 3 && strstr(blocked->name, "woken by child") &&
+	      !strchr(blocked->name, '['), "%s", blocked->name);
+	check(!strcmp(blocked->remedy, "let child hold that lock for less time"), "%s",
+	      blocked->remedy);
+	report_free(&report);
+}
+
 /* In a process of its own: what is read of a machine is kept. */
 static void on(void (*machine)(void))
 {
@@ -404,6 +435,7 @@ int main(void)
 	on(where_throttling_is);
 	on(virtual_machines);
 	on(rows_of_a_process);
+	on(rows_of_many_who_were_needed);
 	on(devices);
 	return 0;
 }
