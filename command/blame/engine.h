@@ -683,6 +683,15 @@ inline_always void on_quota_used(struct cpu *cpu, u32 tid)
 	cpu->without_quota[tid & (LIMITED - 1)] = tid;
 }
 
+inline_always void end_job(struct victim *victim)
+{
+	u64 time = victim->taken - victim->before_job;
+
+	if (time > victim->longest_job)
+		victim->longest_job = time;
+	victim->before_job = victim->taken;
+}
+
 /*
  * PREVIOUS: its number alone, if it is no victim. SLEEP: how it sleeps, if it does. READY: NEXT
  * waited for a CPU since then.
@@ -724,6 +733,8 @@ inline_always void on_switch(struct cpu *cpu, void *context, u32 number, u64 now
 			victim->queued = runnable ? PREEMPTED : NOT_QUEUED;
 			victim->slept = runnable ? 0 : now;
 			victim->sleep = sleep;
+			if (victim->slept && !(sleep >> HOW_SHIFT))
+				end_job(victim);
 			if (runnable) {
 				begin_wait(victim, previous->priority, since);
 				expect_wait(cpu, victim, cpu->victim);

@@ -160,6 +160,8 @@ static void add_victim(const struct blame_victim *from)
 		sum.episodes += before->episodes;
 		if (before->longest > sum.longest)
 			sum.longest = before->longest;
+		if (before->longest_job > sum.longest_job)
+			sum.longest_job = before->longest_job;
 	}
 	if (PUT(sums.victims, &from->id, &sum))
 		sums.lost.victims++;
