@@ -50,6 +50,11 @@ for page in range(0, len(pages), mmap.PAGESIZE):
     total += took if took < 20000 else 0
 print(total)
 os.kill(child, signal.SIGKILL)"""
+SHORT = """import threading, time
+for _ in range(200):
+    thread = threading.Thread(target=time.sleep, args=(0.002,))
+    thread.start()
+    thread.join()"""
 MANY = """import subprocess, sys, threading
 for _ in range(4200):
     thread = threading.Thread()
@@ -238,6 +243,12 @@ class BlameTest(unittest.TestCase):
         found = self.json("--realtime", "--", sys.executable, "-c", MANY, LOOP[2])
         self.assertEqual({v["level"] for v in found["victims"]}, {"FIFO 5"})
         self.assertEqual(found["lost_targets"], 0)
+
+    def test_threads_that_live_for_a_moment(self) -> None:
+        """To watch them takes no time in which events are lost."""
+        found = self.json("--", sys.executable, "-c", SHORT)
+        self.assertGreater(len(found["victims"]), 150)
+        self.assertLess(found["lost_events"], 5000)
 
     def test_faults_that_copy(self) -> None:
         """After fork() each takes longer than those that blame measures when it starts."""
