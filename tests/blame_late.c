@@ -11,17 +11,21 @@
 #include "file.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <stdio.h>
@@ -32,7 +36,9 @@
 #define CYCLES (BLAME_SPIN / CYCLE)
 #define WATCHERS 6000		/* of one eventfd: to wake them all takes more than 0.5 ms */
 #define PAGES 64
-#define FROZEN "/sys/fs/cgroup/frozen"
+#define CGROUP "/sys/fs/cgroup"
+#define FROZEN CGROUP "/frozen"
+#define LIMITED CGROUP "/limited"
 
 static pthread_mutex_t mutex;
 
@@ -138,6 +144,67 @@ static void wait_for_owner(void)
 	contend(PTHREAD_PRIO_NONE, false);
 }
 
+/* The owner's group has 2 of 10 ms; a real-time task needs none. */
+static void wait_without_quota(const char *quota)
+{
+	static const u64 half[] = { 500 * USEC, 500 * USEC };
+	pthread_t thread;
+	char pid[16];
+
+	file_write(CGROUP "/cgroup.subtree_control", "+cpu");
+	mkdir(LIMITED, 0755);
+	file_write(LIMITED "/cpu.max", quota);
+	snprintf(pid, sizeof(pid), "%d", getpid());
+	file_write(LIMITED "/cgroup.procs", pid);
+	pthread_create(&thread, NULL, hold, (void *)half);
+	cycle(lock, no_rest);
+	_exit(0);
+}
+
+static void wait_for_quota(void)
+{
+	wait_without_quota("2000 10000");
+}
+
+static void wait_unlimited(void)
+{
+	wait_without_quota("max 10000");
+}
+
+static pthread_mutex_t second = PTHREAD_MUTEX_INITIALIZER;
+
+/* Holds one lock while it waits for the other one. */
+static void *hold_both(void *unused)
+{
+	prctl(PR_SET_NAME, "middle");
+	set_policy(0, FIFO(40));
+	sleep_until(truth->first);
+	for (;;) {
+		pthread_mutex_lock(&second);
+		lock();
+		pthread_mutex_unlock(&second);
+		sleep_for(MSEC);
+	}
+	return NULL;
+}
+
+static void lock_second(void)
+{
+	pthread_mutex_lock(&second);
+	pthread_mutex_unlock(&second);
+}
+
+static void wait_in_chain(void)
+{
+	static const u64 long_time[] = { 3 * MSEC, 3 * MSEC };
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, hold, (void *)long_time);
+	pthread_create(&thread, NULL, hold_both, NULL);
+	cycle(lock_second, no_rest);
+	_exit(0);
+}
+
 static int work[2];
 
 /* Hands it its work in each CYCLE. */
@@ -227,6 +294,49 @@ static void lock_memory(void)
 {
 	mlockall(MCL_CURRENT | MCL_FUTURE);
 	use_pages();
+}
+
+static void use_new_page(void)
+{
+	*pages = 1;
+	pages += 4096;
+}
+
+/* Another thread serves its page faults, as when a virtual machine is moved. */
+static void *serve(void *server)
+{
+	struct uffd_msg message;
+	static char page[4096];
+
+	prctl(PR_SET_NAME, "server");
+	set_policy(0, OTHER);
+	while (read((int)(intptr_t)server, &message, sizeof(message)) == sizeof(message)) {
+		struct uffdio_copy served = {
+			.dst = message.arg.pagefault.address & ~4095ull, .src = (uintptr_t)page,
+			.len = sizeof(page),
+		};
+
+		burn(500 * USEC);
+		ioctl((int)(intptr_t)server, UFFDIO_COPY, &served);
+	}
+	return NULL;
+}
+
+static void be_served(void)
+{
+	int server = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register all = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	pthread_t thread;
+
+	pages = mmap(NULL, CYCLES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	all.range.start = (uintptr_t)pages;
+	all.range.len = CYCLES * 4096;
+	if (ioctl(server, UFFDIO_API, &api) || ioctl(server, UFFDIO_REGISTER, &all) ||
+	    pthread_create(&thread, NULL, serve, (void *)(intptr_t)server))
+		_exit(1);
+	cycle(use_new_page, no_rest);
+	_exit(0);
 }
 
 /* A write to the eventfd wakes so many, with interrupts off. */
@@ -345,6 +455,10 @@ static const struct blame_scenario scenarios[] = {
 	{ .name = "inversion", .victim = FIFO(80), .loop = invert },
 	{ .name = "inheritance", .victim = FIFO(80), .loop = inherit },
 	{ .name = "owner", .victim = FIFO(80), .loop = wait_for_owner },
+	{ .name = "quota", .victim = FIFO(80), .loop = wait_for_quota },
+	{ .name = "unlimited", .victim = FIFO(80), .loop = wait_unlimited },
+	{ .name = "chain", .victim = FIFO(80), .loop = wait_in_chain },
+	{ .name = "served", .victim = FIFO(80), .loop = be_served },
 	{ .name = "fed-late", .victim = FIFO(80), .loop = be_fed_late },
 	{ .name = "fed-in-time", .victim = FIFO(80), .loop = be_fed_in_time },
 	{
@@ -425,6 +539,37 @@ static void names_owner(const char *source)
 }
 
 BLAME_TESTS(names_owner)
+
+static void names_quota_of_owner(const char *source)
+{
+	file_write(CGROUP "/cgroup.subtree_control", "+cpu");
+	mkdir(LIMITED, 0755);
+	if (access(LIMITED "/cpu.max", F_OK))
+		skip("this kernel has no CPU quotas");
+	remedy_helps(source, blames(source, "quota", "throttled", "CPU quota of ", "owner["), "quota",
+		     "unlimited");
+}
+
+BLAME_TESTS(names_quota_of_owner)
+
+static void names_last_of_a_chain(const char *source)
+{
+	blames(source, "chain", "blocked", "owner[", "middle[");
+}
+
+BLAME_TESTS(names_last_of_a_chain)
+
+static void names_server_of_faults(const char *source)
+{
+	int server = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	if (server < 0)
+		skip("this kernel has no userfaultfd");
+	close(server);
+	blames(source, "served", "blocked", "blocked in page fault, woken by ", "");
+}
+
+BLAME_TESTS(names_server_of_faults)
 
 static void names_what_keeps_its_waker(const char *source)
 {
