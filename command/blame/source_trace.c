@@ -204,13 +204,19 @@ static void on_task_switch(const struct trace_event *event, const unsigned char 
 	REMOVE(queued_since, &next.tid);
 }
 
-/* The kernel of one virtual machine recorded no switch from one of its idle tasks. */
+/*
+ * The kernel of one virtual machine recorded no switch from one of its idle tasks. Whoever was woken
+ * then has run since.
+ */
 static void switch_unseen(struct cpu *cpu, u32 number, u64 now, u32 tid)
 {
 	struct who previous = cpu->frames[0].who, next;
+	const u64 *since = previous.tid ? NULL : LOOKUP(queued_since, &tid);
 
 	trace_task_who(&next, tid);
-	on_switch(cpu, NULL, number, now, &previous, 0, &next, trace_task_flags(tid), 0, 0, 0);
+	on_switch(cpu, NULL, number, since ? *since : now, &previous, 0, &next, trace_task_flags(tid),
+		  0, 0, 0);
+	REMOVE(queued_since, &tid);
 	missed++;
 }
 
