@@ -275,11 +275,13 @@ inline_always int expire_once(struct hrtimer *timer)
 /*
  * Soft timers, of which PREEMPT_RT has many, expire with interrupts enabled. The kernel runs no
  * program that is running already: one alone would miss timers that expire meanwhile. Of two,
- * which run one after the other, it runs at least one.
+ * which run one after the other, it runs at least one. Other kernels have few, and get one program.
  */
 SEC("tp_btf/hrtimer_expire_entry")
 int BPF_PROG(hrtimer_expire_entry, struct hrtimer *timer)
 {
+	if (!config.realtime_kernel)
+		return expire(timer);
 	return timer->is_soft ? 0 : expire_once(timer);
 }
 

@@ -241,6 +241,7 @@ struct blame_config {
 	u64 over;			/* ns; 0: not wanted */
 	u64 started;			/* when it was switched on */
 	u32 victims_are, on;
+	u32 realtime_kernel, unused;	/* PREEMPT_RT */
 	u32 self;			/* this process, which is not a victim unless asked for */
 	u32 cpu_limited, realtime;	/* realtime: victims only while they are real-time tasks */
 	u64 cpus[128];			/* if cpu_limited: of which victims are looked at */

@@ -70,6 +70,7 @@ static void find_waits(struct blame_config *config)
 	static const u32 locks[] = { SYS_flock, SYS_fcntl, SYS_semop, SYS_semtimedop };
 	static const u32 writes[] = { SYS_write, SYS_writev, SYS_sendto, SYS_sendmsg };
 
+	config->realtime_kernel = file_has("/proc/version", "PREEMPT_RT");
 	config->futex = SYS_futex + 1;
 	for (size_t i = 0; i < ARRAY_SIZE(locks); i++) {
 		config->locks[i] = locks[i] + 1;

@@ -47,6 +47,8 @@ static void choose_programs(const struct blame_config *config, const struct btf 
 			wanted = config->victims_are != VICTIMS_CPUS;
 		if (!strcmp(event, "hrtimer_expire_exit") && has_timer_vector())
 			wanted = false;
+		if (one == program->progs.soft_expire_entry)
+			wanted = config->realtime_kernel;
 		if (config->victims_are == VICTIMS_CPUS &&
 		    (!strcmp(event, "sched_wakeup") || !strcmp(event, "sched_migrate_task")))
 			wanted = false;
