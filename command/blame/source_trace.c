@@ -169,7 +169,8 @@ static void on_fault_of_victim(struct cpu *cpu, u64 now, u32 tid, u64 code)
 {
 	struct call none = { 0 };
 
-	PUT(calls, &tid, &none);
+	if (LOOKUP(calls, &tid))	/* else this kernel may not tell of calls at all */
+		PUT(calls, &tid, &none);
 	if (cpu->victim == tid)
 		on_fault(cpu, now, code);
 }
