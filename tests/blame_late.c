@@ -144,31 +144,38 @@ static void wait_for_owner(void)
 	contend(PTHREAD_PRIO_NONE, false);
 }
 
-/* The owner's group has 2 of 10 ms; a real-time task needs none. */
-static void wait_without_quota(const char *quota)
+static void wait_for_half(void)
 {
 	static const u64 half[] = { 500 * USEC, 500 * USEC };
 	pthread_t thread;
-	char pid[16];
 
-	file_write(CGROUP "/cgroup.subtree_control", "+cpu");
-	mkdir(LIMITED, 0755);
-	file_write(LIMITED "/cpu.max", quota);
-	snprintf(pid, sizeof(pid), "%d", getpid());
-	file_write(LIMITED "/cgroup.procs", pid);
 	pthread_create(&thread, NULL, hold, (void *)half);
 	cycle(lock, no_rest);
 	_exit(0);
 }
 
-static void wait_for_quota(void)
+/* The victim's group, and the owner's; a real-time task needs none. */
+static void give_quota(const char *quota)
 {
-	wait_without_quota("2000 10000");
+	char pid[16];
+
+	file_write(CGROUP "/cgroup.subtree_control", "+cpu");
+	mkdir(LIMITED, 0755);
+	file_write(LIMITED "/cpu.max", quota);
+	blame_ready();
+	sleep_until(truth->first);
+	snprintf(pid, sizeof(pid), "%d", truth->victim);
+	file_write(LIMITED "/cgroup.procs", pid);
 }
 
-static void wait_unlimited(void)
+static void limit(unsigned int load)
 {
-	wait_without_quota("max 10000");
+	give_quota("2000 10000");
+}
+
+static void limit_nothing(unsigned int load)
+{
+	give_quota("max 10000");
 }
 
 static pthread_mutex_t second = PTHREAD_MUTEX_INITIALIZER;
@@ -455,8 +462,13 @@ static const struct blame_scenario scenarios[] = {
 	{ .name = "inversion", .victim = FIFO(80), .loop = invert },
 	{ .name = "inheritance", .victim = FIFO(80), .loop = inherit },
 	{ .name = "owner", .victim = FIFO(80), .loop = wait_for_owner },
-	{ .name = "quota", .victim = FIFO(80), .loop = wait_for_quota },
-	{ .name = "unlimited", .victim = FIFO(80), .loop = wait_unlimited },
+	{
+		.name = "quota", .victim = FIFO(80), .loop = wait_for_half,
+		.loads = { { "limiter", limit, 1 } },
+	}, {
+		.name = "unlimited", .victim = FIFO(80), .loop = wait_for_half,
+		.loads = { { "limiter", limit_nothing, 1 } },
+	},
 	{ .name = "chain", .victim = FIFO(80), .loop = wait_in_chain },
 	{ .name = "served", .victim = FIFO(80), .loop = be_served },
 	{ .name = "fed-late", .victim = FIFO(80), .loop = be_fed_late },
