@@ -227,8 +227,7 @@ inline_always void own_sampling_timer(struct cpu *cpu, struct hrtimer *timer)
 
 	if (!bpf_core_field_exists(event->hw.hrtimer))
 		return;
-	event = (void *)timer - bpf_core_field_offset(event->hw) -
-		bpf_core_field_offset(event->hw.hrtimer);
+	event = (void *)timer - bpf_core_field_offset(event->hw.hrtimer);
 	owner = BPF_CORE_READ(event, owner);
 	if (!owner)
 		return;
