@@ -254,8 +254,9 @@ def write_host_meta(directory: Path, system: System, titles: Mapping[str, str],
 
 @functools.cache
 def commit() -> str:
-    """Of this tree, as ``git describe`` names it; empty if it is not one of git's."""
-    done = subprocess.run(["git", "-C", str(REPO), "describe", "--always", "--dirty"],
+    """Of this tree, by its hash; empty if it is not one of git's."""
+    done = subprocess.run(["git", "-C", str(REPO), "describe", "--always", "--dirty",
+                           "--exclude=*"],
                           capture_output=True, text=True, check=False)
     return done.stdout.strip()
 
