@@ -77,19 +77,20 @@ void culprits_print(const struct victim_report *victim, unsigned int lines, bool
 static void print_head(const struct victim_report *victim)
 {
 	const struct victim *sums = &victim->sums;
+	const bool slept = victim->slept >= 500000;	/* rounds to 1 ms */
 	u64 wanted = sums->ran + sums->taken;
 
 	printf("%s", victim->name);
 	if (*victim->level)
 		printf(" %s, CPU %u", victim->level, sums->cpu);
 	printf(": ran %.1f ms, ", microseconds(sums->ran) / 1000);
-	if (victim->slept)
+	if (slept)
 		printf("slept %.0f ms (", microseconds(victim->slept) / 1000);
-	for (size_t i = 0; i < victim->sleep_count; i++)
+	for (size_t i = 0; slept && i < victim->sleep_count; i++)
 		if (!i || victim->sleeps[i].total > victim->slept / 200)
 			printf("%s%s %.0f", i ? ", " : "", victim->sleeps[i].name,
 			       microseconds(victim->sleeps[i].total) / 1000);
-	if (victim->slept)
+	if (slept)
 		printf("), ");
 	printf("%.1f us (%.2f %%) taken from it; longest %.1f us", microseconds(sums->taken),
 	       wanted ? 100.0 * (double)sums->taken / (double)wanted : 0,

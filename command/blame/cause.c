@@ -37,6 +37,7 @@ static const struct {
 	{ SYS_mprotect, "mprotect" }, { SYS_madvise, "madvise" }, { SYS_brk, "brk" },
 	{ SYS_newfstatat, "stat" }, { SYS_getdents64, "getdents" }, { 435, "clone" },
 	{ SYS_msgsnd, "msgsnd" }, { SYS_membarrier, "membarrier" }, { SYS_sendfile, "sendfile" },
+	{ SYS_sched_setaffinity, "sched_setaffinity" }, { SYS_sched_setscheduler, "sched_setscheduler" },
 #ifdef SYS_poll
 	{ SYS_open, "open" }, { SYS_stat, "stat" }, { SYS_unlink, "unlink" }, { SYS_vfork, "vfork" },
 	{ SYS_rename, "rename" }, { SYS_renameat, "rename" }, { SYS_mkdir, "mkdir" },
