@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <linux/membarrier.h>
+#include <linux/perf_event.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -31,6 +32,7 @@
 #define WRITES 100
 #define BARRIERS 500
 #define TIMERS 20
+#define SAMPLES 200
 #define UNIT "load-unit"
 #define STEERING "/sys/class/net/lo/queues/rx-0/rps_cpus"
 
@@ -383,6 +385,19 @@ static void arm_before_blame(void)
 	blame_await_end();
 }
 
+/* Of whatever CPU 0 runs. */
+static void take_samples(unsigned int load)
+{
+	struct perf_event_attr attributes = {
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attributes),
+		.config = PERF_COUNT_SW_CPU_CLOCK, .sample_period = BLAME_SPIN / SAMPLES,
+	};
+
+	truth->loads[load].count = syscall(SYS_perf_event_open, &attributes, -1, 0, -1, 0) >= 0;
+	blame_ready();
+	blame_await_end();
+}
+
 enum { TERMINAL = 1, LOCAL = 1 };
 enum { GONE, PASSED, EXECUTED, RENAMED, PID_NAMESPACE, GROUP };
 
@@ -414,6 +429,8 @@ static const struct blame_scenario scenarios[] = {
 			[PID_NAMESPACE] = { "pidns", arm_in_namespace, 1 },
 			[GROUP] = { "group", arm_in_group, 1 },
 		},
+	}, {
+		.name = "samples", .victim = FIFO(50), .loads = { { "sampler", take_samples, 1 } },
 	}, {
 		.name = "before", .victim = FIFO(50),
 	},
@@ -537,6 +554,16 @@ static void names_ipis(const char *source)
 		      "no %s", name);
 	check(truth->counters[FUNCTION_CALLS] > BARRIERS / 2, "%llu function calls",
 	      truth->counters[FUNCTION_CALLS]);
+}
+
+/* The timer of perf's samples is that of whoever asked for them. */
+TEST(bpf_names_sampler)
+{
+	const char *victim = blame_run("bpf", "samples");
+
+	require(truth->loads[0].count, "perf_event_open()");
+	blame_check("samples", count_of(victim, (struct blame_wanted){
+		.kind = "timer", .how = "perf's samples", .thread = truth->loads[0].pid }), SAMPLES, 2);
 }
 
 /* An IPI that is sent while another one is being sent, by an interrupt of the same CPU. */
