@@ -32,7 +32,7 @@
 #define WRITES 100
 #define BARRIERS 500
 #define TIMERS 20
-#define SAMPLES 200
+#define SAMPLES 20
 #define UNIT "load-unit"
 #define STEERING "/sys/class/net/lo/queues/rx-0/rps_cpus"
 
