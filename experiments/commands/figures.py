@@ -151,8 +151,8 @@ def _slower(found: Figures) -> str:
 
 
 def _cost(found: Figures) -> str:
-    off, on = found["module"]["rows"]["nothing"][0]
-    return f"{on - off:.1f} µs"
+    p50, _, most, _ = found["module"]["rows"]["nothing"]
+    return f"{max(on - off for off, on in (p50, most)):.1f} µs"
 
 
 def _claimed(experiment: str, claim: str, pattern: str) -> Callable[[Figures], str]:
