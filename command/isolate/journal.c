@@ -7,7 +7,7 @@
  *	backend	cgroup	enabled		whether we enabled the controller; or affinity	found
  *	state	settled			or changing
  *	procs	CPUS	BEFORE		lists
- *	irqs	CPUS
+ *	irqs	CPUS			and an empty field, which 2.0.0 expects
  *	run	NAME	ORIGIN
  *	task	TID	START	CPUS
  *	value	WHAT	ORIGINAL	BEFORE	WANTED	and so are set, thread, server, raised
@@ -124,7 +124,7 @@ char *journal_text(const struct journal *journal, const char *boot)
 		 journal->by_affinity ? "affinity" : "cgroup",
 		 journal->controller_enabled ? "enabled" : "found",
 		 journal->changing ? "changing" : "settled");
-	text_add(&text, "procs\t%s\t%s\nirqs\t%s\n", procs, before, irqs);
+	text_add(&text, "procs\t%s\t%s\nirqs\t%s\t\n", procs, before, irqs);
 	for (size_t i = 0; i < journal->nr_runs; i++)
 		add_line(&text, (const char *[MAX_FIELDS]){ "run", journal->runs[i].name,
 							    journal->runs[i].origin });

@@ -96,6 +96,7 @@ int main(void)
 
 	fill(&journal);
 	text = journal_text(&journal, BOOT);
+	check(strstr(text, "\nirqs\t70\t\n"), "2.0.0 ignores irqs of two fields:\n%s", text);
 	comes_back(text);
 	damaged_anywhere(text);
 	other_boot(text);
