@@ -254,14 +254,17 @@ int journal_lock(void)
 	autofree char *path = file_path(RUN_DIRECTORY "/lock"), *directory = file_path(RUN_DIRECTORY);
 	int fd = mkdir(directory, 0755) && errno != EEXIST ? -1 :
 		 open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	const int ret = fd < 0 ? -errno : fd;
+	int ret = fd < 0 ? -errno : 0;
 
-	if (fd < 0)
-		return failed(ret, "%s: %s%s", path, strerror(-ret),
-			      ret == -EACCES ? " (run as root)" : "");
-	if (flock(fd, LOCK_EX | LOCK_NB)) {
-		notice("waiting for another timershield to finish");
-		TEMP_FAILURE_RETRY(flock(fd, LOCK_EX));
+	if (!ret && flock(fd, LOCK_EX | LOCK_NB)) {
+		if (errno == EWOULDBLOCK)
+			notice("waiting for another timershield to finish");
+		ret = TEMP_FAILURE_RETRY(flock(fd, LOCK_EX)) ? -errno : 0;
 	}
-	return fd;
+	if (!ret)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return failed(ret, "%s: %s%s", path, strerror(-ret),
+		      ret == -EACCES ? " (run as root)" : "");
 }

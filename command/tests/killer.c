@@ -4,9 +4,9 @@
  * it, and kills the process before its change number KILL_AT, from 1, by SIGINT if
  * KILL_GENTLY is set. A file below --root is changed when it is opened for writing: the
  * kernel's do not go empty there. A directory with a file "busy" is a cgroup that cannot
- * be removed; a file F is read-only if there is a file F.ro. The partition whose type is in the
- * file ENDS ends when something is written in the group timershield. A task's policy and priority
- * are the last two words of its stat file below ROOT.
+ * be removed; a file F is read-only, or cannot be locked, if there is a file F.ro. The partition
+ * whose type is in the file ENDS ends when something is written in the group timershield. A task's
+ * policy and priority are the last two words of its stat file below ROOT.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -101,6 +102,20 @@ ssize_t write(int fd, const void *buffer, size_t length)
 	else
 		plain_write(fd, "\n", 1);
 	return (ssize_t)length;
+}
+
+int flock(int fd, int operation)
+{
+	char link[64], path[4096];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - sizeof(".ro"));
+	strcpy(path + (n < 0 ? 0 : n), ".ro");
+	if (access(path, F_OK))
+		return (int)syscall(SYS_flock, fd, operation);
+	errno = ENOLCK;
+	return -1;
 }
 
 int rename(const char *from, const char *to)

@@ -541,6 +541,15 @@ class IsolationTest(StatusTest):
             self.assertEqual(self.isolation()["irqs"], "")
             self.assertFalse((m.root / "run/timershield/journal").exists())
 
+    def test_lock(self) -> None:
+        """As on a /run without locks: two at once would mix up the journal."""
+        m = self.machine
+        m.write("run/timershield/lock.ro", "")
+        done = m.run("isolate", "3")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("timershield/lock: No locks available", done.stderr)
+        self.assertFalse((m.root / "run/timershield/journal").exists())
+
     def test_managed_interrupt(self) -> None:
         """The kernel refuses to move one: then nothing else has sent it back."""
         m = self.machine
