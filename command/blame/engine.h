@@ -768,9 +768,8 @@ inline_always void on_switch(struct cpu *cpu, void *context, u32 number, u64 now
 static NOINLINE int blame_kept(struct cpu *cpu, const struct segment *segment, u32 kind, u32 why,
 			       u64 time)
 {
-	u32 id;
-
 	struct lateness *late;
+	u32 id;
 
 	if (!cpu)
 		return 0;
