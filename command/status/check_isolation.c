@@ -58,15 +58,15 @@ static void add_broken(struct inspection *inspection, const struct cpus *broken)
 {
 	const struct isolation *isolation = &inspection->isolation;
 	const struct partition *partition = &isolation->partition;
-	autofree char *named = cpus_named(broken), *list = cpus_list(broken);
+	autofree char *named = cpus_named(broken), *are = cpus_are(broken);
+	autofree char *list = cpus_list(broken);
 	autofree char *rivals = rivals_named(&isolation->rivals, broken);
 	autofree char *mend = *rivals ?
 		format("take %s out of %s, then timershield isolate %s", named, rivals, list) :
 		format("timershield isolate %s", list);
 
 	finding_add(&inspection->findings, FINDING_BAD, "isolation", mend,
-		    "%s %s not isolated any more: %s%s. Any task may run there.", named,
-		    cpus_count(broken) > 1 ? "are" : "is",
+		    "%s not isolated any more: %s%s. Any task may run there.", are,
 		    partition->state ? "the kernel calls the partition " :
 		    "the cgroup timershield has been removed", partition->state ? partition->state : "");
 }
@@ -74,12 +74,11 @@ static void add_broken(struct inspection *inspection, const struct cpus *broken)
 static void add_offline(struct inspection *inspection, const struct cpus *offline)
 {
 	const struct cpus none = { 0 };
-	autofree char *named = cpus_named(offline), *pattern = cpus_pattern(offline, &none);
+	autofree char *are = cpus_are(offline), *pattern = cpus_pattern(offline, &none);
 	autofree char *mend = format("echo 1 | tee " CPU_DIRECTORY "/cpu%s/online", pattern);
 
 	finding_add(&inspection->findings, FINDING_BAD, "offline", mend,
-		    "%s %s isolated, but offline: nothing can run there.", named,
-		    cpus_count(offline) > 1 ? "are" : "is");
+		    "%s isolated, but offline: nothing can run there.", are);
 }
 
 /* Interrupts that come new get the default mask. */
@@ -121,13 +120,13 @@ static void add_interrupts(struct inspection *inspection)
 static void add_booted(struct inspection *inspection)
 {
 	const struct cpus *booted = &inspection->isolation.booted;
-	autofree char *named = cpus_named(booted);
+	autofree char *are = cpus_are(booted);
 
 	if (!cpus_empty(booted))
 		finding_add(&inspection->findings, FINDING_NOTE, "isolcpus",
 			    "timershield run keeps to these CPUs; boot without isolcpus= and use timershield isolate to keep others off",
-			    "%s %s isolated since boot (isolcpus=): no task is put there, but any may go there by sched_setaffinity().",
-			    named, cpus_count(booted) > 1 ? "are" : "is");
+			    "%s isolated since boot (isolcpus=): no task is put there, but any may go there by sched_setaffinity().",
+			    are);
 }
 
 static void add_number(struct text *text, unsigned int number, const char *what)
@@ -161,13 +160,13 @@ static char *unmoved_sentence(const struct leftovers *unmoved)
 static void add_by_affinity(struct inspection *inspection)
 {
 	const struct isolation *isolation = &inspection->isolation;
-	autofree char *named = cpus_named(&isolation->procs);
+	autofree char *are = cpus_are(&isolation->procs);
 
 	if (isolation->journal.by_affinity && !cpus_empty(&isolation->procs))
 		finding_add(&inspection->findings, FINDING_NOTE, "by_affinity",
 			    "timershield unisolate, then isolate without --by-affinity, to keep others off",
-			    "%s %s isolated by the affinities of tasks: any task may go there by sched_setaffinity().",
-			    named, cpus_count(&isolation->procs) > 1 ? "are" : "is");
+			    "%s isolated by the affinities of tasks: any task may go there by sched_setaffinity().",
+			    are);
 }
 
 void check_isolation(struct inspection *inspection)
