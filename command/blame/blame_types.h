@@ -57,7 +57,7 @@ enum cause_kind {
 	CAUSE_SOFTIRQ,			/* id: vector; how: of NET_RX, the device that was polled */
 	CAUSE_ELSEWHERE,		/* waited on a run queue from which it was moved */
 	CAUSE_SWITCH,			/* switching tasks, by calibration */
-	CAUSE_THROTTLED,		/* id: enum throttle; how: 0, or not the victim but who it needs */
+	CAUSE_THROTTLED,		/* id: enum throttle; how: 0, or the thread that the victim needs */
 	CAUSE_IRQS_OFF,			/* id: thread that kept the victim's timer from expiring */
 	CAUSE_KEPT,			/* id: what ran while thread HOW, which the victim needs, was ready */
 	CAUSE_BLOCKED,			/* id: thread that woke it, 0: an interrupt; how: as of a sleep;

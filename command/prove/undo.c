@@ -77,7 +77,7 @@ static int remove_group(const char *group)
 {
 	int ret;
 
-	/* Below a read-only mount even what is not there cannot be removed. */
+	/* On a read-only mount rmdir() fails even for a group that does not exist. */
 	if (!file_exists(group))
 		return 0;
 	cgroup_write(group, "cgroup.kill", "1");
