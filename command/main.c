@@ -54,12 +54,6 @@ static void print_all_json(void)
 	json_close(']');
 }
 
-#ifdef HAVE_BPF
-static const bool has_bpf = true;
-#else
-static const bool has_bpf;
-#endif
-
 static bool help_words, help_roff;
 
 /* The manual page from standard input, with each verb's options where it says so. */
@@ -174,15 +168,10 @@ static int run_version(int argc, char **argv)
 {
 	if (output != OUTPUT_JSON) {
 		puts("timershield " TIMERSHIELD_VERSION);
-		if (!has_bpf)
-			puts("Built without BPF: 'blame' reads trace events, which cost more, and show\n"
-			     "neither cgroup quotas next to other tasks nor which call armed a timer.\n"
-			     "With clang, bpftool and libbpf-dev installed, 'make install' builds with it.");
 		return STATUS_OK;
 	}
 	json_open(NULL, '{');
 	json_string("version", TIMERSHIELD_VERSION);
-	json_bool("bpf", has_bpf);
 	json_close('}');
 	return STATUS_OK;
 }

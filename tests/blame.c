@@ -235,18 +235,17 @@ static void note_sums(const char *victim)
 	}
 }
 
-static void check_names(const char *source)
+static void check_names(void)
 {
 	/* there these timers wait for a thread of the kernel, which the victim outranks */
 	bool soft = kernel_is_rt();
-	const char *victim = blame_run(source, "together");
+	const char *victim = blame_run("together");
 	double taken = blame_number(victim, "taken_ns");
 
 	blame_check("timerfds", timers_of(victim, TIMERFD, "timerfd", "yes", true),
 		    soft ? 0 : truth->loads[TIMERFD].count, 1);
-	/* trace events do not tell in which system call it slept */
-	blame_check("sleepers", timers_of(victim, SLEEPER, strcmp(source, "bpf") ? "" :
-					  "clock_nanosleep", "levels", false), truth->loads[SLEEPER].count, 1);
+	blame_check("sleepers", timers_of(victim, SLEEPER, "clock_nanosleep", "levels", false),
+		    truth->loads[SLEEPER].count, 1);
 	blame_check("POSIX timers", timers_of(victim, POSIX, "POSIX timer", "yes", true),
 		    soft ? 0 : truth->loads[POSIX].count, 1);
 	blame_check("preempting task", blame_sum(victim, (struct blame_wanted){
@@ -262,21 +261,19 @@ static void check_names(const char *source)
 	      (double)truth->gap_total / 1000);
 }
 
-static void names_all(const char *source)
+TEST(names_all)
 {
 	shield_set(false);
-	check_names(source);
+	check_names();
 }
 
-BLAME_TESTS(names_all)
-
-static void explains_waits(const char *source)
+TEST(explains_waits)
 {
 	double taken, unexplained;
 	const char *victim;
 
 	shield_set(false);
-	victim = blame_run(source, "wait");
+	victim = blame_run("wait");
 	taken = blame_number(victim, "taken_ns");
 	unexplained = blame_sum(victim, (struct blame_wanted){ .kind = "unexplained" }, "total_ns");
 	note("taken: %.1f us, unexplained %.1f us", taken / 1000, unexplained / 1000);
@@ -287,8 +284,6 @@ static void explains_waits(const char *source)
 		    kernel_is_rt() ? 0 : truth->loads[TIMERFD].count, 1);
 }
 
-BLAME_TESTS(explains_waits)
-
 /* The tick, which interrupts anyway, expires what was held for a tick (rule R11). */
 TEST(shield_leaves_ticks)
 {
@@ -297,7 +292,7 @@ TEST(shield_leaves_ticks)
 	if (!shield_present())
 		skip("this kernel has no shield");
 	shield_set(true);
-	check_names("trace");
+	check_names();
 	/* Only levels mask the real-time ones. */
 	if (!shield_has_levels())
 		interruptions += truth->loads[SLEEPER].count;
@@ -324,12 +319,12 @@ static bool is_sleep(const char *how)
 	       strcmp(how, "io_uring timeout");
 }
 
-static void names_apis(const char *source)
+TEST(names_apis)
 {
 	const char *victim;
 
 	shield_set(false);
-	victim = blame_run(source, "apis");
+	victim = blame_run("apis");
 	for (unsigned int i = 0; i < ARRAY_SIZE(calls); i++) {
 		const char *how = how_of(i);
 		bool sleeps = is_sleep(how), soft = kernel_is_rt() && !sleeps;
@@ -338,33 +333,28 @@ static void names_apis(const char *source)
 			note("%s: not in this kernel", calls[i].api);
 			continue;
 		}
-		blame_check(calls[i].api, timers_of(victim, i, sleeps && strcmp(source, "bpf") ? "" : how,
-						    "levels", false),
+		blame_check(calls[i].api, timers_of(victim, i, how, "levels", false),
 			    soft ? 0 : truth->loads[i].count, 0);
 	}
 }
 
-BLAME_TESTS(names_apis)
-
 /* In instructions, an interruption by a timer or the tick. */
-static void costs_little(const char *source)
+TEST(costs_little)
 {
-	double limit = strcmp(source, "bpf") ? 5000 : 3600, added;
+	double added;
 	struct blame_truth without;
 
 	shield_set(false);
 	without = blame_without("timerfds");
-	blame_run(source, "timerfds");
+	blame_run("timerfds");
 	added = ((double)truth->gap_total - without.gap_total) / without.gaps;
 	note("%u interruptions of %.0f without blame, which adds %.0f", without.gaps,
 	     (double)without.gap_total / without.gaps, added);
-	check(added < limit, "blame adds %.0f to an interruption", added);
+	check(added < 3600, "blame adds %.0f to an interruption", added);
 }
 
-BLAME_TESTS(costs_little)
-
 /* A monitor that is always on is to cost less than a percent. */
-static void monitor_costs_little(const char *source)
+TEST(monitor_costs_little)
 {
 	static char metrics[1 << 20];
 	struct blame_truth without, with;
@@ -374,11 +364,10 @@ static void monitor_costs_little(const char *source)
 
 	shield_set(false);
 	without = blame_without("jobs");
-	pid = timershield_start("blame --source=%s --interval=2 --watch=0.1 --openmetrics --output="
-				METRICS, source);
+	pid = timershield_start("blame --interval=2 --watch=0.1 --openmetrics --output=" METRICS);
 	with = blame_without("jobs");
 	if (waitpid(pid, NULL, WNOHANG) == pid)
-		skip("this kernel does not allow the source %s", source);
+		skip("this kernel has no BTF");
 	kill(pid, SIGTERM);
 	waitpid(pid, NULL, 0);
 	longer = 100.0 * with.late_total / without.late_total - 100;
@@ -392,24 +381,6 @@ static void monitor_costs_little(const char *source)
 	check(longer < 1, "jobs are %.2f %% longer", longer);
 	check(watched > JOBS / 1e3 / 25, "it watched for %.2f s", watched);
 	check(strstr(metrics, "kind=\"timer\",culprit=\"load-timerfd["), "the timers are not in it");
-}
-
-BLAME_TESTS(monitor_costs_little)
-
-/* Else each of its reads would be an event to read. */
-TEST(trace_does_not_watch_itself)
-{
-	pid_t pid = timershield_start("blame --source=trace -c 0 -s 5 --csv");
-	char path[128], pids[256] = "", own[16];
-	int status;
-
-	snprintf(path, sizeof(path), "/sys/kernel/tracing/instances/timershield-%d-victims/set_event_pid",
-		 pid);
-	snprintf(own, sizeof(own), "%d\n", pid);
-	sleep_for(4 * SEC);		/* it has measured itself by then */
-	check(file_read(path, pids, sizeof(pids)) > 0, "%s: nothing in it", path);
-	check(!strstr(pids, own), "%d watches: %s", pid, pids);
-	check(waitpid(pid, &status, 0) == pid && !status, "blame ended with status %#x", status);
 }
 
 int main(int argc, char **argv)

@@ -442,9 +442,9 @@ static double count_of(const char *victim, struct blame_wanted wanted)
 	return blame_sum(victim, wanted, "count");
 }
 
-static void names_kinds(const char *source)
+TEST(names_kinds)
 {
-	const char *victim = blame_run(source, "kinds");
+	const char *victim = blame_run("kinds");
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(softirqs); i++) {
 		char name[32];
@@ -470,9 +470,9 @@ static void names_kinds(const char *source)
 		note("no pseudo-terminals in this kernel: no work of a known function");
 }
 
-static void names_devices(const char *source)
+TEST(names_devices)
 {
-	const char *victim = blame_run(source, "network");
+	const char *victim = blame_run("network");
 	double polled = count_of(victim, (struct blame_wanted){
 		.kind = "softirq", .name = "softirq NET_RX: polled0" });
 	double local = count_of(victim, (struct blame_wanted){
@@ -488,7 +488,7 @@ static void names_devices(const char *source)
 		.kind = "softirq", .name = "softirq NET_RX" }), truth->counters[SOFTIRQS + 3], 1);
 }
 
-static void names_owners(const char *source)
+TEST(names_owners)
 {
 	/* those of a kernel thread that the victim outranks, on PREEMPT_RT */
 	const char *victim;
@@ -498,7 +498,7 @@ static void names_owners(const char *source)
 		[PID_NAMESPACE] = "in a PID namespace", [GROUP] = "in a cgroup namespace",
 	};
 
-	victim = blame_run(source, "owners");
+	victim = blame_run("owners");
 	for (unsigned int i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct blame_wanted wanted = {
 			.kind = "timer", .how = "timerfd", .masked = "yes",
@@ -518,13 +518,13 @@ static void names_owners(const char *source)
 		.kind = "timer", .how = "timerfd", .comm = "receiver" }), soft ? 0 : TIMERS, 0);
 }
 
-static void names_armed_before(const char *source)
+TEST(names_armed_before)
 {
 	double expired = kernel_is_rt() ? 0 : TIMERS;
 	const char *victim;
 
 	blame_prepare(TIMERS, arm_before_blame);
-	victim = blame_run(source, "before");
+	victim = blame_run("before");
 	blame_check("waited for", count_of(victim, (struct blame_wanted){
 		.kind = "timer", .how = "timerfd", .comm = "before" }), expired, 0);
 	blame_check("not waited for", count_of(victim, (struct blame_wanted){
@@ -532,7 +532,7 @@ static void names_armed_before(const char *source)
 		expired, 0);
 }
 
-static void names_ipis(const char *source)
+TEST(names_ipis)
 {
 	double reschedules;
 	const char *victim;
@@ -540,7 +540,7 @@ static void names_ipis(const char *source)
 
 	if (online_cpus() < 2)
 		skip("needs two CPUs");
-	victim = blame_run(source, "ipis");
+	victim = blame_run("ipis");
 	reschedules = count_of(victim, (struct blame_wanted){
 		.kind = "ipi", .name = "IPI: reschedule" });
 	blame_check("reschedules", reschedules, truth->counters[RESCHEDULES], 3);
@@ -559,7 +559,7 @@ static void names_ipis(const char *source)
 /* The timer of perf's samples is that of whoever asked for them. */
 TEST(bpf_names_sampler)
 {
-	const char *victim = blame_run("bpf", "samples");
+	const char *victim = blame_run("samples");
 
 	require(truth->loads[0].count, "perf_event_open()");
 	blame_check("samples", count_of(victim, (struct blame_wanted){
@@ -573,7 +573,7 @@ TEST(bpf_sees_nested_ipis)
 
 	if (online_cpus() < 2)
 		skip("needs two CPUs");
-	victim = blame_run("bpf", "nested");
+	victim = blame_run("nested");
 	check(count_of(victim, (struct blame_wanted){ .kind = "ipi" }) > BARRIERS, "no IPIs");
 }
 
@@ -581,7 +581,7 @@ TEST(bpf_sees_nested_ipis)
  * Several packets may be polled at once, many if the emulator's CPUs have to wait for the host's;
  * and one softirq polls again if more came while it did.
  */
-static void names_steering(const char *source)
+TEST(names_steering)
 {
 	static const char backlog[] = "softirq NET_RX: backlog (lo, veth, RPS)";
 	const char *victim;
@@ -589,7 +589,7 @@ static void names_steering(const char *source)
 
 	if (online_cpus() < 2 || access(STEERING, F_OK))
 		skip("needs two CPUs and receive packet steering");
-	victim = blame_run(source, "steered");
+	victim = blame_run("steered");
 	polls = count_of(victim, (struct blame_wanted){ .kind = "softirq", .name = backlog });
 	blame_check("polls", polls, truth->counters[STEERED], 3);
 	if (kernel_is_rt())
@@ -597,13 +597,6 @@ static void names_steering(const char *source)
 	check(polls > BARRIERS / 50, "%.0f polls for %u packets", polls, truth->loads[0].count);
 	check(strstr(victim, "\"take CPU 0 out of " STEERING "\""), "no remedy");
 }
-
-BLAME_TESTS(names_kinds)
-BLAME_TESTS(names_steering)
-BLAME_TESTS(names_devices)
-BLAME_TESTS(names_owners)
-BLAME_TESTS(names_armed_before)
-BLAME_TESTS(names_ipis)
 
 int main(int argc, char **argv)
 {

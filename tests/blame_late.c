@@ -496,10 +496,10 @@ static const struct blame_scenario scenarios[] = {
 };
 
 /* A row of this kind has NAME and HOW, and is one of the first two. */
-static const char *blames(const char *source, const char *scenario, const char *kind,
+static const char *blames(const char *scenario, const char *kind,
 			  const char *name, const char *how)
 {
-	const char *victim = blame_run(source, scenario);
+	const char *victim = blame_run(scenario);
 	double longest = blame_number(victim, "longest_ns"), taken = blame_number(victim, "taken_ns");
 	unsigned int place = blame_place(victim, kind, name, how);
 
@@ -517,134 +517,112 @@ static const char *blames(const char *source, const char *scenario, const char *
 }
 
 /* It advises REMEDY for the victim that it has just watched; with that it is less late. */
-static void remedy_helps(const char *source, const char *victim, const char *remedy,
+static void remedy_helps(const char *victim, const char *remedy,
 			 const char *with_remedy)
 {
 	u64 longest = truth->late_longest;
 
 	check(strstr(victim, remedy), "no remedy");
-	blame_run(source, with_remedy);
+	blame_run(with_remedy);
 	check(truth->late_longest < longest / 4, "the remedy does not help: %.1f us",
 	      (double)truth->late_longest / USEC);
 }
 
 /* In a scenario that keeps a waker off the CPU blame says so, and its remedy helps. */
-static void names_what_keeps(const char *source, const char *scenario, const char *waker,
+static void names_what_keeps(const char *scenario, const char *waker,
 			     const char *remedy, const char *with_remedy)
 {
-	const char *victim = blames(source, scenario, "kept", "midhog[", waker);
+	const char *victim = blames(scenario, "kept", "midhog[", waker);
 
 	check(truth->late_longest > 5 * MSEC, "nothing was late");
-	remedy_helps(source, victim, remedy, with_remedy);
+	remedy_helps(victim, remedy, with_remedy);
 }
 
-static void names_inversion(const char *source)
+TEST(names_inversion)
 {
-	names_what_keeps(source, "inversion", "owner[", "PTHREAD_PRIO_INHERIT", "inheritance");
+	names_what_keeps("inversion", "owner[", "PTHREAD_PRIO_INHERIT", "inheritance");
 }
 
-BLAME_TESTS(names_inversion)
-
-static void names_owner(const char *source)
+TEST(names_owner)
 {
-	blames(source, "owner", "blocked", "blocked in futex, woken by ", "");
+	blames("owner", "blocked", "blocked in futex, woken by ", "");
 }
 
-BLAME_TESTS(names_owner)
-
-static void names_quota_of_owner(const char *source)
+TEST(names_quota_of_owner)
 {
 	file_write(CGROUP "/cgroup.subtree_control", "+cpu");
 	mkdir(LIMITED, 0755);
 	if (access(LIMITED "/cpu.max", F_OK))
 		skip("this kernel has no CPU quotas");
-	remedy_helps(source, blames(source, "quota", "throttled", "CPU quota of ", "owner["), "quota",
+	remedy_helps(blames("quota", "throttled", "CPU quota of ", "owner["), "quota",
 		     "unlimited");
 }
 
-BLAME_TESTS(names_quota_of_owner)
-
-static void names_last_of_a_chain(const char *source)
+TEST(names_last_of_a_chain)
 {
-	blames(source, "chain", "blocked", "owner[", "middle[");
+	blames("chain", "blocked", "owner[", "middle[");
 }
 
-BLAME_TESTS(names_last_of_a_chain)
-
-static void names_server_of_faults(const char *source)
+TEST(names_server_of_faults)
 {
 	int server = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
 
 	if (server < 0)
 		skip("this kernel has no userfaultfd");
 	close(server);
-	blames(source, "served", "blocked", "blocked in page fault, woken by ", "");
+	blames("served", "blocked", "blocked in page fault, woken by ", "");
 }
 
-BLAME_TESTS(names_server_of_faults)
-
-static void names_what_keeps_its_waker(const char *source)
+TEST(names_what_keeps_its_waker)
 {
 	/* It would hold the feeder's timer, and blame counts from the feeder's wake-up. */
 	if (kernel_is_rt())
 		skip("the feeder's timer itself waits for the hog here");
 	shield_set(false);
-	names_what_keeps(source, "fed-late", "feeder[", "chrt -f -p 51 ", "fed-in-time");
+	names_what_keeps("fed-late", "feeder[", "chrt -f -p 51 ", "fed-in-time");
 	shield_set(true);
 }
 
-BLAME_TESTS(names_what_keeps_its_waker)
-
-static void names_interrupts_off(const char *source)
+TEST(names_interrupts_off)
 {
 	const char *victim;
 
 	if (kernel_is_rt())
 		skip("the lock of an eventfd leaves interrupts on here");
-	victim = blames(source, "irqs-off", "irqs-off", "load-evwriter[", "");
+	victim = blames("irqs-off", "irqs-off", "load-evwriter[", "");
 	check(truth->loads[0].count == WATCHERS, "%u watchers", truth->loads[0].count);
-	check(strcmp(source, "bpf") || strstr(victim, "eventfd_write"),
+	check(strstr(victim, "eventfd_write"),
 	      "without its stack: %.900s", strstr(victim, "\"culprits\""));
 }
 
-BLAME_TESTS(names_interrupts_off)
-
-static void names_faults(const char *source)
+TEST(names_faults)
 {
-	remedy_helps(source, blames(source, "faults", "page-fault", "page faults", ""), "mlockall(",
+	remedy_helps(blames("faults", "page-fault", "page faults", ""), "mlockall(",
 		     "locked");
 }
 
-BLAME_TESTS(names_faults)
-
-static void names_stop(const char *source)
+TEST(names_stop)
 {
-	blames(source, "stopped", "blocked", "stopped by a signal, woken by load-stopper[", "");
+	blames("stopped", "blocked", "stopped by a signal, woken by load-stopper[", "");
 }
 
-BLAME_TESTS(names_stop)
-
-static void names_tracer(const char *source)
+TEST(names_tracer)
 {
-	blames(source, "traced", "blocked", "stopped by its tracer, woken by load-tracer[", "");
+	blames("traced", "blocked", "stopped by its tracer, woken by load-tracer[", "");
 }
-
-BLAME_TESTS(names_tracer)
 
 /* Trace events do not tell. */
 TEST(bpf_names_freezer)
 {
-	blames("bpf", "frozen", "blocked", "frozen by its cgroup, woken by load-freezer[", "");
+	blames("frozen", "blocked", "frozen by its cgroup, woken by load-freezer[", "");
 }
 
-static void names_what_keeps_softirqs(const char *source)
+TEST(names_what_keeps_softirqs)
 {
 	if (!kernel_is_rt())
 		skip("timers expire in interrupts here");
-	blames(source, "softirq", "kept", "midhog[", "waited for it");
+	blames("softirq", "kept", "midhog[", "waited for it");
 }
-
-BLAME_TESTS(names_what_keeps_softirqs)
 
 int main(int argc, char **argv)
 {

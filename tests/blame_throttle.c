@@ -80,7 +80,7 @@ static void check_throttled(const char *victim, const char *name, double expecte
 	      "isolation was advised");
 }
 
-static void names_quota(const char *source, const char *scenario)
+static void names_quota_of(const char *scenario)
 {
 	const char *victim;
 
@@ -88,15 +88,13 @@ static void names_quota(const char *source, const char *scenario)
 	mkdir(GROUP, 0755);
 	if (access(GROUP "/cpu.max", F_OK))
 		skip("this kernel has no CPU quotas");
-	victim = blame_run(source, scenario);
+	victim = blame_run(scenario);
 	check_throttled(victim, "CPU quota of /limited (cpu.max)", truth->counters[THROTTLED_NS]);
 }
 
-TEST(bpf_names_quota) { names_quota("bpf", "alone"); }
-TEST(trace_names_quota) { names_quota("trace", "alone"); }
+TEST(names_quota) { names_quota_of("alone"); }
 
-/* Trace events do not tell whether a task waits for its quota or for its turn. */
-TEST(bpf_names_quota_with_others) { names_quota("bpf", "competing"); }
+TEST(names_quota_with_others) { names_quota_of("competing"); }
 
 /* The kernel says once that it throttles, which is wanted here: the lab would report it. */
 static void forget_throttling(void)
@@ -107,7 +105,7 @@ static void forget_throttling(void)
 	check(!strstr(log, "WARNING: ") && !strstr(log, "BUG: "), "the kernel said: %s", log);
 }
 
-static void names_throttling(const char *source)
+TEST(names_throttling)
 {
 	bool server = !access(FAIR_SERVER "runtime", F_OK);
 	const char *victim;
@@ -120,13 +118,11 @@ static void names_throttling(const char *source)
 		file_write(RUNTIME, "70000");
 	}
 	file_write(CONSOLE_LEVEL, "3");
-	victim = blame_run(source, "realtime");
+	victim = blame_run("realtime");
 	file_write(CONSOLE_LEVEL, "5");
 	forget_throttling();
 	check_throttled(victim, server ? "fair server" : "real-time throttling", truth->gap_total);
 }
-
-BLAME_TESTS(names_throttling)
 
 int main(int argc, char **argv)
 {

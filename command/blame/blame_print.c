@@ -329,7 +329,6 @@ static void json_victim(const struct victim_report *victim)
 
 void report_print_json(const struct report *report)
 {
-	json_string("source", report->source);
 	json_number("elapsed_ns", report->elapsed);
 	json_number("watched_ns", report->watched);
 	json_number("interrupt_overhead_ns", report->interrupt_overhead);

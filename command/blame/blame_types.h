@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What blame's accounting keeps: shared by the BPF program, which adds up in the kernel,
- * and by the command, which does the same from trace events where BPF cannot be had.
+ * and by the command.
  */
 #ifndef TIMERSHIELD_BLAME_TYPES_H
 #define TIMERSHIELD_BLAME_TYPES_H
@@ -35,7 +35,6 @@ typedef int32_t s32;
 
 #define IS_KTHREAD 0x00200000u		/* PF_KTHREAD */
 #define IS_KWORKER 0x00000020u		/* PF_WQ_WORKER */
-#define POLICY_UNKNOWN 0xffu
 
 struct who {
 	u32 tid, tgid;
@@ -119,7 +118,7 @@ struct cause {
 struct row {
 	u64 count, total, longest;
 	struct who who;
-	u32 stack, unused;		/* BPF: of what kept the CPU, + 1; 0: none */
+	u32 stack, unused;		/* of what kept the CPU, + 1; 0: none */
 };
 
 #define BASE_IDLE 1000
@@ -149,7 +148,7 @@ struct victim {
 	u64 since;			/* it waits to run since then, or should have run */
 	u64 blamed;			/* the wait until then is in rows */
 	u64 ready;			/* on a run queue since then, in this wait */
-	u64 task;			/* BPF: its task_struct */
+	u64 task;			/* its task_struct */
 	s32 priority;			/* when this wait began */
 	u32 throttled;			/* enum throttle, as far as is known */
 	u32 counted;			/* enum throttle of the row in which this wait counts */
@@ -203,7 +202,7 @@ struct cpu {
 	u64 picked;			/* when the scheduler chose what runs; 0: not known */
 	u64 ready;			/* what runs had waited since then; 0: not known */
 	u64 events;
-	u64 expired;			/* BPF: the timer that one of two programs has taken */
+	u64 expired;			/* the timer that one of two programs has taken */
 	u64 episode_start, episode_end;
 	u32 depth, victim, kernel_thread, known;
 	u32 over, head, flushed, number;
@@ -221,21 +220,16 @@ struct cpu {
 
 struct armed {
 	struct who who;
-	u64 due, slack;			/* trace events: of the timer, by its own clock */
 };
 
 enum queued { NOT_QUEUED, WOKEN, PREEMPTED, RUNNING };
 
 enum victims_are { VICTIMS_TARGETS, VICTIMS_ALL, VICTIMS_CPUS };
 
-/* By the two lower bits of x86's error code: 1 there is a page, 2 it is written. */
-enum fault { FAULT_READ, FAULT_WRITE = 2, FAULT_COPY, FAULT_KINDS };
-
 struct blame_config {
 	u64 owned[OWNED_FUNCTIONS];	/* callbacks of tasks' timers */
 	u32 owned_how[OWNED_FUNCTIONS];
-	u64 interrupt_overhead, switch_overhead;	/* ns that no event covers */
-	u64 fault_overhead[FAULT_KINDS];
+	u64 interrupt_overhead, switch_overhead, fault_overhead;	/* ns that no event covers */
 	u32 futex, locks[4];		/* system calls that wait for locks */
 	u32 writes[4];			/* and for room, where somebody reads late */
 	u64 over;			/* ns; 0: not wanted */

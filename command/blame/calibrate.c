@@ -32,7 +32,7 @@ struct gaps {
 	unsigned int count;		/* of interruptions; 0: not what was wanted */
 };
 
-enum what { INTERRUPT = FAULT_KINDS, SWITCH, WHATS };	/* below: enum fault */
+enum what { FAULT, INTERRUPT, SWITCH, WHATS };
 
 /*
  * What each of these takes beyond what the source saw of it. They take turns, for the speed of a busy
@@ -101,14 +101,11 @@ static void look_for_switch(struct gaps *gaps, u64 read, struct waker *waker, un
 	gaps->count = atomic_load(&waker->wakes) == wakes + 1;
 }
 
-static void look_for_fault(struct gaps *gaps, u64 read, bool writes, volatile char *page)
+static void look_for_fault(struct gaps *gaps, u64 read, volatile char *page)
 {
 	u64 before = monotonic_now();
 
-	if (writes)
-		*page = 1;
-	else
-		(void)*page;
+	*page = 1;
 	gaps->total = monotonic_now() - before - read;
 	gaps->count = 1;
 }
@@ -132,7 +129,7 @@ static double typical(unsigned int what)
 	return sum > 0 ? sum / (count - 2 * first) : 0;
 }
 
-static void take_sample(const struct blame_source *source, unsigned int what, int timer,
+static void take_sample(unsigned int what, int timer,
 			struct waker *waker, volatile char *page)
 {
 	static u64 read, took;
@@ -147,15 +144,15 @@ static void take_sample(const struct blame_source *source, unsigned int what, in
 		sem_post(&waker->go);
 	}
 	began = monotonic_now();
-	before = source->taken((u32)gettid());
+	before = source_taken((u32)gettid());
 	took = monotonic_now() - began;
-	if (what < INTERRUPT)
-		look_for_fault(&gaps, read, what & FAULT_WRITE, page);
+	if (what == FAULT)
+		look_for_fault(&gaps, read, page);
 	else if (what == INTERRUPT)
 		look_for_interrupt(&gaps, read, timer);
 	else if (atomic_load(&waker->wakes) == wakes)
 		look_for_switch(&gaps, read, waker, wakes);
-	seen = source->taken((u32)gettid()) - before;
+	seen = source_taken((u32)gettid()) - before;
 	if (gaps.count)
 		samples.beyond[what][samples.count[what]++] =
 			((double)gaps.total - (double)seen) / gaps.count;
@@ -192,11 +189,11 @@ static bool start_waker(struct waker *waker, pthread_t *thread, int priority)
 }
 
 /* PRIORITY of the waker; 0: there is to be none. */
-static void take_samples(const struct blame_source *source, struct blame_config *config, int timer,
+static void take_samples(struct blame_config *config, int timer,
 			 int priority)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	char *pages = mmap(NULL, 2 * SAMPLES * page, PROT_READ | PROT_WRITE,
+	char *pages = mmap(NULL, SAMPLES * page, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct waker waker = { 0 };
 	pthread_t thread;
@@ -205,17 +202,15 @@ static void take_samples(const struct blame_source *source, struct blame_config 
 	memset(&samples, 0, sizeof(samples));
 	for (size_t i = 0; i < SAMPLES && pages != MAP_FAILED; i++)
 		for (unsigned int what = 0; what < (wakes ? WHATS : SWITCH); what++)
-			take_sample(source, what, timer, &waker,
-				    pages + (2 * i + (what == FAULT_WRITE)) * page);
+			take_sample(what, timer, &waker, pages + i * page);
 	if (pages != MAP_FAILED)
-		munmap(pages, 2 * SAMPLES * page);
+		munmap(pages, SAMPLES * page);
 	if (wakes) {
 		atomic_store(&waker.next, 0);
 		sem_post(&waker.go);
 		pthread_join(thread, NULL);
 	}
-	for (unsigned int kind = 0; kind < FAULT_KINDS; kind++)
-		config->fault_overhead[kind] = (u64)typical(kind);
+	config->fault_overhead = (u64)typical(FAULT);
 	config->interrupt_overhead = (u64)typical(INTERRUPT);
 	config->switch_overhead = (u64)fmax(typical(SWITCH) - typical(INTERRUPT), 0);
 }
@@ -234,7 +229,7 @@ static void stay_on_one(cpu_set_t *before, const struct cpus *avoid)
 }
 
 /* Above the kernel's own threads of PREEMPT_RT, which would disturb us. */
-static void calibrate_as_realtime(const struct blame_source *source, struct blame_config *config,
+static void calibrate_as_realtime(struct blame_config *config,
 				  int timer)
 {
 	struct sched_param before, own = { .sched_priority = 2 };
@@ -245,11 +240,11 @@ static void calibrate_as_realtime(const struct blame_source *source, struct blam
 	if (policy == SCHED_FIFO && before.sched_priority > 3)
 		own.sched_priority = before.sched_priority - 1;
 	realtime = !sched_setscheduler(0, SCHED_FIFO, &own);
-	take_samples(source, config, timer, realtime ? own.sched_priority + 1 : 0);
+	take_samples(config, timer, realtime ? own.sched_priority + 1 : 0);
 	sched_setscheduler(0, policy, &before);
 }
 
-void calibrate(const struct blame_source *source, struct blame_config *config,
+void calibrate(struct blame_config *config,
 	       const struct cpus *avoid)
 {
 	int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
@@ -260,17 +255,17 @@ void calibrate(const struct blame_source *source, struct blame_config *config,
 	own.cpu_limited = 0;
 	own.realtime = 0;
 	own.over = 0;
-	if (timer >= 0 && !source->add_target((u32)gettid())) {
+	if (timer >= 0 && !source_add_target((u32)gettid())) {
 		own.started = monotonic_now();
 		own.on = 1;
-		source->configure(&own);
+		source_configure(&own);
 		stay_on_one(&before, avoid);
-		calibrate_as_realtime(source, &own, timer);
+		calibrate_as_realtime(&own, timer);
 		sched_setaffinity(0, sizeof(before), &before);
 	}
 	if (timer >= 0)
 		close(timer);
 	config->interrupt_overhead = own.interrupt_overhead;
 	config->switch_overhead = own.switch_overhead;
-	memcpy(config->fault_overhead, own.fault_overhead, sizeof(config->fault_overhead));
+	config->fault_overhead = own.fault_overhead;
 }

@@ -47,7 +47,7 @@ inline_always void extend_episode(struct cpu *cpu, struct victim *victim, u32 id
 
 	/* of which we know only about how long they take */
 	if (cpu->frames[cpu->depth & (MAX_DEPTH - 1)].kind == FRAME_FAULT)
-		gap += 3 * config.fault_overhead[FAULT_WRITE];
+		gap += 3 * config.fault_overhead;
 	if (start > cpu->episode_end + gap || id != cpu->episode_victim) {
 		keep_episode(cpu, config.over);
 		cpu->episode_start = start;
@@ -343,22 +343,11 @@ inline_always void pop(struct cpu *cpu, u64 now, u32 kind)
 
 	if (!cpu->depth || frame->kind != kind)
 		return;
-	cut(cpu, now, kind == FRAME_FAULT ? config.fault_overhead[FAULT_WRITE] :
+	cut(cpu, now, kind == FRAME_FAULT ? config.fault_overhead :
 	    cpu->depth == 1 && kind != FRAME_SOFTIRQ ? config.interrupt_overhead : 0);
 	cpu->depth--;
 	if (!cpu->depth)
 		cpu->left = cpu->last;
-}
-
-/* Of a victim, with x86's error code. No event tells when it ends. */
-inline_always void on_fault(struct cpu *cpu, u64 now, u64 code)
-{
-	if (!cpu->victim || cpu->depth)
-		return;
-	push(cpu, now, FRAME_FAULT, CAUSE_FAULT, 0);
-	cut(cpu, now, config.fault_overhead[code & FAULT_COPY]);
-	cpu->depth = 0;
-	cpu->left = cpu->last;
 }
 
 /* To be called before the time of a pop() is read: what this takes then is in the frame. */
@@ -416,7 +405,7 @@ inline_always u32 how_armed(u64 function)
 	return 0;
 }
 
-/* DUE: 0 if it is not known, or the ARMED one of trace events knows it. */
+/* DUE: 0 if it is not known. */
 inline_always void on_timer(struct cpu *cpu, u64 now, u64 timer, u64 function, u64 due, u64 slack)
 {
 	struct frame *frame;

@@ -62,13 +62,13 @@ enum masked blame_would_mask(const struct blame_victim *victim, const struct bla
  * The kernel's functions that were interrupted, or gave way, innermost first; three are enough.
  * ENABLES: whether the first of them is one that switches interrupts on.
  */
-static char *stack_text(const struct report *report, u32 stack, bool *enables)
+static char *stack_text(u32 stack, bool *enables)
 {
 	u64 addresses[STACK_DEPTH] = { 0 };
 	autotext struct text text = { 0 };
 	unsigned int first = 0, shown = 0;
 
-	if (!stack || !report->read_stack || report->read_stack(stack, addresses))
+	if (!stack || source_read_stack(stack, addresses))
 		return copy("");
 	for (unsigned int i = 0; i < STACK_DEPTH; i++) {
 		const char *name = symbol_around(addresses[i]);
@@ -92,8 +92,7 @@ static char *stack_text(const struct report *report, u32 stack, bool *enables)
 	return copy(text.length ? text.s : "");
 }
 
-static void add_culprit(const struct report *report, struct victim_report *victim,
-			const struct blame_row *row)
+static void add_culprit(struct victim_report *victim, const struct blame_row *row)
 {
 	u32 kind = row->cause.kind;
 	bool thread = kind == CAUSE_TASK || kind == CAUSE_TIMER || kind == CAUSE_WORK ||
@@ -122,7 +121,7 @@ static void add_culprit(const struct report *report, struct victim_report *victi
 				 copy("");
 	culprit.unit = copy(task && task->unit ? task->unit : "");
 	culprit.level = task ? level_text(&row->row.who) : copy("");
-	culprit.stack = stack_text(report, row->row.stack, &enables);
+	culprit.stack = stack_text(row->row.stack, &enables);
 	if (kind == CAUSE_IRQS_OFF && !enables) {
 		free(culprit.how);
 		culprit.how = copy("a timer interrupt came late");
@@ -132,11 +131,11 @@ static void add_culprit(const struct report *report, struct victim_report *victi
 }
 
 /* A row that no event explains. */
-static void add_rest(const struct report *report, struct victim_report *victim, u32 kind, u64 total)
+static void add_rest(struct victim_report *victim, u32 kind, u64 total)
 {
 	struct blame_row row = { .cause.kind = kind, .row.total = total };
 
-	add_culprit(report, victim, &row);
+	add_culprit(victim, &row);
 }
 
 static int by_total(const void *a, const void *b)
@@ -364,16 +363,16 @@ static void add_sleep(struct victim_report *victim, const struct blame_row *row)
 }
 
 /* Nothing of the kernel was interrupted by the late interrupt: it was not the kernel that kept it away. */
-static bool is_only_late(const struct report *report, const struct blame_row *row)
+static bool is_only_late(const struct blame_row *row)
 {
 	autofree char *stack = NULL;
 	bool enables;
 
 	if (row->cause.kind == CAUSE_TIMER_IRQ)
 		return row->cause.how;
-	if (row->cause.kind != CAUSE_IRQS_OFF || !report->read_stack)
+	if (row->cause.kind != CAUSE_IRQS_OFF)
 		return false;
-	stack = stack_text(report, row->row.stack, &enables);
+	stack = stack_text(row->row.stack, &enables);
 	return !*stack;
 }
 
@@ -390,7 +389,7 @@ static u64 add_block(const struct report *report, struct victim_report *victim)
 	sums->taken += row.row.total;
 	if (sums->longest < row.row.total)
 		sums->longest = row.row.total;
-	add_culprit(report, victim, &row);
+	add_culprit(victim, &row);
 	row.cause.kind = CAUSE_SLEPT;
 	add_sleep(victim, &row);
 	return row.row.total;
@@ -413,28 +412,28 @@ static void make_victim_report(const struct report *report, struct victim_report
 			add_sleep(victim, row);
 			continue;
 		}
-		if (is_only_late(report, row)) {
+		if (is_only_late(row)) {
 			late.row.count += row->row.count;
 			late.row.total += row->row.total;
 			if (row->row.longest > late.row.longest)
 				late.row.longest = row->row.longest;
 		} else {
-			add_culprit(report, victim, row);
+			add_culprit(victim, row);
 		}
 		explained += row->row.total;
 	}
 	if (sums->slept && sums->sleep >> HOW_SHIFT && report->until > sums->slept)
 		explained += add_block(report, victim);
 	if (late.row.count)
-		add_culprit(report, victim, &late);
+		add_culprit(victim, &late);
 	/* The figures are read while they grow: a row may be ahead of its sum. */
 	if (sums->taken < explained)
 		sums->taken = explained;
-	add_rest(report, victim, CAUSE_NONE, sums->taken - explained);
+	add_rest(victim, CAUSE_NONE, sums->taken - explained);
 	if (victim->steal) {
 		sums->ran -= victim->steal;
 		sums->taken += victim->steal;
-		add_rest(report, victim, CAUSE_STEAL, victim->steal);
+		add_rest(victim, CAUSE_STEAL, victim->steal);
 	}
 	merge_rows(victim, by);
 	qsort(victim->culprits, victim->count, sizeof(*victim->culprits), by_total);

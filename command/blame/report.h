@@ -43,8 +43,6 @@ struct report {
 	size_t count;
 	struct blame_lost lost;
 	u64 lost_events;
-	const char *source;
-	int (*read_stack)(u32 stack, u64 *addresses);	/* its; NULL: it has no stacks */
 	u64 elapsed, until;		/* ns; the end by CLOCK_MONOTONIC */
 	u64 watched;			/* ns of it, without the pauses */
 	u64 nmis, smis;			/* meanwhile, on all CPUs and on one */

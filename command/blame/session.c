@@ -33,13 +33,6 @@ static const struct {
 	{ "process_timeout", HOW_TIMEOUT }, { "perf_swevent_hrtimer", HOW_PERF },
 };
 
-static const struct blame_source * const sources[] = {
-#ifdef HAVE_BPF
-	&blame_bpf,
-#endif
-	&blame_trace,
-};
-
 volatile sig_atomic_t session_interrupted;
 
 static void on_signal(int number)
@@ -84,29 +77,6 @@ static void limit_cpus(struct blame_config *config, const struct cpus *cpus)
 	for (unsigned int i = 0; cpus && i < 64 * ARRAY_SIZE(config->cpus); i++)
 		if (cpus_has(cpus, i))
 			config->cpus[i / 64] |= 1ull << i % 64;
-}
-
-static int start_source(struct session *session, const char *name)
-{
-	autotext struct text why = { 0 };
-	int ret = -ENOENT;
-
-	for (size_t i = 0; i < ARRAY_SIZE(sources) && ret; i++) {
-		session->source = sources[i];
-		if (name && strcmp(name, sources[i]->name))
-			continue;
-		if (why.length)
-			text_add(&why, "; ");
-		text_add(&why, "%s: ", sources[i]->name);
-		ret = sources[i]->start(&session->config, &why);
-	}
-	if (ret && !why.length)
-		failed(ret, "this build has no source '%s'", name);
-	else if (ret)
-		failed(ret, "no source of events: %s", why.s);
-	else if (!name && session->source != sources[0])
-		notice("reading trace events, not BPF: %.*s", (int)strcspn(why.s, ";\n"), why.s);
-	return ret;
 }
 
 /* The kernel's events number tasks as its first PID namespace does, /proc as ours. */
@@ -168,10 +138,10 @@ static void add_victim(const struct blame_victim *from)
 		sums.lost.victims++;
 }
 
-static int add_up(const struct blame_source *source)
+static int add_up(void)
 {
 	struct blame_figures figures = { 0 };
-	int ret = source->read(&figures);
+	int ret = source_read(&figures);
 
 	for (size_t i = 0; i < figures.row_count; i++)
 		add_row(&figures.rows[i]);
@@ -188,14 +158,14 @@ static int add_up(const struct blame_source *source)
 static int read_figures(const struct session *session, struct blame_figures *figures)
 {
 	if (!session->pauses)
-		return session->source->read(figures);
+		return source_read(figures);
 	blame_figures_take(figures, &sums.rows, &sums.victims);
 	figures->lost = sums.lost;
 	figures->lost_events = sums.lost_events;
 	return 0;
 }
 
-int session_start(struct session *session, const char *name, const struct cpus *cpus)
+int session_start(struct session *session, const struct cpus *cpus)
 {
 	autotext struct text why = { 0 };
 	int ret = check_namespace();
@@ -210,15 +180,16 @@ int session_start(struct session *session, const char *name, const struct cpus *
 	session->config.self = (u32)getpid();
 	limit_cpus(&session->config, cpus);
 	session->cpus = (unsigned int)sysconf(_SC_NPROCESSORS_CONF);
-	ret = start_source(session, name);
+	ret = source_start(&session->config, &why);
 	if (ret)
-		return ret;
-	calibrate(session->source, &session->config, cpus);
-	ret = session->source->reset(&session->config);
+		return failed(ret, "%s", why.s);
+	calibrate(&session->config, cpus);
+	ret = source_reset(&session->config);
 	if (ret) {
-		session->source->stop();
-		return failed(ret, "%s: %s", session->source->name, strerror(-ret));
+		source_stop();
+		return failed(ret, "BPF: %s", strerror(-ret));
 	}
+	session->running = true;
 	return 0;
 }
 
@@ -226,7 +197,7 @@ static void begin(struct session *session)
 {
 	session->config.started = monotonic_now();
 	session->config.on = 1;
-	session->source->configure(&session->config);
+	source_configure(&session->config);
 }
 
 void session_go(struct session *session)
@@ -248,11 +219,11 @@ int session_add(struct session *session, pid_t pid)
 	if (ret == -ESRCH) {		/* a thread that is no process */
 		ret = task_read(&task, pid, pid);
 		if (!ret)
-			ret = session->source->add_target((u32)pid);
+			ret = source_add_target((u32)pid);
 	}
 	tasks_for_each(thread, &threads) {
 		if (!ret)
-			ret = session->source->add_target((u32)thread->tid);
+			ret = source_add_target((u32)thread->tid);
 		task_info_note(&(struct who){ .tid = (u32)thread->tid });
 	}
 	return ret ? failed(ret, "process %d: %s", pid, strerror(-ret)) : 0;
@@ -262,12 +233,12 @@ int session_update(struct session *session)
 {
 	static u64 noted;
 	struct blame_figures figures = { 0 };
-	int ret = session->source->drain();
+	int ret;
 
-	if (ret || monotonic_now() - noted < 1000000000)
-		return ret;
+	if (monotonic_now() - noted < 1000000000)
+		return 0;
 	noted = monotonic_now();
-	ret = session->source->read(&figures);
+	ret = source_read(&figures);
 	for (size_t i = 0; i < figures.row_count; i++)
 		if (figures.rows[i].row.who.tid)
 			task_info_note(&figures.rows[i].row.who);
@@ -283,8 +254,8 @@ int session_halt(struct session *session)
 		return 0;
 	session->watched += monotonic_now() - session->config.started;
 	session->config.on = 0;
-	session->source->configure(&session->config);
-	return session->pauses ? add_up(session->source) : 0;
+	source_configure(&session->config);
+	return session->pauses ? add_up() : 0;
 }
 
 int session_pause(struct session *session)
@@ -294,17 +265,17 @@ int session_pause(struct session *session)
 	if (!session->config.on)
 		return 0;
 	ret = session_halt(session);
-	return ret ? ret : session->source->attach(false);
+	return ret ? ret : source_attach(false);
 }
 
 int session_resume(struct session *session)
 {
-	int ret = session->source->reset(&session->config);
+	int ret = source_reset(&session->config);
 
 	if (!ret)
-		ret = session->source->attach(true);
+		ret = source_attach(true);
 	if (ret)
-		return failed(ret, "%s: %s", session->source->name, strerror(-ret));
+		return failed(ret, "BPF: %s", strerror(-ret));
 	begin(session);
 	return 0;
 }
@@ -317,7 +288,6 @@ int session_report(struct session *session, struct report *report)
 	int ret;
 
 	*report = (struct report){
-		.source = session->source->name, .read_stack = session->source->read_stack,
 		.until = monotonic_now(),
 		.realtime = session->config.realtime,
 		.interrupt_overhead = session->config.interrupt_overhead,
@@ -334,7 +304,7 @@ int session_report(struct session *session, struct report *report)
 		steal[i] -= steal[i] < session->steal[i] ? steal[i] : session->steal[i];
 	ret = read_figures(session, &figures);
 	if (ret)
-		failed(ret, "%s: %s", session->source->name, strerror(-ret));
+		failed(ret, "BPF: %s", strerror(-ret));
 	else
 		report_make(report, &figures, session->by, steal, session->cpus);
 	blame_figures_free(&figures);
@@ -348,7 +318,7 @@ struct episode *session_worst(struct session *session, unsigned int *cpu)
 	struct cpu *one = zeroed(1, sizeof(*one));
 
 	for (unsigned int i = 0; i < session->cpus; i++) {
-		if (session->source->read_cpu(i, one))
+		if (source_read_cpu(i, one))
 			continue;
 		keep_episode(one, session->config.over);
 		if (one->episode.length <= found->length)
@@ -362,7 +332,8 @@ struct episode *session_worst(struct session *session, unsigned int *cpu)
 
 void session_stop(struct session *session)
 {
-	session->source->stop();
+	source_stop();
+	session->running = false;
 	free(session->steal);
 	session->steal = NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A source that runs, from its start to the report. */
+/* From the start of the BPF program to the report. */
 #ifndef TIMERSHIELD_BLAME_SESSION_H
 #define TIMERSHIELD_BLAME_SESSION_H
 
@@ -10,22 +10,22 @@
 #include <sys/types.h>
 
 struct session {
-	const struct blame_source *source;
 	struct blame_config config;
 	u64 started;			/* ns, CLOCK_MONOTONIC */
 	u64 watched;			/* ns, until it was halted or paused last */
 	u64 *steal;			/* of each CPU when it started */
 	unsigned long long nmis, smis;	/* then */
 	unsigned int cpus;
+	bool running;
 	bool pauses;			/* session_pause() will be called */
 	enum row_by by;
 };
 
 /*
- * Starts the source NAME, NULL: the best that works. config has what the caller wants;
- * CPUS: those to look at, NULL: all. 0, or -errno after a message.
+ * Starts the source. config has what the caller wants; CPUS: those to look at, NULL: all. 0, or
+ * -errno after a message.
  */
-int session_start(struct session *session, const char *name, const struct cpus *cpus);
+int session_start(struct session *session, const struct cpus *cpus);
 
 /* Adds the threads of a process, or one thread. 0, or -errno after a message. */
 int session_add(struct session *session, pid_t pid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where blame's figures come from: a BPF program, or trace events. */
+/* Where blame's figures come from: a BPF program. */
 #ifndef TIMERSHIELD_BLAME_SOURCE_H
 #define TIMERSHIELD_BLAME_SOURCE_H
 
@@ -33,30 +33,25 @@ struct blame_figures {
 	u64 lost_events;
 };
 
-struct blame_source {
-	const char *name;
-	/* 0, or -errno with the reason and what to do in WHY. */
-	int (*start)(const struct blame_config *config, struct text *why);
-	/* Forgets all that it saw, and all targets. 0 or -errno. */
-	int (*reset)(const struct blame_config *config);
-	/* While it is detached, no event costs anything; then reset() is due. 0 or -errno. */
-	int (*attach)(bool attached);
-	void (*configure)(const struct blame_config *config);
-	/* A thread, or a process with all its threads, becomes a victim. 0 or -errno. */
-	int (*add_target)(u32 id);
-	/* Takes in what happened since; to be called often. 0 or -errno. */
-	int (*drain)(void);
-	/* Adds to FIGURES, which starts as { 0 }. 0 or -errno. */
-	int (*read)(struct blame_figures *figures);
-	/* What was taken from this victim so far, in far less time. */
-	u64 (*taken)(u32 id);
-	int (*read_cpu)(unsigned int number, struct cpu *cpu);
-	/* What row.stack stands for: STACK_DEPTH addresses, the innermost first; NULL: none has one */
-	int (*read_stack)(u32 stack, u64 *addresses);
-	void (*stop)(void);
-};
+/* All 0 or -errno. */
 
-extern const struct blame_source blame_bpf, blame_trace;
+/* The reason and what to do in WHY. */
+int source_start(const struct blame_config *config, struct text *why);
+/* Forgets all that it saw, and all targets. */
+int source_reset(const struct blame_config *config);
+/* While it is detached, no event costs anything; then source_reset() is due. */
+int source_attach(bool attached);
+void source_configure(const struct blame_config *config);
+/* A thread, or a process with all its threads, becomes a victim. */
+int source_add_target(u32 id);
+/* Adds to FIGURES, which starts as { 0 }. */
+int source_read(struct blame_figures *figures);
+/* What was taken from this victim so far, in far less time. */
+u64 source_taken(u32 id);
+int source_read_cpu(unsigned int number, struct cpu *cpu);
+/* What row.stack stands for: STACK_DEPTH addresses, the innermost first */
+int source_read_stack(u32 stack, u64 *addresses);
+void source_stop(void);
 
 struct store;
 
@@ -67,10 +62,9 @@ void blame_figures_free(struct blame_figures *figures);
 
 /*
  * No event covers the way into an interrupt and out of it, nor the switch of tasks. What they cost
- * with this source is measured at the start, on ourselves, away from the CPUs AVOID if that is possible.
+ * is measured at the start, on ourselves, away from the CPUs AVOID if that is possible.
  */
-void calibrate(const struct blame_source *source, struct blame_config *config,
-	       const struct cpus *avoid);
+void calibrate(struct blame_config *config, const struct cpus *avoid);
 
 /* How long it takes to read the clock, in ns. */
 u64 shortest_read(void);

@@ -208,8 +208,7 @@ const struct task_info *task_info_of(const struct who *who)
 	/* It has ended; its last events know it best. Its group may still be there. */
 	find_quota(person);
 	task_info_name(who);
-	if (who->policy != POLICY_UNKNOWN)
-		person->policy = (int)who->policy;
+	person->policy = (int)who->policy;
 	return person;
 }
 

@@ -21,7 +21,6 @@ static struct {
 	pid_t pid;
 	double seconds, interval, watch;	/* 0: not given */
 	double over, max;		/* us; 0: not given */
-	const char *source;
 	FILE *trace;
 	const char *output;		/* for what is printed; NULL: standard output */
 	char **command;
@@ -40,14 +39,6 @@ static int take_by(const struct verb *verb)
 		}
 	}
 	return usage_error(verb, "'%s': expected process, program or thread", optarg);
-}
-
-static int take_source(const struct verb *verb)
-{
-	if (strcmp(optarg, "bpf") && strcmp(optarg, "trace"))
-		return usage_error(verb, "'%s': expected bpf or trace", optarg);
-	request.source = optarg;
-	return -1;
 }
 
 static int no_file(void)
@@ -98,9 +89,6 @@ static const struct verb_option options[] = {
 	  .take = take_trace },
 	{ "max", 0, "US", "exit with status 1 if an episode was longer than US",
 	  .decimal = &request.max },
-	{ "source", 0, "NAME",
-	  "watch by bpf or by trace (trace events); the default is bpf where the kernel allows it",
-	  "bpf trace", .take = take_source },
 	{ "csv", 0, NULL, "print all rows as CSV, times in ns", .flag = &request.csv },
 	{ "openmetrics", 0, NULL, "print all rows as OpenMetrics, for monitoring",
 	  .flag = &request.openmetrics },
@@ -298,7 +286,7 @@ static int watch(struct session *session, struct child *child)
 				break;
 		}
 	}
-	return ret ? ret : session->source->drain();
+	return ret;
 }
 
 /* STATUS: what to end with, if anything is wrong with what was found. */
@@ -385,7 +373,7 @@ static int blame(void)
 	if (!ret && is_live())
 		live_start();
 	if (!ret)
-		ret = session_start(&session, request.source, cpus);
+		ret = session_start(&session, cpus);
 	if (ret) {
 		live_end();
 		goto out;

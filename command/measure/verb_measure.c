@@ -77,8 +77,7 @@ static void leave_cpus(const struct loops *loops)
 static void start_blame(struct session *session, const struct loops *loops)
 {
 	session->config.victims_are = VICTIMS_TARGETS;
-	if (session_start(session, NULL, NULL)) {
-		session->source = NULL;
+	if (session_start(session, NULL)) {
 		notice("no causes are shown for the worst wake-ups");
 		return;
 	}
@@ -115,7 +114,7 @@ static void wait_for_end(struct session *session,
 			late |= atomic_load(&loops->items[i].latest) > limit;
 		if (session_interrupted || late)
 			stop_all(loops);
-		for (unsigned int i = 0; session->source && i < loops->count; i++)
+		for (unsigned int i = 0; session->running && i < loops->count; i++)
 			if (!session_update(session))
 				worst_wakeups_update(&reasons[i], session, &loops->items[i]);
 	}
@@ -181,20 +180,19 @@ static unsigned int find_worst(const struct loops *loops)
 static int report_all(struct session *session,
 		      const struct loops *loops, const struct worst_wakeups *reasons)
 {
-	struct report report = { .source = "none" };
+	struct report report = { 0 };
 	unsigned int worst = find_worst(loops);
 	const struct loop *loop = &loops->items[worst];
 	u64 longest = loop->longest;
 
-	if (session->source) {
-		report.source = session->source->name;
+	if (session->running) {
 		worst_wakeups_report(&reasons[worst], loop, &report);
 	}
 	if (loop->wakeups)
 		show(loops, worst, &report);
 	else
 		explain(-EINTR, loop);
-	if (session->source && request.stop && output == OUTPUT_PRETTY && !request.csv)
+	if (session->running && request.stop && output == OUTPUT_PRETTY && !request.csv)
 		worst_wakeups_timeline(&reasons[worst], loop);
 	report_free(&report);
 	return !loop->wakeups || (request.max && longest > (u64)request.max * 1000) ||
@@ -203,7 +201,7 @@ static int report_all(struct session *session,
 
 static int measure(void)
 {
-	struct session session = { .source = NULL };
+	struct session session = { 0 };
 	struct loops loops = make_loops();
 	struct worst_wakeups *reasons = zeroed(loops.count, sizeof(*reasons));
 	int ret, status = STATUS_OK;
@@ -221,7 +219,7 @@ static int measure(void)
 		loop_join(&loops.items[i]);
 	if (!ret)
 		status = report_all(&session, &loops, reasons);
-	if (session.source)
+	if (session.running)
 		session_stop(&session);
 	for (unsigned int i = 0; i < loops.count; i++)
 		worst_wakeups_free(&reasons[i]);

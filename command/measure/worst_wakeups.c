@@ -46,7 +46,7 @@ void worst_wakeups_update(struct worst_wakeups *reasons, struct session *session
 	if (filled - reasons->taken > CANDIDATES)
 		reasons->taken = filled - CANDIDATES;
 	cpu = grow(NULL, 1, sizeof(*cpu));
-	if (!session->source->read_cpu(loop->cpu, cpu))
+	if (!source_read_cpu(loop->cpu, cpu))
 		for (; reasons->taken != filled; reasons->taken++)
 			keep(reasons, &loop->candidates[reasons->taken % CANDIDATES], cpu);
 	free(cpu);

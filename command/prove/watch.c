@@ -10,7 +10,7 @@ static struct session session;
 bool watch_start(void)
 {
 	session = (struct session){ .config.victims_are = VICTIMS_TARGETS };
-	if (session_start(&session, "bpf", NULL)) {
+	if (session_start(&session, NULL)) {
 		notice("without BPF the verdict counts all gaps, whatever caused them");
 		return false;
 	}
@@ -20,7 +20,7 @@ bool watch_start(void)
 /* Loads are this thread's children, and would be victims like it: thousands of rows. */
 bool watch_turn(void)
 {
-	if (session.source->reset(&session.config) || session_add(&session, gettid()))
+	if (source_reset(&session.config) || session_add(&session, gettid()))
 		return false;
 	session_go(&session);
 	return true;
@@ -69,7 +69,7 @@ bool watch_read(struct watched *watched, unsigned int jobs)
 	struct blame_figures figures = { 0 };
 	const struct blame_victim *self = NULL;
 	const u32 id = (u32)gettid();
-	int ret = session.source->read(&figures);
+	int ret = source_read(&figures);
 
 	*watched = (struct watched){ .jobs = jobs };
 	for (size_t i = 0; i < figures.victim_count && !self; i++)

@@ -26,7 +26,6 @@ static void (* const checks[])(struct inspection *inspection) = {
 	check_fair_server,
 	check_tick,
 	check_settings,
-	check_tracing,
 	check_limits,
 	check_measured,
 	check_slack,

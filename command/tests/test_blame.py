@@ -29,7 +29,6 @@ from pathlib import Path
 from typing import Any
 
 COMMAND = ""
-INSTANCES = Path("/sys/kernel/tracing/instances")
 SAVED = Path("/var/lib/timershield/measure.json")
 LOOP = ("sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done")
 NOT_SUPPORTED = (3, 4)
@@ -72,15 +71,6 @@ def run(*words: str, seconds: float = 300) -> "subprocess.CompletedProcess[str]"
 def start(*words: str, out: int = subprocess.PIPE) -> "subprocess.Popen[str]":
     """Start the command."""
     return subprocess.Popen([COMMAND, *words], stdout=out, stderr=subprocess.PIPE, text=True)
-
-
-def instance(process: "subprocess.Popen[str]") -> Path:
-    """The tracefs instance of a process, once it is there."""
-    path = INSTANCES / f"timershield-{process.pid}"
-    deadline = time.monotonic() + 30
-    while not path.exists() and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return path
 
 
 @contextlib.contextmanager
@@ -147,7 +137,7 @@ class UsageTest(unittest.TestCase):
     def test_bad_arguments(self) -> None:
         for words in (("blame", "-c", "x"), ("blame", "-p", "0"), ("blame", "-s", "0"),
                       ("blame", "--over", "-1"), ("blame", "--max", "x"), ("blame", "--stop"),
-                      ("blame", "--source", "x"), ("blame", "-p", "1", "--", "true"),
+                      ("blame", "-p", "1", "--", "true"),
                       ("blame", "--csv", "--json"), ("blame", "--csv", "--watch=1"),
                       ("blame", "--csv", "--interval=1", "--watch=1"),
                       ("blame", "--csv", "--interval=2", "--watch=1", "-p", "1"),
@@ -176,7 +166,7 @@ class UsageTest(unittest.TestCase):
             copy.write_bytes(Path(COMMAND).read_bytes())
             copy.chmod(0o755)
             Path(directory).chmod(0o755)
-            for words in (("blame",), ("blame", "--source=trace"), ("measure", "-s", "1")):
+            for words in (("blame",), ("measure", "-s", "1")):
                 done = subprocess.run([copy, *words], capture_output=True, text=True, check=False,
                                       timeout=60, preexec_fn=as_nobody)
                 self.assertEqual(done.returncode, 3, done.stderr)
@@ -185,18 +175,14 @@ class UsageTest(unittest.TestCase):
 
 @unittest.skipUnless(os.geteuid() == 0, "blame is for root")
 class BlameTest(unittest.TestCase):
-    """One source; the other one is a subclass."""
-
-    source = "bpf"
-
     @classmethod
     def setUpClass(cls) -> None:
-        done = run("blame", "-s", "0.1", f"--source={cls.source}")
+        done = run("blame", "-s", "0.1")
         if done.returncode in NOT_SUPPORTED:
             raise unittest.SkipTest(done.stderr)
 
     def blame(self, *words: str) -> "subprocess.CompletedProcess[str]":
-        return run("blame", f"--source={self.source}", *words)
+        return run("blame", *words)
 
     def json(self, *words: str) -> Any:
         done = self.blame("--json", *words)
@@ -205,7 +191,6 @@ class BlameTest(unittest.TestCase):
 
     def test_rows_sum_to_what_was_taken(self) -> None:
         found = self.json("--", *LOOP)
-        self.assertEqual(found["source"], self.source)
         self.assertTrue(found["victims"])
         for victim in found["victims"]:
             self.assertEqual(sum(c["total_ns"] for c in victim["culprits"]), victim["taken_ns"])
@@ -252,8 +237,6 @@ class BlameTest(unittest.TestCase):
 
     def test_faults_that_copy(self) -> None:
         """After fork() each takes longer than those that blame measures when it starts."""
-        if self.source != "bpf":
-            self.skipTest("no trace event tells when a page fault ends")
         with tempfile.TemporaryDirectory() as directory:
             file = Path(directory) / "blame.json"
             done = self.blame("--json", f"--output={file}", "--", "/usr/bin/python3", "-c", COPIES)
@@ -325,8 +308,8 @@ class BlameTest(unittest.TestCase):
     @unittest.skipUnless(shutil.which("unshare"), "needs unshare")
     def test_container(self) -> None:
         done = subprocess.run(
-            ["unshare", "--pid", "--fork", "--mount-proc", COMMAND, "blame", "-s", "1",
-             f"--source={self.source}"], capture_output=True, text=True, check=False, timeout=60)
+            ["unshare", "--pid", "--fork", "--mount-proc", COMMAND, "blame", "-s", "1"],
+            capture_output=True, text=True, check=False, timeout=60)
         self.assertEqual(done.returncode, 4, done.stderr)
         self.assertIn("--pid=host", done.stderr)
 
@@ -384,8 +367,7 @@ class BlameTest(unittest.TestCase):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             for pause in (1, 5, 25):    # a busy machine needs seconds until it watches
                 with company():
-                    process = start("blame", f"--source={self.source}", "-c", "0", "--json")
-                    path = instance(process) if self.source == "trace" else None
+                    process = start("blame", "-c", "0", "--json")
                     time.sleep(pause)
                     process.send_signal(number)
                     out, err = process.communicate(timeout=300)
@@ -393,25 +375,22 @@ class BlameTest(unittest.TestCase):
                     break
             self.assertEqual(process.returncode, 0, err)
             self.assertIn("victims", json.loads(out))
-            self.assertFalse(path and path.exists(), number)
 
     def test_reader_that_goes(self) -> None:
         """Silent, with the status of any command in a pipe, however much there was to write."""
         for more in ((), ("--json",)):
-            process = start("blame", f"--source={self.source}", "-c", "0", "-s", "2", *more)
-            path = instance(process) if self.source == "trace" else None
+            process = start("blame", "-c", "0", "-s", "2", *more)
             assert process.stdout is not None
             process.stdout.close()
             self.assertEqual(process.wait(timeout=300), -signal.SIGPIPE)
             assert process.stderr is not None
             with process.stderr as errors:
                 self.assertNotIn("standard output", errors.read())
-            self.assertFalse(path and path.exists())
 
     def test_terminal(self) -> None:
         master, slave = pty.openpty()
         screen = Screen(master)
-        with company(), start("blame", f"--source={self.source}", "-c", "0", out=slave) as process:
+        with company(), start("blame", "-c", "0", out=slave) as process:
             for _ in range(2):
                 screen.picture(b"Ctrl-C ends it with a summary")
             process.send_signal(signal.SIGINT)
@@ -429,7 +408,7 @@ class BlameTest(unittest.TestCase):
         child, terminal = pty.fork()
         if not child:
             os.environ.update(TERM="xterm", NO_COLOR="1")
-            os.execv(COMMAND, [COMMAND, "blame", f"--source={self.source}", "-c", "0"])
+            os.execv(COMMAND, [COMMAND, "blame", "-c", "0"])
         self.addCleanup(os.waitpid, child, 0)
         self.addCleanup(os.close, terminal)
         screen = Screen(terminal)
@@ -458,29 +437,6 @@ class BlameTest(unittest.TestCase):
             summary = screen.rest(60)
             self.assertIn(b"CPU 0: ran", summary)
             self.assertNotIn(b"\033[1;31m", first + summary)
-
-
-class TraceTest(BlameTest):
-    """The same, from trace events."""
-
-    source = "trace"
-
-    def test_killed(self) -> None:
-        process = start("blame", "--source=trace", "-c", "0")
-        path = instance(process)
-        # A kernel that is interrupted while it makes an instance removes it again.
-        deadline = time.monotonic() + 30
-        clock = ""
-        while "[mono]" not in clock and time.monotonic() < deadline:
-            time.sleep(0.01)
-            with contextlib.suppress(FileNotFoundError):
-                clock = (path / "trace_clock").read_text()
-        process.kill()
-        _, err = process.communicate(timeout=300)
-        self.assertTrue(path.exists(), f"killed too late, or no instance of its own: {err}")
-        done = run("blame", "--source=trace", "--", "sleep", "0.1")
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertFalse(path.exists(), done.stderr)
 
 
 @unittest.skipUnless(os.geteuid() == 0, "FIFO is for root")

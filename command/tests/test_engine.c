@@ -489,18 +489,16 @@ static void woken_late(void)
 static void faults(void)
 {
 	begin(1);
-	config.fault_overhead[FAULT_WRITE] = 2 * US;
-	config.fault_overhead[FAULT_COPY] = 5 * US;
+	config.fault_overhead = 2 * US;
 	switch_tasks(0, 0, &who_idle, 1, &who_victim);
 	for (u64 us = 10; us < 50; us += 10) {
 		push(event(0, &who_victim), START + us * US, FRAME_FAULT, CAUSE_FAULT, 0);
 		pop(&cpus[0], START + (us + 7) * US, FRAME_FAULT);
 	}
-	on_fault(event(0, &who_victim), START + 50 * US, 7);
 	switch_tasks(0, 60, &who_victim, 0, &who_idle);
-	expect(19, 41, 0);
-	check(row_of((struct cause){ .kind = CAUSE_FAULT })->count == 5, "faults");
-	longest_is(45);		/* in a row */
+	expect(24, 36, 0);
+	check(row_of((struct cause){ .kind = CAUSE_FAULT })->count == 4, "faults");
+	longest_is(39);		/* in a row */
 }
 
 /* A task that becomes real-time while it runs has its culprits on its own CPU. */

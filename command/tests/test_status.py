@@ -418,14 +418,6 @@ class KernelTest(StatusTest):
         m.write(f"{CPU}/nohz_full", "3")
         self.assertNotIn("rcu_threads", m.findings())
 
-    def test_events_of_a_blame_that_was_killed(self) -> None:
-        instances = "sys/kernel/tracing/instances"
-        for name in (f"timershield-{os.getpid()}", "timershield-x", "rtla"):
-            self.machine.write(f"{instances}/{name}/tracing_on", "1")
-        self.assertNotIn("tracing", self.machine.findings())
-        self.machine.write(f"{instances}/timershield-999999999/tracing_on", "1")
-        self.assertIn("/timershield-999999999", self.check("tracing", "warning", "was killed"))
-
     def test_timers(self) -> None:
         m = self.machine
         self.assertIn("make module", self.check("timers", "warning"))

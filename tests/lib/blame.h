@@ -67,8 +67,8 @@ void blame_map(void);
 /* Before blame_run(): starts a process that runs this, and waits for so many blame_ready(). */
 void blame_prepare(unsigned int ready, void (*run)(void));
 
-/* Runs blame with that source on a scenario; returns the victim's part of its JSON. */
-char *blame_run(const char *source, const char *scenario);
+/* Runs blame on a scenario; returns the victim's part of its JSON. */
+char *blame_run(const char *scenario);
 
 /* What a scenario's victim counts without blame. */
 struct blame_truth blame_without(const char *scenario);
@@ -79,11 +79,6 @@ struct blame_wanted {
 	const char *comm;		/* of the process and of its threads */
 	pid_t thread;
 };
-
-/* Two tests of what takes the source's name: bpf_NAME() and trace_NAME(). */
-#define BLAME_TESTS(name)				\
-	TEST(bpf_##name) { name("bpf"); }		\
-	TEST(trace_##name) { name("trace"); }
 
 /* The sum of a number over such culprits. */
 double blame_sum(const char *victim, struct blame_wanted wanted, const char *key);

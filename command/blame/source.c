@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The BPF source: blame.bpf.c adds up in the kernel. */
+/* blame.bpf.c adds up in the kernel. */
 #include "source.h"
 
 #include "lib/file.h"
@@ -103,7 +103,7 @@ static int attach_to(struct bpf_program *one, u64 event)
 	return 0;
 }
 
-static int attach(bool attached)
+int source_attach(bool attached)
 {
 	int ret = 0;
 
@@ -123,10 +123,10 @@ static int attach(bool attached)
 	return ret ? ret : blame_bpf__attach(program);
 }
 
-static void stop(void)
+void source_stop(void)
 {
 	if (program)
-		attach(false);
+		source_attach(false);
 	free(faults);
 	faults = NULL;
 	blame_bpf__destroy(program);
@@ -134,7 +134,7 @@ static void stop(void)
 	text_free(&complaint);
 }
 
-static void configure(const struct blame_config *config)
+void source_configure(const struct blame_config *config)
 {
 	program->bss->config = *config;
 }
@@ -151,13 +151,13 @@ static int load(const struct blame_config *config, const struct btf *btf)
 	if (!ret)
 		ret = blame_bpf__load(program);
 	if (!ret) {
-		configure(config);
-		ret = attach(true);
+		source_configure(config);
+		ret = source_attach(true);
 	}
 	return ret;
 }
 
-static int start(const struct blame_config *config, struct text *why)
+int source_start(const struct blame_config *config, struct text *why)
 {
 	struct btf *btf;
 	int ret = -ENOENT;
@@ -168,7 +168,7 @@ static int start(const struct blame_config *config, struct text *why)
 		ret = load(config, btf);
 	if (ret) {
 		ret = explain(ret, why);
-		stop();
+		source_stop();
 	}
 	btf__free(btf);
 	return ret;
@@ -210,7 +210,7 @@ static u64 recursion_misses(void)
 	return misses;
 }
 
-static int reset(const struct blame_config *config)
+int source_reset(const struct blame_config *config)
 {
 	struct cpu *fresh = zeroed(1, sizeof(*fresh));
 	u32 cpus = bpf_map__max_entries(program->maps.cpus);
@@ -227,24 +227,19 @@ static int reset(const struct blame_config *config)
 		ret = bpf_map__update_elem(program->maps.cpus, &i, sizeof(i), fresh,
 					   sizeof(*fresh), 0);
 	memset(&program->bss->lost, 0, sizeof(program->bss->lost));
-	configure(config);
+	source_configure(config);
 	free(fresh);
 	return ret;
 }
 
-static int add_target(u32 id)
+int source_add_target(u32 id)
 {
 	u32 one = 1;
 
 	return bpf_map__update_elem(program->maps.targets, &id, sizeof(id), &one, sizeof(one), 0);
 }
 
-static int drain(void)
-{
-	return 0;
-}
-
-static int read_figures(struct blame_figures *figures)
+int source_read(struct blame_figures *figures)
 {
 	struct cause key, *last = NULL;
 	u32 id, *last_id = NULL;
@@ -272,7 +267,7 @@ static int read_figures(struct blame_figures *figures)
 	return 0;
 }
 
-static u64 taken(u32 id)
+u64 source_taken(u32 id)
 {
 	struct victim victim = { 0 };
 
@@ -280,30 +275,15 @@ static u64 taken(u32 id)
 	return victim.taken;
 }
 
-static int read_cpu(unsigned int number, struct cpu *cpu)
+int source_read_cpu(unsigned int number, struct cpu *cpu)
 {
 	return bpf_map__lookup_elem(program->maps.cpus, &number, sizeof(number), cpu,
 				    sizeof(*cpu), 0);
 }
 
-static int read_stack(u32 stack, u64 *addresses)
+int source_read_stack(u32 stack, u64 *addresses)
 {
 	stack--;
 	return bpf_map__lookup_elem(program->maps.stacks, &stack, sizeof(stack), addresses,
 				    STACK_DEPTH * sizeof(*addresses), 0);
 }
-
-const struct blame_source blame_bpf = {
-	.name = "bpf",
-	.start = start,
-	.configure = configure,
-	.reset = reset,
-	.attach = attach,
-	.add_target = add_target,
-	.drain = drain,
-	.read = read_figures,
-	.taken = taken,
-	.read_cpu = read_cpu,
-	.read_stack = read_stack,
-	.stop = stop,
-};
