@@ -16,7 +16,6 @@ static const struct verb * const verbs[] = {
 	&verb_run,
 	&verb_timers,
 	&verb_blame,
-	&verb_measure,
 	&verb_prove,
 	&verb_help,
 	&verb_version,
@@ -77,6 +76,7 @@ static int print_manual(void)
 /* What people try, for verbs of other names. */
 static const char * const synonyms[][2] = {
 	{ "shield", "timers" }, { "trace", "blame" }, { "check", "status" }, { "bench", "prove" },
+	{ "measure", "blame -r -- cyclictest -m -p 80" },
 };
 
 #define LONGEST 16u

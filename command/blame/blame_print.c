@@ -34,7 +34,7 @@ static void print_culprit(const struct victim_report *victim, const struct culpr
 }
 
 /* What no event explains is always shown, and last. */
-void culprits_print(const struct victim_report *victim, unsigned int lines, bool narrow)
+static void print_culprits(const struct victim_report *victim, unsigned int lines, bool narrow)
 {
 	struct culprit rest = { .name = (char *)"", .level = (char *)"", .program = (char *)"", .how = (char *)"",
 				.function = "", .unit = (char *)"", .stack = (char *)"", .kind = "" };
@@ -177,7 +177,7 @@ void report_print(const struct report *report, unsigned int lines, bool narrow)
 		if (i)
 			putchar('\n');
 		print_head(victim);
-		culprits_print(victim, lines ? lines / (unsigned int)shown : 30, narrow);
+		print_culprits(victim, lines ? lines / (unsigned int)shown : 30, narrow);
 		print_maskable(victim, MASKED_YES, "ordinary tasks");
 		print_maskable(victim, MASKED_LEVELS,
 			       "real-time tasks of a lower level, in the mode 'levels'");

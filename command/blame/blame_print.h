@@ -20,9 +20,6 @@ void report_print_json(const struct report *report);
 #define CULPRITS_HEAD "      times "
 #define CULPRITS_HEAD_NARROW "   total us "
 
-/* Rows of one victim, such as the worst wake-ups of measure. */
-void culprits_print(const struct victim_report *loser, unsigned int lines, bool narrow);
-
 /* What a CPU did during an episode. */
 void timeline_print(const struct episode *episode, unsigned int cpu);
 void timeline_print_json(const struct episode *episode, unsigned int cpu);

@@ -43,12 +43,13 @@ static struct samples {
 	unsigned int count[WHATS];
 } samples;
 
-u64 shortest_read(void)
+/* How long it takes to read the clock, in ns. */
+static u64 shortest_read(void)
 {
-	u64 shortest = ~0ull, before = monotonic_now();
+	u64 shortest = ~0ull, before = clock_ns();
 
 	for (int i = 0; i < 1000; i++) {
-		u64 now = monotonic_now();
+		u64 now = clock_ns();
 
 		if (now - before < shortest)
 			shortest = now - before;
@@ -67,10 +68,10 @@ static void add_gap(struct gaps *gaps, u64 time, u64 read)
 
 static void look_for_gaps(struct gaps *gaps, u64 read, u64 window)
 {
-	u64 before = monotonic_now(), end = before + window, now;
+	u64 before = clock_ns(), end = before + window, now;
 
 	for (; before < end; before = now) {
-		now = monotonic_now();
+		now = clock_ns();
 		add_gap(gaps, now - before, read);
 	}
 }
@@ -91,22 +92,22 @@ static void look_for_interrupt(struct gaps *gaps, u64 read, int timer)
 /* All of the wake-up that has been asked for. */
 static void look_for_switch(struct gaps *gaps, u64 read, struct waker *waker, unsigned int wakes)
 {
-	u64 before = monotonic_now(), end = before + WAIT_NS, now;
+	u64 before = clock_ns(), end = before + WAIT_NS, now;
 
 	for (; atomic_load(&waker->wakes) == wakes && before < end; before = now) {
-		now = monotonic_now();
+		now = clock_ns();
 		add_gap(gaps, now - before, read);
 	}
-	add_gap(gaps, monotonic_now() - before, read);
+	add_gap(gaps, clock_ns() - before, read);
 	gaps->count = atomic_load(&waker->wakes) == wakes + 1;
 }
 
 static void look_for_fault(struct gaps *gaps, u64 read, volatile char *page)
 {
-	u64 before = monotonic_now();
+	u64 before = clock_ns();
 
 	*page = 1;
-	gaps->total = monotonic_now() - before - read;
+	gaps->total = clock_ns() - before - read;
 	gaps->count = 1;
 }
 
@@ -140,12 +141,12 @@ static void take_sample(unsigned int what, int timer,
 	if (!read)
 		read = shortest_read();
 	if (what == SWITCH) {
-		atomic_store(&waker->next, monotonic_now() + took + 2 * AHEAD_NS);
+		atomic_store(&waker->next, clock_ns() + took + 2 * AHEAD_NS);
 		sem_post(&waker->go);
 	}
-	began = monotonic_now();
+	began = clock_ns();
 	before = source_taken((u32)gettid());
-	took = monotonic_now() - began;
+	took = clock_ns() - began;
 	if (what == FAULT)
 		look_for_fault(&gaps, read, page);
 	else if (what == INTERRUPT)
@@ -256,7 +257,7 @@ void calibrate(struct blame_config *config,
 	own.realtime = 0;
 	own.over = 0;
 	if (timer >= 0 && !source_add_target((u32)gettid())) {
-		own.started = monotonic_now();
+		own.started = clock_ns();
 		own.on = 1;
 		source_configure(&own);
 		stay_on_one(&before, avoid);

@@ -27,7 +27,7 @@ void live_start(void)
 
 	printf(CLEAR "timershield blame: starting\n");
 	fflush(stdout);
-	live.drawn = monotonic_now();
+	live.drawn = clock_ns();
 	live.has_keys = tcgetpgrp(STDIN_FILENO) == getpgrp() &&
 			!tcgetattr(STDIN_FILENO, &live.before);
 	if (!live.has_keys)
@@ -122,7 +122,7 @@ static void print_head(const struct session *session, u64 elapsed, unsigned int 
 int live_draw(struct session *session)
 {
 	struct winsize size = { .ws_row = 24, .ws_col = 80 };
-	const u64 now = monotonic_now();
+	const u64 now = clock_ns();
 	FILE *terminal = stdout;
 	unsigned int columns;
 	struct report report;

@@ -189,13 +189,12 @@ int session_start(struct session *session, const struct cpus *cpus)
 		source_stop();
 		return failed(ret, "BPF: %s", strerror(-ret));
 	}
-	session->running = true;
 	return 0;
 }
 
 static void begin(struct session *session)
 {
-	session->config.started = monotonic_now();
+	session->config.started = clock_ns();
 	session->config.on = 1;
 	source_configure(&session->config);
 }
@@ -206,7 +205,7 @@ void session_go(struct session *session)
 	unseen_smis(0, &session->smis);
 	free(session->steal);
 	session->steal = unseen_steal(session->cpus);
-	session->started = monotonic_now();
+	session->started = clock_ns();
 	begin(session);
 }
 
@@ -235,9 +234,9 @@ int session_update(struct session *session)
 	struct blame_figures figures = { 0 };
 	int ret;
 
-	if (monotonic_now() - noted < 1000000000)
+	if (clock_ns() - noted < 1000000000)
 		return 0;
-	noted = monotonic_now();
+	noted = clock_ns();
 	ret = source_read(&figures);
 	for (size_t i = 0; i < figures.row_count; i++)
 		if (figures.rows[i].row.who.tid)
@@ -252,7 +251,7 @@ int session_halt(struct session *session)
 {
 	if (!session->config.on)
 		return 0;
-	session->watched += monotonic_now() - session->config.started;
+	session->watched += clock_ns() - session->config.started;
 	session->config.on = 0;
 	source_configure(&session->config);
 	return session->pauses ? add_up() : 0;
@@ -288,7 +287,7 @@ int session_report(struct session *session, struct report *report)
 	int ret;
 
 	*report = (struct report){
-		.until = monotonic_now(),
+		.until = clock_ns(),
 		.realtime = session->config.realtime,
 		.interrupt_overhead = session->config.interrupt_overhead,
 		.switch_overhead = session->config.switch_overhead,
@@ -333,7 +332,6 @@ struct episode *session_worst(struct session *session, unsigned int *cpu)
 void session_stop(struct session *session)
 {
 	source_stop();
-	session->running = false;
 	free(session->steal);
 	session->steal = NULL;
 }

@@ -16,7 +16,6 @@ struct session {
 	u64 *steal;			/* of each CPU when it started */
 	unsigned long long nmis, smis;	/* then */
 	unsigned int cpus;
-	bool running;
 	bool pauses;			/* session_pause() will be called */
 	enum row_by by;
 };

@@ -4,7 +4,7 @@
 #define TIMERSHIELD_BLAME_SOURCE_H
 
 #include "blame_types.h"
-#include "lib/clock.h"
+#include "loop/clock.h"
 #include "lib/cpus.h"
 
 static inline double microseconds(u64 ns)
@@ -65,8 +65,5 @@ void blame_figures_free(struct blame_figures *figures);
  * is measured at the start, on ourselves, away from the CPUs AVOID if that is possible.
  */
 void calibrate(struct blame_config *config, const struct cpus *avoid);
-
-/* How long it takes to read the clock, in ns. */
-u64 shortest_read(void);
 
 #endif

@@ -261,15 +261,15 @@ static int watch(struct session *session, struct child *child)
 	bool quit = false;
 	int ret = 0;
 
-	while (!ret && !quit && !session_interrupted && (now = monotonic_now()) < end && !child_ended(child) &&
+	while (!ret && !quit && !session_interrupted && (now = clock_ns()) < end && !child_ended(child) &&
 	       !(request.pid && process_ended(request.pid))) {
 		quit = live_wait(session, pause_length(session, now, end));
-		now = monotonic_now();
+		now = clock_ns();
 		if (request.watch && now - session->config.started >= (u64)(request.watch * 1e9))
 			ret = session_pause(session);
 		if (!ret)
 			ret = session_update(session);
-		now = monotonic_now();
+		now = clock_ns();
 		if (!ret && is_live())
 			ret = live_draw(session);
 		if (!ret && request.interval && now - printed >= (u64)(request.interval * 1e9)) {

@@ -47,7 +47,7 @@ struct verb {
 };
 
 extern const struct verb verb_status, verb_isolate, verb_unisolate, verb_run, verb_timers,
-	verb_blame, verb_measure, verb_prove;
+	verb_blame, verb_prove;
 
 /*
  * Takes the options; afterwards optind is the first argument. Returns -1 to go on, or the exit

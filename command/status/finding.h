@@ -61,7 +61,6 @@ void check_journal(struct inspection *inspection);
 void check_isolation(struct inspection *inspection);
 void check_settings(struct inspection *inspection);
 void check_limits(struct inspection *inspection);
-void check_measured(struct inspection *inspection);
 
 /* Of one process; takes 0.1 s. 0, or -ESRCH if it has ended. */
 int check_process(struct inspection *inspection, pid_t pid);

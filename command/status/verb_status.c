@@ -27,7 +27,6 @@ static void (* const checks[])(struct inspection *inspection) = {
 	check_tick,
 	check_settings,
 	check_limits,
-	check_measured,
 	check_slack,
 };
 

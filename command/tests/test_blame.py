@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""blame and measure on the machine itself: their options, their output, and how they end.
+"""blame on the machine itself: their options, their output, and how they end.
 
 Whether the figures are right is tested in guests (tests/blame*.c).
 """
@@ -29,7 +29,6 @@ from pathlib import Path
 from typing import Any
 
 COMMAND = ""
-SAVED = Path("/var/lib/timershield/measure.json")
 LOOP = ("sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done")
 NOT_SUPPORTED = (3, 4)
 CLEAR = b"\033[H\033[J"
@@ -140,9 +139,7 @@ class UsageTest(unittest.TestCase):
                       ("blame", "-p", "1", "--", "true"),
                       ("blame", "--csv", "--json"), ("blame", "--csv", "--watch=1"),
                       ("blame", "--csv", "--interval=1", "--watch=1"),
-                      ("blame", "--csv", "--interval=2", "--watch=1", "-p", "1"),
-                      ("measure", "-p", "100"), ("measure", "--interval", "1"),
-                      ("measure", "-s", "x"), ("measure", "x")):
+                      ("blame", "--csv", "--interval=2", "--watch=1", "-p", "1")):
             done = run(*words)
             self.assertEqual(done.returncode, 2, words)
             self.assertIn(f"help {words[0]}'", done.stderr, words)
@@ -166,11 +163,10 @@ class UsageTest(unittest.TestCase):
             copy.write_bytes(Path(COMMAND).read_bytes())
             copy.chmod(0o755)
             Path(directory).chmod(0o755)
-            for words in (("blame",), ("measure", "-s", "1")):
-                done = subprocess.run([copy, *words], capture_output=True, text=True, check=False,
-                                      timeout=60, preexec_fn=as_nobody)
-                self.assertEqual(done.returncode, 3, done.stderr)
-                self.assertIn("root", done.stderr, words)
+            done = subprocess.run([copy, "blame"], capture_output=True, text=True, check=False,
+                                  timeout=60, preexec_fn=as_nobody)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn("root", done.stderr)
 
 
 @unittest.skipUnless(os.geteuid() == 0, "blame is for root")
@@ -437,72 +433,6 @@ class BlameTest(unittest.TestCase):
             summary = screen.rest(60)
             self.assertIn(b"CPU 0: ran", summary)
             self.assertNotIn(b"\033[1;31m", first + summary)
-
-
-@unittest.skipUnless(os.geteuid() == 0, "FIFO is for root")
-class MeasureTest(unittest.TestCase):
-    """measure; what status quotes is as it was before."""
-
-    def setUp(self) -> None:
-        before = SAVED.read_bytes() if SAVED.exists() else None
-        self.addCleanup(lambda: SAVED.write_bytes(before) if before is not None
-                        else SAVED.unlink(missing_ok=True))
-
-    def test_json(self) -> None:
-        done = run("measure", "-s", "1", "--json", "-c", "0")
-        found = json.loads(done.stdout)
-        self.assertEqual(sum(found["histogram_us"].values()), found["wakeups"])
-        self.assertGreater(found["wakeups"] + found["missed"], 500)
-        for loser in found["worst_wakeups"]["victims"]:
-            self.assertEqual(sum(c["total_ns"] for c in loser["culprits"]), loser["taken_ns"])
-        self.assertEqual(json.loads(SAVED.read_text())["wakeups"], found["wakeups"])
-        self.assertIn(found["summary"], run("status").stdout.replace("\n", " "))
-
-    def test_several_cpus_and_stop(self) -> None:
-        done = run("measure", "-s", "30", "--json", "-c", "0-1", "--stop", "1")
-        self.assertEqual(done.returncode, 1, done.stderr)
-        found = json.loads(done.stdout)
-        self.assertEqual([c["cpu"] for c in found["cpus"]], [0, 1])
-        self.assertEqual(found["max_ns"], max(c["max_ns"] for c in found["cpus"]))
-        self.assertLess(found["wakeups"], 10000)
-        done = run("measure", "-s", "30", "--stop", "1")
-        self.assertIn("The worst episode", done.stdout)
-
-    def test_max_csv_and_end(self) -> None:
-        self.assertEqual(run("measure", "-s", "1", "--max", "1").returncode, 1)
-        self.assertEqual(run("measure", "-s", "1", "--max", "900000000").returncode, 0)
-        for pause in (1, 5, 25):    # a busy machine needs seconds until the first wake-up
-            process = start("measure", "--csv", "-s", "60")
-            time.sleep(pause)
-            process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=300)
-            rows = list(csv.DictReader(io.StringIO(out)))
-            if sum(int(r["wakeups"]) for r in rows) > 100:
-                break
-        self.assertEqual(process.returncode, 0, err)
-        self.assertGreater(sum(int(r["wakeups"]) for r in rows), 100)
-
-    def interrupt_at_once(self, *more: str) -> tuple[int, str, str]:
-        """As soon as it takes signals: exit status and output."""
-        process = start("measure", *more)
-        mask = 0
-        while not mask & 1 << signal.SIGINT - 1 and process.poll() is None:
-            status = Path(f"/proc/{process.pid}/status").read_text()
-            mask = int(status.partition("SigCgt:")[2].split()[0], 16)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=300)
-        return process.returncode, out, err
-
-    def test_interrupted_at_once(self) -> None:
-        """Before the first wake-up; on a busy machine the signal may come after it."""
-        for more in (("--json",), ("--max", "900000000")):
-            for _ in range(20):
-                status, out, err = self.interrupt_at_once(*more)
-                if status:
-                    break
-                self.assertTrue(out)
-            self.assertEqual((status, out), (1, ""), err)
-            self.assertIn("nothing was measured", err)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ class CommandTest(unittest.TestCase):
 
     def test_help(self) -> None:
         text = run("help").stdout
-        for verb in ("status", "isolate", "unisolate", "run", "timers", "blame", "measure",
+        for verb in ("status", "isolate", "unisolate", "run", "timers", "blame",
                      "prove", "help", "version"):
             self.assertIn(f"  {verb} ", text)
             for words in (("help", verb), (verb, "--help")):
@@ -219,7 +219,7 @@ class MachineTest(unittest.TestCase):
 
     def test_nearest_verb(self) -> None:
         for word, verb in (("isolte", "isolate"), ("unislate", "unisolate"), ("blam", "blame"),
-                           ("mesure", "measure"), ("shiled", "timers"), ("verson", "version")):
+                           ("shiled", "timers"), ("verson", "version")):
             self.assertIn(f"did you mean '{verb}'?", run(word).stderr, word)
             self.assertIn(f"did you mean '{verb}'?", run("help", word).stderr, word)
         for word in ("x", "nonsense", "a" * 40):

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The loops of prove and measure next to a real-time task that never sleeps: an ordinary task that
+ * The loop of prove next to a real-time task that never sleeps: an ordinary task that
  * is pinned to its CPU gets no time. The C library's calls are replaced: one that would never
- * return fails the test, or waits.
+ * return fails the test.
  */
-#include "blame/session.h"
 #include "check.h"
 #include "loop/control_loop.h"
-#include "measure/loop.h"
 
-#include <pthread.h>
+#include <errno.h>
 #include <sched.h>
 
 #define INSTEAD __attribute__((visibility("default")))	/* of the C library's */
 
 static __thread bool realtime, pinned;
-static atomic_bool outranked, rescued;
 
 INSTEAD int sched_setscheduler(pid_t tid, int policy, const struct sched_param *parameter)
 {
@@ -36,19 +33,11 @@ INSTEAD int sched_setaffinity(pid_t tid, size_t size, const cpu_set_t *set)
 {
 	pinned = CPU_COUNT_S(size, set) == 1;
 	check(realtime || !pinned, "it goes there as an ordinary task");
-	while (pinned && outranked && !rescued)
-		usleep(1000);
 	if (!CPU_ISSET(9, set))
 		return 0;
 	pinned = false;
 	errno = EINVAL;
 	return -1;
-}
-
-INSTEAD int pthread_setaffinity_np(pthread_t thread, size_t size, const cpu_set_t *set)
-{
-	rescued = CPU_COUNT_S(size, set) > 1;
-	return 0;
 }
 
 static void prove_gets_its_time(void)
@@ -62,31 +51,8 @@ static void prove_gets_its_time(void)
 	check(control_loop_enter(&loop) == -EINVAL && !realtime, "no such CPU");
 }
 
-static void measure_gets_its_time(void)
-{
-	static struct loop loop = { .cpu = 1, .priority = 80, .interval = 1000000 };
-
-	check(!loop_start(&loop), "it does not start");
-	loop_join(&loop);
-}
-
-/* The task that never sleeps is above the loop, so that Ctrl-C alone ends it. */
-static void measure_ends(void)
-{
-	static struct loop loop = { .cpu = 1, .priority = 80, .interval = 1000000 };
-
-	outranked = true;
-	rescued = false;
-	session_interrupted = 1;
-	alarm(30);
-	check(loop_start(&loop) == -EINTR, "it started");
-	loop_join(&loop);
-}
-
 int main(void)
 {
 	prove_gets_its_time();
-	measure_gets_its_time();
-	measure_ends();
 	return 0;
 }

@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 
 SOURCE = Path(__file__).parent.parent
-VERBS = ("status", "isolate", "unisolate", "run", "blame", "measure", "prove")
+VERBS = ("status", "isolate", "unisolate", "run", "blame", "prove")
 COMMAND = ""
 
 

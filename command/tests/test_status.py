@@ -450,15 +450,6 @@ class KernelTest(StatusTest):
         m.write("proc/70/task/70/status", "Name:\tx\nCpus_allowed_list:\t0-3")
         self.assertIn("timers on", self.check("timers_mode", "warning", "robot[70], FIFO 50"))
 
-    def test_last_measurement(self) -> None:
-        m = self.machine
-        self.assertEqual(self.check("measured", "unknown"), "timershield measure")
-        m.write("var/lib/timershield/measure.json", '{\n  "date": "2026-01-02 03:04",\n'
-                '  "summary": "CPU 3, FIFO 80: wake-up latency 12 us at most in 60 s"\n}')
-        self.check("measured", "note", "Measured 2026-01-02 03:04: CPU 3, FIFO 80: wake-up")
-        m.write("var/lib/timershield/measure.json", '{ "date": "20')
-        self.check("measured", "unknown", "Bad message")
-
     def test_check(self) -> None:
         m = self.machine
         m.write(f"{CLOCK}/current_clocksource", "tsc")
