@@ -11,7 +11,6 @@ int source_start(const struct blame_config *config, struct text *why)
 /* After that nothing else is called. */
 #define NEVER(name, arguments) int name arguments { return -EOPNOTSUPP; }
 NEVER(source_reset, (const struct blame_config *config))
-NEVER(source_attach, (bool attached))
 NEVER(source_add_target, (u32 id))
 NEVER(source_read, (struct blame_figures *figures))
 NEVER(source_read_cpu, (unsigned int number, struct cpu *cpu))

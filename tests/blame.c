@@ -25,13 +25,10 @@
 #include <unistd.h>
 
 #define TIMERFDS 400
-#define JOB_TIMERFDS 1000
 #define SLEEPERS 50
 #define POSIX_TIMERS 300
 #define PREEMPTIONS 200
 #define WAITERS 10		/* by each API */
-#define JOBS 6000		/* one a millisecond, of a third of that */
-#define METRICS "/tmp/blame.prom"
 
 enum { TIMERFD, SLEEPER, POSIX, PREEMPTER };
 enum { HOG = 1 };
@@ -147,39 +144,6 @@ static void spin_above(unsigned int load)
 }
 
 /* Hundreds of them interrupt each millisecond. */
-static void read_timerfds(unsigned int load)
-{
-	struct rlimit limit = { JOB_TIMERFDS + 64, JOB_TIMERFDS + 64 };
-	int set = epoll_create1(0);
-	struct epoll_event event;
-
-	setrlimit(RLIMIT_NOFILE, &limit);
-	for (unsigned int i = 0; i < JOB_TIMERFDS; i++) {
-		int fd = timerfd_new(CLOCK_MONOTONIC, TFD_NONBLOCK);
-
-		timerfd_arm(fd, truth->first + i * USEC, 4 * MSEC + i * USEC);
-		event = (struct epoll_event){ .events = EPOLLIN, .data.fd = fd };
-		epoll_ctl(set, EPOLL_CTL_ADD, fd, &event);
-	}
-	blame_ready();
-	while (!truth->done && epoll_wait(set, &event, 1, 100) >= 0)
-		truth->loads[load].count += timerfd_await(event.data.fd);
-}
-
-/* blame_late() adds up how long the jobs, which all do the same, take. */
-static void work(void)
-{
-	for (unsigned int i = 0; i < JOBS; i++) {
-		u64 start = truth->first + i * MSEC;
-
-		sleep_until(start);
-		start = now();
-		for (volatile unsigned int turn = 0; turn < 60000; turn++)
-			;
-		blame_late(now() - start);
-	}
-}
-
 static struct blame_scenario scenarios[] = {
 	{
 		.name = "together", .victim = FIFO(50),
@@ -201,10 +165,6 @@ static struct blame_scenario scenarios[] = {
 	{
 		.name = "timerfds", .victim = FIFO(50),
 		.loads = { [TIMERFD] = { "timerfd", arm_timerfds, 1 } },
-	},
-	{
-		.name = "jobs", .victim = FIFO(50), .loop = work,
-		.loads = { [TIMERFD] = { "timerfd", read_timerfds, 1 } },
 	},
 	{ 0 },
 };
@@ -351,36 +311,6 @@ TEST(costs_little)
 	note("%u interruptions of %.0f without blame, which adds %.0f", without.gaps,
 	     (double)without.gap_total / without.gaps, added);
 	check(added < 3600, "blame adds %.0f to an interruption", added);
-}
-
-/* A monitor that is always on is to cost less than a percent. */
-TEST(monitor_costs_little)
-{
-	static char metrics[1 << 20];
-	struct blame_truth without, with;
-	double longer, watched;
-	const char *at;
-	pid_t pid;
-
-	shield_set(false);
-	without = blame_without("jobs");
-	pid = timershield_start("blame --interval=2 --watch=0.1 --openmetrics --output=" METRICS);
-	with = blame_without("jobs");
-	if (waitpid(pid, NULL, WNOHANG) == pid)
-		skip("this kernel has no BTF");
-	kill(pid, SIGTERM);
-	waitpid(pid, NULL, 0);
-	longer = 100.0 * with.late_total / without.late_total - 100;
-	require(file_read(METRICS, metrics, sizeof(metrics)) > 0, METRICS ": nothing in it");
-	at = strstr(metrics, "watched_seconds_total ");
-	watched = at ? strtod(strchr(at, ' '), NULL) : 0;
-	note("jobs of %.1f us, at most %.1f, next to %u timers", without.late_total / 1e3 / JOBS,
-	     without.late_longest / 1e3, without.loads[TIMERFD].count);
-	note("watched for %.2f s: %.2f %% longer, at most %.1f us", watched, longer,
-	     with.late_longest / 1e3);
-	check(longer < 1, "jobs are %.2f %% longer", longer);
-	check(watched > JOBS / 1e3 / 25, "it watched for %.2f s", watched);
-	check(strstr(metrics, "kind=\"timer\",culprit=\"load-timerfd["), "the timers are not in it");
 }
 
 int main(int argc, char **argv)

@@ -195,88 +195,6 @@ void report_print(const struct report *report, unsigned int lines, bool narrow)
 	print_lost(report);
 }
 
-static void csv_field(const char *s)
-{
-	putchar('"');
-	for (; *s; s++)
-		printf(*s == '"' ? "\"\"" : "%c", *s);
-	putchar('"');
-}
-
-static void csv_row(const struct victim_report *victim, const struct culprit *culprit)
-{
-	const char * const fields[] = {
-		victim->name, victim->level, culprit->kind, culprit->name, culprit->level,
-		culprit->how, culprit->function, culprit->unit, masked_text(culprit->masked),
-		culprit->remedy ? culprit->remedy : "",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
-		csv_field(fields[i]);
-		putchar(',');
-	}
-	printf("%u,%u,%llu,%llu,%llu,%.3f\n", culprit->pid, culprit->tid,
-	       (unsigned long long)culprit->count, (unsigned long long)culprit->total,
-	       (unsigned long long)culprit->longest, share_of(victim, culprit->total));
-}
-
-void report_print_csv(const struct report *report)
-{
-	puts("victim,victim_level,kind,culprit,level,how,function,unit,masked,remedy,pid,tid,count,"
-	     "total_ns,longest_ns,share_percent");
-	for (size_t i = 0; i < report->count; i++)
-		for (size_t j = 0; j < report->victims[i].count; j++)
-			csv_row(&report->victims[i], &report->victims[i].culprits[j]);
-}
-
-static void label(const char *name, const char *value)
-{
-	printf("%s=\"", name);
-	for (; *value; value++)
-		printf(*value == '"' || *value == '\\' ? "\\%c" : "%c", *value);
-	putchar('"');
-}
-
-static void metric(const char *name, const struct victim_report *victim,
-		   const struct culprit *culprit)
-{
-	const char * const labels[][2] = {
-		{ "{victim", victim->name }, { ",kind", culprit->kind }, { ",culprit", culprit->name },
-		{ ",level", culprit->level }, { ",how", culprit->how },
-		{ ",function", culprit->function }, { ",cgroup", culprit->unit },
-	};
-
-	fputs(name, stdout);
-	for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
-		label(labels[i][0], labels[i][1]);
-	fputs("} ", stdout);
-}
-
-/* Every row of two families, which each stand together, and how long that took. */
-void report_print_openmetrics(const struct report *report)
-{
-	for (int times = 0; times <= 1; times++) {
-		puts(times ? "# TYPE timershield_blame_events counter" :
-		     "# TYPE timershield_blame_taken_seconds counter\n"
-		     "# UNIT timershield_blame_taken_seconds seconds");
-		for (size_t i = 0; i < report->count; i++)
-			for (size_t j = 0; j < report->victims[i].count; j++) {
-				const struct culprit *culprit = &report->victims[i].culprits[j];
-
-				metric(times ? "timershield_blame_events_total" :
-				       "timershield_blame_taken_seconds_total",
-				       &report->victims[i], culprit);
-				if (times)
-					printf("%llu\n", (unsigned long long)culprit->count);
-				else
-					printf("%.9f\n", (double)culprit->total / 1e9);
-			}
-	}
-	printf("# TYPE timershield_blame_watched_seconds counter\n"
-	       "# UNIT timershield_blame_watched_seconds seconds\n"
-	       "timershield_blame_watched_seconds_total %.9f\n# EOF\n", (double)report->watched / 1e9);
-}
-
 static void json_culprit(const struct culprit *culprit)
 {
 	json_open(NULL, '{');
@@ -330,7 +248,6 @@ static void json_victim(const struct victim_report *victim)
 void report_print_json(const struct report *report)
 {
 	json_number("elapsed_ns", report->elapsed);
-	json_number("watched_ns", report->watched);
 	json_number("interrupt_overhead_ns", report->interrupt_overhead);
 	json_number("switch_overhead_ns", report->switch_overhead);
 	json_number("nmis", report->nmis);

@@ -10,8 +10,6 @@
  * of figures two alone, so that culprits keep their names.
  */
 void report_print(const struct report *report, unsigned int lines, bool narrow);
-void report_print_csv(const struct report *report);
-void report_print_openmetrics(const struct report *report);
 
 /* Into a JSON object that is open. */
 void report_print_json(const struct report *report);

@@ -2,13 +2,20 @@
 /*
  * The worst episode of a CPU. Its parts are copied once, when it has ended: a storm of timers is
  * one episode that each of them makes longer, and a copy for each took longer than the timers.
- *
- * Whoever includes this provides LOOP(count, function, argument).
  */
 #ifndef TIMERSHIELD_BLAME_EPISODE_H
 #define TIMERSHIELD_BLAME_EPISODE_H
 
 #include "blame_types.h"
+
+#ifndef __bpf__				/* there it is a call of the kernel's */
+#define LOOP(count, function, argument)						\
+	do {									\
+		for (u32 loop_i = 0; loop_i < (count); loop_i++)		\
+			if (function(loop_i, argument))				\
+				break;						\
+	} while (0)
+#endif
 
 #define inline_always static inline __attribute__((always_inline))
 

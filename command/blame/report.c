@@ -1,31 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "report.h"
 #include "cause.h"
-#include "store.h"
 #include "symbols.h"
-
-void blame_figures_take(struct blame_figures *figures, const struct store *rows,
-			const struct store *victims)
-{
-	void *key, *value;
-
-	figures->rows = grow(NULL, rows->used + 1, sizeof(*figures->rows));
-	figures->victims = grow(NULL, victims->used + 1, sizeof(*figures->victims));
-	for (size_t i = 0; i < rows->slots; i++)
-		if (store_slot(rows, i, &key, &value)) {
-			struct blame_row *row = &figures->rows[figures->row_count++];
-
-			memcpy(&row->cause, key, sizeof(row->cause));
-			memcpy(&row->row, value, sizeof(row->row));
-		}
-	for (size_t i = 0; i < victims->slots; i++)
-		if (store_slot(victims, i, &key, &value)) {
-			struct blame_victim *victim = &figures->victims[figures->victim_count++];
-
-			memcpy(&victim->id, key, sizeof(victim->id));
-			memcpy(&victim->victim, value, sizeof(victim->victim));
-		}
-}
 
 void blame_figures_free(struct blame_figures *figures)
 {

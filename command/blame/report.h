@@ -44,7 +44,6 @@ struct report {
 	struct blame_lost lost;
 	u64 lost_events;
 	u64 elapsed, until;		/* ns; the end by CLOCK_MONOTONIC */
-	u64 watched;			/* ns of it, without the pauses */
 	u64 nmis, smis;			/* meanwhile, on all CPUs and on one */
 	bool smis_known;
 	bool realtime;			/* only real-time tasks were looked at */

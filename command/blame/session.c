@@ -6,7 +6,6 @@
 #include "lib/task.h"
 #include "lib/unseen.h"
 #include "source.h"
-#include "store.h"
 #include "episode.h"
 #include "task_info.h"
 #include "symbols.h"
@@ -91,80 +90,6 @@ static int check_namespace(void)
 		      "PID namespace (--pid=host)");
 }
 
-/* What was seen until the last pause. */
-static struct {
-	struct store rows, victims;
-	struct blame_lost lost;
-	u64 lost_events;
-} sums = {
-	.rows = { .key = sizeof(struct cause), .value = sizeof(struct row), .room = MAX_ROWS },
-	.victims = { .key = sizeof(u32), .value = sizeof(struct victim), .room = MAX_VICTIMS },
-};
-
-static void add_row(const struct blame_row *from)
-{
-	struct row sum = from->row;
-	const struct row *before = LOOKUP(sums.rows, &from->cause);
-
-	if (before) {
-		sum.count += before->count;
-		sum.total += before->total;
-		if (before->longest >= sum.longest) {
-			sum.longest = before->longest;
-			sum.stack = before->stack;
-		}
-	}
-	if (PUT(sums.rows, &from->cause, &sum))
-		sums.lost.rows++;
-}
-
-/* What it slept in is forgotten: it is looked at anew. */
-static void add_victim(const struct blame_victim *from)
-{
-	struct victim sum = from->victim;
-	const struct victim *before = LOOKUP(sums.victims, &from->id);
-
-	sum.slept = 0;
-	if (before) {
-		sum.ran += before->ran;
-		sum.taken += before->taken;
-		sum.episodes += before->episodes;
-		if (before->longest > sum.longest)
-			sum.longest = before->longest;
-		if (before->longest_job > sum.longest_job)
-			sum.longest_job = before->longest_job;
-	}
-	if (PUT(sums.victims, &from->id, &sum))
-		sums.lost.victims++;
-}
-
-static int add_up(void)
-{
-	struct blame_figures figures = { 0 };
-	int ret = source_read(&figures);
-
-	for (size_t i = 0; i < figures.row_count; i++)
-		add_row(&figures.rows[i]);
-	for (size_t i = 0; i < figures.victim_count; i++)
-		add_victim(&figures.victims[i]);
-	sums.lost.rows += figures.lost.rows;
-	sums.lost.victims += figures.lost.victims;
-	sums.lost_events += figures.lost_events;
-	blame_figures_free(&figures);
-	return ret;
-}
-
-/* With pauses: until the last one. */
-static int read_figures(const struct session *session, struct blame_figures *figures)
-{
-	if (!session->pauses)
-		return source_read(figures);
-	blame_figures_take(figures, &sums.rows, &sums.victims);
-	figures->lost = sums.lost;
-	figures->lost_events = sums.lost_events;
-	return 0;
-}
-
 int session_start(struct session *session, const struct cpus *cpus)
 {
 	autotext struct text why = { 0 };
@@ -192,21 +117,15 @@ int session_start(struct session *session, const struct cpus *cpus)
 	return 0;
 }
 
-static void begin(struct session *session)
-{
-	session->config.started = clock_ns();
-	session->config.on = 1;
-	source_configure(&session->config);
-}
-
 void session_go(struct session *session)
 {
 	session->nmis = unseen_nmis();
 	unseen_smis(0, &session->smis);
 	free(session->steal);
 	session->steal = unseen_steal(session->cpus);
-	session->started = clock_ns();
-	begin(session);
+	session->config.started = clock_ns();
+	session->config.on = 1;
+	source_configure(&session->config);
 }
 
 int session_add(struct session *session, pid_t pid)
@@ -247,36 +166,10 @@ int session_update(struct session *session)
 	return ret;
 }
 
-int session_halt(struct session *session)
+void session_halt(struct session *session)
 {
-	if (!session->config.on)
-		return 0;
-	session->watched += clock_ns() - session->config.started;
 	session->config.on = 0;
 	source_configure(&session->config);
-	return session->pauses ? add_up() : 0;
-}
-
-int session_pause(struct session *session)
-{
-	int ret;
-
-	if (!session->config.on)
-		return 0;
-	ret = session_halt(session);
-	return ret ? ret : source_attach(false);
-}
-
-int session_resume(struct session *session)
-{
-	int ret = source_reset(&session->config);
-
-	if (!ret)
-		ret = source_attach(true);
-	if (ret)
-		return failed(ret, "BPF: %s", strerror(-ret));
-	begin(session);
-	return 0;
 }
 
 int session_report(struct session *session, struct report *report)
@@ -292,16 +185,13 @@ int session_report(struct session *session, struct report *report)
 		.interrupt_overhead = session->config.interrupt_overhead,
 		.switch_overhead = session->config.switch_overhead,
 	};
-	report->elapsed = report->until - session->started;
-	report->watched = session->watched;
-	if (session->config.on)
-		report->watched += report->until - session->config.started;
+	report->elapsed = report->until - session->config.started;
 	report->smis_known = !unseen_smis(0, &smis);
 	report->smis = smis - session->smis;
 	report->nmis = unseen_nmis() - session->nmis;
 	for (unsigned int i = 0; i < session->cpus; i++)
 		steal[i] -= steal[i] < session->steal[i] ? steal[i] : session->steal[i];
-	ret = read_figures(session, &figures);
+	ret = source_read(&figures);
 	if (ret)
 		failed(ret, "BPF: %s", strerror(-ret));
 	else

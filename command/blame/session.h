@@ -11,12 +11,9 @@
 
 struct session {
 	struct blame_config config;
-	u64 started;			/* ns, CLOCK_MONOTONIC */
-	u64 watched;			/* ns, until it was halted or paused last */
 	u64 *steal;			/* of each CPU when it started */
 	unsigned long long nmis, smis;	/* then */
 	unsigned int cpus;
-	bool pauses;			/* session_pause() will be called */
 	enum row_by by;
 };
 
@@ -35,12 +32,8 @@ void session_go(struct session *session);
 /* Takes in what happened, and looks at those who may end soon. 0 or -errno. */
 int session_update(struct session *session);
 
-/* From now on it counts no more: the rows of a report then sum to what was taken. 0 or -errno. */
-int session_halt(struct session *session);
-
-/* With PAUSES and without targets. No event costs anything any more; it goes on. 0 or -errno. */
-int session_pause(struct session *session);
-int session_resume(struct session *session);
+/* From now on it counts no more: the rows of a report then sum to what was taken. */
+void session_halt(struct session *session);
 
 /* The report; freed by report_free(). 0, or -errno after a message. */
 int session_report(struct session *session, struct report *report);

@@ -103,16 +103,10 @@ static int attach_to(struct bpf_program *one, u64 event)
 	return 0;
 }
 
-int source_attach(bool attached)
+static int attach(void)
 {
 	int ret = 0;
 
-	if (!attached) {
-		while (nr_faults)
-			bpf_link__destroy(faults[--nr_faults]);
-		blame_bpf__detach(program);
-		return 0;
-	}
 	if (bpf_program__autoload(program->progs.fault_entry)) {
 		ret = attach_to(program->progs.fault_entry, PERF_COUNT_SW_PAGE_FAULTS);
 		if (!ret)
@@ -125,8 +119,8 @@ int source_attach(bool attached)
 
 void source_stop(void)
 {
-	if (program)
-		source_attach(false);
+	while (nr_faults)
+		bpf_link__destroy(faults[--nr_faults]);
 	free(faults);
 	faults = NULL;
 	blame_bpf__destroy(program);
@@ -152,7 +146,7 @@ static int load(const struct blame_config *config, const struct btf *btf)
 		ret = blame_bpf__load(program);
 	if (!ret) {
 		source_configure(config);
-		ret = source_attach(true);
+		ret = attach();
 	}
 	return ret;
 }

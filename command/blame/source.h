@@ -39,8 +39,6 @@ struct blame_figures {
 int source_start(const struct blame_config *config, struct text *why);
 /* Forgets all that it saw, and all targets. */
 int source_reset(const struct blame_config *config);
-/* While it is detached, no event costs anything; then source_reset() is due. */
-int source_attach(bool attached);
 void source_configure(const struct blame_config *config);
 /* A thread, or a process with all its threads, becomes a victim. */
 int source_add_target(u32 id);
@@ -53,11 +51,6 @@ int source_read_cpu(unsigned int number, struct cpu *cpu);
 int source_read_stack(u32 stack, u64 *addresses);
 void source_stop(void);
 
-struct store;
-
-/* Adds those of two tables. */
-void blame_figures_take(struct blame_figures *figures, const struct store *rows,
-			const struct store *victims);
 void blame_figures_free(struct blame_figures *figures);
 
 /*

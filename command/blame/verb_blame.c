@@ -16,10 +16,10 @@
 
 static struct {
 	struct cpus cpus;
-	bool realtime, stop, csv, openmetrics;
+	bool realtime, stop;
 	enum row_by by;
 	pid_t pid;
-	double seconds, interval, watch;	/* 0: not given */
+	double seconds, interval;	/* 0: not given */
 	double over, max;		/* us; 0: not given */
 	FILE *trace;
 	const char *output;		/* for what is printed; NULL: standard output */
@@ -74,10 +74,8 @@ static const struct verb_option options[] = {
 	  .flag = &request.realtime },
 	{ "seconds", 's', "N", "stop after N seconds", .decimal = &request.seconds },
 	{ "interval", 0, "N",
-	  "print every N seconds what was taken since the start, with --csv, --json or --openmetrics",
+	  "print every N seconds what was taken since the start, with --json",
 	  .decimal = &request.interval },
-	{ "watch", 0, "N", "watch only the first N seconds of each interval, which costs less",
-	  .decimal = &request.watch },
 	{ "by", 0, "WHAT", "group rows by process (the default), program or thread",
 	  "process program thread", .take = take_by },
 	{ "over", 0, "US",
@@ -89,9 +87,6 @@ static const struct verb_option options[] = {
 	  .take = take_trace },
 	{ "max", 0, "US", "exit with status 1 if an episode was longer than US",
 	  .decimal = &request.max },
-	{ "csv", 0, NULL, "print all rows as CSV, times in ns", .flag = &request.csv },
-	{ "openmetrics", 0, NULL, "print all rows as OpenMetrics, for monitoring",
-	  .flag = &request.openmetrics },
 	{ "output", 0, "FILE",
 	  "print to FILE; COMMAND's own output stays where it is", "<files>", .take = take_output },
 	{ 0 }
@@ -197,16 +192,6 @@ static int take_its_place(const char *temporary)
 	return request.output ? failed(-errno, "%s: %s", request.output, strerror(errno)) : -EIO;
 }
 
-static void print_rows(const struct report *report)
-{
-	if (request.csv)
-		report_print_csv(report);
-	else if (request.openmetrics)
-		report_print_openmetrics(report);
-	else
-		report_print_json(report);
-}
-
 static int print_now(struct session *session)
 {
 	autofree char *temporary = NULL;
@@ -216,12 +201,11 @@ static int print_now(struct session *session)
 	if (ret)
 		return ret;
 	ret = redirect(&temporary);
-	if (!ret && output == OUTPUT_JSON)
+	if (!ret) {
 		json_open(NULL, '{');
-	if (!ret)
-		print_rows(&report);
-	if (!ret && output == OUTPUT_JSON)
+		report_print_json(&report);
 		json_close('}');
+	}
 	report_free(&report);
 	return ret ? ret : take_its_place(temporary);
 }
@@ -238,47 +222,34 @@ static bool exceeded(struct session *session, u64 limit)
 
 static bool is_live(void)
 {
-	return output == OUTPUT_PRETTY && !request.csv && !request.openmetrics &&
-	       !request.command && !request.output && output_is_terminal();
+	return output == OUTPUT_PRETTY && !request.command && !request.output &&
+	       output_is_terminal();
 }
 
 /* Until there may be something to do. */
-static u64 pause_length(const struct session *session, u64 now, u64 end)
+static u64 pause_length(u64 now, u64 end)
 {
-	u64 length = 20000000, window = session->config.started + (u64)(request.watch * 1e9);
-
-	if (end - now < length)
-		length = end - now;
-	if (request.watch && session->config.on && window - now < length)
-		length = window - now;
-	return length;
+	return end - now < 20000000 ? end - now : 20000000;
 }
 
 static int watch(struct session *session, struct child *child)
 {
-	u64 end = request.seconds ? session->started + (u64)(request.seconds * 1e9) : ~0ull;
-	u64 looked = session->started, printed = looked, now;
+	u64 end = request.seconds ? session->config.started + (u64)(request.seconds * 1e9) : ~0ull;
+	u64 looked = session->config.started, printed = looked, now;
 	bool quit = false;
 	int ret = 0;
 
 	while (!ret && !quit && !session_interrupted && (now = clock_ns()) < end && !child_ended(child) &&
 	       !(request.pid && process_ended(request.pid))) {
-		quit = live_wait(session, pause_length(session, now, end));
+		quit = live_wait(session, pause_length(now, end));
 		now = clock_ns();
-		if (request.watch && now - session->config.started >= (u64)(request.watch * 1e9))
-			ret = session_pause(session);
-		if (!ret)
-			ret = session_update(session);
+		ret = session_update(session);
 		now = clock_ns();
 		if (!ret && is_live())
 			ret = live_draw(session);
 		if (!ret && request.interval && now - printed >= (u64)(request.interval * 1e9)) {
 			printed += (u64)(request.interval * 1e9);
-			ret = request.watch ? session_pause(session) : 0;
-			if (!ret)
-				ret = print_now(session);
-			if (!ret && request.watch)
-				ret = session_resume(session);
+			ret = print_now(session);
 		}
 		if (request.stop && now - looked > 100000000) {
 			looked = now;
@@ -292,16 +263,15 @@ static int watch(struct session *session, struct child *child)
 /* STATUS: what to end with, if anything is wrong with what was found. */
 static int print_result(struct session *session, int *status)
 {
-	bool rows = request.csv || request.openmetrics, too_long;
+	bool too_long;
 	autofree char *temporary = NULL;
 	struct episode *worst = NULL;
 	struct report report;
 	unsigned int cpu = 0;
 	int ret;
 
-	ret = session_halt(session);
-	if (!ret)
-		ret = session_report(session, &report);
+	session_halt(session);
+	ret = session_report(session, &report);
 	if (ret)
 		goto out;
 	ret = redirect(&temporary);
@@ -314,11 +284,9 @@ static int print_result(struct session *session, int *status)
 	too_long = *status;
 	if (!report.count)
 		*status = STATUS_FAILED;
-	if (rows) {
-		print_rows(&report);
-	} else if (output == OUTPUT_JSON) {
+	if (output == OUTPUT_JSON) {
 		json_open(NULL, '{');
-		print_rows(&report);
+		report_print_json(&report);
 		if (worst->length)
 			timeline_print_json(worst, cpu);
 		json_close('}');
@@ -329,7 +297,7 @@ static int print_result(struct session *session, int *status)
 		else if (request.over > 0)
 			printf("No episode was longer than %g us.\n", request.over);
 	}
-	if (too_long && output == OUTPUT_PRETTY && !rows)
+	if (too_long && output == OUTPUT_PRETTY)
 		printf("Longer than --max %g us.\n", request.max);
 	ret = take_its_place(temporary);
 	if (!ret && request.trace)
@@ -357,7 +325,6 @@ static int blame(void)
 {
 	struct session session = {
 		.config.over = (u64)(request.over * 1000), .by = request.by,
-		.pauses = request.watch > 0,
 	};
 	const struct cpus *cpus = cpus_empty(&request.cpus) ? NULL : &request.cpus;
 	struct child child = { .go = -1 };
@@ -410,14 +377,8 @@ static int run(int argc, char **argv)
 		return usage_error(&verb_blame, "--stop requires --over=US");
 	if (request.command && request.pid)
 		return usage_error(&verb_blame, "give either --pid or a command, not both");
-	if (request.csv + request.openmetrics + (output == OUTPUT_JSON) > 1)
-		return usage_error(&verb_blame, "give one of --csv, --json and --openmetrics");
-	if (request.interval && !request.csv && !request.openmetrics && output != OUTPUT_JSON)
-		return usage_error(&verb_blame, "--interval requires --csv, --json or --openmetrics");
-	if (request.watch && (!request.interval || request.watch >= request.interval))
-		return usage_error(&verb_blame, "--watch requires a longer --interval");
-	if (request.watch && (request.pid || request.command || request.over || request.trace))
-		return usage_error(&verb_blame, "--watch goes with none of --pid, COMMAND, --over and --trace");
+	if (request.interval && output != OUTPUT_JSON)
+		return usage_error(&verb_blame, "--interval requires --json");
 	ret = machine_read(&machine);
 	if (!ret)
 		ret = machine_check_online(&machine, &request.cpus);

@@ -7,9 +7,9 @@ static unsigned int nr_limited;		/* so many of these have no quota */
 #define WHY_THROTTLED(victim) \
 	((victim)->who.tid < 100 + nr_limited ? THROTTLE_QUOTA : 0)
 
-#include "blame/store.h"
 #include "check.h"
 #include "lib/text.h"
+#include "store.h"
 
 #define US 1000ull
 #define TASK_STRUCT 0xffff888000000000ull

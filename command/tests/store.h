@@ -39,11 +39,5 @@ bool store_slot(const struct store *store, size_t slot, void **key, void **value
 #endif
 #define TAKE_STACK(context) ((void)(context), 0)
 #define IS_SERVED(task) ((void)(task), 0)
-#define LOOP(count, function, argument)						\
-	do {									\
-		for (u32 loop_i = 0; loop_i < (count); loop_i++)		\
-			if (function(loop_i, argument))				\
-				break;						\
-	} while (0)
 
 #endif
