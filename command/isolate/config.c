@@ -12,16 +12,6 @@ static int parse_yes(const char *value, bool *yes)
 	return *yes || !strcmp(value, "no") ? 0 : -EINVAL;
 }
 
-static int parse_threaded(struct config *config, const char *value)
-{
-	autofree char *path = format("/sys/class/net/%s/threaded", value);
-
-	if (!*value || *value == '.' || strchr(value, '/'))
-		return -EINVAL;
-	values_add(&config->values, path, "1");
-	return 0;
-}
-
 static int parse_value(struct config *config, const char *key, const char *value)
 {
 	if (!strcmp(key, "cpus"))
@@ -30,12 +20,6 @@ static int parse_value(struct config *config, const char *key, const char *value
 		return parse_yes(value, &config->procs);
 	if (!strcmp(key, "irqs"))
 		return parse_yes(value, &config->irqs);
-	if (!strcmp(key, "priority"))
-		return priorities_parse(&config->priorities, value);
-	if (!strcmp(key, "threaded"))
-		return parse_threaded(config, value);
-	if (!strcmp(key, "write"))
-		return values_parse(&config->values, value);
 	config->timers = timers_mode_parse(value);
 	return config->timers < 0 && strcmp(value, "keep") ? -EINVAL : 0;
 }
@@ -45,9 +29,6 @@ static const char * const keys[][2] = {
 	{ "procs", "yes or no" },
 	{ "irqs", "yes or no" },
 	{ "timers", "keep, on, levels or off" },
-	{ "priority", "1 to 98 and a pattern for names, such as 80 irq/*-eth0*; 64 lines at most" },
-	{ "threaded", "the name of a network device" },
-	{ "write", "a file below /proc or /sys, and its value" },
 };
 
 static char *trim(char *text)
@@ -100,11 +81,6 @@ int config_parse(struct config *config, const char *name, const char *text, size
 	for (rest = lines.s; !ret && (line = strsep(&rest, "\n")); )
 		ret = parse_line(config, name, ++number, line);
 	return ret;
-}
-
-void config_free(struct config *config)
-{
-	values_free(&config->values);
 }
 
 int config_load(struct config *config, const char *path)

@@ -6,15 +6,11 @@
  *	procs = yes		from tasks
  *	irqs = yes		from interrupts
  *	timers = keep		the kernel's shield against timers: on, levels, off
- *	write = PATH VALUE	to a file such as a sysctl's; may be repeated
- *	priority = 80 NAME	FIFO priority of kernel threads whose names match; may be repeated
  */
 #ifndef TIMERSHIELD_CONFIG_H
 #define TIMERSHIELD_CONFIG_H
 
 #include "lib/cpus.h"
-#include "priorities.h"
-#include "values.h"
 
 #define CONFIG_FILE "/etc/timershield.conf"
 
@@ -22,19 +18,12 @@ struct config {
 	struct cpus cpus;
 	bool procs, irqs;
 	int timers;			/* its mode, or -1: it stays */
-	struct values values;		/* the shield's mode is not one of them */
-	struct priorities priorities;
 };
 
-/* To be freed in any case. 0, or -errno after a message with the file's name and the line's number. */
+/* 0, or -errno after a message with the file's name and the line's number. */
 int config_load(struct config *config, const char *path);
 
 /* The same for a text, called NAME in messages. */
 int config_parse(struct config *config, const char *name, const char *text, size_t length);
-
-void config_free(struct config *config);
-
-/* Does what CONFIG, which it completes, says, and no more, or lists it; prints that. The exit status. */
-int isolate_by_config(struct config *config);
 
 #endif

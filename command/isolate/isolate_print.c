@@ -137,13 +137,6 @@ static void print_changes(void)
 	table_print(&table, "");
 }
 
-static void print_given(size_t count, const char *what, const char *property)
-{
-	if (count)
-		printf("%zu %s%s the %s that the configuration gives.\n", count, what,
-		       count > 1 ? "s have" : " has", property);
-}
-
 static void print_sentence(const struct isolation *isolation, const struct leftovers *list)
 {
 	struct cpus others = machine_siblings(&isolation->isolated);
@@ -154,8 +147,6 @@ static void print_sentence(const struct isolation *isolation, const struct lefto
 	if (!cpus_empty(&others))
 		printf("%s, not isolated, share%s a core with them: tasks there slow them down.\n",
 		       siblings, cpus_count(&others) > 1 ? "" : "s");
-	print_given(isolation->journal.threads.count, "kernel thread", "priority");
-	print_given(isolation->journal.values.count, "file", "value");
 	if (list->count)
 		puts("Still there, and why:");
 	leftovers_print_grouped(list, "  ");

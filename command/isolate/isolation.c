@@ -6,7 +6,7 @@
 #include "lib/change.h"
 #include "lib/message.h"
 #include "partition.h"
-#include "priorities.h"
+#include "rcu_threads.h"
 #include "settings.h"
 #include "values.h"
 
@@ -129,7 +129,7 @@ static int finish(struct journal *journal)
 	for (size_t i = 0; i < JOURNAL_RECORDS; i++)
 		records_forget(&journal->records[i]);
 	if (!cpus_empty(&journal->procs) || !cpus_empty(&journal->irqs) ||
-	    journal->threads.count || journal->values.count)
+	    journal->values.count)
 		return save(journal, false);
 	if (change_only_list)
 		return 0;
@@ -151,7 +151,7 @@ int isolation_refuse_taken(const struct isolation *isolation, const struct cpus 
 /* Nothing is to be left of what was changed: what cannot be restored does not stop the rest. */
 static bool ends(const struct journal *journal, const struct cpus *procs, const struct cpus *irqs)
 {
-	return cpus_empty(procs) && cpus_empty(irqs) && !(journal->given && journal->given->count);
+	return cpus_empty(procs) && cpus_empty(irqs) && !(journal->gives && journal->timers >= 0);
 }
 
 /*
@@ -165,10 +165,10 @@ static int set(struct isolation *isolation, const struct cpus *procs, const stru
 	const bool settled = !journal->changing;
 	const bool changes = !settled || !cpus_equal(&isolation->partition.isolated, procs);
 	const bool by_cgroup = !journal->by_affinity;
-	int ret = isolation_refuse_taken(isolation, procs), values, first, second, third;
+	int ret = isolation_refuse_taken(isolation, procs), values, first, second;
 
 	if (!ret)
-		ret = priorities_plan_rcu(journal);
+		ret = rcu_threads_plan(journal);
 	if (!ret)
 		ret = plan(isolation, procs, irqs);
 	if (!ret)
@@ -176,16 +176,11 @@ static int set(struct isolation *isolation, const struct cpus *procs, const stru
 	if (ret)
 		return ret;
 	isolation->touched = true;
-	/* Threads that are to have a priority may come by this. */
 	values = values_apply(journal);
 	ret = ends(journal, procs, irqs) ? 0 : values;
-	if (!ret)
-		ret = priorities_plan(journal);
-	if (!ret)
-		ret = save(journal, true);
 	if (ret)
 		return ret;
-	priorities_raise_rcu(journal);
+	rcu_threads_raise(journal);
 	/* Else the journal may not have every task. */
 	if (settled && isolation->mount && by_cgroup)
 		partition_release(isolation->mount, journal, procs);
@@ -193,7 +188,7 @@ static int set(struct isolation *isolation, const struct cpus *procs, const stru
 	fair_server_start(journal, changes);
 	if (isolation->mount && by_cgroup)
 		ret = partition_set(isolation->mount, journal, procs);
-	priorities_lower_rcu(journal);
+	rcu_threads_lower(journal);
 	isolation->refused = ret && !cpus_empty(procs);
 	if (isolation->refused)
 		return ret;
@@ -201,11 +196,10 @@ static int set(struct isolation *isolation, const struct cpus *procs, const stru
 	second = settings_apply_workqueue(journal);
 	affinity_apply(journal, &isolation->machine);
 	fair_server_stop(journal);
-	third = priorities_apply(journal);
-	if (!ret && !third && !values)
+	if (!ret && !values)
 		ret = finish(journal);
 	ret = ret ? ret : values ? values : first;
-	return ret ? ret : second ? second : third;
+	return ret ? ret : second;
 }
 
 /* There is no way back to a partition that the kernel has just refused. */
@@ -213,12 +207,9 @@ static int roll_back(struct isolation *isolation, int error, const struct cpus *
 {
 	const struct cpus procs = isolation->procs, irqs = isolation->irqs;
 
-	if (isolation->journal.given) {		/* and priorities with them */
-		records_revert(&isolation->journal.threads);
+	if (isolation->journal.gives)
 		records_revert(&isolation->journal.values);
-		isolation->journal.given = NULL;
-		isolation->journal.priorities = NULL;
-	}
+	isolation->journal.gives = false;
 	if (isolation->refused && cpus_equal(&procs, new_procs)) {
 		isolation->journal.irqs = irqs;
 		values_apply(&isolation->journal);

@@ -31,11 +31,9 @@ struct task_record {
 	struct cpus cpus;
 };
 
-#define JOURNAL_RECORDS 5
+#define JOURNAL_RECORDS 4
 
 struct irqs;
-struct values;
-struct priorities;
 
 struct journal {
 	bool exists;
@@ -53,16 +51,15 @@ struct journal {
 	union {
 		struct {
 			struct records settings;	/* files of CPUs: settings.h */
-			struct records values;	/* of other files */
-			struct records threads;	/* of kernel threads: "POLICY PRIORITY" */
+			struct records values;	/* of the switch of the shield */
 			struct records servers;	/* of the CPUs' fair servers */
 			struct records raised;	/* RCU's threads, while a change is under way */
 		};
 		struct records records[JOURNAL_RECORDS];
 	};
 	const struct irqs *routed;	/* not saved: to be directed to isolated CPUs */
-	struct priorities *priorities;	/* not saved: NULL: those of threads stay as they are */
-	const struct values *given;	/* not saved: NULL: those of files stay as they are */
+	bool gives;			/* not saved: the switch of the shield is to be */
+	int timers;			/* not saved: this mode, or -1: as it was */
 };
 
 void journal_free(struct journal *journal);

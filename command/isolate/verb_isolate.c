@@ -105,24 +105,13 @@ static int choose_way(struct isolation *isolation)
 	return 0;
 }
 
-static void give(struct isolation *isolation)
-{
-	isolation->journal.priorities = &request.config.priorities;
-	isolation->journal.given = &request.config.values;
-}
-
-/* The shield's mode is a value like others, once the shield is there. */
-static int prepare_timers(struct config *config)
+/* A dry run lists what a module that it does not load would be told. */
+static int prepare_timers(const struct config *config)
 {
 	autofree char *mode = format("%d", config->timers);
-	int ret;
+	int ret = config->timers < 0 ? 0 : timers_load(config->timers);
 
-	if (config->timers < 0)
-		return 0;
-	ret = timers_load(config->timers);
-	if (!ret && file_exists(TIMERS_SWITCH))
-		values_add(&config->values, TIMERS_SWITCH, mode);
-	else if (!ret && config->timers != TIMERS_OFF)
+	if (!ret && config->timers > TIMERS_OFF && !file_exists(TIMERS_SWITCH))
 		ret = change_write(TIMERS_SWITCH, mode);
 	return ret;
 }
@@ -142,8 +131,8 @@ static int apply(struct isolation *isolation)
 	if (request.irqs)
 		irqs = cpus_or(&irqs, cpus);
 	isolation->journal.routed = &request.routed;
-	if (request.by_config)
-		give(isolation);
+	isolation->journal.gives = request.by_config;
+	isolation->journal.timers = request.config.timers;
 	leave_booted(isolation, &procs);
 	if (!ret && (cpus_subset(online, &procs) || cpus_subset(online, &irqs)))
 		ret = machine_check(&isolation->machine, online);
@@ -164,9 +153,8 @@ static int undo(struct isolation *isolation)
 		procs = cpus_and_not(&procs, all ? &isolation->procs : leaving);
 	if (request.irqs)
 		irqs = cpus_and_not(&irqs, all ? &isolation->irqs : leaving);
-	/* all ends: no thread is to have a priority of ours, no file a value */
-	if (request.procs && request.irqs && all)
-		give(isolation);
+	isolation->journal.gives = request.procs && request.irqs && all;
+	isolation->journal.timers = -1;
 	/* Without journal nothing of ours is there. */
 	if (!isolation->journal.exists) {
 		if (!change_only_list)
@@ -211,19 +199,6 @@ static int run_change(change_fn *change)
 	return status_of(ret);
 }
 
-int isolate_by_config(struct config *config)
-{
-	int status;
-
-	request.config = *config;
-	request.procs = config->procs;
-	request.irqs = config->irqs;
-	request.only = request.by_config = true;
-	status = run_change(apply);
-	*config = request.config;
-	return status;
-}
-
 static int run(int argc, char **argv)
 {
 	int status = take_arguments(argc, argv), ret;
@@ -231,9 +206,10 @@ static int run(int argc, char **argv)
 	if (status >= 0 || !request.file)
 		return status >= 0 ? status : run_change(apply);
 	ret = config_load(&request.config, request.file);
-	status = ret ? (int)status_of(ret) : isolate_by_config(&request.config);
-	config_free(&request.config);
-	return status;
+	request.procs = request.config.procs;
+	request.irqs = request.config.irqs;
+	request.only = request.by_config = true;
+	return ret ? (int)status_of(ret) : run_change(apply);
 }
 
 static int run_undo(int argc, char **argv)

@@ -2,7 +2,7 @@
 #include "schedule.h"
 #include "isolate/isolation.h"
 #include "isolate/partition.h"
-#include "isolate/priorities.h"
+#include "isolate/rcu_threads.h"
 #include "lib/cgroup.h"
 #include "lib/message.h"
 #include "lib/refusal.h"
@@ -216,7 +216,7 @@ static int open_and_choose(struct placement *placement, struct isolation *isolat
 static int place_in_partition(struct placement *placement, struct isolation *isolation)
 {
 	struct journal *journal = &isolation->journal;
-	int ret = priorities_plan_rcu(journal), other = 0;
+	int ret = rcu_threads_plan(journal), other = 0;
 	sigset_t before;
 
 	if (!ret && journal->raised.count)
@@ -224,9 +224,9 @@ static int place_in_partition(struct placement *placement, struct isolation *iso
 	if (ret)
 		return ret;
 	isolation_hold_signals(&before);
-	priorities_raise_rcu(journal);
+	rcu_threads_raise(journal);
 	ret = place_process(placement, isolation);
-	priorities_lower_rcu(journal);
+	rcu_threads_lower(journal);
 	if (journal->raised.count) {
 		records_free(&journal->raised);
 		other = save(journal);

@@ -50,8 +50,6 @@ static void add_source(struct findings *findings, const char *name, const char *
 		finding_add(findings, FINDING_BAD, "clocksource", mend,
 			    "The clock source is %s: each reading of the clock takes about a microsecond, and the tasks' system calls with it.",
 			    name);
-	if (strstr(available, "tsc"))
-		finding_fix(findings, "write = " CLOCK_SOURCE "current_clocksource tsc");
 	if (!strcmp(name, "tsc") && is_compared())
 		finding_add(findings, FINDING_NOTE, "clock_watchdog",
 			    "if this machine's TSC is sound: boot with tsc=nowatchdog",

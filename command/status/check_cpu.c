@@ -107,8 +107,6 @@ void check_idle_states(struct inspection *inspection)
 		    mend,
 		    "Idle, %s may sleep so deeply that it takes %lld us to wake (%s).",
 		    list, idle.worst, idle.name);
-	finding_fix(&inspection->findings,
-		    "write = " CPU_DIRECTORY "/cpu%s/cpuidle/state%s/disable 1", cpus, states);
 }
 
 void check_governor(struct inspection *inspection)
@@ -149,8 +147,6 @@ void check_governor(struct inspection *inspection)
 		    mend,
 		    "The clock rate of %s follows its load (governor %s): the same work takes longer after a pause.",
 		    list, names);
-	finding_fix(&inspection->findings,
-		    "write = " CPU_DIRECTORY "/cpu%s/cpufreq/scaling_governor performance", all);
 }
 
 /* One CPU must be left to the rest of the system. */

@@ -49,8 +49,6 @@ static void add_none(struct inspection *inspection)
 		      last);
 	finding_add(&inspection->findings, FINDING_WARNING, "isolation", mend,
 		    "No CPU is isolated: any task or interrupt may run on your real-time task's CPU.");
-	if (!cpus_empty(&free_ones))
-		finding_fix(&inspection->findings, "cpus = %u", last);
 }
 
 /* What was asked for and is not so, though the CPUs are online. */
@@ -93,7 +91,6 @@ static void add_default_mask(struct inspection *inspection)
 		finding_add(&inspection->findings, FINDING_WARNING, "default_mask", mend,
 			    "New interrupts may go to %s: something else has written /proc/irq/default_smp_affinity.",
 			    named);
-		finding_fix(&inspection->findings, "irqs = yes");
 	}
 }
 
@@ -113,8 +110,6 @@ static void add_interrupts(struct inspection *inspection)
 		finding_add(&inspection->findings, FINDING_WARNING, "irqs", mend,
 			    "%d interrupt%s may go to %s (/proc/irq/*/smp_affinity_list).", count,
 			    count == 1 ? "" : "s", named);
-	if (count > 0)
-		finding_fix(&inspection->findings, "irqs = yes");
 }
 
 static void add_booted(struct inspection *inspection)

@@ -92,8 +92,6 @@ static void check_dynamic_preemption(struct findings *findings)
 			    can_be_chosen ?
 			    "echo full >" PREEMPT_FILE "; for good: boot with preempt=full" : mend,
 			    "%s", model->text);
-	if (can_be_chosen)
-		finding_fix(findings, "write = " PREEMPT_FILE " full");
 }
 
 void check_preemption(struct inspection *inspection)
@@ -194,8 +192,6 @@ void check_timers(struct inspection *inspection)
 	else
 		finding_unknown(findings, "timers", "Whether the timer shield is on",
 				TIMERS_SWITCH, state);
-	if (!state || (state == -ENOENT && timers_module_there()))
-		finding_fix(findings, "timers = on");
 }
 
 /* Why the scheduler's files in debugfs are not there, and what changes that. */
@@ -293,7 +289,6 @@ void check_throttling(struct inspection *inspection)
 			    "throttling", "sysctl kernel.sched_rt_runtime_us=-1",
 			    "The kernel stops real-time tasks that never sleep for %lld ms of each %lld ms%s.",
 			    (period - runtime) / 1000, period / 1000, unless);
-	finding_fix(&inspection->findings, "write = /proc/sys/kernel/sched_rt_runtime_us -1");
 }
 
 void check_slack(struct inspection *inspection)

@@ -13,26 +13,26 @@ static const struct {
 	const char *id, *path, *name;
 	long long least, most;
 	enum severity severity;
-	const char *text, *mend, *value;
+	const char *text, *mend;
 } settings[] = {
 	{ "thp", "/sys/kernel/mm/transparent_hugepage/enabled", "transparent huge pages", 1, 1,
 	  FINDING_NOTE,
 	  "Transparent huge pages are on for every process: making one stalls the task that touches the memory.",
-	  "echo madvise >/sys/kernel/mm/transparent_hugepage/enabled", "madvise" },
+	  "echo madvise >/sys/kernel/mm/transparent_hugepage/enabled" },
 	{ "ksm", "/sys/kernel/mm/ksm/run", "KSM", 1, 1, FINDING_NOTE,
 	  "The kernel merges equal pages (KSM): the next write to one takes a fault.",
-	  "echo 2 >/sys/kernel/mm/ksm/run", "2" },
+	  "echo 2 >/sys/kernel/mm/ksm/run" },
 	{ "numa_balancing", "/proc/sys/kernel/numa_balancing", "NUMA balancing", 1, LLONG_MAX,
 	  FINDING_WARNING,
 	  "NUMA balancing unmaps memory of running tasks, to see from the faults which task uses it.",
-	  "sysctl kernel.numa_balancing=0", "0" },
+	  "sysctl kernel.numa_balancing=0" },
 	{ "watchdog", "/proc/sys/kernel/watchdog", "lockup watchdogs", 1, LLONG_MAX, FINDING_NOTE,
 	  "The lockup watchdogs interrupt every CPU every few seconds.",
-	  "sysctl kernel.watchdog=0; or kernel.watchdog_cpumask= with the other CPUs alone", "0" },
+	  "sysctl kernel.watchdog=0; or kernel.watchdog_cpumask= with the other CPUs alone" },
 	{ "stat_interval", "/proc/sys/vm/stat_interval", "frequent memory statistics", 0, 9,
 	  FINDING_NOTE,
 	  "The kernel adds up memory statistics on every CPU every few seconds (vm.stat_interval).",
-	  "sysctl vm.stat_interval=120", "120" },
+	  "sysctl vm.stat_interval=120" },
 };
 
 void check_settings(struct inspection *inspection)
@@ -47,8 +47,6 @@ void check_settings(struct inspection *inspection)
 		if (!ret && value >= settings[i].least && value <= settings[i].most) {
 			finding_add(&inspection->findings, settings[i].severity, settings[i].id,
 				    settings[i].mend, "%s", settings[i].text);
-			finding_fix(&inspection->findings, "write = %s %s", settings[i].path,
-				    settings[i].value);
 		} else if (!ret || ret == -ENOENT) {
 			text_add(&quiet, "%s%s", quiet.length ? ", " : "", settings[i].name);
 		} else {

@@ -61,8 +61,6 @@ static void add_migration(struct inspection *inspection, const struct cpus *full
 		finding_add(findings, FINDING_GOOD, "timer_migration", "", on ?
 			    "Timers are not queued on isolated CPUs by others." :
 			    "Timers are queued on the CPU that arms them.");
-	if (!cpus_empty(full) && !all)
-		finding_fix(findings, "write = " MIGRATION " 0");
 }
 
 /* A user task that may run on this CPU above that priority. */

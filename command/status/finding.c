@@ -28,23 +28,7 @@ void finding_add(struct findings *findings, enum severity severity, const char *
 		.id = id,
 		.text = text.s,
 		.mend = copy(mend),
-		.fix = copy(""),
 	};
-}
-
-void finding_fix(struct findings *findings, const char *format, ...)
-{
-	struct finding *finding = &findings->items[findings->count - 1];
-	struct text text = { 0 };
-	va_list args;
-
-	if (finding->severity == FINDING_UNKNOWN || finding->severity == FINDING_GOOD)
-		return;
-	va_start(args, format);
-	text_add_list(&text, format, args);
-	va_end(args);
-	free(finding->fix);
-	finding->fix = text.s;
 }
 
 void finding_unknown(struct findings *findings, const char *id, const char *what,
@@ -77,7 +61,6 @@ void findings_free(struct findings *findings)
 
 		free(finding->text);
 		free(finding->mend);
-		free(finding->fix);
 	}
 	free(findings->items);
 	findings->items = NULL;

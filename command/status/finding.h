@@ -14,7 +14,6 @@ struct finding {
 	const char *id;			/* stable, for scripts */
 	char *text;			/* a plain sentence */
 	char *mend;			/* a command or what to do; "" if there is nothing */
-	char *fix;			/* the line of timershield.conf that does it, or "" */
 };
 
 struct findings {
@@ -35,8 +34,6 @@ const char *severity_name(enum severity severity);
 /* MEND, a command or "", is copied; FORMAT and what follows make the text. */
 void finding_add(struct findings *findings, enum severity severity, const char *id,
 		 const char *mend, const char *format, ...) __printf(5, 6);
-/* The line of timershield.conf that mends what was added last, if that is known to be bad. */
-void finding_fix(struct findings *findings, const char *format, ...) __printf(2, 3);
 void findings_sort(struct findings *findings);
 void findings_free(struct findings *findings);
 
@@ -67,11 +64,5 @@ int check_process(struct inspection *inspection, pid_t pid);
 
 /* What goes on now: these wait for 0.1 s, together. */
 void check_activity(struct inspection *inspection);
-
-/*
- * Adds to the configuration what mends the findings, and applies it; or only lists both. Neither
- * is done if one of them fails. The exit status.
- */
-int fix(const struct inspection *inspection);
 
 #endif

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "finding.h"
-#include "isolate/config.h"
 #include "isolate/leftovers.h"
-#include "lib/change.h"
 #include "lib/file.h"
 #include "lib/message.h"
 #include "lib/output.h"
@@ -70,7 +68,6 @@ static void json_findings(const struct findings *findings)
 		json_string("id", finding->id);
 		json_string("text", finding->text);
 		json_string("mend", finding->mend);
-		json_string("fix", finding->fix);
 		json_close('}');
 	}
 	json_close(']');
@@ -130,66 +127,14 @@ static void print_pretty(const struct inspection *inspection, const char *releas
 	leftovers_print_grouped(&inspection->unmoved, "  ");
 }
 
-static bool check, fixes;
-static const char *profile;
+static bool check;
 
 static const struct verb_option options[] = {
 	{ "pid", 'p', "PID", "report whether this process is ready for real time", "<pids>",
 	  .number = &pid, .least = 1, .most = INT_MAX },
 	{ "check", 0, NULL, "exit with status 1 if any finding is bad", .flag = &check },
-	{ "verify", 0, "FILE",
-	  "exit with status 1 if the machine is not as FILE, such as /etc/timershield.conf, says",
-	  "<files>", .text = &profile },
-	{ "fix", 0, NULL,
-	  "add to /etc/timershield.conf what mends the findings, and apply it; 'timershield unisolate' undoes it",
-	  .flag = &fixes },
-	{ "dry-run", 'n', NULL, "with --fix: list the lines and the changes, and make none",
-	  .flag = &change_only_list },
 	{ 0 }
 };
-
-/* Prints what differs; the exit status. */
-static int verify(void)
-{
-	static const struct cpus none;
-	struct isolation isolation = { 0 };
-	struct config config;
-	const struct cpus *procs, *irqs;
-	int timers = timers_get(), ret = config_load(&config, profile), status = STATUS_OK;
-
-	if (!ret)
-		ret = isolation_open(&isolation, true);
-	if (ret) {
-		config_free(&config);
-		return status_of(ret);
-	}
-	procs = config.procs ? &config.cpus : &none;
-	irqs = config.irqs ? &config.cpus : &none;
-	if (!cpus_equal(procs, &isolation.isolated) || !cpus_equal(irqs, &isolation.irqs)) {
-		autofree char *wanted = isolate_sentence(procs, irqs);
-		autofree char *is = isolate_sentence(&isolation.isolated, &isolation.irqs);
-
-		printf("wanted: %s\nis:     %s\n", wanted, is);
-		status = STATUS_FAILED;
-	}
-	if (timers < 0)			/* no shield masks nothing */
-		timers = TIMERS_OFF;
-	if (config.timers >= 0 && timers != config.timers) {
-		printf("wanted: timers %s\nis:     timers %s\n", timers_mode_name(config.timers),
-		       timers_mode_name(timers));
-		status = STATUS_FAILED;
-	}
-	if (values_verify(&config.values))
-		status = STATUS_FAILED;
-	ret = priorities_verify(&config.priorities);
-	if (ret)
-		status = ret < 0 ? status_of(ret) : STATUS_FAILED;
-	if (!status)
-		printf("The machine is as %s says.\n", profile);
-	isolation_close(&isolation);
-	config_free(&config);
-	return status;
-}
 
 static void print_process(const struct inspection *inspection)
 {
@@ -210,26 +155,15 @@ static int run(int argc, char **argv)
 	autotext struct text release = { 0 };
 	int status, ret;
 
-	if (!!profile + !!pid + fixes > 1)
-		return usage_error(&verb_status, "--pid, --verify and --fix exclude each other");
-	if ((profile || fixes) && output == OUTPUT_JSON)
-		return usage_error(&verb_status,
-				   "--verify and --fix print text: leave out --json");
-	if (change_only_list && !fixes)
-		return usage_error(&verb_status, "--dry-run goes with --fix");
-	if (profile)
-		return verify();
 	ret = pid ? inspect_process(&inspection) : inspect(&inspection);
 	if (file_read_line("/proc/sys/kernel/osrelease", &release))
 		text_add(&release, "of unknown version");
 	status = ret ? (int)status_of(ret) : STATUS_OK;
-	if (fixes && !ret)
-		status = fix(&inspection);
-	else if (pid && !ret)
+	if (pid && !ret)
 		print_process(&inspection);
-	else if (!pid && !fixes && output == OUTPUT_JSON)
+	else if (!pid && output == OUTPUT_JSON)
 		print_json(&inspection, release.s);
-	else if (!pid && !fixes)
+	else if (!pid)
 		print_pretty(&inspection, release.s);
 	/* The worst is first. */
 	if (!status && check && inspection.findings.count &&

@@ -24,7 +24,6 @@ static void parse(const struct text *text)
 
 	if (text->length && text->s[0] % 2) {
 		config_parse(&config, "fuzz", text->s + 1, text->length - 1);
-		config_free(&config);
 	} else if (text->length) {
 		parse_cpus(text->s + 1);
 	}
@@ -33,7 +32,7 @@ static void parse(const struct text *text)
 static const char * const seeds[] = {
 	"0" "1,3-5,100-8191,0-99999",
 	"0" "0x1,00000000,ffffffff",
-	"1" "# comment\ncpus = 1-3\nirqs = yes\nprocs = no\ntimers = on\npriority = 80 irq/*\nwrite = /sys/a 1\n",
+	"1" "# comment\ncpus = 1-3\nirqs = yes\nprocs = no\ntimers = on\n",
 };
 
 static uint32_t state = 20260101;

@@ -58,8 +58,7 @@ class CommandTest(unittest.TestCase):
                       ("prove", "x"), ("prove", "-s", "0"), ("prove", "-c", "x"),
                       ("prove", "--root=/tmp"), ("prove", "--next-to=threads:n=5,period=9000"),
                       ("isolate", "--config=/x", "1"), ("isolate", "-p", "1"),
-                      ("status", "--json=x"), ("status", "--verify=/x", "--json"),
-                      ("status", "--fix", "--json"), ("status", "-n"), ("status", "--fix", "-p1"),
+                      ("status", "--json=x"), ("status", "-n"),
                       ("unisolate", "-i")):
             done = run(*words)
             self.assertEqual(done.returncode, 2, words)
@@ -188,34 +187,16 @@ class MachineTest(unittest.TestCase):
 
     def test_lines_of_the_configuration(self) -> None:
         m = self.machine
-        many = 64 * "priority = 2 x\n"
-        for text in ("", "write = /proc/sys/vm/none 1",
-                     "# nothing\n\n  cpus = 3 # these\nprocs=no\r\ntimers = keep",
-                     "priority = 80 irq/*-eth0*\npriority=1\tksoftirqd/[01] # low", many):
+        for text in ("", "# nothing\n\n  cpus = 3 # these\nprocs=no\r\ntimers = keep"):
             m.write("etc/timershield.conf", text)
             done = m.run("isolate", "--config", "--dry-run")
             self.assertEqual(done.returncode, 0, done.stderr)
         for text in ("cpus", "cpus = 1-\n", "cpu = 1", "irqs = maybe", "irqs = ", "timers = yes",
-                     "= 1", "cpus 1", "priority = 80", "priority = 0 x", "priority = 99 x",
-                     "priority = x 80", "priority = 80x", "priority = ", "priority = -1 x",
-                     f"{many}priority = 2 x", "cpus = 1\0", "write = /proc/a", "write = /etc/a 1",
-                     "write = /proc/../etc/a 1", "threaded = a/b"):
+                     "= 1", "cpus 1", "cpus = 1\0"):
             m.write("etc/timershield.conf", text)
             done = m.run("isolate", "--config", "--dry-run")
             self.assertEqual(done.returncode, 1, text)
             self.assertIn("/etc/timershield.conf:", done.stderr)
-
-    def test_value_that_does_not_stay(self) -> None:
-        m = self.machine
-        m.write("proc/sys/a", "1")
-        (m.root / "proc/sys/b").symlink_to("/dev/null")
-        m.write("etc/timershield.conf", "write = /proc/sys/a 2\nwrite = /proc/sys/b 5")
-        done = m.run("isolate", "--config")
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("/proc/sys/b: cannot write '5'", done.stderr)
-        self.assertIn("nothing was changed", done.stderr)
-        self.assertEqual(m.read("proc/sys/a"), "1\n")
-        self.assertFalse((m.root / "run/timershield/journal").exists())
 
     def test_nearest_verb(self) -> None:
         for word, verb in (("isolte", "isolate"), ("unislate", "unisolate"), ("blam", "blame"),

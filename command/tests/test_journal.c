@@ -16,7 +16,7 @@ static void fill(struct journal *journal)
 	records_add(&journal->settings, "/proc/irq/default_smp_affinity", "ff,ffffffff", "", "3");
 	records_add(&journal->settings, "/sys/class/net/eth0.7/queues/rx-0/rps_cpus", "00,0000000f",
 		    "", "");
-	records_add(&journal->values, "/sys/class/net/eth0/threaded", "0", "", "1\t%");
+	records_add(&journal->values, "/proc/sys/kernel/timershield", "0", "", "1\t%");
 	for (unsigned int i = 0; i < 20; i++) {
 		autofree char *path = format("/proc/irq/%u/smp_affinity_list", i);
 		autofree char *wanted = format("%u", i);
@@ -35,7 +35,6 @@ static void fill(struct journal *journal)
 		*append(journal->tasks, journal->nr_tasks) = record;
 	}
 	records_add(&journal->servers, "/sys/kernel/debug/x", "50000000", "", "0");
-	records_add(&journal->threads, "300 7", "1 50", "1 80", "1 81");
 	records_add(&journal->raised, "301 8", "1 1", "1 99", "");
 }
 
@@ -46,8 +45,8 @@ static void comes_back(const char *text)
 
 	check(!journal_parse(&journal, text, strlen(text), BOOT), "a whole journal");
 	check(journal.settings.count == 22 && journal.nr_runs == 5 && journal.nr_tasks == 10 &&
-	      journal.servers.count == 1 && journal.threads.count == 1 &&
-	      journal.values.count == 1 && journal.raised.count == 1,
+	      journal.servers.count == 1 && journal.values.count == 1 &&
+	      journal.raised.count == 1,
 	      "%zu settings, %zu runs, %zu tasks", journal.settings.count, journal.nr_runs,
 	      journal.nr_tasks);
 	check(!strcmp(journal_run(&journal, "run-102")->origin, "/odd\ttab%name"), "origin");

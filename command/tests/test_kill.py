@@ -52,108 +52,6 @@ class StateTest(unittest.TestCase):
         self.assertEqual(self.machine.state(), self.before, why)
 
 
-class FixTest(StateTest):
-    """What status mends by itself."""
-
-    CONFIG = "etc/timershield.conf"
-    OWN = "# mine\npriority = 5 none*"
-    LINES = ("cpus = 3", "write = /sys/kernel/mm/transparent_hugepage/enabled madvise",
-             "write = /sys/devices/system/cpu/cpu{2,3}/cpufreq/scaling_governor performance",
-             "write = /proc/sys/vm/stat_interval 120", "timers = on")
-
-    def setUp(self) -> None:
-        super().setUp()
-        m = self.machine
-        m.write("proc/sys/vm/stat_interval", "1")
-        m.write("proc/sys/kernel/timershield", "0")
-        m.write("sys/kernel/mm/transparent_hugepage/enabled", "always")
-        (m.root / "sys/kernel/mm/transparent_hugepage/enabled").write_text("[always] never\n")
-        for cpu, governor in enumerate(("performance", "performance", "powersave", "ondemand")):
-            m.write(f"sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor", governor)
-        m.write(self.CONFIG, self.OWN)
-        self.before = m.state()
-
-    def check_all_undone(self, why: str) -> None:
-        m = self.machine
-        m.do("unisolate")
-        # a file of choices is a plain one here
-        file = m.root / "sys/kernel/mm/transparent_hugepage/enabled"
-        if file.read_text() == "always\n":
-            file.write_text("[always] never\n")
-        self.assertEqual(m.read("proc/sys/kernel/timershield"), "0\n", why)
-        m.write(self.CONFIG, self.OWN)
-        self.assertEqual(m.state(), self.before, why)
-
-    def test_fix(self) -> None:
-        m = self.machine
-        listed = m.run("status", "--fix", "--dry-run")
-        self.assertEqual(listed.returncode, 0, listed.stderr)
-        self.assertEqual(m.state(), self.before)
-        done = m.run("status", "--fix")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        config = m.read(self.CONFIG)
-        self.assertEqual(config.index(self.OWN), 0)
-        for line in self.LINES:
-            self.assertIn(f"\n{line}\n", config)
-            self.assertIn(f"{line}\n", listed.stdout)
-        self.assertEqual(m.read("sys/kernel/mm/transparent_hugepage/enabled"), "madvise\n")
-        self.assertEqual(m.read("proc/sys/vm/stat_interval"), "120\n")
-        self.assertEqual(m.read("proc/sys/kernel/timershield"), "1\n")
-        self.assertEqual(m.read(f"{GROUP}/cpuset.cpus"), "3\n")
-        self.assertIn("No finding can be mended", m.run("status", "--fix").stdout)
-        self.assertEqual(m.read(self.CONFIG), config)
-        self.check_all_undone("after unisolate")
-
-    def test_what_is_isolated_stays(self) -> None:
-        m = self.machine
-        m.do("isolate", "1")
-        m.do("status", "--fix")
-        self.assertEqual(m.read(f"{GROUP}/cpuset.cpus"), "1\n")
-        self.assertIn("cpus = 1\nprocs = yes\nirqs = yes\n", m.read(self.CONFIG))
-        self.check_all_undone("after unisolate")
-
-    def test_chosen_cpus_stay(self) -> None:
-        self.machine.write(self.CONFIG, "cpus = 1-2")
-        self.machine.do("status", "--fix")
-        self.assertNotIn("cpus = 3", self.machine.read(self.CONFIG))
-        self.assertEqual(self.machine.read(f"{GROUP}/cpuset.cpus"), "1-2\n")
-
-    def test_fault(self) -> None:
-        """One file cannot be written: nothing is changed, the configuration included."""
-        m = self.machine
-        for refused in ("proc/sys/vm/stat_interval", "sys/fs/cgroup/cgroup.subtree_control",
-                        f"{self.CONFIG}.new.new"):
-            m.write(f"{refused}.ro", "")
-            done = m.run("status", "--fix")
-            self.assertEqual(done.returncode, 1, done.stdout)
-            self.assertIn("/" + refused.removesuffix(".new"), done.stderr)
-            (m.root / f"{refused}.ro").unlink()
-            self.assertEqual(m.read(self.CONFIG), f"{self.OWN}\n")
-            self.check_all_undone(refused)
-
-    def test_killed(self) -> None:
-        """The file is the old or the new one; one that was to replace it may be left."""
-        m = self.machine
-        for number in range(1, 1000):
-            ended = not m.do("status", "--fix", kill_at=number)
-            config = m.read(self.CONFIG)
-            self.assertTrue(config == f"{self.OWN}\n" or all(f"\n{line}\n" in config
-                                                             for line in self.LINES), config)
-            for file in (m.root / "etc").glob("*.new*"):
-                file.unlink()
-            self.check_all_undone(f"killed before change {number}")
-            if ended:
-                break
-        self.assertGreater(number, 10)
-
-    def test_another_value_stays(self) -> None:
-        m = self.machine
-        m.do("status", "--fix")
-        m.write("proc/sys/vm/stat_interval", "7")
-        m.do("unisolate")
-        self.assertEqual(m.read("proc/sys/vm/stat_interval"), "7\n")
-
-
 class KillTest(StateTest):
     """Each verb, killed before each of its changes."""
 
@@ -204,41 +102,28 @@ class KillTest(StateTest):
             for why in self.kills(first, then):
                 self.assertFalse((self.machine.root / GROUP).exists(), why)
 
-    def test_priorities_and_values(self) -> None:
-        """Killed at any change, all have in the end what they had; but for one changed since."""
+    def test_shield(self) -> None:
+        """Killed at any change, the switch has in the end what it had; but not if it was changed since."""
         m = self.machine
-        for tid, name in ((50, b"irq/24-eth0"), (51, b"ksoftirqd/0"), (52, b"other")):
-            m.add_kernel_thread(tid, name, "0-3")
-        m.write("proc/sys/a", "1")
-        m.write("proc/sys/b", "2 3")
-        m.write("one", "cpus = 1\npriority = 80 irq/*\npriority = 10 ksoftirqd/*\n"
-                "write = /proc/sys/[a-c] 0\nwrite = /proc/sys/b 4 5")
-        m.write("other", "cpus = none\npriority = 70 irq/*-eth[0-9]\nwrite = /proc/sys/b 6")
+        m.write("proc/sys/kernel/timershield", "0")
+        m.write("one", "cpus = 1\ntimers = on")
+        m.write("other", "cpus = none\ntimers = levels")
         self.before = m.state()
-        m.do("isolate", "--config=/one")
-        self.assertEqual([m.policy(tid) for tid in (50, 51, 52)], [(1, 80), (1, 10), (0, 0)])
-        self.assertEqual([m.read("proc/sys/a"), m.read("proc/sys/b")], ["0\n", "4 5\n"])
-        m.do("isolate", "--config=/other")
-        self.assertEqual([m.policy(tid) for tid in (50, 51, 52)], [(1, 70), (0, 0), (0, 0)])
-        self.assertEqual([m.read("proc/sys/a"), m.read("proc/sys/b")], ["1\n", "6\n"])
-        self.check_undone("after another configuration")
         for first, then in (("isolate --config=/one", "isolate --config=/other"),
                             ("isolate --config=/one", "unisolate"),
                             ("isolate --config=/other", "isolate --config=/one")):
             for _ in self.kills(first, then):
                 pass
         m.do("isolate", "--config=/one")
-        m.add_kernel_thread(51, b"ksoftirqd/0", "0-3")
-        stat = m.root / "proc/51/task/51/stat"
-        stat.write_text(stat.read_text().replace(" 0 0\n", " 7 2\n"))
+        m.write("proc/sys/kernel/timershield", "2")
         m.do("unisolate")
-        self.assertEqual([m.policy(tid) for tid in (50, 51)], [(0, 0), (2, 7)])
+        self.assertEqual(m.read("proc/sys/kernel/timershield"), "2\n")
 
     def test_rcu_is_raised(self) -> None:
         """While the partition changes its thread outranks all, and never in the end."""
         m = self.machine
         m.add_kernel_thread(50, b"rcuc/1", "1")
-        m.write("one", "cpus = 1\npriority = 4 rcuc/*")
+        m.write("one", "cpus = 1")
         self.before = m.state()
         for first, then, was in (("unisolate", "isolate 1", None),
                                  ("isolate --config=/one", "unisolate", "isolated\n")):

@@ -612,38 +612,6 @@ class IsolationTest(StatusTest):
         self.assertEqual(m.run("unisolate").returncode, 0)
         self.assertFalse((m.root / GROUP / "cpuset.cpus").exists())
 
-    def test_verify(self) -> None:
-        m = self.machine
-        m.write("profile", "cpus = 3")
-        profile = ("status", "--verify", "/profile")
-        done = m.run(*profile)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("No CPU is isolated", done.stdout)
-        self.isolate()
-        done = m.run(*profile)
-        self.assertEqual(done.returncode, 0, done.stdout)
-        m.write("profile", "cpus = 3\ntimers = on")
-        self.assertIn("wanted: timers on", m.run(*profile).stdout)
-        self.assertEqual(m.run("unisolate").returncode, 0)
-        m.add_kernel_thread(50, b"irq/24-eth0", "0-3")
-        m.write("profile", "priority = 80 irq/*\npriority = 7 nothing")
-        done = m.run(*profile)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("wanted: irq/24-eth0[50] is FIFO 80\nis:     OTHER\n", done.stdout)
-        self.assertIn("no kernel thread is called 'nothing'", done.stderr)
-        m.write("profile", "priority = 80 irq/*")
-        done = m.run("isolate", "--config=/profile", "--dry-run")
-        self.assertEqual(done.stdout, "priority  50  FIFO 80\n")
-        self.assertIn("1 kernel thread has", m.run("isolate", "--config=/profile").stdout)
-        self.assertEqual(m.run(*profile).returncode, 0)
-        self.assertEqual(m.run("unisolate").returncode, 0)
-        self.assertEqual(m.policy(50), (0, 0))
-        for cpu in range(2):
-            m.write(f"sys/cpu{cpu}", "0")
-        m.write("profile", "write = /sys/cpu* 1\nwrite = /sys/cpu1 2")
-        self.assertEqual(m.run("isolate", "--config=/profile").returncode, 0)
-        self.assertEqual(m.run(*profile).returncode, 0)
-
     def test_hyperthread(self) -> None:
         self.machine.write(f"{CPU}/cpu3/topology/thread_siblings_list", "2-3")
         self.isolate()
