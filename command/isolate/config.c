@@ -67,27 +67,19 @@ static int parse_line(struct config *config, const char *name, unsigned int numb
 	return failed(-EINVAL, "%s:%u: unknown key '%s'", name, number, key);
 }
 
-int config_parse(struct config *config, const char *name, const char *text, size_t length)
-{
-	autotext struct text lines = { 0 };
-	unsigned int number = 0;
-	char *rest, *line;
-	int ret = 0;
-
-	*config = (struct config){ .procs = true, .irqs = true, .timers = -1 };
-	if (memchr(text, '\0', length))
-		return failed(-EINVAL, "%s: there is a zero byte in it", name);
-	text_add_bytes(&lines, text, length);
-	for (rest = lines.s; !ret && (line = strsep(&rest, "\n")); )
-		ret = parse_line(config, name, ++number, line);
-	return ret;
-}
-
 int config_load(struct config *config, const char *path)
 {
 	autotext struct text text = { 0 };
+	unsigned int number = 0;
+	char *rest, *line;
 	int ret = file_read(path, &text);
 
-	return ret ? failed(ret, "%s: %s", path, strerror(-ret)) :
-	       config_parse(config, path, text.s, text.length);
+	*config = (struct config){ .procs = true, .irqs = true, .timers = -1 };
+	if (ret)
+		return failed(ret, "%s: %s", path, strerror(-ret));
+	if (memchr(text.s, '\0', text.length))
+		return failed(-EINVAL, "%s: there is a zero byte in it", path);
+	for (rest = text.s; !ret && (line = strsep(&rest, "\n")); )
+		ret = parse_line(config, path, ++number, line);
+	return ret;
 }

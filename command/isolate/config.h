@@ -23,7 +23,4 @@ struct config {
 /* 0, or -errno after a message with the file's name and the line's number. */
 int config_load(struct config *config, const char *path);
 
-/* The same for a text, called NAME in messages. */
-int config_parse(struct config *config, const char *name, const char *text, size_t length);
-
 #endif
