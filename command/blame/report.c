@@ -421,6 +421,7 @@ static void make_victim_report(const struct report *report, struct victim_report
 void report_make(struct report *report, const struct blame_figures *figures, enum row_by by,
 		 const u64 *steal, unsigned int cpus)
 {
+	task_info_look_again();
 	for (size_t i = 0; i < figures->row_count; i++)
 		if (figures->rows[i].row.who.tid)
 			task_info_name(&figures->rows[i].row.who);

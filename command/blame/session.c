@@ -160,6 +160,7 @@ int session_update(struct session *session)
 	for (size_t i = 0; i < figures.row_count; i++)
 		if (figures.rows[i].row.who.tid)
 			task_info_note(&figures.rows[i].row.who);
+	task_info_look_again();
 	for (size_t i = 0; i < figures.victim_count; i++)
 		task_info_of(&figures.victims[i].victim.who);	/* it may move to another cgroup */
 	blame_figures_free(&figures);

@@ -8,6 +8,7 @@
 
 struct task_info {
 	struct task_info *next;
+	unsigned int looked;		/* when it was read last, as task_info_look_again() counts */
 	u32 tid, process;
 	unsigned long long start;	/* of another thread with its number */
 	int policy;			/* -1: not known */
@@ -23,8 +24,9 @@ struct task_info {
 	char *quota;			/* the file of the group that limits it; NULL: none */
 };
 
-/* Reads it again if it still lives. Never NULL. */
+/* What was read since this; it still lived then, or not. Never NULL. */
 const struct task_info *task_info_of(const struct who *who);
+void task_info_look_again(void);
 
 /* What it is called if /proc does not know that any more. */
 void task_info_name(const struct who *who);

@@ -6,6 +6,7 @@
 #include "blame/cause.h"
 #include "blame/report.h"
 #include "blame/symbols.h"
+#include "blame/task_info.h"
 #include "check.h"
 #include "lib/file.h"
 
@@ -34,6 +35,7 @@ static void put_bytes(const char *path, const char *content, size_t length)
 static void put(const char *path, const char *content)
 {
 	put_bytes(path, content, strlen(content));
+	task_info_look_again();
 }
 
 static void put_task(u32 tid, const char *name, const char *policy)
