@@ -108,13 +108,6 @@ typedef void (*clockfix_fn)(void *arg, const struct clockfix_run *run);
 
 /* ---- Options ---------------------------------------------------------------------------- */
 
-/* Which clock is read while polling. */
-enum clockfix_source {
-	CLOCKFIX_SOURCE_AUTO = 0,	/* the CPU's counter if it is sound, else CLOCK_MONOTONIC */
-	CLOCKFIX_SOURCE_COUNTER,	/* the CPU's counter, or -ENOTSUP */
-	CLOCKFIX_SOURCE_CLOCK,		/* clock_gettime(CLOCK_MONOTONIC) only */
-};
-
 #define CLOCKFIX_LOCK_MEMORY	(1u << 0)	/* mlock what the worker touches */
 #define CLOCKFIX_STRICT		(1u << 1)	/* fail if an option can't be had */
 
@@ -141,7 +134,6 @@ struct clockfix_options {
 	int32_t priority;	/* 1 to 99 */
 	int32_t cpu_latency_us;	/* PM QoS: keep CPUs out of idle states that are slower to leave */
 				/* than this; -1: off */
-	int32_t source;		/* enum clockfix_source */
 	uint32_t late_ppm;	/* How many jobs in a million may start more than 1 us late. Default: */
 				/* 15000, for sleeps of 2 ms and more 5000, of 8 ms and more 1700. */
 				/* The default gives up where one more punctual job would cost more */
@@ -172,11 +164,8 @@ void clockfix_options_init(struct clockfix_options *options);
  * @timer: where to put it
  * @options: NULL for the defaults
  *
- * Takes some milliseconds where the CPU's counter has to be calibrated.
- *
  * -EINVAL: an option is out of its range; -E2BIG: @options has fields this library does not know
- * that are not 0; -ENOMEM, -EAGAIN: no memory or no thread; -ENOTSUP: no sound counter; with
- * CLOCKFIX_STRICT also whatever an option was refused with, -EPERM above all.
+ * that are not 0; -ENOMEM, -EAGAIN: no memory or no thread; with CLOCKFIX_STRICT also whatever an option was refused with, -EPERM above all.
  */
 int clockfix_create(struct clockfix **timer, const struct clockfix_options *options);
 
@@ -342,9 +331,9 @@ struct clockfix_sleeper;
 /*
  * clockfix_sleeper_create - make a sleeper
  *
- * Of @options those about estimation, clock source and polling are used; the thread's CPU,
- * policy and memory are the caller's own affair: -EINVAL if @options ask for them. -E2BIG, -ENOMEM
- * and -ENOTSUP: as for clockfix_create().
+ * Of @options those about estimation and polling are used; the thread's CPU,
+ * policy and memory are the caller's own affair: -EINVAL if @options ask for them. -E2BIG and
+ * -ENOMEM: as for clockfix_create().
  */
 int clockfix_sleeper_create(struct clockfix_sleeper **sleeper,
 			    const struct clockfix_options *options);
@@ -442,7 +431,6 @@ struct clockfix_stats {
 	uint64_t trials;		/* sleeps made only to learn whether they are too late still */
 	uint64_t missed;		/* instants of periodic jobs that were missed */
 	uint64_t late;			/* jobs that started more than 1 us late */
-	uint64_t counter_faults;	/* times the CPU's counter disagreed with the clock */
 	int64_t prediction;		/* oversleep predicted at present */
 	int64_t learning_cost;		/* EMA of what learning takes [IV.b] */
 	int64_t polled;			/* time spent polling */
@@ -455,7 +443,7 @@ struct clockfix_stats {
 	struct clockfix_histogram polling;	/* polling before a job */
 };
 
-#define CLOCKFIX_STATS_SIZE_V1 15576
+#define CLOCKFIX_STATS_SIZE_V1 15568
 
 /*
  * clockfix_stats_read, clockfix_sleeper_stats_read - what happened so far
@@ -479,10 +467,6 @@ int clockfix_sleeper_stats_read(struct clockfix_sleeper *sleeper, struct clockfi
  */
 struct clockfix_capabilities {
 	size_t size;			/* set by the program */
-	int32_t counter;		/* 0: sound; -ENOTSUP: not invariant or not trusted by */
-					/* the kernel, so that clock_gettime() is used */
-	char counter_name[16];		/* "tsc", "cntvct" */
-	uint64_t counter_hz;		/* as calibrated; 0 before */
 	int32_t affinity;		/* status of option cpu */
 	int32_t scheduling;		/* status of option policy */
 	int32_t memory;			/* status of CLOCKFIX_LOCK_MEMORY */
@@ -490,7 +474,7 @@ struct clockfix_capabilities {
 	int32_t timer_slack;		/* status of a timer slack of 1 ns, always asked for */
 };
 
-#define CLOCKFIX_CAPABILITIES_SIZE_V1 64
+#define CLOCKFIX_CAPABILITIES_SIZE_V1 32
 
 /* clockfix_capabilities_read - @timer may be NULL: then of the machine alone */
 int clockfix_capabilities_read(struct clockfix *timer, struct clockfix_capabilities *caps);

@@ -122,7 +122,7 @@ int options_get(struct clockfix_options *o, const struct clockfix_options *from)
 	    !in_range(o->cpu_latency_us, -1, INT32_MAX) ||
 	    (!in_range(o->late_ppm, 0, 1000000) && o->late_ppm < PAPER_NONE) || !in_range(o->cpu_ppm, 0, 1000000) ||
 	    o->name[sizeof(o->name) - 1] ||
-	    !clock_ok(o->clock) || !in_range(o->source, CLOCKFIX_SOURCE_AUTO, CLOCKFIX_SOURCE_CLOCK) ||
+	    !clock_ok(o->clock) ||
 	    (o->stack_size && (o->stack_size < (size_t)PTHREAD_STACK_MIN ||
 			       o->stack_size > STACK_MOST)) ||
 	    !in_range(o->max_jobs, 16, MAX_JOBS_MOST) ||

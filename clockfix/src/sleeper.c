@@ -216,11 +216,7 @@ int clockfix_sleeper_create(struct clockfix_sleeper **result,
 	sleeper = calloc(1, sizeof(*sleeper));
 	if (!sleeper)
 		return -ENOMEM;
-	ret = waiter_init(&sleeper->waiter, &options, &sleeper->stats);
-	if (ret) {
-		free(sleeper);
-		return ret;
-	}
+	waiter_init(&sleeper->waiter, &options, &sleeper->stats);
 	sleeper->fd = -1;
 	sleeper->waiter.way_back = way_back(sleeper);
 	*result = sleeper;

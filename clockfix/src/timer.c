@@ -105,8 +105,6 @@ static void describe_machine(struct clockfix_capabilities *caps)
 {
 	memset(caps, 0, sizeof(*caps));
 	caps->size = sizeof(*caps);
-	caps->counter = cpu_counter_sound() ? 0 : -ENOTSUP;
-	strcpy(caps->counter_name, CPU_COUNTER_NAME);
 	caps->affinity = CLOCKFIX_NOT_ASKED;
 	caps->scheduling = CLOCKFIX_NOT_ASKED;
 	caps->memory = CLOCKFIX_NOT_ASKED;
@@ -162,11 +160,7 @@ int timer_new(struct clockfix **result, const struct clockfix_options *given)
 	ret = timer_jobs_init(timer);
 	if (ret)
 		goto free_timer;
-	ret = waiter_init(&timer->waiter, &options, &timer->stats);
-	if (ret)
-		goto free_timer;
-	if (timer->waiter.use_counter)
-		timer->caps.counter_hz = counter_hz(&timer->waiter.counter);
+	waiter_init(&timer->waiter, &options, &timer->stats);
 	ret = mutex_create(&timer->mutex);
 	if (ret)
 		goto free_timer;

@@ -8,13 +8,11 @@
 
 #define COST_START	200	/* ns, until learning has been measured */
 #define SLEEP_MIN	1000	/* ns: for less, going to sleep takes longer than the sleep */
-#define SEGMENT		5000	/* ns of polling after which the clock is read in any case */
 #define FINAL		5000	/* ns of waiter_arrive(): enough to get ready with cold caches */
 #define REHEARSE_SHARE	256	/* of a sleep: by that much it ends earlier, 2 * FINAL at most */
 #define REHEARSED	300	/* ns: how far away the instant of a rehearsal is */
 #define REHEARSAL	1500	/* ns that must be left for it */
 #define TIGHT		200	/* ns: polled without pause instructions */
-#define COUNTER_FAULTS	16	/* in a row: no more polling by the counter */
 #define LATE		1000	/* ns: what is later counts as late */
 #define SHARES_OF	256	/* jobs: what shares of late jobs and CPU time are told of */
 #define ELAPSED_MOST	NSEC_PER_SEC	/* ns between jobs that count */
@@ -22,7 +20,7 @@
 #define SLEEP_COST	10000	/* ns of CPU time, until one was */
 #define AHEAD		1000000	/* ns: no sleep ends that late, if it can be helped */
 
-int waiter_init(struct waiter *w, const struct clockfix_options *options,
+void waiter_init(struct waiter *w, const struct clockfix_options *options,
 		struct clockfix_stats *stats)
 {
 	memset(w, 0, sizeof(*w));
@@ -31,39 +29,11 @@ int waiter_init(struct waiter *w, const struct clockfix_options *options,
 	w->stats = stats;
 	w->cost = COST_START * 8;
 	w->last = pf_mono();
-
-	if (options->source != CLOCKFIX_SOURCE_CLOCK)
-		w->use_counter = cpu_counter_sound() && counter_init(&w->counter);
-	if (options->source == CLOCKFIX_SOURCE_COUNTER && !w->use_counter)
-		return -ENOTSUP;
-	return 0;
 }
 
 static int64_t cost_of(const struct waiter *w)
 {
 	return w->cost / 8;
-}
-
-static int64_t time_now(struct waiter *w)
-{
-	uint64_t count;
-	int64_t now;
-
-	if (!w->use_counter)
-		return pf_mono();
-	count = pf_counter();
-	now = pf_mono();
-	counter_anchor(&w->counter, count, now);
-	return now;
-}
-
-static void discipline(struct waiter *w)
-{
-	if (!w->use_counter || counter_discipline(&w->counter))
-		return;
-	stat_add(&w->stats->counter_faults, 1);
-	if (w->counter.faults == COUNTER_FAULTS)
-		w->use_counter = false;
 }
 
 /* ---- learning --------------------------------------------------------------------------- */
@@ -136,7 +106,7 @@ int64_t waiter_plan(struct waiter *w, int64_t instant, int64_t now)
 
 int64_t waiter_woke(struct waiter *w, int64_t instant)
 {
-	int64_t now = time_now(w);
+	int64_t now = pf_mono();
 
 	w->oversleep = now > w->until ? now - w->until : 0;
 	clockfix_histogram_add(&w->stats->oversleep, w->oversleep);
@@ -144,8 +114,7 @@ int64_t waiter_woke(struct waiter *w, int64_t instant)
 	if (w->deferred)
 		return now;
 	learn(w);
-	discipline(w);
-	return time_now(w);
+	return pf_mono();
 }
 
 /* Sleep until shortly before @instant; *@now is the time. */
@@ -163,7 +132,7 @@ static int sleep_before(struct waiter *w, int64_t instant, int64_t *now, struct 
 		stat_add(&w->stats->disturbed, 1);
 		ret = WAIT_CHANGED;
 	}
-	*now = ret ? time_now(w) : waiter_woke(w, instant);
+	*now = ret ? pf_mono() : waiter_woke(w, instant);
 	return ret;
 }
 
@@ -174,73 +143,18 @@ static inline bool changed(const struct wake *wake, uint32_t count)
 	return wake && atomic_load_explicit(&wake->count, memory_order_acquire) != count;
 }
 
-/* Poll, not tightly, until @instant, which may be overshot a little. */
-static int poll_roughly(struct waiter *w, int64_t instant, int64_t now, const struct wake *wake,
-			uint32_t count)
-{
-	uint64_t ticks;
-
-	while (now < instant) {
-		if (changed(wake, count))
-			return WAIT_CHANGED;
-		if (!w->use_counter) {
-			pf_relax();
-			now = pf_mono();
-			continue;
-		}
-		ticks = counter_aim(&w->counter,
-				    instant - now > SEGMENT ? now + SEGMENT : instant);
-		while (counter_within(&w->counter, pf_counter(), ticks)) {
-			if (changed(wake, count))
-				return WAIT_CHANGED;
-			pf_relax();
-		}
-		now = time_now(w);
-	}
-	return 0;
-}
-
-static int arrive_by_clock(struct waiter *w, int64_t instant, const struct wake *wake,
-			   uint32_t count)
+/* Poll until @instant, but for its end not tightly. */
+static int poll_until(struct waiter *w, int64_t instant, int64_t tight, const struct wake *wake,
+		      uint32_t count)
 {
 	int64_t now = pf_mono();
 
 	while (now < instant) {
 		if (changed(wake, count))
 			return WAIT_CHANGED;
-		if (instant - now > TIGHT)
+		if (instant - now > tight)
 			pf_relax();
 		now = pf_mono();
-	}
-	w->started = now;
-	return 0;
-}
-
-/*
- * The way from the last read of the clock to the job is what remains of lateness: nothing is
- * done on it that can be done before or after. Until shortly before the instant the clock itself
- * is read: that keeps its code in the caches and branch predictors, for the last read and for
- * the job, and the anchor fresh. Then the counter, which is finer, tells when to begin that read.
- */
-static int arrive_by_counter(struct waiter *w, int64_t instant, const struct wake *wake,
-			     uint32_t count)
-{
-	int64_t now = time_now(w);
-	uint64_t ticks;
-
-	w->early = 0;
-	w->arrived = now < instant;
-	while (now < instant) {
-		while (instant - now > TIGHT) {
-			if (changed(wake, count))
-				return WAIT_CHANGED;
-			now = time_now(w);
-		}
-		ticks = counter_aim(&w->counter, instant);
-		while (counter_within(&w->counter, pf_counter(), ticks))
-			;
-		now = time_now(w);
-		w->early += now < instant;
 	}
 	w->started = now;
 	return 0;
@@ -257,7 +171,7 @@ int waiter_near(struct waiter *w, int64_t instant, int64_t now, const struct wak
 	/* when there is time, or none to lose */
 	if (instant - now > 2 * FINAL || now >= instant)
 		measure_sleep(w);
-	ret = poll_roughly(w, instant - (w->rehearse ? 2 : 1) * FINAL, now, wake, count);
+	ret = poll_until(w, instant - (w->rehearse ? 2 : 1) * FINAL, 0, wake, count);
 	if (ret)
 		account_polling(w, pf_mono());
 	return ret;
@@ -265,10 +179,9 @@ int waiter_near(struct waiter *w, int64_t instant, int64_t now, const struct wak
 
 int waiter_approach(struct waiter *w, int64_t instant, struct wake *wake, uint32_t count)
 {
-	int64_t now = time_now(w);
+	int64_t now = pf_mono();
 	int ret = 0;
 
-	w->arrived = false;
 	w->started = now;
 	w->poll_start = now;
 	if (now >= instant - FINAL)
@@ -280,15 +193,13 @@ int waiter_approach(struct waiter *w, int64_t instant, struct wake *wake, uint32
 
 int waiter_arrive(struct waiter *w, int64_t instant, const struct wake *wake, uint32_t count)
 {
-	int (*arrive)(struct waiter *w, int64_t instant, const struct wake *wake,
-		      uint32_t count) = w->use_counter ? arrive_by_counter : arrive_by_clock;
 	int64_t soon = pf_mono() + REHEARSED;
 	int ret = 0;
 
 	if (instant - soon > REHEARSAL)
-		ret = arrive(w, soon, wake, count);
+		ret = poll_until(w, soon, TIGHT, wake, count);
 	if (!ret)
-		ret = arrive(w, instant, wake, count);
+		ret = poll_until(w, instant, TIGHT, wake, count);
 	if (ret)
 		account_polling(w, pf_mono());
 	return ret;
@@ -324,9 +235,6 @@ void waiter_ran(struct waiter *w, int64_t instant)
 	account_polling(w, w->started);
 	account_shares(w, late);
 	stat_add(&w->stats->jobs, 1);
-	if (w->use_counter && w->arrived)
-		counter_aimed(&w->counter, w->early);
-	discipline(w);
 	if (w->deferred) {
 		w->deferred = false;
 		stat_add(&w->stats->deferred, 1);

@@ -9,7 +9,6 @@
 
 #include <stdatomic.h>
 
-#include "counter.h"
 #include "estimator.h"
 #include "stats.h"
 
@@ -22,8 +21,6 @@ struct wake {
 
 struct waiter {
 	struct estimator est;
-	struct counter counter;
-	bool use_counter;
 	bool rehearse;			/* the caller's: the next job is to be rehearsed */
 	int64_t cost;			/* EMA of what learning costs, in 1/8 ns [IV.b] */
 	bool deferred;			/* learning awaits the end of the job [IV.c] */
@@ -35,15 +32,12 @@ struct waiter {
 	int64_t last;			/* end of the last wait */
 	int64_t late_share, cpu_share, elapsed;	/* EMAs over some 256 jobs */
 	int64_t poll_start;		/* when polling began in this wait */
-	unsigned int early;		/* reads of the clock that were too early */
-	bool arrived;			/* the counter told when to read the clock */
 	int64_t started;		/* CLOCK_MONOTONIC at the end of the wait */
 	int64_t way_back;		/* a sleeper's: from there until its caller can act */
 	struct clockfix_stats *stats;
 };
 
-/* Calibrates the counter, which takes some milliseconds. -ENOTSUP: asked for and not sound. */
-int waiter_init(struct waiter *waiter, const struct clockfix_options *options,
+void waiter_init(struct waiter *waiter, const struct clockfix_options *options,
 		struct clockfix_stats *stats);
 
 #define WAIT_CHANGED 1

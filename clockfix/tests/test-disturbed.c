@@ -2,8 +2,7 @@
 /*
  * test-disturbed.c - no event changes behaviour for longer than 1,000 jobs after it ends
  *
- * An event is a machine that stands still for a while, or a counter that jumps, at each point of
- * a job in turn: while the worker goes to sleep, sleeps, wakes up, learns, polls, and does its
+ * An event is a machine that stands still for a while, at each point of a job in turn: while the worker goes to sleep, sleeps, wakes up, learns, polls, and does its
  * bookkeeping. Or it is a neighbour that is busy, or a noise, for 5,000 jobs.
  */
 #include "sim/waiter.h"
@@ -38,14 +37,11 @@ static void go_back(void)
 }
 
 /* To the steady state; returns the number of events of one job. */
-static uint64_t settle(bool counter)
+static uint64_t settle(void)
 {
 	uint64_t events;
 
-	if (counter)
-		setup_counter();
-	else
-		setup();
+	setup();
 	sleeps_of(600);
 	steady.waiter = waiter;
 	steady.stats = stats;
@@ -56,12 +52,12 @@ static uint64_t settle(bool counter)
 	return sim.events - events;
 }
 
-static void disturb(bool counter, uint32_t budget, int64_t pause, int64_t jump)
+static void disturb(uint32_t budget, int64_t pause)
 {
 	uint64_t events;
 
 	cpu_ppm = budget;
-	events = settle(counter);
+	events = settle();
 	cpu_ppm = 0;
 	/* while it polls one event is as the next: not each of them */
 	for (uint64_t at = 1; at <= events && !check_failed; at += at < 20 ? 1 : 997) {
@@ -71,17 +67,15 @@ static void disturb(bool counter, uint32_t budget, int64_t pause, int64_t jump)
 		go_back();
 		sim.disturb_at = sim.events + at;
 		sim.pause = pause;
-		sim.jump = jump;
 		job(INTERVAL);
 		sleeps_of(SETTLE);
-		sim.pause = sim.jump = 0;
+		sim.pause = 0;
 		polled = stats.polled;
 		slept = sleeps_of(100);
 		polled = stats.polled - polled;
 		if (slept < 95 || polled > 100 * 8000 || cost() > 250) {
-			printf("# counter %d, pause %lld, jump %lld at event %d: "
-			       "%d sleeps, %lld ns polled, learning %lld ns\n", counter,
-			       (long long)pause, (long long)jump, (int)at, (int)slept,
+			printf("# pause %lld at event %d: %d sleeps, %lld ns polled, "
+			       "learning %lld ns\n", (long long)pause, (int)at, (int)slept,
 			       (long long)polled / 100, (long long)cost());
 			CHECK(!"as before");
 		}
@@ -91,49 +85,8 @@ static void disturb(bool counter, uint32_t budget, int64_t pause, int64_t jump)
 static void a_pause_is_forgotten(void)
 {
 	for (int64_t pause = 10000; pause <= 10 * NSEC_PER_SEC && !check_failed; pause *= 1000) {
-		for (int counter = 0; counter < 2; counter++) {
-			disturb(counter, 0, pause, 0);
-			disturb(counter, 300000, pause, 0);
-		}
-	}
-}
-
-static void a_jump_of_the_counter_is_forgotten(void)
-{
-	static const int64_t jumps[] = { 1000, NSEC_PER_SEC / 100, 100 * NSEC_PER_SEC,
-					 1000000 * NSEC_PER_SEC };
-
-	for (size_t i = 0; i < sizeof(jumps) / sizeof(*jumps) && !check_failed; i++) {
-		disturb(true, 0, 0, jumps[i]);
-		disturb(true, 0, 0, -jumps[i]);
-	}
-}
-
-/* Suspend, migration, CRIU: the counter goes on from anywhere while it is polled. */
-static void a_jump_costs_five_microseconds_at_most(void)
-{
-	uint64_t first = 1;
-
-	for (int64_t jump = 100; jump < INT64_MAX / 400; jump *= 289) {
-		for (int sign = -1; sign <= 1; sign += 2, first++) {
-			uint64_t events = settle(true);
-
-			/* of the polling each seventh event, others for each jump */
-			for (uint64_t at = 1; at <= events && !check_failed;
-			     at += at < 20 + first % 7 ? 1 : 7) {
-				int64_t late;
-
-				go_back();
-				sim.disturb_at = sim.events + at;
-				sim.jump = sign * jump;
-				next_oversleep = 0;
-				late = job(INTERVAL);
-				if (late > 5000)
-					printf("# jump %lld at event %d: %lld ns late\n",
-					       (long long)(sign * jump), (int)at, (long long)late);
-				CHECK(late <= 5000);
-			}
-		}
+		disturb(0, pause);
+		disturb(300000, pause);
 	}
 }
 
@@ -234,7 +187,7 @@ static void compare_twins(int64_t interval, const struct event *event, int futur
 
 static void settle_usual(int64_t interval)
 {
-	setup_counter();
+	setup();
 	wait_for(interval, 12000, &usual, NULL);
 	steady.waiter = waiter;
 	steady.stats = stats;
@@ -264,6 +217,5 @@ static void margins_are_as_without_the_event(void)
 	}
 }
 
-CHECK_MAIN(TEST(a_pause_is_forgotten), TEST(a_jump_of_the_counter_is_forgotten),
-	   TEST(a_jump_costs_five_microseconds_at_most), TEST(a_busy_neighbour_is_forgotten),
+CHECK_MAIN(TEST(a_pause_is_forgotten), TEST(a_busy_neighbour_is_forgotten),
 	   TEST(margins_are_as_without_the_event))

@@ -215,9 +215,6 @@ static void a_change_ends_polling(void)
 	setup();
 	polled_change(20000);
 	polled_change(500);
-	setup_counter();
-	polled_change(20000);
-	polled_change(500);
 }
 
 static void a_signal_ends_the_sleep_of_a_thread(void)
@@ -230,39 +227,20 @@ static void a_signal_ends_the_sleep_of_a_thread(void)
 
 /* ---- properties ------------------------------------------------------------------------- */
 
-/* Change the counter's speed by up to 10 %, as much as the kernel ever slews the clock. */
-static void slew(uint64_t r)
-{
-	double rate = 2.5 * (0.9 + 0.2 * (r % 1000) / 1000);
-
-	/* the speed, not the value */
-	sim.counter_base += (int64_t)(sim.now * sim.counter_rate) - (int64_t)(sim.now * rate);
-	sim.counter_rate = rate;
-}
-
-/* Random oversleeps with outliers, random lengths, by clock and counter: never early. */
+/* Random oversleeps with outliers, random lengths: never early. */
 static void never_early_and_always_awake(void)
 {
-	enum { CLOCK_ONLY, COUNTER, SLEWED, MODES };
+	setup();
+	for (int i = 0; i < 10000; i++) {
+		uint64_t r = check_random(&rng);
 
-	for (int mode = 0; mode < MODES; mode++) {
-		if (mode == CLOCK_ONLY)
-			setup();
-		else
-			setup_counter();
-		for (int i = 0; i < 10000; i++) {
-			uint64_t r = check_random(&rng);
-
-			next_oversleep = r % 100 ? r / 100 % 30000 : r / 100 % 20000000;
-			if (mode == SLEWED && !(r / 11 % 10))
-				slew(r / 7);
-			CHECK(job((int64_t)(r / 3 % 400000) - 1000) < next_oversleep + 2000);
-		}
-		CHECK(sim.sleeps > 2000);
-		CHECK_EQ(stats.jobs, 10000);
-		CHECK_EQ(stats.lateness.count, 10000);
-		CHECK_EQ(stats.polling.count, 10000);
+		next_oversleep = r % 100 ? r / 100 % 30000 : r / 100 % 20000000;
+		CHECK(job((int64_t)(r / 3 % 400000) - 1000) < next_oversleep + 2000);
 	}
+	CHECK(sim.sleeps > 2000);
+	CHECK_EQ(stats.jobs, 10000);
+	CHECK_EQ(stats.lateness.count, 10000);
+	CHECK_EQ(stats.polling.count, 10000);
 }
 
 CHECK_MAIN(TEST(a_past_instant_comes_at_once), TEST(sleep_is_shortened_by_prediction_and_cost),

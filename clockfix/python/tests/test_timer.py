@@ -235,7 +235,6 @@ def test_stats_and_capabilities() -> None:
         assert 0 <= stats.lateness.quantile(0.5) <= stats.lateness.quantile(1)
         assert timer.capabilities().timer_slack == "in force"
         assert timer.capabilities().affinity == "not asked"
-    assert capabilities().counter in ("in force", os.strerror(95))
 
 
 def test_no_leak() -> None:

@@ -36,50 +36,14 @@ static inline int64_t pf_cpu_time(void)
 	return pf_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
-#if defined(__x86_64__)
-
-static inline uint64_t pf_counter(void)
-{
-	uint32_t lo, hi;
-
-	/*
-	 * Not serialised: it may be read some instructions early. It only decides when to ask
-	 * CLOCK_MONOTONIC, which has the last word.
-	 */
-	__asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
-	return (uint64_t)hi << 32 | lo;
-}
-
 static inline void pf_relax(void)
 {
+#if defined(__x86_64__) || defined(__i386__)
 	__asm__ volatile("pause" ::: "memory");
-}
-
-#define CPU_COUNTER_NAME "tsc"
-
 #elif defined(__aarch64__)
-
-static inline uint64_t pf_counter(void)
-{
-	uint64_t val;
-
-	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(val) :: "memory");
-	return val;
-}
-
-static inline void pf_relax(void)
-{
 	__asm__ volatile("yield" ::: "memory");
-}
-
-#define CPU_COUNTER_NAME "cntvct"
-
-#else
-#error "libclockfix runs on x86-64 and arm64"
 #endif
-
-/* Is the counter invariant, synchronised between CPUs, and the kernel's own clock source? */
-bool cpu_counter_sound(void);
+}
 
 /*
  * Sleep while *@word == @val, until CLOCK_MONOTONIC reaches @until (INT64_MAX: for ever).

@@ -15,8 +15,6 @@ void sim_reset(void)
 	sim.now = 1000 * NSEC_PER_SEC;
 	sim.tai_offset = 1700000000 * NSEC_PER_SEC;
 	sim.clock_cost = 25;
-	sim.counter_cost = 10;
-	sim.counter_rate = 2.5;
 	sim.device_cost = 1500;
 	sim.device_rate = 1;
 	sim.alloc_fail = -1;
@@ -27,7 +25,6 @@ void sim_event(void)
 	if (++sim.events != sim.disturb_at)
 		return;
 	sim.now += sim.pause;
-	sim.counter_base += sim.jump;
 }
 
 int64_t pf_mono(void)
@@ -64,13 +61,6 @@ int64_t pf_clock(clockid_t clock)
 	default:
 		return -EINVAL;
 	}
-}
-
-uint64_t pf_counter(void)
-{
-	sim_event();
-	sim.now += sim.counter_cost;
-	return sim.counter_base + (int64_t)(sim.now * sim.counter_rate);
 }
 
 void pf_relax(void)
@@ -151,9 +141,4 @@ void pf_free(void *mem, size_t size)
 {
 	sim.allocated--;
 	free(mem);
-}
-
-bool cpu_counter_sound(void)
-{
-	return sim.has_counter;
 }

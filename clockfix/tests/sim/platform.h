@@ -16,25 +16,20 @@
 #include <time.h>
 
 #define NSEC_PER_SEC 1000000000LL
-#define CPU_COUNTER_NAME "sim"
 #define SIM_DEVICE -5	/* the clock of a PTP device */
 
 struct sim {
 	int64_t now;			/* CLOCK_MONOTONIC */
 	int64_t tai_offset;
 	int64_t clock_cost;		/* ns per read of a clock */
-	int64_t counter_cost;		/* and of the counter */
-	double counter_rate;		/* ticks per ns */
 	int64_t device_cost;		/* ns per read of SIM_DEVICE */
 	double device_rate;		/* by CLOCK_MONOTONIC; 0: it is gone */
-	int64_t counter_base;
-	bool has_counter;
 	int64_t sleep_cost;		/* ns of CPU time per sleep */
 	int64_t (*oversleep)(void);	/* NULL: 0 */
 	void (*sleeping)(int64_t until);	/* called in a sleep: another thread's doing */
 	void (*reading)(void);		/* called at each read of the clock */
-	uint64_t events, disturb_at;	/* clock or counter read, job, wake-up; the one to disturb */
-	int64_t pause, jump;		/* by a pause, or a jump of the counter (ticks) */
+	uint64_t events, disturb_at;	/* clock read, job, wake-up; the one to disturb */
+	int64_t pause;			/* by a pause */
 	bool woken;			/* set by a wake-up */
 	int interrupt;			/* sleeps to be ended by EINTR */
 	uint64_t sleeps, clock_reads;
@@ -53,14 +48,11 @@ void sim_event(void);
 int64_t pf_clock(clockid_t clock);
 int64_t pf_mono(void);
 int64_t pf_cpu_time(void);
-uint64_t pf_counter(void);
 void pf_relax(void);
 int pf_futex_wait(const _Atomic uint32_t *word, uint32_t val, int64_t until);
 void pf_futex_wake(const _Atomic uint32_t *word);
 int pf_sleep(clockid_t clock, int64_t until);
 void *pf_alloc(size_t size, bool huge);
 void pf_free(void *mem, size_t size);
-
-bool cpu_counter_sound(void);
 
 #endif

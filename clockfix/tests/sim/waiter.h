@@ -26,33 +26,20 @@ static inline int64_t inject(void)
 /* before setup: the options that are not 0 */
 static uint32_t late_ppm, cpu_ppm;
 
-static inline void setup_with(int source)
+static inline void setup(void)
 {
 	struct clockfix_options options;
 
 	clockfix_options_init(&options);
-	options.source = source;
 	options.late_ppm = late_ppm;
 	options.cpu_ppm = cpu_ppm;
 	memset(&stats, 0, sizeof(stats));
 	memset(&wake, 0, sizeof(wake));
 	sim_reset();
-	sim.has_counter = source == CLOCKFIX_SOURCE_COUNTER;
 	sim.oversleep = inject;
 	next_oversleep = 0;
 	rng = 99;
-	CHECK_EQ(waiter_init(&waiter, &options, &stats), 0);
-	CHECK_EQ(waiter.use_counter, sim.has_counter);
-}
-
-static inline void setup(void)
-{
-	setup_with(CLOCKFIX_SOURCE_AUTO);
-}
-
-static inline void setup_counter(void)
-{
-	setup_with(CLOCKFIX_SOURCE_COUNTER);
+	waiter_init(&waiter, &options, &stats);
 }
 
 static inline int arrive_at(int64_t instant)

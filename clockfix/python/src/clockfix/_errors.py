@@ -9,7 +9,6 @@ NSEC = 1_000_000_000
 HINTS = {
     errno.ECHILD: "the timer belongs to the parent process; make one after the fork",
     errno.EDEADLK: "a function that the timer calls can't wait for its own timer",
-    errno.ENOTSUP: "this machine has no sound CPU counter",
     errno.EPERM: "only what a function adjusts itself can be adjusted; or a strict option needs "
                  "a privilege (CAP_SYS_NICE, CAP_IPC_LOCK)",
 }

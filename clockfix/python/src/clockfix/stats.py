@@ -39,7 +39,6 @@ class Stats:
     sleeps: int
     missed: int
     late: int
-    counter_faults: int
     prediction: int
     polled: int
     longest_job: int
@@ -73,8 +72,6 @@ def read_stats(read: Callable[[Any], int]) -> Stats:
 class Capabilities:
     """Of each option: "in force", "not asked", or why it was refused."""
 
-    counter: str
-    counter_hz: int
     affinity: str
     scheduling: str
     memory: str
@@ -94,6 +91,5 @@ def capabilities() -> Capabilities:
     native.size = ffi.sizeof("struct clockfix_capabilities")
     checked(lib.clockfix_capabilities_read(ffi.NULL, native))
     found: dict[str, Any] = {name: _status(getattr(native, name))
-                             for name in Capabilities.__dataclass_fields__
-                             if name != "counter_hz"}
-    return Capabilities(counter_hz=native.counter_hz, **found)
+                             for name in Capabilities.__dataclass_fields__}
+    return Capabilities(**found)
