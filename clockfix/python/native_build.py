@@ -26,11 +26,10 @@ ffi = FFI()
 ffi.cdef(f"""
     typedef int... clockid_t;
     {declarations()}
-    void sleeper_stats_copy(const struct clockfix_sleeper *sleeper, struct clockfix_stats *to);
 """)
 ffi.set_source(
     "clockfix._native",
-    "#include <clockfix.h>\n#include <stats.h>",
+    "#include <clockfix.h>",
     sources=[
         str(path.relative_to(HERE))
         for place in ("native/src", "native/src/linux")

@@ -230,11 +230,6 @@ void clockfix_sleeper_destroy(struct clockfix_sleeper *sleeper)
 	free(sleeper);
 }
 
-void sleeper_stats_copy(const struct clockfix_sleeper *sleeper, struct clockfix_stats *to)
-{
-	stats_copy(&sleeper->stats, to);
-}
-
 int clockfix_sleeper_stats_read(struct clockfix_sleeper *sleeper, struct clockfix_stats *stats)
 {
 	struct clockfix_stats own;

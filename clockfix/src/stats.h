@@ -15,7 +15,4 @@
 /* all but pending */
 void stats_copy(const struct clockfix_stats *stats, struct clockfix_stats *to);
 
-/* A sleeper's, by any thread; its last wait does not count yet. */
-void sleeper_stats_copy(const struct clockfix_sleeper *sleeper, struct clockfix_stats *to);
-
 #endif

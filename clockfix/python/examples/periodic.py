@@ -3,19 +3,14 @@
 
 import time
 
-from clockfix import Timer
+from clockfix import Sleeper
 
 late: list[int] = []
-
-
-def step() -> None:
-    """What is to be done each millisecond."""
-    late.append(time.monotonic_ns() - job.instant)
-
-
-with Timer() as timer:
-    job = timer.every(0.001, step)
-    time.sleep(1)
+start = time.monotonic_ns() + 1_000_000
+for index in Sleeper().every(0.001, start=start):
+    late.append(time.monotonic_ns() - start - index * 1_000_000)
+    if index >= 1000:
+        break
 late.sort()
 half, most = late[len(late) // 2], late[len(late) * 99 // 100]
 print(f"{len(late)} steps, p50 {half} ns late, p99 {most} ns")

@@ -81,8 +81,24 @@ def test_closed() -> None:
 
 def test_bad_arguments() -> None:
     with pytest.raises(ValueError, match="range"):
-        Sleeper(Options(cpu=0))
+        Sleeper(Options(cpu_ppm=1_000_001))
     with pytest.raises(ValueError, match="negative"):
         Sleeper(gil_lead=-1)
     with Sleeper() as sleeper, pytest.raises(ValueError, match="range"):
         sleeper.sleep_until(0, 4711)
+
+
+def test_every() -> None:
+    start = time.monotonic_ns() + 1_000_000
+    seen = []
+    for index in Sleeper().every(0.001, start=start):
+        assert time.monotonic_ns() >= start + index * 1_000_000
+        seen.append(index)
+        if len(seen) == 10:
+            time.sleep(0.005)
+        if index > 30:
+            break
+    assert seen == sorted(set(seen))
+    assert len(seen) < seen[-1]
+    with pytest.raises(ValueError, match="a period"):
+        next(Sleeper().every(0))

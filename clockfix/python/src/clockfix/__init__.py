@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Call a function at exactly its instant.
+"""Go on at exactly an instant.
 
-    with Timer() as timer:
-        timer.every(0.001, step)
+    for index in Sleeper().every(0.001):
+        step()
 
 Durations are seconds, as elsewhere in Python; instants are integer nanoseconds of a clock, as
 time.clock_gettime_ns() has them, for a float can't hold an instant to the nanosecond.
@@ -11,18 +11,6 @@ time.clock_gettime_ns() has them, for a float can't hold an instant to the nanos
 from clockfix.aio import AsyncTimer
 from clockfix.options import Options
 from clockfix.sleeper import Sleeper
-from clockfix.stats import Capabilities, Histogram, Stats, capabilities
-from clockfix.timer import Job, Missed, Timer
+from clockfix.stats import Histogram, Stats
 
-__all__ = [
-    "AsyncTimer",
-    "Capabilities",
-    "Histogram",
-    "Job",
-    "Missed",
-    "Options",
-    "Sleeper",
-    "Stats",
-    "Timer",
-    "capabilities",
-]
+__all__ = ["AsyncTimer", "Histogram", "Options", "Sleeper", "Stats"]

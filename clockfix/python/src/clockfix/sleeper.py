@@ -3,6 +3,7 @@
 
 import errno
 import time
+from collections.abc import Iterator
 from functools import partial
 from typing import Self
 
@@ -50,6 +51,21 @@ class Sleeper:
     def sleep(self, seconds: float) -> None:
         """Return that long after the call."""
         self.sleep_until(time.monotonic_ns() + nanoseconds(seconds))
+
+    def every(self, seconds: float, *, start: int | None = None) -> Iterator[int]:
+        """At start + k * seconds, yield k; what has been missed is left out.
+
+        The first instant is one period from now if no other is given.
+        """
+        period = nanoseconds(seconds)
+        if period <= 0:
+            raise ValueError("a period is a nanosecond at least")
+        first = time.monotonic_ns() + period if start is None else start
+        index = 0
+        while True:
+            self.sleep_until(first + index * period)
+            yield index
+            index = max(index + 1, (time.monotonic_ns() - first) // period)
 
     def stats(self) -> Stats:
         """What happened so far."""

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What happened so far, and what the machine offers."""
+"""What happened so far."""
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -34,14 +33,10 @@ class Stats:
     """As struct clockfix_stats; times in nanoseconds."""
 
     jobs: int
-    cancelled: int
-    pending: int
     sleeps: int
-    missed: int
     late: int
     prediction: int
     polled: int
-    longest_job: int
     late_ppm: int
     """Share of late calls of late, in millionths."""
     cpu_ppm: int
@@ -66,30 +61,3 @@ def read_stats(read: Callable[[Any], int]) -> Stats:
     for name in HISTOGRAMS:
         found[name] = Histogram(found[name], native)
     return Stats(**found)
-
-
-@dataclass(frozen=True)
-class Capabilities:
-    """Of each option: "in force", "not asked", or why it was refused."""
-
-    affinity: str
-    scheduling: str
-    memory: str
-    cpu_latency: str
-    timer_slack: str
-
-
-def _status(value: int) -> str:
-    if not value:
-        return "in force"
-    return "not asked" if value == lib.CLOCKFIX_NOT_ASKED else os.strerror(-value)
-
-
-def capabilities() -> Capabilities:
-    """What this machine offers."""
-    native = ffi.new("struct clockfix_capabilities *")
-    native.size = ffi.sizeof("struct clockfix_capabilities")
-    checked(lib.clockfix_capabilities_read(ffi.NULL, native))
-    found: dict[str, Any] = {name: _status(getattr(native, name))
-                             for name in Capabilities.__dataclass_fields__}
-    return Capabilities(**found)
