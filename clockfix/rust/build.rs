@@ -46,7 +46,9 @@ fn declaration(c: &str) -> String {
         let fields: String = fields.split("; ")
             .map(|field| format!("    {} {},\n", visible(field), variable(field)))
             .collect();
-        return format!("#[repr(C)]\n#[derive(Debug, Clone, Copy)]\npub struct {} {{\n{fields}}}\n",
+        // what points to a timer must not outlive it
+        let derives = if fields.contains('*') { "Debug" } else { "Debug, Clone, Copy" };
+        return format!("#[repr(C)]\n#[derive({derives})]\npub struct {} {{\n{fields}}}\n",
                        rust_type(name));
     }
     if let Some((head, parameters)) = c.strip_suffix(')').and_then(|c| c.split_once('(')) {
