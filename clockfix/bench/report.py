@@ -21,7 +21,6 @@ LABELS = {
     "filter-none": "the paper's worker without learning", "filter-average": "the paper's average",
     "filter-max": "the paper's maximum of 64, in our worker", "spin_sleep": "spin_sleep 1.3.3",
     "clockfix": "**job**", "clockfix-sleep": "**sleep-until**",
-    "clockfix-rehearse": "**job, rehearsed**",
     **{f"clockfix-1in{n}": f"job, 1 in {n}" for n in (10, 1000)},
 }
 

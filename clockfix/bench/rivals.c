@@ -180,7 +180,6 @@ static void chain_submit(struct chain *chain, struct clockfix *timer, int64_t no
 
 	clockfix_spec_init(&spec);
 	spec.start = next_instant(chain->cell, now);
-	spec.missed = rivals[chain->cell->rival].missed;
 	spec.fn = chain_job;
 	spec.arg = chain;
 	clockfix_schedule(timer, &spec, NULL);
@@ -243,7 +242,6 @@ const struct rival rivals[] = {
 	{ "spin_sleep", .wait = wait_spin_sleep, .peer = true },
 	{ "clockfix", .wait = NULL },
 	{ "clockfix-sleep", .wait = wait_sleep_until },
-	{ "clockfix-rehearse", .missed = CLOCKFIX_REHEARSE },
 	{ "clockfix-1in10", .late_ppm = 100000 },
 	{ "clockfix-1in1000", .late_ppm = 1000 },
 };

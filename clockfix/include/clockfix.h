@@ -90,7 +90,6 @@ typedef uint64_t clockfix_job;
 struct clockfix_run {
 	int64_t instant;	/* when it was meant to run */
 	int64_t started;	/* by the timer's clock, when waiting ended, immediately before it ran; */
-				/* 0: this is a rehearsal, see CLOCKFIX_REHEARSE */
 	uint64_t index;		/* periodic jobs: this run is for start + index * period */
 	uint64_t missed;	/* periodic jobs: instants passed over since the last run */
 	clockfix_job job;	/* the job's own handle */
@@ -228,21 +227,13 @@ enum clockfix_missed {
 	CLOCKFIX_MISSED_REPORT,		/* one run at once for all of them; run->missed counts */
 };
 
-/*
- * Added to a job's enum clockfix_missed: it is called once more in the last 10 us before its
- * instant, with run->started 0, to touch the code and data that it needs and to return within a
- * microsecond: what the caches have lost during a long sleep is back then. If the instant is too
- * close it is not called; a rehearsed job is claimed by then, see clockfix_cancel().
- */
-#define CLOCKFIX_REHEARSE 0x40
-
 typedef void (*clockfix_release)(void *arg);
 
 /* A job in full. Prepare with clockfix_spec_init(). */
 struct clockfix_spec {
 	size_t size;
 	clockid_t clock;	/* the timer's; by clockfix_spec_init() CLOCK_MONOTONIC */
-	int32_t missed;		/* enum clockfix_missed | CLOCKFIX_REHEARSE */
+	int32_t missed;		/* enum clockfix_missed */
 	int64_t start;		/* first instant */
 	int64_t period;		/* 0: once; else 1 ns at least: the k-th at start + k * period */
 	uint64_t runs;		/* instants altogether, run or missed; 0: no limit */
@@ -282,8 +273,7 @@ int clockfix_schedule(struct clockfix *timer, const struct clockfix_spec *spec,
  * pending. A periodic job keeps its period and begins to count its runs again. A job may call
  * it, also for another job.
  *
- * -EINPROGRESS: the job is running, or will be within 5 us (10 us if rehearsed); -ENOENT: it is
- * over; -ENOMEM and -EINVAL: as for clockfix_submit(). The job then stays as it was.
+ * -EINPROGRESS: the job is running, or will be within 5 us; -ENOENT: it is over; -ENOMEM and -EINVAL: as for clockfix_submit(). The job then stays as it was.
  */
 int clockfix_reschedule(struct clockfix *timer, clockfix_job *job, int64_t instant);
 
@@ -296,7 +286,7 @@ int clockfix_reschedule(struct clockfix *timer, clockfix_job *job, int64_t insta
  * For jobs that follow an external clock (EtherCAT, an audio word clock, a PTP servo): the job
  * measures its phase error and corrects its own next instant. The handle stays valid.
  *
- * -EPERM: @job is not the running job, or this is its rehearsal; -EINVAL: it is not periodic, or a
+ * -EPERM: @job is not the running job; -EINVAL: it is not periodic, or a
  * time is out of range.
  */
 int clockfix_adjust(struct clockfix *timer, clockfix_job job, int64_t shift, int64_t period);
@@ -306,8 +296,7 @@ int clockfix_adjust(struct clockfix *timer, clockfix_job job, int64_t shift, int
  *
  * A job may call it, also for itself.
  *
- * 0: it will not run. -EINPROGRESS: it is running, or will be within 5 us (10 us if rehearsed); a
- * periodic job ends with this run. -ENOENT: it is over, or was cancelled before.
+ * 0: it will not run. -EINPROGRESS: it is running, or will be within 5 us; a periodic job ends with this run. -ENOENT: it is over, or was cancelled before.
  */
 int clockfix_cancel(struct clockfix *timer, clockfix_job job);
 

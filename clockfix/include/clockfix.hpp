@@ -197,16 +197,12 @@ public:
 	// no further run of a periodic job
 	void stop() const
 	{
-		if (raw_.started)
-			clockfix_cancel(raw_.timer, raw_.job);
+		clockfix_cancel(raw_.timer, raw_.job);
 	}
 
 	// Move the next instant of a periodic job and all after it; period 0: leave the period.
-	// A rehearsal changes nothing.
 	void adjust(duration shift, duration period = duration::zero()) const
 	{
-		if (!raw_.started)
-			return;
 		checked(clockfix_adjust(raw_.timer, raw_.job, shift.count(), period.count()),
 			"clockfix_adjust");
 	}

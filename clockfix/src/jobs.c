@@ -76,7 +76,7 @@ void slot_spec(const struct slot *slot, int64_t instant, struct clockfix_spec *s
 	uint8_t kind = atomic_load_explicit(&slot->kind, memory_order_acquire);
 
 	clockfix_spec_init(spec);
-	spec->missed = kind & (KIND_MISSED | KIND_REHEARSE);
+	spec->missed = kind & KIND_MISSED;
 	spec->start = instant;
 	if (kind & KIND_PERIODIC) {
 		spec->period = atomic_load_explicit(&slot->period, memory_order_acquire);

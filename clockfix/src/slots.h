@@ -78,7 +78,6 @@ _Static_assert(sizeof(struct slot) == 128 && offsetof(struct slot, period) == 64
 #define KIND_MISSED	0x0f	/* mask: enum clockfix_missed */
 #define KIND_PERIODIC	0x10
 #define KIND_RESERVED	0x20	/* belongs to the worker's reserve */
-#define KIND_REHEARSE	CLOCKFIX_REHEARSE
 
 struct slots {
 	struct slot *_Atomic chunk[CHUNKS];

@@ -9,7 +9,6 @@
 #define COST_START	200	/* ns, until learning has been measured */
 #define SLEEP_MIN	1000	/* ns: for less, going to sleep takes longer than the sleep */
 #define FINAL		5000	/* ns of waiter_arrive(): enough to get ready with cold caches */
-#define REHEARSE_SHARE	256	/* of a sleep: by that much it ends earlier, 2 * FINAL at most */
 #define REHEARSED	300	/* ns: how far away the instant of a rehearsal is */
 #define REHEARSAL	1500	/* ns that must be left for it */
 #define TIGHT		200	/* ns: polled without pause instructions */
@@ -87,9 +86,6 @@ int64_t waiter_plan(struct waiter *w, int64_t instant, int64_t now)
 {
 	int64_t length = instant - now, until, margin, ready = cost_of(w);
 
-	/* the longer it sleeps the colder the caches are: a rehearsal then takes its time */
-	if (w->rehearse)
-		ready += length / REHEARSE_SHARE < 2 * FINAL ? length / REHEARSE_SHARE : 2 * FINAL;
 	margin = estimator_predict(&w->est, length, length - ready - SLEEP_MIN) + ready;
 	stat_set(&w->stats->prediction, w->est.prediction);
 	until = instant - margin;
@@ -171,7 +167,7 @@ int waiter_near(struct waiter *w, int64_t instant, int64_t now, const struct wak
 	/* when there is time, or none to lose */
 	if (instant - now > 2 * FINAL || now >= instant)
 		measure_sleep(w);
-	ret = poll_until(w, instant - (w->rehearse ? 2 : 1) * FINAL, 0, wake, count);
+	ret = poll_until(w, instant - FINAL, 0, wake, count);
 	if (ret)
 		account_polling(w, pf_mono());
 	return ret;

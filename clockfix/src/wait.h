@@ -21,7 +21,6 @@ struct wake {
 
 struct waiter {
 	struct estimator est;
-	bool rehearse;			/* the caller's: the next job is to be rehearsed */
 	int64_t cost;			/* EMA of what learning costs, in 1/8 ns [IV.b] */
 	bool deferred;			/* learning awaits the end of the job [IV.c] */
 	int64_t until;			/* what it sleeps until */

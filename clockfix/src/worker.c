@@ -25,7 +25,6 @@ struct pick {
 
 #define LOOK_AGAIN	 100000000	/* ns of sleep in which another clock may be set, unseen */
 #define NEAR		 20000	/* ns, and two looks: a job that is further away is not claimed */
-#define REHEARSAL	 2000	/* ns that must be left for it */
 #define RELEASE_PER_SUBMISSION 2
 #define COLLECT_PER_TURN 64	/* slots: some us */
 #define COLLECT_AHEAD	 100000	/* ns: with that much time left the next turn can begin */
@@ -368,13 +367,6 @@ static inline void prefetch_job(const struct clockfix *timer, const struct slot 
 		module_fetch(&timer->module[module - 1]);
 }
 
-static bool rehearsed(struct clockfix *timer, const struct pick *pick)
-{
-	const struct slot *slot = slot_at(&timer->slots, pick->i);
-
-	return atomic_load_explicit(&slot->kind, memory_order_relaxed) & KIND_REHEARSE;
-}
-
 static void run(struct clockfix *timer, const struct pick *pick, uint32_t count)
 {
 	struct slot *slot = slot_at(&timer->slots, pick->i);
@@ -397,8 +389,6 @@ static void run(struct clockfix *timer, const struct pick *pick, uint32_t count)
 		info.index = slot->index;
 	}
 	prefetch_job(timer, slot, fn, arg);
-	if (timer->waiter.rehearse && pf_mono() < pick->mono - REHEARSAL)
-		fn(arg, &info);
 	if (!arrive(timer, pick, slot, count))
 		return;
 	/* not before: a job that is given back must be what the tree knows, so not adjusted */
@@ -477,7 +467,6 @@ bool worker_turn(struct clockfix *timer)
 		wake_wait(&timer->wake, count);
 		return true;
 	}
-	timer->waiter.rehearse = rehearsed(timer, &pick);
 	if (found(timer, &pick, count) &&
 	    !waiter_approach(&timer->waiter, pick.mono, &timer->wake, count) && near(timer, &pick))
 		run(timer, &pick, count);

@@ -176,27 +176,6 @@ static void jobs_run_by_another_clock()
 	CHECK_EQ(runs.load(), 3);
 }
 
-static void rehearsals_adjust_nothing()
-{
-	std::vector<std::int64_t> seen;
-	cf::timer timer;
-	cf::time_point start = cf::now() + 5ms;
-	int rehearsals = 0;
-
-	timer.add({start, 1ms, 30, CLOCKFIX_MISSED_CATCH_UP | CLOCKFIX_REHEARSE},
-		  [&](const cf::run &run) {
-		run.adjust(1ms);
-		if (run.started() == cf::time_point())
-			rehearsals++;
-		else
-			seen.push_back((run.instant() - start) / 1ms);
-	});
-	timer.drain();
-	CHECK_EQ(seen.size(), 30);
-	CHECK_EQ(seen.back(), 2 * 29);
-	printf("# %d rehearsals\n", rehearsals);
-}
-
 static void running_jobs_are_waited_for()
 {
 	std::atomic<bool> started(false), waited_for(false), ended(false);
@@ -244,5 +223,5 @@ static void sleepers_sleep()
 CHECK_MAIN(TEST(jobs_are_told_what_the_library_says), TEST(errors_are_exceptions),
 	   TEST(callables_are_destroyed), TEST(a_job_drops_its_timer),
 	   TEST(timers_and_callables_move), TEST(jobs_belong_to_their_timer),
-	   TEST(jobs_run_by_another_clock), TEST(rehearsals_adjust_nothing), TEST(running_jobs_are_waited_for),
+	   TEST(jobs_run_by_another_clock), TEST(running_jobs_are_waited_for),
 	   TEST(sleepers_sleep))

@@ -140,66 +140,6 @@ static void histograms_are_exact_to_a_sixteenth(void)
 	CHECK_EQ(clockfix_histogram_quantile(NULL, 0.5), 0);
 }
 
-static void rehearsals_come_before_the_instant(void)
-{
-	struct clockfix_spec spec;
-
-	setup();
-	spec = periodic(sim.now + 500000, 1000000, 10,
-			CLOCKFIX_MISSED_REPORT | CLOCKFIX_REHEARSE);
-	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
-	CHECK(sim_run(timer, 100));
-	/* the first sleep is as late as nobody could know */
-	CHECK_EQ(runs, 19);
-	for (unsigned int k = 1; k < runs; k++) {
-		CHECK_EQ(!ran[k].run.started, k % 2);
-		CHECK_EQ(ran[k].run.instant, spec.start + (k + 1) / 2 * 1000000LL);
-		if (k % 2)
-			CHECK(ran[k].now < ran[k].run.instant);
-		else
-			CHECK(ran[k].now - ran[k].run.instant < 1000);
-	}
-	CHECK_EQ(stats().jobs, 10);
-	/* too late for one */
-	runs = 0;
-	spec.start = sim.now + 500;
-	spec.runs = 1;
-	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
-	CHECK(sim_run(timer, 10));
-	CHECK_EQ(runs, 1);
-	CHECK(ran[0].run.started);
-	teardown();
-}
-
-static int rehearsal_said;
-
-static void adjusts(void *arg, const struct clockfix_run *run)
-{
-	int ret = clockfix_adjust(run->timer, run->job, 1000, 0);
-
-	job(arg, run);
-	if (!run->started)
-		rehearsal_said = ret;
-	else
-		CHECK_EQ(ret, 0);
-}
-
-/* Another job may still come before it, and the worker's tree has it at its old place. */
-static void a_rehearsal_does_not_adjust(void)
-{
-	struct clockfix_spec spec;
-
-	setup();
-	spec = periodic(sim.now + 500000, 1000000, 3, CLOCKFIX_REHEARSE);
-	spec.fn = adjusts;
-	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
-	CHECK(sim_run(timer, 100));
-	CHECK_EQ(rehearsal_said, -EPERM);
-	CHECK_EQ(ran[runs - 1].run.instant, spec.start + 2 * 1001000);
-	teardown();
-}
-
-CHECK_MAIN(TEST(rehearsals_come_before_the_instant), TEST(a_rehearsal_does_not_adjust),
-	   TEST(missed_instants_are_dealt_with), TEST(periods_end_with_time),
+CHECK_MAIN(TEST(missed_instants_are_dealt_with), TEST(periods_end_with_time),
 	   TEST(ending_drops_periodic_jobs_only),
 	   TEST(statistics_count_what_happened), TEST(histograms_are_exact_to_a_sixteenth))

@@ -38,14 +38,11 @@ pub struct Schedule {
     pub runs: u64,
     /// What happens to instants that were missed.
     pub missed: Missed,
-    /// Call the closure once more in the last 10 us before each instant, with `started` 0, to touch
-    /// what it needs and to return within a microsecond.
-    pub rehearse: bool,
 }
 
 impl Default for Schedule {
     fn default() -> Self {
-        Schedule { start: 0, period: Duration::ZERO, runs: 0, missed: Missed::Skip, rehearse: false }
+        Schedule { start: 0, period: Duration::ZERO, runs: 0, missed: Missed::Skip }
     }
 }
 
@@ -124,12 +121,11 @@ impl Jobs {
         &self, when: Schedule, period: i64, call: F,
     ) -> io::Result<Job> {
         let call = Box::into_raw(Box::new(call));
-        let rehearse = if when.rehearse { sys::CLOCKFIX_REHEARSE as i32 } else { 0 };
         let spec = sys::clockfix_spec {
             size: std::mem::size_of::<sys::clockfix_spec>(),
             // SAFETY: the timer is alive
             clock: unsafe { sys::clockfix_clock(self.0) },
-            missed: when.missed as i32 | rehearse,
+            missed: when.missed as i32,
             start: when.start,
             period,
             runs: when.runs,
