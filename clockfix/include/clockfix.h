@@ -89,7 +89,7 @@ typedef uint64_t clockfix_job;
 /* What a job is told when it runs. */
 struct clockfix_run {
 	int64_t instant;	/* when it was meant to run */
-	int64_t started;	/* by the timer's clock, when waiting ended, immediately before it ran; */
+	int64_t started;	/* by CLOCK_MONOTONIC, when waiting ended, immediately before it ran; */
 	uint64_t index;		/* periodic jobs: this run is for start + index * period */
 	uint64_t missed;	/* periodic jobs: instants passed over since the last run */
 	clockfix_job job;	/* the job's own handle */
@@ -112,13 +112,7 @@ typedef void (*clockfix_fn)(void *arg, const struct clockfix_run *run);
 
 /*
  * Options of a timer. Call clockfix_options_init(), then change what you like. A field that is 0
- * stands for its default, but for cpu, cpu_latency_us and clock.
- *
- * A timer runs its jobs by one clock. By another than CLOCK_MONOTONIC a job is never early, but the
- * worker sees only each 100 ms of its sleep that the clock was set: after a step forward a job may be
- * late by that much. Jobs of a device that goes away stay pending; clockfix_destroy() drops them. A
- * device takes microseconds to read, by which jobs are late, and taken earlier than clockfix_cancel()
- * says.
+ * stands for its default, but for cpu and cpu_latency_us.
  *
  * Some options need a privilege: policy, cpu_latency_us, CLOCKFIX_LOCK_MEMORY. Where the kernel
  * refuses one, the timer runs without it and clockfix_capabilities_read() reports the error.
@@ -146,12 +140,9 @@ struct clockfix_options {
 	char name[16];		/* of the worker thread; default "clockfix" */
 	size_t stack_size;	/* of the worker thread, in bytes; default: the C library's. Locked */
 				/* are 64 KiB of it, or what there is */
-	clockid_t clock;	/* of its jobs: CLOCK_MONOTONIC by clockfix_options_init(), */
-				/* CLOCK_TAI, CLOCK_REALTIME, CLOCK_BOOTTIME, or that of a PTP */
-				/* device, clock_getres(2); of a sleeper it can not be chosen */
 };
 
-#define CLOCKFIX_OPTIONS_SIZE_V1 80
+#define CLOCKFIX_OPTIONS_SIZE_V1 72
 
 /* clockfix_options_init - fill in the defaults */
 void clockfix_options_init(struct clockfix_options *options);
@@ -191,9 +182,6 @@ int clockfix_destroy(struct clockfix *timer, unsigned int flags);
  */
 int clockfix_drain(struct clockfix *timer);
 
-/* clockfix_clock - the clock that a timer runs its jobs by */
-clockid_t clockfix_clock(const struct clockfix *timer);
-
 /* clockfix_now - read a clock; -EINVAL if there is no such clock */
 int64_t clockfix_now(clockid_t clock);
 
@@ -202,7 +190,7 @@ int64_t clockfix_now(clockid_t clock);
 /*
  * clockfix_submit - run a job once [III.e]
  * @timer: a timer
- * @instant: when, on the timer's clock; what has passed runs as soon as possible
+ * @instant: when, by CLOCK_MONOTONIC; what has passed runs as soon as possible
  * @fn: the job
  * @arg: handed to it
  * @job: where to put the handle, or NULL
@@ -232,7 +220,6 @@ typedef void (*clockfix_release)(void *arg);
 /* A job in full. Prepare with clockfix_spec_init(). */
 struct clockfix_spec {
 	size_t size;
-	clockid_t clock;	/* the timer's; by clockfix_spec_init() CLOCK_MONOTONIC */
 	int32_t missed;		/* enum clockfix_missed */
 	int64_t start;		/* first instant */
 	int64_t period;		/* 0: once; else 1 ns at least: the k-th at start + k * period */
@@ -244,7 +231,7 @@ struct clockfix_spec {
 
 #define CLOCKFIX_SPEC_SIZE_V1 64
 
-/* clockfix_spec_init - a job that runs once, on CLOCK_MONOTONIC */
+/* clockfix_spec_init - a job that runs once */
 void clockfix_spec_init(struct clockfix_spec *spec);
 
 /*
@@ -257,7 +244,7 @@ void clockfix_spec_init(struct clockfix_spec *spec);
  * destroys the timer; never by the worker on its own. A job that submits or cancels counts as such a
  * thread, and only such a job or the end of the timer releases what a job has submitted. It may call
  * what a job may. Errors are
- * those of clockfix_submit(); -EINVAL also for another clock than the timer's, a period or a missed
+ * those of clockfix_submit(); -EINVAL also for a period or a missed
  * value that does not exist, and for @runs without a @period; -E2BIG: @spec has fields this library does not know that
  * are not 0.
  */
@@ -267,7 +254,7 @@ int clockfix_schedule(struct clockfix *timer, const struct clockfix_spec *spec,
 /*
  * clockfix_reschedule - move a pending job to another instant
  * @job: the job's handle; on success the new handle replaces it
- * @instant: on the timer's clock
+ * @instant: by CLOCK_MONOTONIC
  *
  * Cancels the job and submits it anew, in one step and without a moment in which neither is
  * pending. A periodic job keeps its period and begins to count its runs again. A job may call

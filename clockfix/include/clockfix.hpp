@@ -8,8 +8,7 @@
 //	timer.cancel(job);
 //
 // clockfix.h describes what the library does. Here objects own timers and sleepers, times are
-// those of <chrono> (std::chrono::steady_clock is CLOCK_MONOTONIC; by another options.clock they are
-// that clock's, in this type), and errors are exceptions of
+// those of <chrono> (std::chrono::steady_clock is CLOCK_MONOTONIC), and errors are exceptions of
 // type std::system_error. (The namespace can't have the name of struct clockfix.)
 //
 // A callable must not throw: that ends the program. It is destroyed when its job is over: by who
@@ -90,12 +89,11 @@ public:
 	template<class Rep, class Period, class Call>
 	job every(std::chrono::duration<Rep, Period> period, Call &&call) const
 	{
-		time_point now{duration(clockfix_now(clockfix_clock(timer_)))};
 		duration length = nanoseconds(period);
 
 		if (length == duration::zero())
 			checked(-EINVAL, "clockfix_schedule");
-		return add(schedule{now + length, length}, std::forward<Call>(call));
+		return add(schedule{now() + length, length}, std::forward<Call>(call));
 	}
 
 	// A job of a timer that is being closed gets a job that is over.
@@ -109,7 +107,6 @@ public:
 		if (empty(*state))
 			checked(-EINVAL, "clockfix_schedule");
 		clockfix_spec_init(&spec);
-		spec.clock = clockfix_clock(timer_);
 		spec.missed = when.missed;
 		spec.start = when.start.time_since_epoch().count();
 		spec.period = when.period.count();

@@ -66,27 +66,17 @@ void clockfix_options_init(struct clockfix_options *options)
 	options->size = sizeof(*options);
 	options->cpu = -1;
 	options->cpu_latency_us = -1;
-	options->clock = CLOCK_MONOTONIC;
 }
 
 void clockfix_spec_init(struct clockfix_spec *spec)
 {
 	memset(spec, 0, sizeof(*spec));
 	spec->size = sizeof(*spec);
-	spec->clock = CLOCK_MONOTONIC;
 }
 
 static bool in_range(int64_t val, int64_t least, int64_t most)
 {
 	return val >= least && val <= most;
-}
-
-/* One that goes on by itself: not CPU time. */
-static bool clock_ok(clockid_t clock)
-{
-	return clock < 0 ? (clock & 7) == 3 : /* the descriptor of a device */
-	       clock == CLOCK_MONOTONIC || clock == CLOCK_TAI || clock == CLOCK_REALTIME ||
-	       clock == CLOCK_BOOTTIME;
 }
 
 static bool scheduling_ok(const struct clockfix_options *o)
@@ -122,7 +112,6 @@ int options_get(struct clockfix_options *o, const struct clockfix_options *from)
 	    !in_range(o->cpu_latency_us, -1, INT32_MAX) ||
 	    (!in_range(o->late_ppm, 0, 1000000) && o->late_ppm < PAPER_NONE) || !in_range(o->cpu_ppm, 0, 1000000) ||
 	    o->name[sizeof(o->name) - 1] ||
-	    !clock_ok(o->clock) ||
 	    (o->stack_size && (o->stack_size < (size_t)PTHREAD_STACK_MIN ||
 			       o->stack_size > STACK_MOST)) ||
 	    !in_range(o->max_jobs, 16, MAX_JOBS_MOST) ||

@@ -211,7 +211,7 @@ int clockfix_sleeper_create(struct clockfix_sleeper **result,
 	if (ret)
 		return ret;
 	if (options.cpu != -1 || options.policy || options.cpu_latency_us != -1 ||
-	    options.flags & CLOCKFIX_LOCK_MEMORY || options.clock != CLOCK_MONOTONIC)
+	    options.flags & CLOCKFIX_LOCK_MEMORY)
 		return -EINVAL;
 	sleeper = calloc(1, sizeof(*sleeper));
 	if (!sleeper)

@@ -34,8 +34,7 @@ static void leave(struct clockfix *timer, struct released *released, bool earlie
 {
 	pthread_mutex_unlock(&timer->mutex);
 	if (earliest)
-		/* the worker sleeps by CLOCK_MONOTONIC: by another clock it is told in any case */
-		wake_notify(&timer->wake, timer->options.clock == CLOCK_MONOTONIC ? instant : INT64_MIN);
+		wake_notify(&timer->wake, instant);
 	for (unsigned int i = 0; i < released->count; i++)
 		released->job[i].release(released->job[i].arg);
 	released->count = 0;
@@ -159,8 +158,6 @@ int clockfix_schedule(struct clockfix *timer, const struct clockfix_spec *given,
 
 	if (!ret)
 		ret = spec_get(&spec, given);
-	if (!ret && spec.clock != timer->options.clock)
-		ret = -EINVAL;
 	if (ret)
 		return ret;
 	/* or a job, or a release, that arms itself would keep a timer that ends alive */
@@ -181,8 +178,6 @@ int clockfix_submit(struct clockfix *timer, int64_t instant, clockfix_fn fn, voi
 	struct clockfix_spec spec;
 
 	clockfix_spec_init(&spec);
-	if (timer)
-		spec.clock = timer->options.clock;
 	spec.start = instant;
 	spec.fn = fn;
 	spec.arg = arg;

@@ -139,8 +139,6 @@ int timer_new(struct clockfix **result, const struct clockfix_options *given)
 	int ret;
 
 	ret = options_get(&options, given);
-	if (!ret && pf_clock(options.clock) == -EINVAL)
-		ret = -EINVAL;
 	if (ret)
 		return ret;
 	timer = pf_alloc(timer_size(), false);
@@ -246,11 +244,6 @@ int clockfix_drain(struct clockfix *timer)
 unsigned int clockfix_version(void)
 {
 	return CLOCKFIX_VERSION;
-}
-
-clockid_t clockfix_clock(const struct clockfix *timer)
-{
-	return timer ? timer->options.clock : -EINVAL;
 }
 
 int64_t clockfix_now(clockid_t clock)

@@ -8,7 +8,6 @@
  */
 #include <platform.h>
 
-#include "clock.h"
 #include "state.h"
 
 /* the earliest job */
@@ -19,12 +18,8 @@ struct pick {
 	uint64_t state;
 	uint64_t seq;
 	int64_t instant;
-	int64_t mono;			/* by CLOCK_MONOTONIC: what another clock says now */
-	int64_t look;			/* how long it takes to ask that */
 };
 
-#define LOOK_AGAIN	 100000000	/* ns of sleep in which another clock may be set, unseen */
-#define NEAR		 20000	/* ns, and two looks: a job that is further away is not claimed */
 #define RELEASE_PER_SUBMISSION 2
 #define COLLECT_PER_TURN 64	/* slots: some us */
 #define COLLECT_AHEAD	 100000	/* ns: with that much time left the next turn can begin */
@@ -245,7 +240,7 @@ static void account(struct clockfix *timer, const struct pick *pick)
 
 	if (took > timer->stats.longest_job)
 		stat_set(&timer->stats.longest_job, took);
-	waiter_ran(&timer->waiter, pick->mono);
+	waiter_ran(&timer->waiter, pick->instant);
 }
 
 /* Back into the tree for its next instant, unless that was the last or it was cancelled. */
@@ -321,35 +316,18 @@ static bool unclaim(const struct pick *pick, struct slot *slot)
 }
 
 /*
- * The timer's clock, not CLOCK_MONOTONIC, has the last word. False: it is far from the instant, as it
- * was set back or is gone, and the job was given back. Lateness is told by that clock.
- */
-static bool shown(struct clockfix *timer, const struct pick *pick, struct slot *slot)
-{
-	int64_t late;
-
-	do {
-		late = pf_clock(timer->options.clock) - pick->instant;
-		if (late < -STRETCH && unclaim(pick, slot))
-			return false;
-	} while (late < 0 && late >= -STRETCH);
-	timer->waiter.started = pick->mono + late;
-	return true;
-}
-
-/*
  * The last 5 us. False: the job was given back. One that is being cancelled can't be:
  * who cancelled it was told that it is running, so it does, though another has become earlier.
  */
 static bool arrive(struct clockfix *timer, const struct pick *pick, struct slot *slot,
 		   uint32_t count)
 {
-	if (waiter_arrive(&timer->waiter, pick->mono, &timer->wake, count)) {
+	if (waiter_arrive(&timer->waiter, pick->instant, &timer->wake, count)) {
 		if (unclaim(pick, slot))
 			return false;
-		waiter_arrive(&timer->waiter, pick->mono, NULL, 0);
+		waiter_arrive(&timer->waiter, pick->instant, NULL, 0);
 	}
-	return timer->options.clock == CLOCK_MONOTONIC || shown(timer, pick, slot);
+	return true;
 }
 
 /* A CPU that comes out of sleep has its caches cold: fetch what the job begins with. */
@@ -394,7 +372,7 @@ static void run(struct clockfix *timer, const struct pick *pick, uint32_t count)
 	/* not before: a job that is given back must be what the tree knows, so not adjusted */
 	timer->running = info.job;
 
-	info.started = timer->waiter.started - pick->mono + pick->instant;
+	info.started = timer->waiter.started;
 	if (__builtin_expect(info.started - pick->instant >= late_limit, 0))
 		run = deal_with_missed(timer, slot, info.started - pick->instant, &info);
 	if (run) {
@@ -410,42 +388,6 @@ static void run(struct clockfix *timer, const struct pick *pick, uint32_t count)
 		finish_once(timer, pick, slot);
 }
 
-/*
- * Where the instant is by CLOCK_MONOTONIC. False: it has slept, as another clock may be set before
- * the instant, or is gone, and is to look again.
- */
-static bool found(struct clockfix *timer, struct pick *pick, uint32_t count)
-{
-	int64_t again;
-
-	pick->mono = pick->instant;
-	if (timer->options.clock == CLOCK_MONOTONIC)
-		return true;
-	pick->look = clock_look(timer->options.clock, pick->instant, &pick->mono);
-	again = pf_mono() + LOOK_AGAIN;
-	if (pick->look >= 0 && pick->mono <= again)
-		return true;
-	/* its jobs can not become due */
-	if (pick->look < 0 && atomic_load(&timer->dead))
-		atomic_store(&timer->drop, true);
-	else
-		wake_sleep(&timer->wake, count, again, INT64_MAX);
-	return false;
-}
-
-/* After the sleep: where the instant is by now. False: a device's is further away. */
-static bool near(const struct clockfix *timer, struct pick *pick)
-{
-	int64_t offset;
-
-	if (timer->options.clock == CLOCK_MONOTONIC)
-		return true;
-	if (clock_offset(timer->options.clock, &offset))
-		return false;
-	pick->mono = pick->instant - offset;
-	return pick->mono <= pf_mono() + NEAR + 2 * pick->look;
-}
-
 bool worker_turn(struct clockfix *timer)
 {
 	uint32_t count = atomic_load(&timer->wake.count);
@@ -458,7 +400,7 @@ bool worker_turn(struct clockfix *timer)
 	more = collect(timer);
 	pick = earliest(timer);
 	if (more && (pick.i == SLOT_NONE ||
-		     pick.instant > pf_clock(timer->options.clock) + COLLECT_AHEAD))
+		     pick.instant > pf_mono() + COLLECT_AHEAD))
 		return true;
 	if (pick.i == SLOT_NONE) {
 		/* what was submitted before the end has changed the count before */
@@ -467,8 +409,7 @@ bool worker_turn(struct clockfix *timer)
 		wake_wait(&timer->wake, count);
 		return true;
 	}
-	if (found(timer, &pick, count) &&
-	    !waiter_approach(&timer->waiter, pick.mono, &timer->wake, count) && near(timer, &pick))
+	if (!waiter_approach(&timer->waiter, pick.instant, &timer->wake, count))
 		run(timer, &pick, count);
 	return true;
 }

@@ -158,24 +158,6 @@ static void jobs_belong_to_their_timer()
 	CHECK(two.cancel(cf::job()) == cf::cancelled::over);
 }
 
-static void jobs_run_by_another_clock()
-{
-	std::atomic<int> runs(0);
-	cf::options options;
-
-	options.clock = CLOCK_TAI;
-	cf::timer timer(options);
-	timer.every(1ms, [&](const cf::run &run) {
-		CHECK(run.started() >= run.instant());
-		CHECK(run.index() < 60000);
-		CHECK(clockfix_now(CLOCK_TAI) >= run.instant().time_since_epoch().count());
-		if (++runs == 3)
-			run.stop();
-	});
-	timer.drain();
-	CHECK_EQ(runs.load(), 3);
-}
-
 static void running_jobs_are_waited_for()
 {
 	std::atomic<bool> started(false), waited_for(false), ended(false);
@@ -223,5 +205,5 @@ static void sleepers_sleep()
 CHECK_MAIN(TEST(jobs_are_told_what_the_library_says), TEST(errors_are_exceptions),
 	   TEST(callables_are_destroyed), TEST(a_job_drops_its_timer),
 	   TEST(timers_and_callables_move), TEST(jobs_belong_to_their_timer),
-	   TEST(jobs_run_by_another_clock), TEST(running_jobs_are_waited_for),
+	   TEST(running_jobs_are_waited_for),
 	   TEST(sleepers_sleep))

@@ -57,7 +57,7 @@ static void nap(int64_t ns)
 
 static void job(void *arg, const struct clockfix_run *run)
 {
-	if (clockfix_now(clockfix_clock(run->timer)) < run->instant || run->started < run->instant)
+	if (clockfix_now(CLOCK_MONOTONIC) < run->instant || run->started < run->instant)
 		atomic_fetch_add(&early, 1);
 	if ((int64_t)run->missed > atomic_load(&most_missed))
 		atomic_store(&most_missed, run->missed);
@@ -503,34 +503,6 @@ static void options_take_effect(void)
 	CHECK_EQ(clockfix_create(&timer, &options), -EINVAL);
 }
 
-static void jobs_run_by_other_clocks(void)
-{
-	static const clockid_t clocks[] = { CLOCK_TAI, CLOCK_REALTIME, CLOCK_BOOTTIME };
-
-	for (int i = 0; i < 3; i++) {
-		struct clockfix_options options;
-		struct clockfix_spec spec;
-		struct clockfix *timer;
-
-		clockfix_options_init(&options);
-		options.clock = clocks[i];
-		timer = create(&options);
-		clockfix_spec_init(&spec);
-		spec.clock = clocks[i];
-		spec.start = clockfix_now(clocks[i]) + 120 * MS;
-		spec.period = MS;
-		spec.runs = 50;
-		spec.missed = CLOCKFIX_MISSED_CATCH_UP;
-		spec.fn = job;
-		CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
-		CHECK_EQ(clockfix_drain(timer), 0);
-		CHECK_EQ(runs, 50);
-		CHECK_EQ(early, 0);
-		CHECK_EQ(stats(timer)->lateness.count, 50);
-		destroy(timer);
-	}
-}
-
 static void forks(void *arg, const struct clockfix_run *run)
 {
 	*(_Atomic pid_t *)arg = fork();
@@ -726,6 +698,6 @@ CHECK_MAIN(TEST(the_process_is_stopped), TEST(a_child_has_no_worker),
 	   TEST(a_job_ends_its_timer), TEST(a_release_does_not_keep_its_timer_alive),
 	   TEST(a_submitter_is_cancelled),
 	   TEST(cancel_wait_waits_and_is_no_cancellation_point), TEST(without_privileges),
-	   TEST(options_take_effect), TEST(jobs_run_by_other_clocks), TEST(a_job_forks),
+	   TEST(options_take_effect), TEST(a_job_forks),
 	   TEST(the_worker_has_a_name_and_descriptors_are_closed),
 	   TEST(a_descriptor_is_readable_before_the_instant), TEST(threads_submit_and_cancel))

@@ -3,8 +3,7 @@
 //!
 //! An operating system's timers fire late. A [`Timer`] learns how late, sleeps for that much less,
 //! and polls the clock for the rest. So a closure starts tens of nanoseconds after its time and
-//! never before it. Times are nanoseconds of `CLOCK_MONOTONIC`, see [`now`], or of the timer's
-//! `Options::clock`, see [`now_by`].
+//! never before it. Times are nanoseconds of `CLOCK_MONOTONIC`, see [`now`].
 //!
 //! ```
 //! use clockfix::{Options, Timer};
@@ -61,12 +60,6 @@ use std::io;
 pub fn now() -> i64 {
     // SAFETY: reads a clock
     unsafe { sys::clockfix_now(sys::CLOCK_MONOTONIC) }
-}
-
-/// What another clock shows; `EINVAL`, negative, if there is none.
-pub fn now_by(clock: i32) -> i64 {
-    // SAFETY: reads a clock
-    unsafe { sys::clockfix_now(clock) }
 }
 
 pub(crate) fn checked(ret: i32) -> io::Result<i32> {

@@ -29,7 +29,7 @@ pub enum Missed {
 /// When a job runs: at `start + k * period`.
 #[derive(Debug, Clone, Copy)]
 pub struct Schedule {
-    /// In nanoseconds of the timer's clock.
+    /// In nanoseconds of `CLOCK_MONOTONIC`.
     pub start: i64,
     /// Not zero.
     pub period: Duration,
@@ -87,7 +87,7 @@ unsafe extern "C" fn release<F>(call: *mut c_void) {
 pub struct Jobs(*mut sys::clockfix);
 
 impl Jobs {
-    /// Call a closure when the timer's clock shows `instant`; as soon as possible if that passed.
+    /// Call a closure when `CLOCK_MONOTONIC` shows `instant`; as soon as possible if that passed.
     pub fn at<F: FnOnce(&Run) + Send + 'static>(&self, instant: i64, call: F) -> io::Result<Job> {
         let mut call = Some(call);
         self.add(Schedule { start: instant, ..Schedule::default() }, 0, move |run| {
@@ -101,9 +101,7 @@ impl Jobs {
     pub fn every<F: FnMut(&Run) + Send + 'static>(
         &self, period: Duration, call: F,
     ) -> io::Result<Job> {
-        // SAFETY: the timer is alive
-        let now = unsafe { sys::clockfix_now(sys::clockfix_clock(self.0)) };
-        let start = now.saturating_add(nanos(period));
+        let start = crate::now().saturating_add(nanos(period));
         self.schedule(Schedule { start, period, ..Schedule::default() }, call)
     }
 
@@ -123,8 +121,6 @@ impl Jobs {
         let call = Box::into_raw(Box::new(call));
         let spec = sys::clockfix_spec {
             size: std::mem::size_of::<sys::clockfix_spec>(),
-            // SAFETY: the timer is alive
-            clock: unsafe { sys::clockfix_clock(self.0) },
             missed: when.missed as i32,
             start: when.start,
             period,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //! What the crate adds to the library. None of this depends on how late the machine is.
 
-use clockfix::{now, now_by, sys, Cancelled, Missed, Options, Schedule, Sleeper, Timer};
+use clockfix::{now, sys, Cancelled, Missed, Options, Schedule, Sleeper, Timer};
 use std::io::ErrorKind;
 use std::mem::size_of;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -156,20 +156,6 @@ fn capabilities() {
     let timer = Timer::new(&Options { cpu: 0, ..Options::default() }.named("a name")).unwrap();
     assert_eq!(timer.capabilities().unwrap().affinity, 0);
     assert_eq!(timer.capabilities().unwrap().scheduling, 1);
-}
-
-#[test]
-fn jobs_run_by_another_clock() {
-    const CLOCK_TAI: i32 = 11;
-    let timer = Timer::new(&Options { clock: CLOCK_TAI, ..Options::default() }).unwrap();
-    let (send, receive) = mpsc::channel();
-    let start = now_by(CLOCK_TAI);
-    timer.every(Duration::from_millis(1), move |run| {
-        let _ = send.send((run.instant, now_by(CLOCK_TAI)));
-    }).unwrap();
-    for (instant, seen) in receive.iter().take(3) {
-        assert!(start + MS <= instant && instant <= seen);
-    }
 }
 
 #[test]
