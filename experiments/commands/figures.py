@@ -25,8 +25,7 @@ from lab.runner.boots import KEPT as OUTPUTS
 
 KEPT = REPO / "docs" / "figures.json"
 PICTURE = REPO / "docs" / "demo.svg"
-TEXTS = tuple(REPO / t for t in ("README.md", "docs/module.md", "docs/bound.md",
-                                 "experiments/README.md"))
+TEXTS = tuple(REPO / t for t in ("README.md", "docs/module.md", "docs/bound.md"))
 MODULES = ("debian12/6.1-module", "debian12/6.12-module", "debian12/6.12-rt-module",
            "debian13/7.3-module", "debian13/7.3-rt-module")
 # REUSE-IgnoreStart
@@ -180,7 +179,6 @@ def _words(found: Figures, experiment: str, claim: str, of: str = "found") -> st
 QUOTES: Mapping[str, Callable[[Figures], str]] = {
     "table": _table, "note": _note, "slower": _slower, "cost": _cost, "costs": _costs,
     "measured-at": lambda found: _words(found, "response-time", "No job is", "at"),
-    "text": _claimed("code-size", "more code", r"\((.+)\)"),
     "held-tick": lambda _: f"{_counted().held_tick:,}",
     "held-switch": lambda _: f"{_counted().switch:,}",
     "bound": _claimed("bounds", "No job loses", r"of ([\d,]+) ns"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Raw samples on disk; docs/results-format.md describes the layout.
+"""Raw samples on disk; docs/evaluation.md describes the layout.
 
 ``ROOT/EXPERIMENT/SYSTEM/SCENARIO/*.csv`` and ``ROOT/EXPERIMENT/SYSTEM/meta.json``. A system's
 directory appears as a whole or not at all. Scenarios that were measured before, and not again, stay
