@@ -10,7 +10,6 @@ NAMES = (
     "together",
     "timer-overhead",
     "context-switch",
-    "caches",
     "code-size",
     "price",
     "response-time",

@@ -7,7 +7,7 @@
  * kernel executes between is counted, whatever functions it is in; user space is
  * not. The guest does not notice: its time and its instructions stay the same.
  *
- *	-plugin spans.so,marks=FILE,out=FILE[,caches=on]
+ *	-plugin spans.so,marks=FILE,out=FILE
  *
  * A line of the marks file is a letter, an address and a number, both hexadecimal:
  *
@@ -16,19 +16,15 @@
  *	i ADDRESS SPAN	and is given up if it is open here (interrupts)
  *	w ADDRESS 0	recording begins, and the next time ends, here
  *
- * The output has a line "WINDOW,SPAN,CPU,BEGIN,INSTRUCTIONS,L1,L2" for each span: which
- * of the recordings it was in, on which virtual CPU, how many kernel instructions
- * that one had executed since the guest's start and executes in the span, and how
- * often that missed the caches of caches.h: what user space does there counts, too.
- * Without caches=on the last two are 0. A span that is begun again, given up, or ends
- * on another CPU is not in the output.
+ * The output has a line "WINDOW,SPAN,CPU,BEGIN,INSTRUCTIONS" for each span: which of the
+ * recordings it was in, on which virtual CPU, how many kernel instructions that one had
+ * executed since the guest's start and executes in the span. A span that is begun again,
+ * given up, or ends on another CPU is not in the output.
  *
  * Virtual CPUs have to take turns, as they do with -icount. QEMU's header for
  * plugins is in few distributions; what is declared here is the part of its
  * interface that has been the same since 6.0.
  */
-#include "caches.h"
-
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -45,29 +41,19 @@ typedef uint64_t qemu_plugin_id_t;
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
 struct qemu_info;
-struct qemu_plugin_hwaddr;
 enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS };
-enum qemu_plugin_mem_rw { QEMU_PLUGIN_MEM_RW = 3 };
 
 typedef void (*vcpu_cb)(unsigned int vcpu, void *data);
-typedef void (*mem_cb)(unsigned int vcpu, uint32_t info, uint64_t address, void *data);
 typedef void (*tb_cb)(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
 typedef void (*exit_cb)(qemu_plugin_id_t id, void *data);
 
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, tb_cb cb);
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, vcpu_cb cb,
 					    enum qemu_plugin_cb_flags flags, void *data);
-void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, mem_cb cb,
-				      enum qemu_plugin_cb_flags flags,
-				      enum qemu_plugin_mem_rw rw, void *data);
 void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, exit_cb cb, void *data);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t i);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
-void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn);
-struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(uint32_t info, uint64_t address);
-bool qemu_plugin_hwaddr_is_io(const struct qemu_plugin_hwaddr *hwaddr);
-uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *hwaddr);
 
 int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc,
 			char **argv);
@@ -83,29 +69,18 @@ struct mark {
 
 struct span {
 	uint64_t begin;
-	uint64_t l1_misses, l2_misses;	/* of the CPU, when it began */
 	int open;
 };
 
 struct cpu {
 	uint64_t executed;
 	struct span spans[MAX_SPANS];
-	struct caches caches;
-	uint64_t line;		/* of the instruction before */
-};
-
-/* An instruction that was translated, with caches=on */
-struct fetch {
-	uint64_t line;
-	const struct mark *mark;
-	bool kernel;
 };
 
 static struct mark marks[MAX_MARKS];
 static int mark_count;
 static struct cpu cpus[MAX_CPUS];
 static unsigned int windows;	/* odd: recording */
-static bool with_caches;
 static FILE *out;
 
 static int compare_marks(const void *_a, const void *_b)
@@ -128,23 +103,18 @@ static void close_spans(void)
 static void pass(unsigned int vcpu, const struct mark *mark)
 {
 	struct span *span = &cpus[vcpu].spans[mark->span];
-	const struct caches *caches = &cpus[vcpu].caches;
 	uint64_t executed = cpus[vcpu].executed;
 
 	switch (mark->kind) {
 	case 'e':
 		span->begin = executed;
-		span->l1_misses = caches->l1_misses;
-		span->l2_misses = caches->l2_misses;
 		span->open = windows & 1;
 		break;
 	case 'x':
 		if (span->open)
-			fprintf(out, "%u,%u,%u,%llu,%llu,%llu,%llu\n", windows / 2, mark->span,
+			fprintf(out, "%u,%u,%u,%llu,%llu\n", windows / 2, mark->span,
 				vcpu, (unsigned long long)span->begin,
-				(unsigned long long)(executed - span->begin),
-				(unsigned long long)(caches->l1_misses - span->l1_misses),
-				(unsigned long long)(caches->l2_misses - span->l2_misses));
+				(unsigned long long)(executed - span->begin));
 		span->open = 0;
 		break;
 	case 'i':
@@ -174,31 +144,6 @@ static void on_mark(unsigned int vcpu, void *data)
 	cpus[vcpu].executed++;
 }
 
-static void on_fetch(unsigned int vcpu, void *data)
-{
-	const struct fetch *fetch = data;
-	struct cpu *cpu = &cpus[vcpu];
-
-	if (vcpu >= MAX_CPUS)
-		return;
-	if (fetch->line != cpu->line)
-		caches_access(&cpu->caches, cpu->caches.instructions, fetch->line);
-	cpu->line = fetch->line;
-	if (fetch->mark)
-		on_mark(vcpu, (void *)fetch->mark);
-	else
-		cpu->executed += fetch->kernel;
-}
-
-static void on_access(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
-{
-	struct qemu_plugin_hwaddr *hwaddr = qemu_plugin_get_hwaddr(info, address);
-
-	if (vcpu < MAX_CPUS && hwaddr && !qemu_plugin_hwaddr_is_io(hwaddr))
-		caches_access(&cpus[vcpu].caches, cpus[vcpu].caches.data,
-			      qemu_plugin_hwaddr_phys_addr(hwaddr) >> LINE_BITS);
-}
-
 static struct mark *find_mark(uint64_t address)
 {
 	int low = 0, high = mark_count;
@@ -214,22 +159,6 @@ static struct mark *find_mark(uint64_t address)
 	return low < mark_count && marks[low].address == address ? &marks[low] : NULL;
 }
 
-/* QEMU does not say when it forgets a translation: what is allocated stays. */
-static void watch_caches(struct qemu_plugin_insn *insn, uint64_t address)
-{
-	struct fetch *fetch = malloc(sizeof(*fetch));
-
-	if (!fetch)
-		abort();
-	/* Where the emulator has the instruction stands for its physical address. */
-	fetch->line = (uintptr_t)qemu_plugin_insn_haddr(insn) >> LINE_BITS;
-	fetch->kernel = address & KERNEL_BIT;
-	fetch->mark = fetch->kernel ? find_mark(address) : NULL;
-	qemu_plugin_register_vcpu_insn_exec_cb(insn, on_fetch, QEMU_PLUGIN_CB_NO_REGS, fetch);
-	qemu_plugin_register_vcpu_mem_cb(insn, on_access, QEMU_PLUGIN_CB_NO_REGS,
-					 QEMU_PLUGIN_MEM_RW, NULL);
-}
-
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {
@@ -237,10 +166,6 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		uint64_t address = qemu_plugin_insn_vaddr(insn);
 		struct mark *mark;
 
-		if (with_caches) {
-			watch_caches(insn, address);
-			continue;
-		}
 		if (!(address & KERNEL_BIT))
 			return;
 		mark = find_mark(address);
@@ -286,8 +211,6 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info
 		}
 		if (!strncmp(argv[i], "out=", 4))
 			out = fopen(argv[i] + 4, "w");
-		if (!strcmp(argv[i], "caches=on"))
-			with_caches = true;
 	}
 	if (!mark_count || !out) {
 		fprintf(stderr, "spans: needs marks= and a writable out=\n");

@@ -23,12 +23,11 @@ from lab.measure.results import Table
 from lab.paths import BUILD, REPO
 
 SOURCE = REPO / "lab" / "measure" / "spans.c"
-CACHES = SOURCE.with_name("caches.h")
 WINDOW = r"__(x64|arm64)_sys_getitimer"
 """The system call by which a guest program begins and ends what is recorded: nothing else in a
 guest of the lab uses it."""
 INTERRUPTS = r"asm_sysvec_\w+|asm_common_interrupt|el1h_64_irq"
-COLUMNS = ("window", "span", "cpu", "begin", "instructions", "l1_misses", "l2_misses")
+COLUMNS = ("window", "span", "cpu", "begin", "instructions")
 
 
 @dataclass(frozen=True)
@@ -48,8 +47,6 @@ class Span:
     """Whether a kernel may do without it; otherwise that is an error."""
     through: str = ""
     """Interrupts that are part of it; it is given up when others come."""
-    misses: bool = False
-    """Whether to count how often it misses the caches of lab/measure/caches.h, too."""
 
 
 @dataclass
@@ -149,7 +146,7 @@ def _build_plugin(arch: str) -> Path:
     found = re.search(r"version (\d+)", qemu.version(arch))
     interface = 1 if found and int(found[1]) < 9 else 2
     target = BUILD / "plugin" / f"spans-{interface}.so"
-    newest = max(p.stat().st_mtime for p in (SOURCE, CACHES))
+    newest = SOURCE.stat().st_mtime
     if target.exists() and target.stat().st_mtime >= newest:
         return target
     require("gcc")
@@ -176,8 +173,7 @@ class Watch:
         plugin = _build_plugin(kernel.arch)
         path = self.directory / "marks"
         path.write_text("\n".join(marks(_read_code(kernel), self.spans)) + "\n")
-        caches = ",caches=on" if any(s.misses for s in self.spans) else ""
-        return ("-plugin", f"{plugin},marks={path},out={self.directory / 'spans'}{caches}")
+        return ("-plugin", f"{plugin},marks={path},out={self.directory / 'spans'}")
 
     def samples(self) -> Table:
         """Every span that was recorded, by :data:`COLUMNS`; ``span`` is its number."""
@@ -199,7 +195,7 @@ def within(inner: Table, outer: Table) -> "np.ndarray[tuple[int], np.dtype[np.bo
 
 def csv(table: Table, spans: Sequence[Span]) -> str:
     """The samples of one window, with the spans' names."""
-    columns = COLUMNS[1:] if any(s.misses for s in spans) else COLUMNS[1:-2]
+    columns = COLUMNS[1:]
     lines = [",".join(columns)]
     lines += [
         ",".join([spans[number].name, *map(str, values)])

@@ -78,9 +78,7 @@ QEMU = r"""
 typedef void (*vcpu_cb)(unsigned int, void *);
 typedef void (*tb_cb)(uint64_t, void *);
 typedef void (*exit_cb)(uint64_t, void *);
-typedef void (*mem_cb)(unsigned int, uint32_t, uint64_t, void *);
 static tb_cb translate; static exit_cb leave; static vcpu_cb cb; static void *data;
-static mem_cb touched; static uint64_t touches;
 static uint64_t at; static unsigned int vcpu;
 void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t id, tb_cb f) { translate = f; }
 void qemu_plugin_register_atexit_cb(uint64_t id, exit_cb f, void *d) { leave = f; }
@@ -89,17 +87,9 @@ void qemu_plugin_register_vcpu_insn_exec_cb(void *i, vcpu_cb f, int flags, void 
 size_t qemu_plugin_tb_n_insns(const void *tb) { return 1; }
 void *qemu_plugin_tb_get_insn(const void *tb, size_t i) { return &at; }
 uint64_t qemu_plugin_insn_vaddr(const void *insn) { return at; }
-void *qemu_plugin_insn_haddr(const void *insn) { return (void *)at; }
-void qemu_plugin_register_vcpu_mem_cb(void *i, mem_cb f, int flags, int rw, void *d)
-{ touched = f; }
-void *qemu_plugin_get_hwaddr(uint32_t info, uint64_t address)
-{ touches = address; return &touches; }
-_Bool qemu_plugin_hwaddr_is_io(const void *hwaddr) { return 0; }
-uint64_t qemu_plugin_hwaddr_phys_addr(const void *hwaddr) { return touches; }
 int qemu_plugin_install(uint64_t id, const void *info, int argc, char **argv);
 static void run(uint64_t address)
 { at = address; cb = 0; translate(1, 0); if (cb) cb(vcpu, data); }
-static void touch(uint64_t address) { touched(vcpu, 0, address, 0); }
 static const uint64_t k = 0xffffffff80000000;
 static void execute(void);
 int main(int argc, char **argv)
@@ -112,7 +102,7 @@ int main(int argc, char **argv)
 """
 
 
-def execute(tmp_path: Path, what: str, *options: str) -> spans.Watch:
+def execute(tmp_path: Path, what: str) -> spans.Watch:
     """The plugin itself, told by a stand-in for QEMU which instructions are executed."""
     driver = tmp_path / "driver.c"
     driver.write_text(f"{QEMU}static void execute(void)\n{{\n{what}}}\n")
@@ -122,9 +112,9 @@ def execute(tmp_path: Path, what: str, *options: str) -> spans.Watch:
     (tmp_path / "marks").write_text(
         "x ffffffff80000020 2\ne ffffffff80000010 2\n"
         "i ffffffff80000030 2\nw ffffffff80000001 0\n")
-    subprocess.run([str(program), f"marks={tmp_path}/marks", f"out={tmp_path}/spans", *options],
+    subprocess.run([str(program), f"marks={tmp_path}/marks", f"out={tmp_path}/spans"],
                    check=True)
-    return spans.Watch([Span("a", "a"), Span("b", "b"), Span("c", "c", misses=bool(options))],
+    return spans.Watch([Span("a", "a"), Span("b", "b"), Span("c", "c")],
                        tmp_path)
 
 
@@ -147,19 +137,6 @@ def test_the_plugin_counts_what_lies_between(tmp_path: Path) -> None:
     assert list(samples["instructions"]) == [3, 2, 1, 1]
     assert list(samples["cpu"]) == [0, 0, 1, 0]
     assert "c,0,3,3" in spans.csv(spans.select(samples, samples["window"] == 0), watch.spans)
-
-
-def test_the_plugin_counts_misses(tmp_path: Path) -> None:
-    """Nine lines of one set of eight ways: the first is gone from L1, but not from L2."""
-    watch = execute(tmp_path, r"""
-	run(k + 0x1); run(k + 0x10);
-	touch(0x1000); touch(0x1000);
-	for (uint64_t address = 0x2000; address <= 0x9000; address += 0x1000) touch(address);
-	touch(0x1000);
-	run(k + 0x20);
-""", "caches=on")
-    assert spans.csv(watch.samples(), watch.spans).splitlines() == [
-        "span,cpu,begin,instructions,l1_misses,l2_misses", "c,0,1,1,10,9"]
 
 
 def test_no_samples_are_no_error(tmp_path: Path) -> None:
