@@ -19,7 +19,6 @@ NAMES = (
     "oversleep",
     "age-of-information",
     "isolated-cpu",
-    "network-priority",
 )
 
 
