@@ -17,7 +17,7 @@ from lab import processes
 from lab.boot import qemu
 from lab.boot.protocol import Outcome
 from lab.errors import LabError
-from lab.kernels import distribution, guests, kernels
+from lab.kernels import guests, kernels
 from lab.kernels.arch import own
 from lab.measure import results, spans
 from lab.measure.spans import Span
@@ -44,14 +44,12 @@ def run_guest(
     watched: Sequence[Span] = (),
     turn: int = 0,
     options: tuple[str, ...] = (),
-    drivers: tuple[str, ...] = (),
 ) -> None:
     """Run every scenario on every system, one boot per system, several side by side.
 
     What the kernel executes in the spans ``watched`` is kept as spans.csv of each scenario; the
     program has to call getitimer() when recording is to begin and to end. ``turn`` and
-    ``options`` are the guest's (qemu.Machine); ``drivers`` are modules of Debian's kernels that it
-    loads first.
+    ``options`` are the guest's (qemu.Machine).
     """
     if not scenarios:
         return
@@ -64,7 +62,7 @@ def run_guest(
             (lambda s=system: _run_system(store, s, program, scenarios, bar, watched,
                                            qemu.Machine(s.cpus, append=s.parameters, turn=turn,
                                                         options=options),
-                                           context.progress, drivers))
+                                           context.progress))
             for system in ready
         ])
     if errors:
@@ -142,13 +140,11 @@ def _run_system(
     watched: Sequence[Span],
     machine: qemu.Machine,
     progress: Progress,
-    drivers: tuple[str, ...] = (),
 ) -> None:
     if watched and system.kernel.debian:
         raise LabError(f"{system.kernel.name}: counting instructions needs a kernel that the lab "
                        "has built: one with symbols")
-    modules = [*(m for d in drivers for m in distribution.driver(system.kernel.build, d)),
-               *kernels.modules(system.kernel, progress)]
+    modules = kernels.modules(system.kernel, progress)
     programs = _programs(program, scenarios)
     first = before(system, modules, machine.cpus)
     offset = len(first)

@@ -55,11 +55,6 @@ DEVICE = _pair("device", "the article's load, a device's interrupt", "--load=ker
 SOFTIRQS = _pair("softirqs", "packets steered to both CPUs, files made and removed",
                  "--load=softirqs")
 """What is slow on today's kernels; only Debian's can steer packets."""
-NFS = _pair("nfs", "sources compiled over NFS", "--load=nfs")
-"""The article's NFS_COMPILE, last: the server stays. Only Debian's kernels have it."""
-COMPILER = "/usr/bin/tcc"
-DRIVERS = ("sunrpc", "auth_rpcgss", "grace", "lockd", "nfs_acl", "nfsd", "netfs", "fscache",
-           "dns_resolver", "nfs", "nfsv4")
 HPET = ("-machine", "hpet=on", "-global", "hpet.hpet-intcap=0xff0104")
 NO_CX16 = ("-cpu", f"{own().board[-1]},-cx16")
 """Before 8.0 QEMU loses flags in CMPXCHG16B: a double fault of the guest's kernel, now and then."""
@@ -73,7 +68,7 @@ def possible(system: System) -> tuple[Chosen, ...]:
     # Debian's kernels change their preemption; from 7.0 on there is but full and lazy
     dynamic = where.flavour == "preempt" and where.linux in DYNAMIC
     return (SCENARIOS + SOFTIRQS + (DEVICE if where.arch == "x86_64" else ())
-            + (PREEMPTION if dynamic else ()) + NFS)
+            + (PREEMPTION if dynamic else ()))
 
 
 def scenarios(context: Context, chosen: Sequence[Chosen]) -> list[Scenario]:
@@ -81,7 +76,7 @@ def scenarios(context: Context, chosen: Sequence[Chosen]) -> list[Scenario]:
     samples = SAMPLES * context.jobs // 1000
     return [
         Scenario(name, title, (f"--samples={samples}", *words), 30 + samples // 500,
-                 tools=("timershield", COMPILER if "--load=nfs" in words else STRESS))
+                 tools=("timershield", STRESS))
         for name, title, words in chosen
         if context.wants(name)
     ]
@@ -149,8 +144,7 @@ class IsolatedCpu(Experiment):
               most=0.01, of=EACH, rows="S14", paper="Fig 1: thousands of 300,000, less than 1 %"),
         *(claim for name, text, rows in (("kernel", "The article's load", "S12"),
                                          ("device", "A device's interrupt", "S9"),
-                                         ("softirqs", "Steered packets, RCU's work", ""),
-                                         ("nfs", "Sources compiled over NFS", "S11"))
+                                         ("softirqs", "Steered packets, RCU's work", ""))
           for claim in (
               Claim(text + ": p99.99 at least {} times shorter if isolated", _factor(name),
                     least=45, of=EACH, rows=rows, paper="Fig 1: 10 ms against 220 µs, 45 times"),
@@ -159,18 +153,17 @@ class IsolatedCpu(Experiment):
     )
 
     def scenarios(self) -> dict[str, str]:
-        return {name: title for name, title, _ in SCENARIOS + SOFTIRQS + DEVICE + PREEMPTION + NFS}
+        return {name: title for name, title, _ in SCENARIOS + SOFTIRQS + DEVICE + PREEMPTION}
 
     def run(self, context: Context) -> None:
-        require(Path(STRESS).name, Path(COMPILER).name)
+        require(Path(STRESS).name)
         # Timers are not shielded: what isolation gains is to be seen alone
         systems = [System(p, Mode.STOCK if p.debian else Mode.OFF, 2) for p in context.platforms
                    if p.arch == own().name]
         run_all([functools.partial(running.run_guest, context, self.name, list(which), PROGRAM,
                                    scenarios(context, chosen), turn=TURN,
                                    options=(*(NO_CX16 if own().name == "x86_64" else ()),
-                                            *(HPET if DEVICE[0] in chosen else ())),
-                                   drivers=DRIVERS if NFS[0] in chosen else ())
+                                            *(HPET if DEVICE[0] in chosen else ())))
                  for chosen, which in itertools.groupby(sorted(systems, key=possible), possible)])
 
     def parts(self, store: Store) -> list[Part]:

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The load: stress-ng, whose stressors stand for TTCP, FIFOS_MMAP, P3_FPU, FS and CRASHME of the
- * article's stress-kernel, or nfs.c for NFS_COMPILE. The processes are SCHED_OTHER and may run on
+ * article's stress-kernel. The processes are SCHED_OTHER and may run on
  * every CPU.
  */
 #define _GNU_SOURCE
 #include "clock.h"
 #include "file.h"
 #include "load.h"
-#include "nfs.h"
 #include "pause.h"
 #include "tasks.h"
 
@@ -70,8 +69,6 @@ static void execute(enum load load)
 		[LOAD_SOFTIRQS] = { "stress-ng", "-q", "--temp-path=/tmp", "--udp=3", "--touch=2" },
 	};
 
-	if (load == LOAD_NFS)
-		nfs_compile();
 	execv("/bin/stress-ng", words[load]);
 	fprintf(stderr, "isolated_cpu: stress-ng: %m\n");
 }
@@ -126,14 +123,6 @@ int load_start(enum load load)
 	if (load == LOAD_SOFTIRQS && file_write(STEERING, "3")) {
 		fputs("isolated_cpu: this kernel has no " STEERING "\n", stderr);
 		return -ENOENT;
-	}
-	if (load == LOAD_NFS) {
-		int ret = nfs_mount();
-
-		if (ret) {
-			fprintf(stderr, "isolated_cpu: NFS: %s\n", strerror(-ret));
-			return ret;
-		}
 	}
 	pacer = start(pace, load);
 	/* An idle CPU has no use for turns, and they are slow to give */

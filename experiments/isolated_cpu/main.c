@@ -225,7 +225,7 @@ static int run_all(struct run *run)
 
 static void set_load(char *name, void *to)
 {
-	static const char *const names[] = { "none", "spin", "kernel", "softirqs", "nfs" };
+	static const char *const names[] = { "none", "spin", "kernel", "softirqs" };
 	enum load *load = to;
 
 	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -234,7 +234,7 @@ static void set_load(char *name, void *to)
 			return;
 		}
 	}
-	fprintf(stderr, "isolated_cpu: --load=%s: there are none, spin, kernel, softirqs and nfs\n",
+	fprintf(stderr, "isolated_cpu: --load=%s: there are none, spin, kernel and softirqs\n",
 		name);
 	exit(2);
 }
@@ -262,7 +262,7 @@ int main(int argc, char **argv)
 	parse_options(argc, argv, (const struct opt[]){
 		{ "samples", "N", "number of interrupts (10240)", OPT_NUMBER(&samples, 1, 100000000) },
 		{ "load", "KIND", "none, spin: tasks that compute, kernel: tasks that keep the kernel "
-		  "busy, softirqs: its soft interrupts, nfs: compilers on a loopback NFS (kernel)",
+		  "busy, softirqs: its soft interrupts (kernel)",
 		  OPT_TEXT(set_load, &run->load) },
 		{ "isolate", NULL, "isolate CPU 0 from all other tasks and interrupts meanwhile",
 		  OPT_FLAG(&run->isolate) },
