@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Age of information: correcting the clocks of two nodes, and what the packets tell then."""
+"""Age of information: what packets tell."""

@@ -5,10 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
-
 from experiments.age_of_information import packets
-from experiments.age_of_information.clocks import Correction
 from experiments.age_of_information.packets import Ages
 from experiments.report.stats import percentile
 from lab.measure.results import Measured, Table
@@ -24,12 +21,7 @@ class Analysis:
 
     packets: Table
     iterations: Table
-    clock: Correction
     ages: dict[str, Ages]
-    drift_error: float
-    """Found less true, in ns per ns."""
-    offset_error: float
-    """How far, in the middle of the experiment, the corrected clocks are apart, ns."""
 
     def median(self, timing: str, part: str = "age") -> float:
         """The median of a part of the age."""
@@ -39,13 +31,9 @@ class Analysis:
         """How much the median differs from that with clock_nanosleep."""
         return self.median(timing, part) / self.median(BASELINE, part) - 1
 
-    def fastest(self) -> float:
-        """The least delivery time of all packets, ns, by the corrected clocks."""
-        return min(float(a.delivery.min()) for a in self.ages.values() if len(a.delivery))
-
     def cpu_share(self, timing: str, side: str) -> float:
-        """CPU time of the ``sender`` or ``receiver`` in forward iterations."""
-        chosen = (self.iterations["timing"] == timing) & (self.iterations["reverse"] == 0)
+        """CPU time of the ``sender`` or ``receiver``."""
+        chosen = self.iterations["timing"] == timing
         return float(self.iterations[f"{side}_cpu_ns"][chosen].sum()
                      / self.iterations["elapsed_ns"][chosen].sum())
 
@@ -55,14 +43,8 @@ def _analyse(path: Path, scenario: str, stamp: float) -> Analysis:
     system = Measured(path)
     table = system.table(scenario, "packets")
     iterations = system.table(scenario, "iterations")
-    clock = packets.clocks(table, iterations)
-    ages = {t: packets.ages(table, iterations, t, clock) for t in packets.timings(iterations)}
-    summary = system.summary(scenario)
-    true_drift = summary["clock_drift_ppb"] * 1e-9
-    middle = np.median(table["sent_ns"][table["status"] == packets.DELIVERED])
-    true = summary["clock_offset_ns"] + true_drift * middle
-    return Analysis(table, iterations, clock, ages, clock.drift - true_drift,
-                    float(clock.ahead(middle) - true))
+    return Analysis(table, iterations, {t: packets.ages(table, iterations, t)
+                                        for t in packets.timings(iterations)})
 
 
 def analyse(system: Measured, scenario: str) -> Analysis:

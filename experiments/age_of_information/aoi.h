@@ -10,7 +10,7 @@
  *
  * S. Reif, W. Schröder-Preikschat: Precisely Timed Task Execution, section VI.
  *
- * Times are ns of CLOCK_MONOTONIC, but for those called node time, see node_time().
+ * Times are ns of CLOCK_MONOTONIC, which both nodes have.
  */
 #ifndef LAB_AOI_H
 #define LAB_AOI_H
@@ -43,14 +43,12 @@ struct node {
 	int netns;		/* file descriptor */
 	int cpu;
 	struct in_addr address;
-	int64_t clock_offset;	/* how much its clock is ahead at the start */
-	int64_t clock_drift;	/* and how much it gains, in ns per s */
 };
 
 struct options {
 	enum timing_kind timing[TIMINGS_MAX];
 	int timings;
-	int iterations;		/* of each timing, without the reverse one */
+	int iterations;		/* of each timing */
 	int packets;		/* recorded ones of an iteration */
 	int warmup;		/* packets before those */
 	int payload;		/* bytes */
@@ -79,7 +77,6 @@ struct record {
 /* One iteration; shared by the processes. */
 struct iteration {
 	enum timing_kind timing;
-	bool reverse;
 	atomic_int ready;	/* futex: the receiver listens */
 	atomic_int sent;	/* packets, when the sender has finished */
 	int64_t cpu_sender;	/* CPU time */
@@ -94,18 +91,9 @@ struct iteration {
 struct run {
 	struct options options;
 	struct node nodes[NODES];
-	int64_t zero;
 	int count;		/* iterations altogether */
 	struct iteration **iterations;
 };
-
-/* node_time() - what the clock of @node shows at the instant @mono */
-static inline int64_t node_time(const struct run *run, const struct node *node, int64_t mono)
-{
-	int64_t since = mono - run->zero;
-
-	return since + node->clock_offset + since / 1000 * node->clock_drift / 1000000;
-}
 
 /* Packets as they are on the wire; both ends are the same machine. */
 #define PACKET_MAGIC	0x414f4931
@@ -115,14 +103,14 @@ static inline int64_t node_time(const struct run *run, const struct node *node, 
 struct packet {
 	uint32_t magic;
 	uint32_t seq;
-	int64_t sent;		/* sender's node time */
+	int64_t sent;
 	int64_t next_in;	/* the sender means to send the next one then */
 };
 
 struct ack {
 	uint32_t magic;
 	uint32_t seq;
-	int64_t received;	/* by the application, in the receiver's node time */
+	int64_t received;	/* by the application */
 	uint32_t lost;		/* altogether */
 };
 

@@ -46,12 +46,12 @@ static struct iteration *new_iteration(const struct run *run)
 	return memory;
 }
 
-/* The timings take turns; the last of each is in the other direction. */
+/* The timings take turns. */
 static void plan(struct run *run)
 {
 	const struct options *o = &run->options;
 
-	run->count = (o->iterations + 1) * o->timings;
+	run->count = o->iterations * o->timings;
 	run->iterations = calloc(run->count, sizeof(*run->iterations));
 	if (!run->iterations) {
 		fprintf(stderr, "age_of_information: no memory\n");
@@ -60,7 +60,6 @@ static void plan(struct run *run)
 	for (int i = 0; i < run->count; i++) {
 		run->iterations[i] = new_iteration(run);
 		run->iterations[i]->timing = o->timing[i % o->timings];
-		run->iterations[i]->reverse = i / o->timings == o->iterations;
 	}
 }
 
@@ -74,22 +73,20 @@ static void write_summary(const struct run *run)
 	fprintf(out, "priority,%d\n", o->priority);
 	fprintf(out, "deadline_ns,%" PRId64 "\n", o->deadline);
 	fprintf(out, "rate_bit_s,%" PRIu64 "\n", o->rate);
-	fprintf(out, "clock_offset_ns,%" PRId64 "\nclock_drift_ppb,%" PRId64 "\n",
-		run->nodes[1].clock_offset, run->nodes[1].clock_drift);
 	csv_finish(out, "summary.csv");
 }
 
 static void write_iterations(const struct run *run)
 {
 	FILE *out = csv_create("iterations.csv",
-			       "iteration,timing,reverse,elapsed_ns,sender_cpu_ns,receiver_cpu_ns,"
+			       "iteration,timing,elapsed_ns,sender_cpu_ns,receiver_cpu_ns,"
 			       "bottleneck_ns,min_rtt_ns,reported_lost");
 
 	for (int i = 0; i < run->count; i++) {
 		const struct iteration *it = run->iterations[i];
 
-		fprintf(out, "%d,%s,%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
-			",%" PRId64 "\n", i, timing_names[it->timing], it->reverse, it->elapsed,
+		fprintf(out, "%d,%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
+			",%" PRId64 "\n", i, timing_names[it->timing], it->elapsed,
 			it->cpu_sender, it->cpu_receiver, it->bottleneck, it->min_rtt,
 			it->reported_lost);
 	}
@@ -130,14 +127,13 @@ int main(int argc, char **argv)
 		},
 		.nodes[1] = {
 			.cpu = sysconf(_SC_NPROCESSORS_ONLN) > 1,
-			.clock_offset = 2500 * NSEC_PER_MSEC, .clock_drift = 40000,
 		},
 	};
 	struct options *o = &run.options;
 	const struct opt opts[] = {
 		{ "timing", "LIST", "nanosleep, clockfix, poll; they take turns (nanosleep,clockfix)",
 		  OPT_TEXT(set_timings, o) },
-		{ "iterations", "N", "iterations of each (10); one more in the other direction",
+		{ "iterations", "N", "iterations of each (10)",
 		  OPT_NUMBER(&o->iterations, 1, 1000) },
 		{ "packets", "N", "packets to record in an iteration (1000)",
 		  OPT_NUMBER(&o->packets, 10, 1000000) },
@@ -159,7 +155,6 @@ int main(int argc, char **argv)
 		fprintf(stderr, "age_of_information: network: %s\n", strerror(-ret));
 		return 1;
 	}
-	run.zero = clock_ns();
 	for (int i = 0; i < run.count; i++) {
 		ret = process_run_iteration(&run, run.iterations[i]);
 		if (ret) {

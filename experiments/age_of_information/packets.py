@@ -2,14 +2,15 @@
 """From what two nodes noted about packets to the age of information (the paper's Fig 1)."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from experiments.age_of_information.clocks import Correction, Numbers, correction
 from lab.measure.results import Table
 
 DELIVERED = 1
+Numbers = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -32,49 +33,21 @@ class Ages:
         return self.inter_send + self.delivery + self.inter_receive
 
 
-def _iterations(iterations: Table, timing: str, reverse: bool) -> list[int]:
-    chosen = (iterations["timing"] == timing) & (iterations["reverse"] == int(reverse))
-    return [int(i) for i in iterations["iteration"][chosen]]
-
-
 def timings(iterations: Table) -> list[str]:
     """The ways of timing, in the order in which they took turns."""
     return [str(t) for t in dict.fromkeys(iterations["timing"].tolist())]
 
 
-def _delivered(packets: Table, iterations: list[int]) -> npt.NDArray[np.bool_]:
-    return np.asarray(np.isin(packets["iteration"], iterations)
-                      & (packets["status"] == DELIVERED))
-
-
-def seeming(packets: Table, iterations: Table, timing: str,
-            reverse: bool = False) -> tuple[Numbers, Numbers]:
-    """Dates on the first node's clock, and what delivery seemed to take."""
-    some = _delivered(packets, _iterations(iterations, timing, reverse))
-    date = packets["received_ns" if reverse else "sent_ns"][some]
-    return date, packets["received_ns"][some] - packets["sent_ns"][some]
-
-
-def clocks(packets: Table, iterations: Table) -> Correction:
-    """The correction that the measured packets themselves allow."""
-    names = timings(iterations)
-    reverse = [seeming(packets, iterations, t, reverse=True) for t in names]
-    return correction([seeming(packets, iterations, t) for t in names],
-                      (np.concatenate([x for x, _ in reverse]),
-                       np.concatenate([y for _, y in reverse])))
-
-
-def ages(packets: Table, iterations: Table, timing: str, clock: Correction) -> Ages:
-    """The ages of the packets of all forward iterations with this timing."""
+def ages(packets: Table, iterations: Table, timing: str) -> Ages:
+    """The ages of the packets of all iterations with this timing."""
     parts: list[tuple[Numbers, Numbers, Numbers]] = []
     lateness = []
     sent_packets = lost = 0
-    for iteration in _iterations(iterations, timing, reverse=False):
+    for iteration in iterations["iteration"][iterations["timing"] == timing]:
         some = packets["iteration"] == iteration
         sent = packets["sent_ns"][some].astype(float)
         lateness.append(sent - packets["due_ns"][some])
         received = packets["received_ns"][some].astype(float)
-        received -= clock.ahead(sent)
         good = np.flatnonzero(packets["status"][some] == DELIVERED)
         sent_packets += len(sent)
         lost += len(sent) - len(good)

@@ -62,7 +62,7 @@ static int64_t guard(const struct receiver *r)
 
 static enum status judge(struct receiver *r, const struct packet *packet, int64_t arrival)
 {
-	int64_t took = node_time(r->run, r->node, arrival) - packet->sent;
+	int64_t took = arrival - packet->sent;
 
 	if (!r->any || took < r->fastest)
 		r->fastest = took;
@@ -82,10 +82,10 @@ static void acknowledge(struct receiver *r, uint32_t seq, int64_t received)
 static void deliver(struct receiver *r, const struct packet *packet, int64_t arrival)
 {
 	struct record *record = &r->iteration->records[packet->seq];
-	int64_t received = node_time(r->run, r->node, clock_ns());
+	int64_t received = clock_ns();
 	uint32_t skipped;
 
-	record->arrival = node_time(r->run, r->node, arrival);
+	record->arrival = arrival;
 	record->received = received;
 	if (packet->seq < r->next_seq) {
 		/* the application was told that it is lost before it came */
@@ -163,7 +163,7 @@ static void receive_all(struct receiver *r)
 
 int receiver_run(struct run *run, struct iteration *iteration)
 {
-	const struct node *node = &run->nodes[!iteration->reverse];
+	const struct node *node = &run->nodes[1];
 	struct receiver r = { .run = run, .iteration = iteration, .node = node,
 			      .total = run->options.warmup + run->options.packets };
 	int ret;
@@ -172,7 +172,7 @@ int receiver_run(struct run *run, struct iteration *iteration)
 	if (!ret)
 		ret = timing_open(&r.timing, iteration->timing);
 	if (!ret) {
-		r.fd = network_socket(node, &run->nodes[iteration->reverse]);
+		r.fd = network_socket(node, &run->nodes[0]);
 		ret = r.fd < 0 ? r.fd : 0;
 	}
 	if (ret) {

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The age-of-information experiment's goals, claims and part of the report."""
 
-import math
 from collections.abc import Callable
 
 from experiments.age_of_information import figures
@@ -26,13 +25,6 @@ HOW = (
     "timing can give, by polling; iteration by iteration they take turns. The greatest age of "
     "information is the time between two sends, plus the delivery, plus the time between two "
     "receptions (the paper's Fig 1)."
-)
-CLOCKS = (
-    "The two nodes are namespaces of one machine, so their clocks would agree. To test the "
-    "paper's correction the receiver's clock is made to differ by a known offset and drift; what "
-    "is found from the packets alone is compared with the truth. The offset's error is half of "
-    "what the fastest packets' ways differ in the two directions, and is contained in every "
-    "delivery time."
 )
 WHY = (
     "Why ours differ from the paper's. The next instant is, as in BBR, one interval after the last "
@@ -80,13 +72,6 @@ def _delivery(found: Analysis) -> Found:
                  f"{found.median(OURS, 'delivery') / US:.1f} µs")
 
 
-def _clocks(found: Analysis) -> Found:
-    off = abs(found.offset_error) > found.fastest()
-    return Found(f"{found.drift_error * 1e6:+.2f} ppm; {found.offset_error / US:+.1f} µs, fastest "
-                 f"packet {found.fastest() / US:.1f} µs",
-                 math.inf if off else abs(found.drift_error) * 1e6)
-
-
 CLAIMS = (
     Claim("On a link like the paper's the median age of information is at most {:.0%} of "
           "clock_nanosleep's", _of_the_papers_link(_age), most=0.84, of=EACH, rows="C27",
@@ -94,10 +79,6 @@ CLAIMS = (
     Claim("Packets may take longer on their way with ClockFix, as the sender fills the link",
           _of_the_papers_link(_delivery), of=EACH, rows="C26",
           paper="Fig 9: delivery time slightly longer"),
-    Claim("Drift and offset of two clocks are found from the packets: the drift within {} ppm, a "
-          "quarter of what is put in, the offset within the fastest packet's way",
-          _of_the_papers_link(_clocks), most=10, of=EACH, rows="C25", paper="Fig 8; error not "
-          "known"),
 )
 
 
@@ -122,7 +103,7 @@ def _table(rows: list[tuple[str, Analysis]]) -> Table:
     return Table(
         ["link", "timing", "IST", "PDT", "IRT", "age", "5–95 %", "max", "age, change", "send late",
          "lost", "CPU"], cells,
-        "Medians in µs over all forward iterations, outliers included; send late: sent after it "
+        "Medians in µs over all iterations, outliers included; send late: sent after it "
         "was due; CPU time of sender and receiver.", text_columns=2)
 
 
@@ -147,15 +128,4 @@ def parts(store: Store) -> list[Part]:
             f"About {len(found.ages[OURS].age):,} packets each; box: quartiles, whiskers: 1.5 "
             "interquartile ranges; outliers are not drawn, as in the paper, but are counted in the "
             "table.") for scenario, found in usable.items()]
-        scenario = LIKE_THE_PAPER if LIKE_THE_PAPER in usable else next(iter(usable))
-        found = usable[scenario]
-        result += [Text(CLOCKS), Figure(
-            figures.drift(found.packets, found.iterations, list(found.ages), found.clock,
-                          f"drift-{system.name}-{scenario}", f"{place}, {titles[scenario]}"),
-            f"{titles[scenario]}: delivery times before and after correction (the paper's Fig 8). "
-            "A point: the median of a sixtieth of the packets."), Table(
-            ["link", "drift found, ppm", "error, ppm", "offset's error, µs"],
-            [[title, f"{of.clock.drift * 1e6:.3f}", f"{of.drift_error * 1e6:+.3f}",
-              f"{of.offset_error / US:+.2f}"] for title, of in rows],
-            "What the correction found, and how far it is from the truth.")]
     return result

@@ -61,14 +61,14 @@ static int send_one(struct sender *s, uint32_t seq, int64_t due, int64_t interva
 
 	*packet = (struct packet){
 		.magic = PACKET_MAGIC, .seq = seq, .next_in = interval,
-		.sent = node_time(s->run, s->node, now),
+		.sent = now,
 	};
 	if (send(s->fd, s->datagram, s->run->options.payload, 0) < 0 && errno != ENOBUFS &&
 	    errno != ECONNREFUSED)
 		return -errno;
 	s->sent[seq] = now;
 	rate_sent(&s->rate, seq);
-	s->iteration->records[seq].due = node_time(s->run, s->node, due);
+	s->iteration->records[seq].due = due;
 	s->iteration->records[seq].sent = packet->sent;
 	return 0;
 }
@@ -101,7 +101,7 @@ static int send_all(struct sender *s)
 
 int sender_run(struct run *run, struct iteration *iteration)
 {
-	const struct node *node = &run->nodes[iteration->reverse];
+	const struct node *node = &run->nodes[0];
 	struct sender s = { .run = run, .iteration = iteration, .node = node,
 			    .total = run->options.warmup + run->options.packets };
 	int64_t start;
@@ -113,7 +113,7 @@ int sender_run(struct run *run, struct iteration *iteration)
 	ret = timing_open(&s.timing, iteration->timing);
 	if (ret)
 		goto out;
-	s.fd = network_socket(node, &run->nodes[!iteration->reverse]);
+	s.fd = network_socket(node, &run->nodes[1]);
 	s.sent = calloc(s.total, sizeof(*s.sent));
 	s.datagram = calloc(1, run->options.payload);
 	ret = s.fd < 0 ? s.fd : s.sent && s.datagram ? 0 : -ENOMEM;

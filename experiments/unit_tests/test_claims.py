@@ -95,10 +95,6 @@ SPOILED: tuple[Spoiled, ...] = (
     ("oversleep", "Learning", "host-stock", "costs", "costs.took_ns what=default", "+999"),
     ("age-of-information", "On a link", "host-stock", "300-mbit",
      "packets.received_ns iteration=1|4|7|10|13|16|19|22|25|28", "+9000000"),
-    ("age-of-information", "Drift", "host-stock", "300-mbit",
-     "summary.value name=clock_drift_ppb", "+90000"),
-    ("age-of-information", "Drift", "host-stock", "300-mbit",
-     "summary.value name=clock_offset_ns", "+9000000"),
     ("isolated-cpu", "Steered packets, RCU's work: p99.99", TWO, "softirqs-isolated",
      "samples.response_ns", "*99"),
 )
