@@ -20,7 +20,6 @@
 /* One API: FIFO 10 waits with it, FIFO 90 spins over the expiry. */
 static void mask_api(const struct api *api)
 {
-	u64 bound = release_bound(api, LOW(10));
 	struct scene *scene = scene_new(1);
 
 	scene->owner[0].api = api;
@@ -30,12 +29,11 @@ static void mask_api(const struct api *api)
 	check_served(scene);
 
 	shield_set(true);
-	scene_run_prompt(scene, bound);
+	scene_run(scene);
 	check_undisturbed(&scene->window, api->name);
 	check_served(scene);
-	check_prompt(scene, bound);
-	note("%s: idle bound %llu ns, after release %llu ns", api->name, bound,
-	     scene->owner[0].woke - scene->released);
+	check_prompt(scene, PROMPT);
+	note("%s: after release %llu ns", api->name, scene->owner[0].woke - scene->released);
 }
 
 static void api_is_masked(void)
@@ -82,7 +80,6 @@ TEST(all_apis_at_many_priorities_are_masked)
 TEST(same_and_higher_levels_are_not_masked)
 {
 	static const int priorities[] = { 50, 51, 90, 99 };
-	u64 bound = release_bound(api_find("clock_nanosleep"), FIFO(99));
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(priorities); i++) {
 		struct scene *scene = scene_new(1);
@@ -96,9 +93,9 @@ TEST(same_and_higher_levels_are_not_masked)
 		      priorities[i], scene->window.foreign, scene->window.expired);
 		check_served(scene);
 		if (priorities[i] > 50)
-			check(owner->woke <= owner->due + bound,
+			check(owner->woke <= owner->due + PROMPT,
 			      "FIFO %d ran %llu ns late, allowed %llu", priorities[i],
-			      owner->woke - owner->due, bound);
+			      owner->woke - owner->due, PROMPT);
 	}
 }
 
@@ -108,8 +105,6 @@ TEST(same_and_higher_levels_are_not_masked)
  */
 TEST(higher_timer_behind_masked_ones_is_on_time)
 {
-	const struct api *api = api_find("clock_nanosleep");
-	u64 bound = release_bound(api, FIFO(95));
 	struct scene *scene = scene_new(9);
 	struct owner *high = &scene->owner[8];
 
@@ -124,8 +119,8 @@ TEST(higher_timer_behind_masked_ones_is_on_time)
 	      "%u interruptions, %u expired, expected the higher timer alone",
 	      scene->window.foreign, scene->window.expired);
 	check_served(scene);
-	check(high->woke <= high->due + bound, "FIFO 95 ran %llu ns late, allowed %llu",
-	      high->woke - high->due, bound);
+	check(high->woke <= high->due + PROMPT, "FIFO 95 ran %llu ns late, allowed %llu",
+	      high->woke - high->due, PROMPT);
 }
 
 static s64 expirations(int fd)

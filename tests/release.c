@@ -65,9 +65,6 @@ static void by_waiting_for_a_signal(struct scene *scene)
  */
 static void check_release(struct scene *scene, const char *name, u64 extra)
 {
-	const struct api *api = scene->owner[0].api;
-	u64 bound = release_bound(api, scene->owner[0].policy);
-
 	extra *= slowness() * slowness();
 	scene->data = shared_memory(sizeof(unsigned int));
 	/* As ktimers is; ksoftirqd, ordinary, waits for a slice of the hog, as on a stock kernel. */
@@ -76,10 +73,10 @@ static void check_release(struct scene *scene, const char *name, u64 extra)
 	/* lockdep takes its time when it sees a path first */
 	if (slowness() > 1)
 		scene_run(scene);
-	scene_run_prompt(scene, bound + extra);
+	scene_run(scene);
 	check_undisturbed(&scene->window, name);
 	check_served(scene);
-	check_prompt(scene, bound + extra);
+	check_prompt(scene, PROMPT + extra);
 	set_softirq_threads(test_cpu, OTHER);
 	for (unsigned int i = 0; scene->has_hog && i < scene->owners; i++) {
 		u64 ran = scene->owner[i].hog_ran - scene->hog_ran_at_release;
@@ -155,7 +152,6 @@ TEST(of_a_timerfd)
  */
 TEST(to_a_middle_level)
 {
-	u64 bound = release_bound(api_find("clock_nanosleep"), FIFO(60));
 	struct scene *scene = scene_new(2);
 	struct owner *upper = &scene->owner[0], *lower = &scene->owner[1];
 	u64 end;
@@ -172,13 +168,13 @@ TEST(to_a_middle_level)
 	end = scene->start + scene->hog_length;
 	check_undisturbed(&scene->window, "to a middle level");
 	check_served(scene);
-	check(upper->woke <= scene->released + bound, "FIFO 60 ran %llu ns after the release",
+	check(upper->woke <= scene->released + PROMPT, "FIFO 60 ran %llu ns after the release",
 	      upper->woke - scene->released);
 	check(upper->hog_ran - scene->hog_ran_at_release <= HOG_ALLOWED,
 	      "FIFO 50 executed for %llu ns before FIFO 60",
 	      upper->hog_ran - scene->hog_ran_at_release);
 	check(lower->woke >= end, "FIFO 20 ran %llu ns before FIFO 50 ended", end - lower->woke);
-	check(lower->woke <= end + bound + GAP, "FIFO 20 ran %llu ns after FIFO 50 ended",
+	check(lower->woke <= end + PROMPT + GAP, "FIFO 20 ran %llu ns after FIFO 50 ended",
 	      lower->woke - end);
 }
 
@@ -199,7 +195,6 @@ static void spin_and_yield(struct scene *scene)
  */
 TEST(not_by_yielding_within_a_level)
 {
-	u64 bound = release_bound(api_find("clock_nanosleep"), LOW(10));
 	struct scene *scene = scene_new(1);
 	struct owner *owner = &scene->owner[0];
 	u64 end;
@@ -214,11 +209,9 @@ TEST(not_by_yielding_within_a_level)
 	check_undisturbed(&scene->window, "yielding");
 	check_served(scene);
 	check(owner->woke >= end, "FIFO 10 ran %llu ns before FIFO 90 ended", end - owner->woke);
-	/* The hog ends at the same time: that is a system call and a switch more. */
-	bound += (kernel_is_rt() ? 7 : 2) * USEC;
-	check_prompt(scene, bound);
+	check_prompt(scene, PROMPT);
 	note("FIFO 10 ran %llu ns after the release, %llu allowed", owner->woke - scene->released,
-	     bound + owner->waited);
+	     PROMPT + owner->waited);
 }
 
 /*

@@ -219,20 +219,6 @@ static bool is_late(const struct scene *scene, const struct owner *owner, u64 li
 	return owner->woke > scene->released + limit + owner->waited;
 }
 
-void scene_run_prompt(struct scene *scene, u64 limit)
-{
-	bool late = false;
-
-	scene_run(scene);
-	for (unsigned int i = 0; i < scene->owners; i++)
-		late |= is_late(scene, &scene->owner[i], limit);
-	if (!late || shield_has_levels() || !access("/proc/self/schedstat", F_OK))
-		return;
-	/* By then a worker has cleared up what the first one's owner left: an aio context. */
-	sleep_for(100 * MSEC);
-	scene_run(scene);
-}
-
 void check_prompt(const struct scene *scene, u64 limit)
 {
 	for (unsigned int i = 0; i < scene->owners; i++) {
@@ -244,49 +230,4 @@ void check_prompt(const struct scene *scene, u64 limit)
 		      "owner %u (%s) ran %llu ns after the release, allowed %llu + %llu", i,
 		      owner->api->name, owner->woke - scene->released, limit, owner->waited);
 	}
-}
-
-/*
- * How late a task of this policy is on a CPU with nothing else to do, after a
- * wait with this API: maximum of some tries, ns.
- */
-static u64 idle_lateness(const struct api *api, struct policy policy)
-{
-	u64 worst = 0;
-
-	for (int i = 0; i < 3; i++) {
-		struct scene *scene = scene_new(1);
-		u64 late;
-
-		scene->has_runner = false;
-		scene->owner[0].policy = policy;
-		scene->owner[0].api = api;
-		scene_run(scene);
-		require(scene->owner[0].woke, "%s: not woken on an idle CPU", api->name);
-		require(!scene->owner[0].ret, "%s: %s", api->name,
-			strerror(-scene->owner[0].ret));
-		late = scene->owner[0].woke - scene->owner[0].due - scene->owner[0].waited;
-		if (late > worst)
-			worst = late;
-	}
-	return worst;
-}
-
-u64 release_bound(const struct api *api, struct policy policy)
-{
-	u64 idle = idle_lateness(api, policy);
-	/*
-	 * The way to the release, with nothing waiting: a system call, a switch, programming
-	 * the device; on Linux 6.1 5.2 us by a trace of each instruction, or 6.1 with two switches;
-	 * on Debian's 7.3, with the module and a timer waiting, 6.9, or 7.5 with the hrtick.
-	 */
-	u64 slack = idle / 2 > 8000 ? idle / 2 : 8000;
-
-	/*
-	 * Soft timers wait for an interrupt, which the release sends, and then for their thread; and
-	 * a tick, or RCU's thread of the same priority, may come between them.
-	 */
-	if (kernel_is_rt())
-		slack = idle + 10 * USEC;
-	return idle + slack;
 }

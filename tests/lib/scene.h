@@ -74,13 +74,6 @@ struct scene *scene_new(unsigned int owners);
  */
 void scene_run(struct scene *scene);
 
-/*
- * The same; where the shield knows classes only, once more if an owner is later than LIMIT, ns. A
- * thread of the kernel is an ordinary task, too, and may be first. Where the kernel counts how
- * long an owner waits for the CPU, one run decides.
- */
-void scene_run_prompt(struct scene *scene, u64 limit);
-
 /* Every owner was woken by its timer, once, and not early. */
 void check_served(const struct scene *scene);
 
@@ -88,9 +81,9 @@ void check_served(const struct scene *scene);
 void check_prompt(const struct scene *scene, u64 limit);
 
 /*
- * The bound for a task that a release wakes: what a wake-up from idle takes,
- * and a few microseconds for the switch that released it.
+ * How late a task may be that a release wakes, or an expiry. A release takes 5 to 10 us of this; one
+ * that was forgotten comes with the next tick, 4 ms later.
  */
-u64 release_bound(const struct api *api, struct policy policy);
+#define PROMPT (50 * USEC * slowness())
 
 #endif
