@@ -17,7 +17,6 @@
 #define _GNU_SOURCE
 #include "options.h"
 #include "lib/churn.h"
-#include "lib/isolation.h"
 #include "lib/shield.h"
 #include "lib/task.h"
 
@@ -74,7 +73,7 @@ static void start_workers(void)
 			worker->finished = true;
 		}
 		worker->pid = newest;
-		try_affinity(worker->pid, CPU(churn->cpus) - 1);
+		set_affinity(worker->pid, CPU(churn->cpus) - 1);
 	}
 	churn->count = options.workers;
 }
@@ -97,7 +96,7 @@ static unsigned int start_disturbers(pid_t *pids)
 		STARTED(FIFO(98)) all[i](disturber);
 		pids[i] = newest;
 		if (all[i] == disturb_by_load)
-			try_affinity(pids[i], CPU(churn->cpus) - 1);
+			set_affinity(pids[i], CPU(churn->cpus) - 1);
 	}
 	return count;
 }

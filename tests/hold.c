@@ -6,7 +6,6 @@
  */
 #define _GNU_SOURCE
 #include "file.h"
-#include "lib/isolation.h"
 #include "lib/shield.h"
 #include "lib/task.h"
 #include "lib/timers.h"

@@ -6,7 +6,6 @@
  * On a stock kernel they fail because there is no switch.
  */
 #define _GNU_SOURCE
-#include "lib/isolation.h"
 #include "lib/shield.h"
 #include "lib/task.h"
 #include "lib/timers.h"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Killed before each of its changes, the command leaves nothing behind.
 
-On a directory that looks like a machine. On a kernel tests/isolate_random.c kills at random, and
-tests/isolate_rules.c runs many at once.
+On a directory that looks like a machine. On a kernel tests/isolate.sh kills at random, and
+runs many at once.
 """
 
 import os

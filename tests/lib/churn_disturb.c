@@ -2,7 +2,6 @@
 /* What changes under the workers' feet; and the worker that dies with armed timers. */
 #define _GNU_SOURCE
 #include "churn.h"
-#include "isolation.h"
 #include "file.h"
 #include "shield.h"
 #include "task.h"
@@ -141,7 +140,7 @@ void disturb_policies(struct disturber *disturber)
 
 		set_policy(worker->pid, pick_policy(random, churn->cpus));
 		if (churn->cpus > 1 && !kernel_is_rt() && !pick(random, 4))
-			try_affinity(worker->pid, pick(random, CPU(churn->cpus)));
+			set_affinity(worker->pid, pick(random, CPU(churn->cpus)));
 		rest(disturber, pick_between(random, 50 * USEC, 600 * USEC));
 	}
 }

@@ -137,6 +137,11 @@ void pin(int cpu)
 	require(!sched_setaffinity(0, sizeof(set), &set), "sched_setaffinity(%d): %m", cpu);
 }
 
+int set_affinity(pid_t pid, u64 cpus)
+{
+	return syscall(SYS_sched_setaffinity, pid, sizeof(cpus), &cpus) ? -errno : 0;
+}
+
 int test_cpu;
 
 bool kernel_is_rt(void)

@@ -72,6 +72,10 @@ void set_softirq_threads(int cpu, struct policy policy);
 /* Lets the caller, and what it starts, run on this CPU alone. */
 void pin(int cpu);
 
+/* Lets it run on these CPUs, of which N is bit N; 0 or -errno. */
+#define CPU(n) (1ull << (n))
+int set_affinity(pid_t pid, u64 cpus);
+
 /* The CPU that scenes, windows and traces are about: 0 unless a test sets it. */
 extern int test_cpu;
 
