@@ -29,8 +29,8 @@ from lab.runner.boots import Boot
 from lab.runner.suites import Suite
 from lab.runner.verdict import Verdict
 
-KERNELS = "x86_64-preempt-shielded,7.3/x86_64-preempt-shielded,debian12/6.12"
-"""Two are built; what must fail without the shield does so on Debian's."""
+KERNELS = "debian12/6.12-module,debian12/6.12,7.3/x86_64-preempt-shielded"
+"""The module on Debian's kernel; without it, where the same must fail; and one that is built."""
 MUST_FAIL = "fails_without_the_shield"
 WANTED = pytest.StashKey[list["Guest"]]()
 GUESTS = pytest.StashKey["Guests"]()

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 
 TIMED_OUT = -1
 BLOCK = tarfile.BLOCKSIZE
-MAGIC = 257
-"""Where a header has its "ustar"."""
 
 
 class ProtocolError(Exception):
@@ -20,15 +18,10 @@ class Decoder:
 
     def __init__(self) -> None:
         self._buffer = bytearray()
-        self._began = False
 
     def feed(self, data: bytes) -> Iterator[tuple[str, bytes]]:
         """Yield the names and contents that ``data`` completes."""
         self._buffer += data
-        if not self._began and (mark := self._buffer.find(b"ustar")) >= 0:
-            # the Raspberry Pi's second port, as QEMU has it, sends its speed when that is set
-            del self._buffer[: max(mark - MAGIC, 0)]
-            self._began = True
         while len(self._buffer) >= BLOCK:
             try:
                 header = tarfile.TarInfo.frombuf(self._buffer[:BLOCK], "utf-8", "replace")

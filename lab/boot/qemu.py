@@ -20,7 +20,7 @@ from lab.boot import console as console_text
 from lab.boot import stale_code
 from lab.boot.protocol import Decoder, Outcome, ProtocolError, Transcript
 from lab.errors import LabError
-from lab.kernels.arch import ARCHES, BOARDS
+from lab.kernels.arch import ARCHES
 from lab.kernels.kernels import Kernel
 from lab.kernels.toolchain import require
 from lab.processes import running
@@ -58,8 +58,6 @@ class Machine:
     append: str = ""
     options: tuple[str, ...] = ()
     """Added to QEMU's command line."""
-    board: str = ""
-    """One of BOARDS; its CPUs and memory are given."""
     turn: int = 0
     """µs; with several virtual CPUs and instruction-counted time, none executes for longer while
     another one could. QEMU lets one go on until the machine's next timer; this adds one, that
@@ -78,10 +76,6 @@ class Machine:
             "-smp", f"{self.cpus},sockets={self.cpus // self.threads},threads={self.threads}",
             "-m", str(self.memory),
         ]
-        if self.board:
-            board = BOARDS[self.board]
-            [tree] = (kernel.build / "root").rglob(board.device_tree)
-            hardware = ["-M", self.board, "-m", str(board.memory), "-dtb", str(tree)]
         command = [
             ARCHES[kernel.arch].qemu, *hardware,
             "-accel", accelerator,
@@ -134,7 +128,7 @@ def boot_interactive(kernel: Kernel, initrd: Path, machine: Machine) -> int:
 
 def _result_port(kernel: Kernel, machine: Machine, path: Path) -> list[str]:
     words = ["-chardev", f"file,id=results,path={path}"]
-    if kernel.arch == "x86_64" or machine.board:
+    if kernel.arch == "x86_64":
         return [*words, "-serial", "chardev:results"]
     # Debian's has the driver of the other bus as a module
     bus = "pci" if kernel.debian else "device"
@@ -269,9 +263,7 @@ def _run_once(
         for file in files:
             file.touch()
         parameters = machine.kernel_parameters(kernel, quiet=True)
-        if machine.board:
-            parameters += f" lab_port={BOARDS[machine.board].port}"
-        elif kernel.arch == "x86_64":
+        if kernel.arch == "x86_64":
             parameters += " lab_port=/dev/ttyS1"
         command = [
             *machine.command(kernel, archive),
@@ -298,8 +290,6 @@ def _follow(process: subprocess.Popen[bytes], machine: Machine, watch: _Watch, r
     while process.poll() is None:
         if watch.look():
             heard = time.monotonic()
-        if machine.board and run.transcript.ended:    # it may not know how to switch itself off
-            return
         if _stop.is_set():
             run.failure, run.stopped = "stopped", True
             return

@@ -29,21 +29,6 @@ class Arch:
     """Words of the kernel's command line."""
 
 
-@dataclass(frozen=True)
-class Board:
-    """Another machine of QEMU's than the architecture's, for Debian's kernels."""
-
-    device_tree: str
-    """A file of the kernel's package."""
-    memory: int
-    """MiB: as much as it has."""
-    port: str
-    """The second serial port."""
-
-
-# The paper's. All four CPUs are started: one that is not computes for ever.
-BOARDS = {"raspi3b": Board("bcm2837-rpi-3-b.dtb", 1024, "/dev/ttyS1")}
-
 _ALL = (
     Arch(
         name="x86_64", machine="x86_64", debian="amd64", cross="x86_64-linux-gnu-",

@@ -16,7 +16,7 @@ TABLE = TESTS / "suites.toml"
 _KEYS: dict[str, type] = {
     "program": str, "args": list, "kernels": list, "on-stock": str, "cpus": int,
     "threads": int, "append": str, "icount": bool, "timeout": int, "alone": bool, "soak": str,
-    "tools": list, "board": str, "levels": list,
+    "tools": list, "levels": list,
 }
 LEVELS = "timershield=2"
 """What a kernel boots with to mask by level."""
@@ -41,7 +41,6 @@ class Suite:
     selftest: str = ""
     soak: str = ""
     tools: tuple[str, ...] = ()
-    board: str = ""
 
     def must_fail(self, kernel: Kernel) -> bool:
         """Whether it has to notice that ``kernel`` has no shield."""
@@ -73,7 +72,7 @@ class Suite:
 
     def boot_key(self) -> tuple[Any, ...]:
         """Suites with the same key share a boot."""
-        return (self.cpus, self.threads, self.append, self.icount, self.board,
+        return (self.cpus, self.threads, self.append, self.icount,
                 self.name if self.alone else "")
 
 
