@@ -277,54 +277,6 @@ test_undone_twice_and_in_parts() {
 	same "after a further unisolate"
 }
 
-test_priorities_of_kernel_threads() {
-	softirq=$(thread ksoftirqd/1) irq=$(thread 'irq/*')
-	before=$(policy $softirq)${irq:+ $(policy $irq)}
-	printf 'cpus = 1\npriority = 30 ksoftirqd/1\npriority = 32 irq/*\n' >/tmp/conf
-	isolate --config=/tmp/conf
-	equal "$(policy $softirq)${irq:+ $(policy $irq)}" "1 30${irq:+ 1 32}" "their priorities"
-	unisolate
-	equal "$(policy $softirq)${irq:+ $(policy $irq)}" "$before" afterwards
-}
-
-test_packets_in_threads_of_a_priority() {
-	$me tap & sleep 1
-	threaded=/sys/class/net/polled0/threaded
-	[ -e $threaded ] || skip "this kernel has no TUN device"
-	printf 'threaded = polled0\npriority = 40 napi/polled0-*\n' >/tmp/conf
-	says 1 "" status --verify=/tmp/conf
-	isolate --config=/tmp/conf
-	napi=$(thread 'napi/polled0*')
-	equal "$(cat $threaded) $(policy $napi)" "1 1 40" "its thread"
-	says 0 "" status --verify=/tmp/conf
-	isolate 1
-	equal "$(cat $threaded) $(policy $napi)" "1 1 40" "after isolating a CPU"
-	unisolate
-	equal "$(cat $threaded) $(policy $napi)" "0 0 0" "afterwards"
-}
-
-# What it advises is in the file and in force; all is as before once that is undone.
-test_status_fix_is_undone() {
-	conf=/etc/timershield.conf
-	rm -f $conf
-	echo 950000 >/proc/sys/kernel/sched_rt_runtime_us
-	prepare
-	timershield status --fix --dry-run | sed -n 's/^write = //p' >/tmp/writes
-	require [ -s /tmp/writes ] && require [ ! -e $conf ]
-	while read file value; do echo "$file $(cat $file)"; done </tmp/writes >/tmp/were
-	says 0 "" status --fix
-	while read file value; do
-		case $(cat $file) in *$value*) ;; *) fault "$file is $(cat $file)" ;; esac
-		grep -q $file $conf || fault "$file is not in $conf"
-	done </tmp/writes
-	waiter
-	equal "$(cpus $newest)" 3 "of a new process"
-	unisolate
-	while read file value; do equal "$(echo $(cat $file))" "$value" "$file afterwards"; done </tmp/were
-	same "after status --fix"
-	rm -f $conf
-}
-
 test_many_at_once() {
 	prepare
 	pids=
