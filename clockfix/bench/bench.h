@@ -67,7 +67,8 @@ struct rival {
 	void (*wait)(int64_t instant, struct wait_state *state);
 	bool peer;		/* with --peers only */
 	int64_t margin;		/* of wait_margin() */
-	uint32_t late_ppm;	/* or PAPER_...; 0: that of the options */
+	int estimator;
+	uint32_t late_ppm;	/* 0: that of the options */
 };
 
 extern const struct rival rivals[];

@@ -31,12 +31,12 @@ static void learn(int64_t oversleep)
 static const struct {
 	const char *name;
 	void (*volatile call)(int64_t oversleep);
-	uint32_t late_ppm;
+	int estimator;
 } costs[] = {
 	{ "nothing", nothing, 0 },
 	{ "ema", moving_average, 0 },
-	{ "average", learn, PAPER_AVERAGE },
-	{ "maximum", learn, PAPER_MAXIMUM },
+	{ "average", learn, CLOCKFIX_ESTIMATOR_AVERAGE },
+	{ "maximum", learn, CLOCKFIX_ESTIMATOR_MAXIMUM },
 	{ "default", learn, 0 },
 };
 
@@ -49,7 +49,7 @@ static int64_t next_oversleep(uint64_t *state)
 
 static void measure(size_t which, int64_t *took, uint64_t count)
 {
-	const struct clockfix_options options = { .late_ppm = costs[which].late_ppm };
+	const struct clockfix_options options = { .estimator = costs[which].estimator };
 	uint64_t state = 1;
 
 	estimator_init(&estimator, &options);

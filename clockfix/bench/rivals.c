@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "bench.h"
-#include "paper.h"
 
 #define WARM_UP		100	/* jobs whose result is ignored, as in the paper */
 #define WARM_UP_AGAIN	5	/* in a later round, when the rival has learned before */
@@ -44,6 +43,7 @@ static void prepare_options(struct clockfix_options *options, const struct rival
 			    const struct bench_options *opt)
 {
 	clockfix_options_init(options);
+	options->estimator = rival->estimator;
 	options->late_ppm = rival->late_ppm ? rival->late_ppm : opt->late_ppm;
 	options->cpu_ppm = opt->cpu_ppm;
 }
@@ -236,9 +236,9 @@ const struct rival rivals[] = {
 	{ "margin-60us", .wait = wait_margin, .margin = 60000 },
 	{ "margin-125us", .wait = wait_margin, .margin = 125000 },
 	{ "mean-deviation", .wait = wait_mean },
-	{ "filter-none", .late_ppm = PAPER_NONE },
-	{ "filter-average", .late_ppm = PAPER_AVERAGE },
-	{ "filter-max", .late_ppm = PAPER_MAXIMUM },
+	{ "filter-none", .estimator = CLOCKFIX_ESTIMATOR_NONE },
+	{ "filter-average", .estimator = CLOCKFIX_ESTIMATOR_AVERAGE },
+	{ "filter-max", .estimator = CLOCKFIX_ESTIMATOR_MAXIMUM },
 	{ "spin_sleep", .wait = wait_spin_sleep, .peer = true },
 	{ "clockfix", .wait = NULL },
 	{ "clockfix-sleep", .wait = wait_sleep_until },

@@ -107,6 +107,15 @@ typedef void (*clockfix_fn)(void *arg, const struct clockfix_run *run);
 
 /* ---- Options ---------------------------------------------------------------------------- */
 
+/* How the next oversleep is predicted. */
+enum clockfix_estimator {
+	CLOCKFIX_ESTIMATOR_DEFAULT = 0,	/* by late_ppm and cpu_ppm */
+	/* those of the paper, for experiments; late_ppm and cpu_ppm have no effect */
+	CLOCKFIX_ESTIMATOR_NONE,	/* sleep until the instant, */
+	CLOCKFIX_ESTIMATOR_AVERAGE,	/* less the average of the last 64 oversleeps, */
+	CLOCKFIX_ESTIMATOR_MAXIMUM,	/* less the greatest of them [IV.a] */
+};
+
 #define CLOCKFIX_LOCK_MEMORY	(1u << 0)	/* mlock what the worker touches */
 #define CLOCKFIX_STRICT		(1u << 1)	/* fail if an option can't be had */
 
@@ -127,6 +136,7 @@ struct clockfix_options {
 	int32_t priority;	/* 1 to 99 */
 	int32_t cpu_latency_us;	/* PM QoS: keep CPUs out of idle states that are slower to leave */
 				/* than this; -1: off */
+	int32_t estimator;	/* enum clockfix_estimator */
 	uint32_t late_ppm;	/* How many jobs in a million may start more than 1 us late. Default: */
 				/* 15000, for sleeps of 2 ms and more 5000, of 8 ms and more 1700. */
 				/* The default gives up where one more punctual job would cost more */

@@ -275,11 +275,7 @@ void estimator_init(struct estimator *est, const struct clockfix_options *option
 	uint32_t late_ppm = options->late_ppm;
 
 	memset(est, 0, sizeof(*est));
-	est->use_paper = late_ppm >= PAPER_NONE;
-	if (est->use_paper) {
-		est->paper.kind = FILTER_NONE + late_ppm - PAPER_NONE;
-		late_ppm = 0;
-	}
+	est->paper.kind = options->estimator;
 	est->asked = late_ppm > 0;
 	est->budget = (double)options->cpu_ppm / PPM;
 	for (unsigned int i = 0; i < CLASSES; i++) {
@@ -305,7 +301,7 @@ int64_t estimator_predict(struct estimator *est, int64_t length, int64_t most)
 	struct choice choice;
 	bool bound;
 
-	if (est->use_paper) {
+	if (est->paper.kind) {
 		est->prediction = est->paper.prediction;
 		if (est->prediction > most)
 			filter_decay(&est->paper);
@@ -341,7 +337,7 @@ void estimator_learn(struct estimator *est, int64_t oversleep, int64_t length)
 	int32_t value = oversleep > INT32_MAX ? INT32_MAX : oversleep < 0 ? 0 : oversleep;
 	bool late = value > est->prediction;
 
-	if (est->use_paper) {
+	if (est->paper.kind) {
 		filter_learn(&est->paper, value);
 		return;
 	}

@@ -53,8 +53,7 @@ struct estimator {
 	int64_t sleep_cost;		/* ns of CPU time that a sleep takes; its user sets it */
 	enum clockfix_limit limit;
 	struct regime regime[CLASSES];
-	bool use_paper;			/* predict by this instead */
-	struct filter paper;
+	struct filter paper;		/* if its kind is not 0: instead */
 };
 
 void estimator_init(struct estimator *est, const struct clockfix_options *options);

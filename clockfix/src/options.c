@@ -9,7 +9,6 @@
 #include <time.h>
 
 #include "options.h"
-#include "paper.h"
 
 #define MAX_JOBS_DEFAULT	1000000
 #define MAX_JOBS_MOST		16000000
@@ -110,7 +109,8 @@ int options_get(struct clockfix_options *o, const struct clockfix_options *from)
 		strcpy(o->name, "clockfix");
 	if (o->flags & ~flags || !in_range(o->cpu, -1, CPU_SETSIZE - 1) || !scheduling_ok(o) ||
 	    !in_range(o->cpu_latency_us, -1, INT32_MAX) ||
-	    (!in_range(o->late_ppm, 0, 1000000) && o->late_ppm < PAPER_NONE) || !in_range(o->cpu_ppm, 0, 1000000) ||
+	    !in_range(o->estimator, CLOCKFIX_ESTIMATOR_DEFAULT, CLOCKFIX_ESTIMATOR_MAXIMUM) ||
+	    !in_range(o->late_ppm, 0, 1000000) || !in_range(o->cpu_ppm, 0, 1000000) ||
 	    o->name[sizeof(o->name) - 1] ||
 	    (o->stack_size && (o->stack_size < (size_t)PTHREAD_STACK_MIN ||
 			       o->stack_size > STACK_MOST)) ||

@@ -5,25 +5,18 @@
  * They predict the average or the greatest of the last few oversleeps. If there was no sleep
  * between two jobs all values are reduced by a quarter, so that an outlier does not keep a
  * program from ever sleeping again.
- *
- * For experiments: option late_ppm selects one of them in place of the library's estimator, in the
- * same worker and list. Programs are told of shares up to 1,000,000 only.
  */
 #ifndef CLOCKFIX_PAPER_H
 #define CLOCKFIX_PAPER_H
 
 #include <stdint.h>
 
-#define PAPER_NONE	(UINT32_MAX - 2)	/* late_ppm: sleep until the instant, */
-#define PAPER_AVERAGE	(UINT32_MAX - 1)	/* less the average of the last 64 oversleeps, */
-#define PAPER_MAXIMUM	UINT32_MAX		/* less the greatest of them */
-
-enum filter_kind { FILTER_NONE, FILTER_AVERAGE, FILTER_MAX };
+#include "clockfix.h"
 
 #define FILTER_WINDOW 64
 
 struct filter {
-	enum filter_kind kind;
+	enum clockfix_estimator kind;
 	unsigned int count, next;
 	int64_t value[FILTER_WINDOW];
 	int64_t prediction;
@@ -37,8 +30,8 @@ static inline void filter_predict(struct filter *f)
 		sum += f->value[i];
 		most = f->value[i] > most ? f->value[i] : most;
 	}
-	f->prediction = f->kind == FILTER_MAX ? most :
-			f->kind == FILTER_AVERAGE && f->count ? sum / f->count : 0;
+	f->prediction = f->kind == CLOCKFIX_ESTIMATOR_MAXIMUM ? most :
+			f->kind == CLOCKFIX_ESTIMATOR_AVERAGE && f->count ? sum / f->count : 0;
 }
 
 static inline void filter_learn(struct filter *f, int64_t oversleep)

@@ -10,19 +10,20 @@
 static struct estimator est;
 static uint64_t rng;
 
-static void setup_with(uint32_t late_ppm)
+static void setup_with(uint32_t late_ppm, int estimator)
 {
 	struct clockfix_options options;
 
 	clockfix_options_init(&options);
 	options.late_ppm = late_ppm;
+	options.estimator = estimator;
 	estimator_init(&est, &options);
 	rng = 7;
 }
 
 static void setup(void)
 {
-	setup_with(0);
+	setup_with(0, 0);
 }
 
 static void learn(int64_t oversleep)
@@ -196,7 +197,7 @@ static void the_papers_filters_can_be_chosen(void)
 	static const int64_t wanted[] = { 0, 11000, 74000 };
 
 	for (int kind = 0; kind < 3; kind++) {
-		setup_with(PAPER_NONE + kind);
+		setup_with(0, CLOCKFIX_ESTIMATOR_NONE + kind);
 		learn(90000);
 		learn(74000);
 		for (int i = 0; i < 63; i++)

@@ -227,6 +227,8 @@ static void bad_arguments_are_refused(void)
 	BAD_OPTION(priority, 1);	/* a priority without FIFO */
 	BAD_OPTION(cpu_latency_us, -2);
 	BAD_OPTION(name[15], 'x');
+	BAD_OPTION(estimator, 4);
+	BAD_OPTION(late_ppm, UINT32_MAX);
 	BAD_OPTION(stack_size, 1);
 	BAD_OPTION(stack_size, 1UL << 40);
 	BAD_OPTION(late_ppm, 1000001);
