@@ -189,15 +189,13 @@ static void sleepers_sleep()
 
 	CHECK(sleeper.sleep_until(instant));
 	CHECK(cf::now() >= instant);
-	sleeper.arm(cf::now() + 5ms);
-	instant = cf::now() + 4ms;
+	instant = cf::now() + 5ms;
+	sleeper.arm(instant);
 	CHECK(sleeper.descriptor() >= 0);
 	CHECK_EQ(error_of([&] { while (!sleeper.finish()); }), EAGAIN);
-	while (cf::now() < instant)
-		;
 	while (error_of([&] { sleeper.finish(); }) == EAGAIN)
 		;
-	CHECK(cf::now() >= instant + 1ms - 100us);
+	CHECK(cf::now() >= instant);
 	cf::sleeper moved = std::move(sleeper);
 	CHECK_EQ(error_of([&] { moved.sleep_until(9999, 1ns); }), EINVAL);
 }
