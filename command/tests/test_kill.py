@@ -103,7 +103,7 @@ class KillTest(StateTest):
                 self.assertFalse((self.machine.root / GROUP).exists(), why)
 
     def test_shield(self) -> None:
-        """Killed at any change, the switch has in the end what it had; but not if it was changed since."""
+        """Killed at any change, the switch ends as it was, but not if it was changed since."""
         m = self.machine
         m.write("proc/sys/kernel/timershield", "0")
         m.write("one", "cpus = 1\ntimers = on")

@@ -27,10 +27,9 @@ def stream() -> bytes:
         return out.getvalue()[:tar.offset]
 
 
-@pytest.mark.parametrize("before", [b"", b"X\xb2"])
 @pytest.mark.parametrize("step", [1, 700, 1 << 20])
-def test_transcript(step: int, before: bytes) -> None:
-    decoder, transcript, data = Decoder(), Transcript(), before + stream()
+def test_transcript(step: int) -> None:
+    decoder, transcript, data = Decoder(), Transcript(), stream()
     for i in range(0, len(data), step):
         for name, content in decoder.feed(data[i:i + step]):
             transcript.add(name, content)
