@@ -557,7 +557,7 @@ TEST(names_ipis)
 }
 
 /* The timer of perf's samples is that of whoever asked for them. */
-TEST(bpf_names_sampler)
+TEST(names_sampler)
 {
 	const char *victim = blame_run("samples");
 
@@ -567,7 +567,7 @@ TEST(bpf_names_sampler)
 }
 
 /* An IPI that is sent while another one is being sent, by an interrupt of the same CPU. */
-TEST(bpf_sees_nested_ipis)
+TEST(sees_nested_ipis)
 {
 	const char *victim;
 
