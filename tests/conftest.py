@@ -125,7 +125,7 @@ class Guest(pytest.Item):
         self.kernel, self.suite, self.test, self.all_tests = kernel, suite, test, all_tests
         self.boot_key = (kernel, *suite.boot_key())
         if suite.hangs_on(kernel):
-            self.add_marker(pytest.mark.skip("a QEMU before 8.1 hangs (docs/lab.md)"))
+            self.add_marker(pytest.mark.skip("a QEMU before 8.1 hangs (docs/tests.md)"))
 
     def runtest(self) -> None:
         verdict = self.session.stash[GUESTS].of(self)[0][self.suite.name]

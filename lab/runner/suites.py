@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The table of guest tests, tests/suites.toml; docs/lab.md describes its keys."""
+"""The table of guest tests, tests/suites.toml; docs/tests.md describes its keys."""
 
 import tomllib
 from dataclasses import dataclass, field, replace
