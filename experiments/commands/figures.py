@@ -17,17 +17,11 @@ from experiments.bounds import bound
 from experiments.commands import demo
 from experiments.report import plots
 from kernel.tools import patchset
-from lab.commands import test as lab_test
-from lab.errors import LabError
-from lab.kernels.kernels import Kernel
 from lab.paths import REPO
-from lab.runner.boots import KEPT as OUTPUTS
 
 KEPT = REPO / "docs" / "figures.json"
 PICTURE = REPO / "docs" / "demo.svg"
-TEXTS = tuple(REPO / t for t in ("README.md", "docs/module.md", "docs/bound.md"))
-MODULES = ("debian12/6.1-module", "debian12/6.12-module", "debian12/6.12-rt-module",
-           "debian13/7.3-module", "debian13/7.3-rt-module")
+TEXTS = tuple(REPO / t for t in ("README.md", "docs/bound.md"))
 # REUSE-IgnoreStart
 SPDX = "<!-- SPDX-License-Identifier: GPL-2.0-or-later -->\n"
 # REUSE-IgnoreEnd
@@ -53,10 +47,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure Debian's kernels with the module; write docs/ and the texts."""
+    """Measure the demo with the module; write docs/ and the texts."""
     if not arguments.write_only:
         shown = demo.measure(module=True, linux=patchset.DEFAULT)
-        KEPT.write_text(papers.as_json({"module": figures(shown), "cost": costs()}))
+        KEPT.write_text(papers.as_json({"module": figures(shown)}))
     found = kept()
     PICTURE.write_text(SPDX + alone(picture(found["module"])) + "\n")
     write(found)
@@ -84,20 +78,6 @@ def alone(svg: str) -> str:
 def kept() -> Figures:
     """All that the texts may quote."""
     return {**json.loads(KEPT.read_text()), "measured": papers.saved()}
-
-
-def costs() -> Figures:
-    """Instructions without the module and with levels: what the suite ``cost`` prints."""
-    if lab_test.run(argparse.Namespace(kernels=",".join(MODULES), suites="cost-levels", linux="",
-                                       guests_only=True, host_only=False, more=[])):
-        raise LabError("the suite cost-levels failed")
-    found = {}
-    for kernel in map(Kernel.parse, MODULES):
-        release = re.sub(r"\+deb\d+|-amd64\n", "", (kernel.build / "release").read_text())
-        text = (OUTPUTS / kernel.name / "cost-levels" / "output.txt").read_text()
-        found[release] = {what: f"{off} → {on}" for what, off, on in re.findall(
-            r"^# (.+): unloaded (\d+), off \d+, on (\d+),", text, re.MULTILINE)}
-    return found
 
 
 def write(found: Figures) -> None:
@@ -130,28 +110,11 @@ def _table(found: Figures) -> str:
              (title, found["module"]["rows"][load]) for load, title in QUOTED.items())])
 
 
-def _costs(found: Figures) -> str:
-    cost = found["cost"]
-    return markdown(["without → with", *cost],
-                     [[what, *(c[what] for c in cost.values())]
-                      for what in next(iter(cost.values()))])
-
-
 def _note(found: Figures) -> str:
     module = found["module"]
     return (f"\n(`make demo MODULE=1`: `timershield prove` on Debian's {module['kernel']}, the "
             f"module's shield off → on,\nin an emulator, {2 * module['jobs']:,} and "
             f"{module['jobs']} jobs.)\n")
-
-
-def _slower(found: Figures) -> str:
-    rows = found["module"]["rows"]
-    return f"{rows[TIMERFDS][0][0] / rows['nothing'][0][0] - 1:.0%}".replace("%", " %")
-
-
-def _cost(found: Figures) -> str:
-    p50, _, most, _ = found["module"]["rows"]["nothing"]
-    return f"{max(on - off for off, on in (p50, most)):.1f} µs"
 
 
 def _claimed(experiment: str, claim: str, pattern: str) -> Callable[[Figures], str]:
@@ -177,8 +140,7 @@ def _words(found: Figures, experiment: str, claim: str, of: str = "found") -> st
 
 
 QUOTES: Mapping[str, Callable[[Figures], str]] = {
-    "table": _table, "note": _note, "slower": _slower, "cost": _cost, "costs": _costs,
-    "measured-at": lambda found: _words(found, "response-time", "No job is", "at"),
+    "table": _table, "note": _note,
     "held-tick": lambda _: f"{_counted().held_tick:,}",
     "held-switch": lambda _: f"{_counted().switch:,}",
     "bound": _claimed("bounds", "No job loses", r"of ([\d,]+) ns"),
