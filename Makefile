@@ -98,14 +98,16 @@ quick: $(VENV)/ready
 		--kernels $(QUICK_KERNEL) --suites mask,release,hold,priority; tests=$$?; \
 	wait $$lint || { cat build/lint.txt; exit 1; }; exit $$tests
 
-#:   make test           everything, in half an hour; installs the Debian packages that it needs
+#:   make test           unit tests; guests with the module on Debian's kernel, without it, and on
+#:                       one kernel that it builds. Installs the Debian packages that it needs
 test: $(VENV)/ready
 	@$(TEST_LAB) test $(LINUX:%=--linux %) $(if $(KERNELS),--kernels $(KERNELS))
 
-#:   make nightly        all versions and flavours, each patch by itself, soak, evaluate,
-#:                       packages-test: hours
+#:   make nightly        all versions and flavours, sanitizers, each patch by itself, soak,
+#:                       evaluate, packages-test: hours
 nightly: $(VENV)/ready
 	@lab/setup patches
+	@$(VENV)/bin/python -m pytest -q -m nightly tests/test_host.py
 	@$(TEST_LAB) test --guests-only --kernels $(subst $(space),$(comma),$(NIGHTLY))
 	@$(TEST_LAB) patches --linux 6.12
 	@$(TEST_LAB) patches --linux 7.3
