@@ -47,11 +47,11 @@ demo:
 #: Build
 #:   make module         the shield as a module for the running kernel; KDIR= names other headers
 module:
+	@test -e $(KDIR)/Makefile || { echo "no kernel headers in $(KDIR):" \
+		"apt-get install linux-headers-$$(uname -r), or KDIR=DIR" >&2; exit 1; }
 	@release=$$(cat $(KDIR)/include/config/kernel.release 2>/dev/null || uname -r); \
 	case $$release in 6.1.*|6.12.*|7.2.*|7.3.*) ;; *) echo "Linux $$release is not supported:" \
 		"the module is for Linux 6.1, 6.12, 7.2 and 7.3" >&2; exit 1;; esac
-	@test -e $(KDIR)/Makefile || { echo "no kernel headers in $(KDIR):" \
-		"apt-get install linux-headers-$$(uname -r)" >&2; exit 1; }
 	@mkdir -p build/module && cp kernel/module/Kbuild kernel/module/*.[ch] build/module
 	@$(MAKE) -C $(KDIR) M=$(CURDIR)/build/module modules
 
