@@ -12,8 +12,8 @@ from typing import Any
 
 from experiments import registry
 from experiments.common.claims import Claim
+from experiments.measure.systems import System
 from experiments.report.claims import Judged, rows
-from lab.measure.systems import System
 from lab.paths import REPO
 
 DIRECTORY = REPO / "experiments"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from experiments.measure import clockfix_bench
 from kernel.tools import patchset
 from lab import processes
 from lab.kernels.kernels import MONITORS, locked, patched_tree, stock_tree
 from lab.kernels.toolchain import meson_ready
-from lab.measure import clockfix_bench
 from lab.paths import BUILD, DEFECTS, REPO
 from lab.progress import Progress
 

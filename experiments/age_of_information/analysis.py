@@ -7,8 +7,8 @@ from pathlib import Path
 
 from experiments.age_of_information import packets
 from experiments.age_of_information.packets import Ages
+from experiments.measure.results import Measured, Table
 from experiments.report.stats import percentile
-from lab.measure.results import Measured, Table
 
 BASELINE = "nanosleep"
 OURS = "clockfix"

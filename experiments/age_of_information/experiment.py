@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from experiments.age_of_information import section
 from experiments.common import running
 from experiments.common.experiment import Context, Experiment, Scenario
+from experiments.measure.results import Store
 from experiments.report.page import Part
 from lab.errors import LabError
+from lab.kernels.platforms import Mode
 from lab.kernels.toolchain import require
-from lab.measure.results import Store
-from lab.measure.systems import Mode
 
 PROGRAM = "age_of_information"
 ITERATIONS = 10

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lab.measure.results import Table
+from experiments.measure.results import Table
 
 DELIVERED = 1
 Numbers = npt.NDArray[Any]

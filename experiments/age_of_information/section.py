@@ -6,10 +6,10 @@ from collections.abc import Callable
 from experiments.age_of_information import figures
 from experiments.age_of_information.analysis import BASELINE, LIMIT, OURS, Analysis, analyse
 from experiments.common.claims import EACH, Claim, Found
+from experiments.measure.results import DamagedError, Measured, Store
 from experiments.report.page import Figure, Part, Table, Text
 from experiments.report.stats import percentile
 from lab.errors import LabError
-from lab.measure.results import DamagedError, Measured, Store
 
 LIKE_THE_PAPER = "300-mbit"
 US = 1000.0

@@ -4,7 +4,7 @@
 import numpy as np
 
 from experiments.age_of_information import packets
-from lab.measure.results import Table
+from experiments.measure.results import Table
 
 
 def table(**columns: list[int]) -> Table:

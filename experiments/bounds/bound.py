@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from experiments.common import tables
 from experiments.common.claims import SHIELDED, Claim, Found
-from lab.measure.results import Measured
+from experiments.measure.results import Measured
 
 TICK_NS = 4_000_000
 """CONFIG_HZ is 250 in the lab's kernels."""

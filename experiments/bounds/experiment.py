@@ -11,12 +11,12 @@ from experiments.common import compare, runs
 from experiments.common.claims import SHIELDED, Claim, Found
 from experiments.common.experiment import Context, Experiment
 from experiments.common.runs import Load
+from experiments.measure import spans
+from experiments.measure.results import Measured, Store
+from experiments.measure.spans import Span
 from experiments.report.page import Part, Table, Text
 from experiments.report.stats import Samples, summarize
-from lab.measure import spans
-from lab.measure.results import Measured, Store
-from lab.measure.spans import Span
-from lab.measure.systems import Mode
+from lab.kernels.platforms import Mode
 
 LONG = ("--period=40000000", "--jobs=100", "--warmup=2", "--arm")
 WORK_FACTOR = 67

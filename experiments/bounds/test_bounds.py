@@ -7,7 +7,7 @@ import pytest
 
 from experiments.bounds import bound
 from experiments.bounds.experiment import EXPERIMENT
-from lab.measure.results import Store
+from experiments.measure.results import Store
 
 TICK, SWITCH = bound.COUNTED["6.12", "x86_64", "preempt"]
 

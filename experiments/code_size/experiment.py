@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 from experiments.common import compare
 from experiments.common.claims import Claim, Found
 from experiments.common.experiment import Context, Experiment, run_all
+from experiments.measure.results import Measured, Store, write_meta
+from experiments.measure.systems import System
 from experiments.report.page import Part, Table, Text
 from lab.kernels import kernels, object_sizes
 from lab.kernels.object_sizes import KINDS
-from lab.measure.results import Measured, Store, write_meta
-from lab.measure.systems import Mode, System
+from lab.kernels.platforms import Mode
 
 SCENARIO = "sizes"
 TITLE = "sizes of all objects"

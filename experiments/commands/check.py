@@ -6,10 +6,10 @@ import argparse
 from experiments import papers, registry
 from experiments.commands import options
 from experiments.common.experiment import Experiment
+from experiments.measure import results
+from experiments.measure.results import Store
 from experiments.report.claims import Judged
 from lab.errors import LabError
-from lab.measure import results
-from lab.measure.results import Store
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.common import running
+from experiments.measure.systems import System
 from lab.boot import qemu
 from lab.commands.options import linux
 from lab.errors import LabError
 from lab.kernels import debian, guests, kernels
-from lab.measure.systems import Mode, Platform, System
+from lab.kernels.platforms import Mode, Platform
 from lab.paths import BUILD
 from lab.progress import Progress
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from experiments import registry
 from experiments.commands import options, report
 from experiments.common.experiment import Context
-from lab.measure import systems
-from lab.measure.results import Store
+from experiments.measure.results import Store
+from lab.kernels import platforms
 from lab.paths import BUILD
 from lab.progress import Progress
 
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     with Progress() as progress:
         context = Context(
             progress=progress, root=arguments.results,
-            platforms=systems.platforms(arguments.kernels, arguments.linux),
+            platforms=platforms.platforms(arguments.kernels, arguments.linux),
             jobs=100 if arguments.quick else 1000, quick=arguments.quick,
             parallel=arguments.guests,
         )

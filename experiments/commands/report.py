@@ -12,10 +12,10 @@ from pathlib import Path
 from experiments import registry
 from experiments.commands import options
 from experiments.common.experiment import Experiment
+from experiments.measure.results import Store
 from experiments.report import terminal
 from experiments.report.page import Section, page
 from lab.errors import LabError
-from lab.measure.results import Store
 from lab.paths import BUILD
 
 INTRODUCTION = [

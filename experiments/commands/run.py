@@ -10,7 +10,7 @@ from experiments.common.experiment import Context, check_scenarios, check_target
 from experiments.report import terminal
 from lab.commands.options import positive, words
 from lab.errors import LabError
-from lab.measure import systems
+from lab.kernels import platforms
 from lab.progress import Progress
 
 
@@ -42,8 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
     with Progress() as progress:
         context = Context(
             progress=progress, root=arguments.results,
-            platforms=systems.platforms(arguments.kernels, arguments.linux),
-            modes=systems.modes(arguments.modes),
+            platforms=platforms.platforms(arguments.kernels, arguments.linux),
+            modes=platforms.modes(arguments.modes),
             jobs=arguments.jobs or (100 if arguments.quick else 1000),
             only=arguments.scenarios, cpu=arguments.cpu, host=host, quick=arguments.quick,
             parallel=arguments.guests,

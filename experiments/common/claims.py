@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from experiments.common.compare import platforms
+from experiments.measure.results import Measured, Store
 from experiments.report.claims import Judged
-from lab.measure.results import Measured, Store
 
 BOTH = ("stock", "shielded")
 SHIELDED = ("shielded",)

@@ -3,11 +3,11 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from experiments.measure.results import Measured, Store
 from experiments.report import plots
 from experiments.report.page import Figure, Part, Text
 from experiments.report.stats import Samples
-from lab.measure.results import Measured, Store
-from lab.measure.systems import Mode
+from lab.kernels.platforms import Mode
 
 WHY_GUEST = (
     "Why ours differ from the paper's: the paper measured a 3.2 GHz Intel Core i5 and a Raspberry "

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Protocol
 
 from experiments.common.claims import Claim
+from experiments.measure import results
+from experiments.measure.systems import System
 from experiments.report.claims import Judged
 from experiments.report.page import Part, Section
 from lab.boot import qemu
 from lab.errors import LabError
-from lab.measure import results
-from lab.measure.systems import MODES, Mode, Platform, System
+from lab.kernels.platforms import MODES, Mode, Platform
 from lab.progress import Progress
 
 

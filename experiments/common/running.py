@@ -13,15 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from experiments.common.experiment import Context, Scenario
+from experiments.measure import results, spans
+from experiments.measure.spans import Span
+from experiments.measure.systems import SWITCH, System
 from lab import processes
 from lab.boot import qemu
 from lab.boot.protocol import Outcome
 from lab.errors import LabError
 from lab.kernels import guests, kernels
 from lab.kernels.arch import own
-from lab.measure import results, spans
-from lab.measure.spans import Span
-from lab.measure.systems import SWITCH, Mode, System
+from lab.kernels.platforms import Mode
 from lab.progress import Bar, Progress
 
 FAIR_SERVER = "/sys/kernel/debug/sched/fair_server/cpu{}/runtime"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from experiments.common import running
 from experiments.common.experiment import Context, Scenario, run_all
+from experiments.measure.spans import Span
+from experiments.measure.systems import host_modes
 from lab.kernels.arch import own
-from lab.measure.spans import Span
-from lab.measure.systems import host_modes
 
 PROGRAM = "control_loop"
 ROUNDS = {"x86_64": 3750, "arm64": 5000}

@@ -4,10 +4,10 @@
 from collections.abc import Collection
 
 from experiments.common import compare
+from experiments.measure.results import Measured
 from experiments.report import plots
 from experiments.report.page import Figure, Table
 from experiments.report.stats import summarize
-from lab.measure.results import Measured
 
 HEAD = ["load", "kernel", "p50", "p95", "p99", "p99.9", "max", "interruptions/job",
         "stolen/job", "jobs"]

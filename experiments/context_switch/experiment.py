@@ -16,9 +16,9 @@ from experiments.context_switch.section import (
     throughput,
     timer_work,
 )
+from experiments.measure.results import Measured, Store
+from experiments.measure.spans import Span
 from experiments.report.page import Part
-from lab.measure.results import Measured, Store
-from lab.measure.spans import Span
 
 SPANS = (
     Span("switch", "__schedule", until="finish_task_switch"),

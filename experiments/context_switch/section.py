@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments.common import compare
+from experiments.measure import results, spans
+from experiments.measure.results import Measured, Store
 from experiments.report.page import Figure, Part, Table, Text
 from experiments.report.stats import Samples, middle_mean, percentile
-from lab.measure import results, spans
-from lab.measure.results import Measured, Store
 
 PERCENTILES = (0, 5, 50, 95, 100)
 WHAT = (

@@ -15,10 +15,10 @@ from experiments.common import compare, runs, tables
 from experiments.common.claims import Claim, Found
 from experiments.common.experiment import Context, Experiment
 from experiments.common.runs import Load
+from experiments.measure.results import Measured, Store
 from experiments.report import plots
 from experiments.report.page import Part, Table, Text
 from experiments.report.stats import summarize
-from lab.measure.results import Measured, Store
 
 THROUGHPUT_LOSS = 0.0005
 AFFECTED = 0.01

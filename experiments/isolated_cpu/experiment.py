@@ -16,12 +16,13 @@ from experiments.common import running
 from experiments.common.claims import EACH, Claim, Found
 from experiments.common.experiment import Context, Experiment, Scenario, run_all
 from experiments.isolated_cpu.section import find, parts, responses
+from experiments.measure.results import Measured, Store
+from experiments.measure.systems import System
 from experiments.report.page import Part
 from experiments.report.stats import Summary, summarize
 from lab.kernels.arch import own
+from lab.kernels.platforms import Mode
 from lab.kernels.toolchain import require
-from lab.measure.results import Measured, Store
-from lab.measure.systems import Mode, System
 
 PROGRAM = "isolated_cpu"
 SAMPLES = 32768

@@ -4,10 +4,10 @@
 import re
 from dataclasses import dataclass
 
+from experiments.measure.results import Measured, Store
 from experiments.report import plots
 from experiments.report.page import Figure, Part, Table, Text
 from experiments.report.stats import Samples, Summary, summarize
-from lab.measure.results import Measured, Store
 
 KINDS = {"task": "switches to foreign tasks", "irq": "interrupts", "softirq": "NET_RX softirqs"}
 ENTRY = re.compile(r"^\{ \w+: +\d+(?:, \w+: (.*?))? *\} hitcount: +(\d+)", re.MULTILINE)

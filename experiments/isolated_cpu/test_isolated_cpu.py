@@ -7,8 +7,9 @@ import pytest
 
 from experiments.common.experiment import Context
 from experiments.isolated_cpu.experiment import EXPERIMENT, SAMPLES, SCENARIOS, scenarios
-from lab.measure.results import Store, write_meta
-from lab.measure.systems import Mode, Platform, System
+from experiments.measure.results import Store, write_meta
+from experiments.measure.systems import System
+from lab.kernels.platforms import Mode, Platform
 from lab.progress import Progress
 
 SYSTEM = System(Platform("x86_64", "preempt", debian="12"), Mode.STOCK, 2)

@@ -5,10 +5,10 @@ from experiments.common import compare, runs
 from experiments.common.claims import Claim, Found
 from experiments.common.experiment import Context, Experiment
 from experiments.common.runs import Load
+from experiments.measure.results import Measured, Store
 from experiments.report import plots
 from experiments.report.page import Figure, Part, Table, Text
 from experiments.report.stats import Samples, summarize
-from lab.measure.results import Measured, Store
 
 STEPS = (1, 10, 20, 30, 40, 50)
 SHOWN = (1, 30, 50)

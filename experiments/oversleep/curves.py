@@ -10,8 +10,8 @@ import numpy.typing as npt
 from matplotlib import ticker
 from matplotlib.axes import Axes
 
+from experiments.measure.results import Table
 from experiments.report.plots import COLOURS, MARKERS, to_svg
-from lab.measure.results import Table
 
 PAPERS_END_NS = 1e5
 STYLES = ("-", "--", ":", "-.")

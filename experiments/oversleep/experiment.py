@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 from experiments.common.claims import EACH, Claim, Found
 from experiments.common.experiment import Context, Experiment
+from experiments.measure import clockfix_bench, results
+from experiments.measure.results import Measured, Store
 from experiments.oversleep.curves import Curve, cdfs, from_counts, quantile
 from experiments.report.page import Figure, Part, Table, Text
-from lab.measure import clockfix_bench, results
-from lab.measure.results import Measured, Store
 
 INTERVALS = {"1us": (1_000, "1 µs"), "10us": (10_000, "10 µs"), "100us": (100_000, "100 µs")}
 JUDGED = "100us"

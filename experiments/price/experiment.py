@@ -8,9 +8,9 @@ from typing import NamedTuple
 from experiments.common import running
 from experiments.common.claims import SHIELDED, Claim, Found
 from experiments.common.experiment import Context, Experiment, Scenario
+from experiments.measure.results import Measured, Store
 from experiments.report.page import Part, Table, Text
-from lab.measure.results import Measured, Store
-from lab.measure.systems import Mode
+from lab.kernels.platforms import Mode
 
 SCENARIO = "price"
 OFF, CLASSES, LEVELS = "0", "1", "2"

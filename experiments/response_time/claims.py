@@ -9,9 +9,9 @@ import numpy as np
 from experiments.bounds import bound
 from experiments.common import compare, tables
 from experiments.common.claims import SHIELDED, Claim, Found, worst
+from experiments.measure.results import Measured
 from experiments.report.stats import Summary, percentile, summarize
 from experiments.response_time import steps
-from lab.measure.results import Measured
 
 Responses = dict[str, Summary]
 

@@ -8,11 +8,11 @@ and unprivileged timers (Figs 9, 10; Table II).
 from experiments.common import runs
 from experiments.common.experiment import Context, Experiment
 from experiments.common.runs import Load
+from experiments.measure.results import Store
 from experiments.report.page import Part
 from experiments.response_time import section
 from experiments.response_time.claims import CLAIMS
 from experiments.response_time.steps import NUMBERS
-from lab.measure.results import Store
 
 PHASE = ("--period=1037000",)
 """Jobs of other scenarios begin half-way between two ticks; these fall on ticks, too."""

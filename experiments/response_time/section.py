@@ -4,11 +4,11 @@
 from collections.abc import Collection
 
 from experiments.common import compare, tables
+from experiments.measure.results import Store
 from experiments.report import plots
 from experiments.report.page import Figure, Part, Table, Text
 from experiments.report.stats import summarize
 from experiments.response_time.steps import NUMBERS, scenario, steps_figure
-from lab.measure.results import Store
 
 
 def overview(

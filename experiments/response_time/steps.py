@@ -2,10 +2,10 @@
 """From how many low-priority tasks on the shield pays: the response-time experiment's steps."""
 
 from experiments.common import compare
+from experiments.measure.results import Measured
 from experiments.report import plots
 from experiments.report.page import Figure, Table
 from experiments.report.stats import Samples
-from lab.measure.results import Measured
 
 PAPER: dict[bool, plots.Marks] = {True: {"the paper: pays from here on": 3},
                                   False: {"the paper, Intel: pays from here on": 5}}

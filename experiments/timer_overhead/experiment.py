@@ -9,12 +9,12 @@ import functools
 from experiments.common import compare, running, runs
 from experiments.common.claims import Claim, Found
 from experiments.common.experiment import Context, Experiment, Scenario, run_all
+from experiments.measure.results import Measured, Store
+from experiments.measure.spans import Span
 from experiments.report.page import Part
 from experiments.report.stats import percentile
 from experiments.timer_overhead import queue_bench
 from experiments.timer_overhead.section import OPERATIONS, operation, parts
-from lab.measure.results import Measured, Store
-from lab.measure.spans import Span
 
 SPANS = (
     Span("start", "hrtimer_start_range_ns"),

@@ -7,11 +7,12 @@ from collections.abc import Callable
 
 from experiments.common.claims import EACH, Claim, Found
 from experiments.common.experiment import Context
+from experiments.measure.results import Measured, Store, write_host_meta
+from experiments.measure.systems import System
 from experiments.report.page import Part, Table, Text
 from lab.errors import LabError
 from lab.kernels.kernels import locked, patched_tree
-from lab.measure.results import Measured, Store, write_host_meta
-from lab.measure.systems import Mode, System
+from lab.kernels.platforms import Mode
 from lab.paths import BUILD, REPO
 
 PLATFORM = "host"

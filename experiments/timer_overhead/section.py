@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments.common import compare
+from experiments.measure import spans
+from experiments.measure.results import Measured, Store
 from experiments.report.page import Figure, Part, Table, Text
 from experiments.report.stats import Samples, percentile
 from experiments.timer_overhead import queue_bench
-from lab.measure import spans
-from lab.measure.results import Measured, Store
 
 WHAT = (
     "The paper timed enqueue_hrtimer() and __remove_hrtimer() by cycle counters, without load and "

@@ -8,13 +8,13 @@ from experiments.common import running, runs
 from experiments.common.claims import Claim
 from experiments.common.experiment import Context, Experiment, Scenario, run_all
 from experiments.common.runs import ROUNDS, Load
+from experiments.measure import spans
+from experiments.measure.results import Store
+from experiments.measure.spans import Span
+from experiments.measure.systems import System, host_modes
 from experiments.report.page import Part
 from experiments.together import section
 from lab.kernels.arch import own
-from lab.measure import spans
-from lab.measure.results import Store
-from lab.measure.spans import Span
-from lab.measure.systems import System, host_modes
 
 PROGRAM = "together"
 CLOCKFIX = ("--clockfix",)

@@ -10,11 +10,11 @@ from matplotlib import ticker
 
 from experiments.common import compare
 from experiments.common.claims import Found
+from experiments.measure.results import Measured, Store
 from experiments.report import plots
 from experiments.report.page import Figure, Part, Table, Text
 from experiments.report.stats import Samples, percentile
 from lab.errors import LabError
-from lab.measure.results import Measured, Store
 
 US = 1000.0
 FIRST_PLATFORM = "x86_64-preempt"

@@ -14,9 +14,9 @@ from experiments import registry
 from experiments.common.claims import BOTH, Claim, Found
 from experiments.common.experiment import shield
 from experiments.isolated_cpu import experiment as isolated_cpu
+from experiments.measure.results import Measured, Store, Table
 from experiments.report.claims import Judged, rows
 from lab.commands import cli
-from lab.measure.results import Measured, Store, Table
 
 STOCK, OFF, SHIELDED = (f"x86_64-preempt-{m}" for m in ("stock", "off", "shielded"))
 WITHOUT_MODES = ("code-size", "price")

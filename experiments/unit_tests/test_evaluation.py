@@ -11,11 +11,12 @@ from experiments.commands import evaluate
 from experiments.common import running
 from experiments.common.claims import EACH, Claim, Found
 from experiments.common.experiment import Context, Experiment, Scenario
+from experiments.measure.results import Store, write_meta
+from experiments.measure.systems import System
 from experiments.report.page import Part, Text
 from lab.errors import LabError
 from lab.kernels import guests, kernels
-from lab.measure.results import Store, write_meta
-from lab.measure.systems import Mode, Platform, System
+from lab.kernels.platforms import Mode, Platform
 from lab.progress import Progress
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments import papers, registry
-from lab.measure.results import Store
+from experiments.measure.results import Store
 from lab.paths import REPO
 
 ROWS = tomllib.loads((papers.DIRECTORY / "papers.toml").read_text())

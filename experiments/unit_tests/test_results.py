@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from experiments.commands import evaluate, report
+from experiments.measure.results import Store, write_meta
 from lab.commands import cli
 from lab.errors import LabError
-from lab.measure.results import Store, write_meta
 
 SYSTEM = "x86_64-preempt-stock"
 EXPERIMENT = "response-time"

@@ -14,8 +14,8 @@ from experiments.common import running, tables
 from experiments.common.experiment import Experiment
 from experiments.context_switch import experiment as context_switch
 from experiments.hostile import experiment as hostile
+from experiments.measure.results import Store
 from experiments.report.page import page
-from lab.measure.results import Store
 
 DRAWN = 25
 Subset = dict[str, list[str]]

@@ -4,8 +4,7 @@
 import argparse
 
 from lab.commands import options
-from lab.kernels import kernels
-from lab.measure import systems
+from lab.kernels import kernels, platforms
 from lab.progress import Progress
 from lab.runner import patch_check
 
@@ -19,7 +18,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check, and count."""
-    [platform] = systems.platforms([arguments.platform], arguments.linux)
+    [platform] = platforms.platforms([arguments.platform], arguments.linux)
     with Progress() as progress:
         stock = kernels.stock_tree(progress, platform.linux)
         found = patch_check.style(stock, platform.linux)

@@ -10,8 +10,8 @@ from pathlib import Path
 from kernel.tools import patchset
 from lab.kernels import kernels
 from lab.kernels.kernels import Kernel
+from lab.kernels.platforms import Mode, Platform
 from lab.kernels.toolchain import require
-from lab.measure.systems import Mode, Platform
 from lab.progress import Progress
 
 IGNORED = "FILE_PATH_CHANGES,MISSING_SIGN_OFF,NO_AUTHOR_SIGN_OFF,UNDOCUMENTED_SETUP,CONST_STRUCT"

@@ -11,7 +11,7 @@ import pytest
 from lab.paths import REPO
 
 LAB = REPO / "lab"
-LAYERS = (("experiments",), ("commands",), ("runner",), ("measure",), ("boot",), ("kernels",))
+LAYERS = (("experiments",), ("commands",), ("runner",), ("boot",), ("kernels",))
 """From above; what is not a folder is the ground floor, below all of them."""
 UNITS, EDGES = 15, 40
 EXPERIMENTS = REPO / "experiments"

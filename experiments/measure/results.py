@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from experiments.measure.systems import System, host_description
 from lab.errors import LabError
-from lab.measure.systems import System, host_description
 from lab.paths import REPO
 
 Value = TypeVar("Value")

@@ -3,7 +3,7 @@
 
 A guest that is watched this way executes what it would execute otherwise, instruction for
 instruction: nothing is put into the kernel, and under instruction-counted time its clock does not
-notice either. lab/measure/spans.c does the counting.
+notice either. experiments/measure/spans.c does the counting.
 """
 
 import re
@@ -14,15 +14,15 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.measure.results import Table
 from lab.boot import qemu
 from lab.errors import LabError
 from lab.kernels.arch import ARCHES
 from lab.kernels.kernels import Kernel
 from lab.kernels.toolchain import require
-from lab.measure.results import Table
 from lab.paths import BUILD, REPO
 
-SOURCE = REPO / "lab" / "measure" / "spans.c"
+SOURCE = REPO / "experiments" / "measure" / "spans.c"
 WINDOW = r"__(x64|arm64)_sys_getitimer"
 """The system call by which a guest program begins and ends what is recorded: nothing else in a
 guest of the lab uses it."""

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments.measure import spans
+from experiments.measure.spans import Span
 from lab.errors import LabError
-from lab.measure import spans
-from lab.measure.spans import Span
 
 # caller() calls add(), which ends by jumping to tail(); isra() has a suffix of gcc's
 SYMBOLS = {"caller": 0x100, "add": 0x200, "tail": 0x300, "isra.isra.0": 0x400,

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from experiments.measure.systems import SWITCH, System
 from lab import processes
 from lab.errors import LabError
 from lab.kernels.kernels import locked
+from lab.kernels.platforms import Mode
 from lab.kernels.toolchain import meson_ready, require
-from lab.measure.systems import SWITCH, Mode, System
 from lab.paths import BUILD, REPO
 
 DIRECTORY = BUILD / "clockfix-test"
