@@ -27,4 +27,4 @@ def sample(kept: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def unpainted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Painting takes most of the time; whether there is anything to paint is found before."""
-    monkeypatch.setattr(Figure, "savefig", lambda _, file, **more: file.write("<svg></svg>"))
+    monkeypatch.setattr(Figure, "savefig", lambda _, file, **more: file.write(b"<svg></svg>"))

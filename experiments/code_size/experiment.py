@@ -2,14 +2,13 @@
 """How much larger the shielded kernel is: the paper's Table I."""
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-from experiments.common import compare
 from experiments.common.claims import Claim, Found
 from experiments.common.experiment import Context, Experiment, run_all
+from experiments.common.shown import Shown, column
 from experiments.measure.results import Measured, Store, write_meta
 from experiments.measure.systems import System
-from experiments.report.page import Part, Table, Text
 from lab.kernels import kernels, object_sizes
 from lab.kernels.object_sizes import KINDS
 from lab.kernels.platforms import Mode
@@ -21,30 +20,19 @@ OURS = "TimerShield"
 OTHER = "neither"
 
 
-def growth(stock: Measured, shielded: Measured) -> Iterator[tuple[str, str, dict[str, int]]]:
-    """Each object, the feature that it belongs to, and kind -> bytes by which it has grown."""
+def grown(stock: Measured, shielded: Measured, kind: str) -> int:
+    """Bytes by which the objects that a patch touches have grown."""
     a, b = (s.table(SCENARIO, "objects") for s in (stock, shielded))
-    before = {str(name): i for i, name in enumerate(a["object"])}
-    for i, name in enumerate(b["object"]):
-        j = before.get(str(name))
-        yield str(name), str(b["feature"][i]), {
-            k: int(b[k][i]) - (int(a[k][j]) if j is not None else 0) for k in KINDS}
-
-
-def groups(stock: Measured, shielded: Measured) -> dict[str, dict[str, int]]:
-    """Feature -> kind -> bytes by which the objects that belong to it have grown."""
-    grown: dict[str, dict[str, int]] = {}
-    for _, feature, more in growth(stock, shielded):
-        row = grown.setdefault(feature, dict.fromkeys(KINDS, 0))
-        for kind in KINDS:
-            row[kind] += more[kind]
-    return grown
+    before = dict(zip(a["object"].tolist(), a[kind].tolist(), strict=True))
+    return sum(size - before.get(name, 0) for name, feature, size in zip(
+        b["object"].tolist(), b["feature"].tolist(), b[kind].tolist(), strict=True)
+        if feature == OURS)
 
 
 def _grown(kind: str) -> Callable[[Measured, Measured], Found]:
     def metric(stock: Measured, shielded: Measured) -> Found:
-        size = groups(stock, shielded).get(OURS, {}).get(kind, 0)
-        return Found(f"{size:,} bytes ({size / KIB:.2f} KiB)", size / KIB)
+        size = grown(stock, shielded, kind)
+        return Found(f"{size:,} bytes", size / KIB)
     return metric
 
 
@@ -58,8 +46,11 @@ class CodeSize(Experiment):
         Claim("The kernel has at most {} KiB more code", _grown("text"), most=8, rows="T21 T32",
               paper="Table I (Intel): text +2 KiB"),
         Claim("The kernel has at most {} KiB more memory of each CPU", _grown("percpu"), most=20,
-              rows="T32", paper="Table I: data +35 KiB a core"),
+              rows="T48", paper="Table I, III-B: data +35 KiB a core"),
     )
+
+    shown = tuple(Shown(f"{what}, bytes", column("objects", kind, "feature"), "sum")
+                  for what, kind in (("code", "text"), ("memory of each CPU", "percpu")))
 
     def scenarios(self) -> dict[str, str]:
         return {SCENARIO: TITLE}
@@ -72,18 +63,6 @@ class CodeSize(Experiment):
             functools.partial(_measure, context, store, System(platform, mode))
             for platform in context.platforms for mode in (Mode.STOCK, Mode.SHIELDED)
         ])
-
-    def parts(self, store: Store) -> list[Part]:
-        return [Text(
-            "Counted by objects, stock against shielded kernel of the same configuration: code "
-            "(executable sections), read-only data, data, zeroed data, and what each CPU has a "
-            "copy of. Objects that a patch touches count in full."), Text(
-            "Why ours differ from the paper's: its queue is an array of 140 trees and a segment "
-            "tree for each clock of each core, 35 KiB; ours is four more clock bases for classes "
-            "and, for levels, an array with fewer of them and one segment tree. In return there is "
-            "code that the paper's prototype had not: switching at run time, tracepoints, timers "
-            "that follow their tasks."),
-            *compare.by_platform(store, lambda _, modes: [_images(modes), *_tables(modes)])]
 
 
 def _measure(context: Context, store: Store, system: System) -> None:
@@ -107,39 +86,6 @@ def _measure(context: Context, store: Store, system: System) -> None:
             "scenarios": [SCENARIO], "titles": {SCENARIO: TITLE},
             "commands": {SCENARIO: "readelf -SW"},
         })
-
-
-def _images(modes: compare.Modes) -> Table:
-    rows = []
-    for mode in (Mode.STOCK, Mode.SHIELDED):
-        if mode in modes:
-            s = modes[mode].summary(SCENARIO)
-            rows.append([mode, *(f"{s[f'image_{k}'] / KIB:,.1f}"
-                                 for k in ("text", "data", "bss", "percpu"))])
-    return Table(["kernel", "text", "data", "bss", "per CPU"], rows,
-                 "The linked kernel in KiB as size(1) counts, read-only data being text there "
-                 "(the paper: 10,758, 7,402, 14,867 stock; 10,760, 7,437, 14,867 TimerShield). "
-                 "Sections are padded in it to whole pages or more, on x86-64 to 2 MiB, so that "
-                 "differences are to be read below.")
-
-
-def _tables(modes: compare.Modes) -> list[Table]:
-    if not {"stock", "shielded"} <= modes.keys():
-        return []
-    stock, shielded = modes["stock"], modes["shielded"]
-    grown = groups(stock, shielded)
-    head = ["bytes more", *("text", "read-only", "data", "bss", "per CPU")]
-    sums = [[f, *(f"{grown[f][k]:+,}" for k in KINDS)]
-            for f in (OURS, OTHER) if f in grown]
-    differ = [found for found in growth(stock, shielded) if any(found[2].values())]
-    differ.sort(key=lambda found: -abs(found[2]["text"]))
-    rows = [[name, feature, *(f"{m:+,}" for m in more.values())] for name, feature, more in differ]
-    return [
-        Table(head, sums, "“Neither”: objects that no patch touches and that are larger or "
-              "smaller because a structure in a header is."),
-        Table(["object", "belongs to", *head[1:]], rows, "Bytes more; objects that differ.",
-              text_columns=2),
-    ]
 
 
 EXPERIMENT = CodeSize()

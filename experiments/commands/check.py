@@ -2,28 +2,28 @@
 """``lab check``."""
 
 import argparse
+from pathlib import Path
 
 from experiments import papers, registry
 from experiments.commands import options
+from experiments.common.claims import Judged
 from experiments.common.experiment import Experiment
-from experiments.measure import results
 from experiments.measure.results import Store
-from experiments.report.claims import Judged
 from lab.errors import LabError
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Its arguments."""
     parser.add_argument("experiment", nargs="*",
-                        help="without any: whether the tables of experiments/README.md were "
-                             "measured with this kernel part")
+                        help="without any: whether each row of experiments/README.md was measured "
+                             "of what is in this tree")
     options.results(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print every claim that can be judged; 1 if one is missed."""
     if not arguments.experiment:
-        return _check_tables()
+        return _check_table(arguments.results)
     missed = judged = 0
     complaints = []
     for experiment in [registry.find(n) for n in arguments.experiment]:
@@ -44,13 +44,16 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if missed else 0
 
 
-def _check_tables() -> int:
-    """1 if the kernel part has changed since an experiment measured it."""
-    stale = papers.stale(papers.saved(), results.kernel_part())
-    for name in stale:
-        print(f"STALE   {name}: experiments/README.md has figures of another kernel part: "
-              f"lab/lab evaluate {name}, then lab/lab papers build/evaluation/results.json")
-    return 1 if stale else 0
+def _check_table(root: Path) -> int:
+    """1 if a row is of other sources than this tree's, or says something else than its samples."""
+    measured = papers.saved()
+    complaints = [*(f"STALE   {c}" for c in papers.stale(measured)),
+                  *(f"EDITED  {c}" for c in papers.edited(measured, papers.compact(root)))]
+    for complaint in complaints:
+        print(complaint)
+    if complaints:
+        print("'lab/lab run ROW' measures a row again, then 'lab/lab papers' writes it")
+    return 1 if complaints else 0
 
 
 def _judged(experiment: Experiment, store: Store) -> list[Judged]:

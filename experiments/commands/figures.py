@@ -1,37 +1,35 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``lab figures``: measures what README and docs/ quote; writes the numbers and a picture there.
+"""``lab figures``: measures the demo, and writes its table and picture into README.
 
-``docs/figures.json`` keeps what it measured, ``experiments/measured.json`` what an evaluation
-found. In a text their figures stand between ``<!-- figures: NAME -->`` and ``<!-- /figures -->``;
-nobody edits them by hand.
+``docs/figures.json`` keeps what it measured. In README it stands between
+``<!-- figures: NAME -->`` and ``<!-- /figures -->``; nobody edits it by hand.
 """
 
 import argparse
+import io
 import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from experiments import papers
-from experiments.bounds import bound
+import matplotlib.pyplot as plt
+
 from experiments.commands import demo
-from experiments.report import plots
 from kernel.tools import patchset
 from lab.paths import REPO
 
 KEPT = REPO / "docs" / "figures.json"
 PICTURE = REPO / "docs" / "demo.svg"
-TEXTS = tuple(REPO / t for t in ("README.md", "docs/bound.md"))
+README = REPO / "README.md"
 # REUSE-IgnoreStart
 SPDX = "<!-- SPDX-License-Identifier: GPL-2.0-or-later -->\n"
 # REUSE-IgnoreEnd
 COLOURS = ("<style>svg { color: #111; background: #fff } @media (prefers-color-scheme: dark) "
            "{ svg { color: #e6e6e6; background: #161616 } }</style>")
 MARKED = re.compile(r"(<!-- figures: ([a-z-]+) -->)(.*?)(<!-- /figures -->)", re.DOTALL)
-TIMERFDS = "1,000 timerfds"
 QUOTED = {
     "nothing": "nothing else",
-    TIMERFDS: "1,000 timerfds of one unprivileged process",
+    "1,000 timerfds": "1,000 timerfds of one unprivileged process",
     "50 sleeping threads": "50 unprivileged sleeping threads",
     "100 synchronized FIFO sleepers":
         "100 FIFO 70 tasks that wake at the same time (`kernel.timershield=2`)",
@@ -43,47 +41,57 @@ Figures = Mapping[str, Any]
 def add(parser: argparse.ArgumentParser) -> None:
     """Its arguments."""
     parser.add_argument("--write-only", action="store_true",
-                        help="write what has been measured into texts and picture; measure nothing")
+                        help="write what has been measured into README and picture")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure the demo with the module; write docs/ and the texts."""
+    """Measure the demo with the module; write docs/ and README."""
     if not arguments.write_only:
         shown = demo.measure(module=True, linux=patchset.DEFAULT)
-        KEPT.write_text(papers.as_json({"module": figures(shown)}))
+        KEPT.write_text(json.dumps(figures(shown), indent=1, ensure_ascii=False) + "\n")
     found = kept()
-    PICTURE.write_text(SPDX + alone(picture(found["module"])) + "\n")
-    write(found)
+    PICTURE.write_text(f"{SPDX}{picture(found)}\n")
+    README.write_text(written(README.read_text(), found))
     return 0
 
 
 def figures(shown: demo.Shown) -> Figures:
     """What is quoted of a demo."""
     jobs, = re.findall(r"(\d+) times in each turn", shown.text)
-    return {"kernel": shown.kernel, "jobs": int(jobs), "rows": shown.rows}
-
-
-def picture(module: Figures) -> str:
-    """Median to maximum next to each load; so narrow that a phone's screen shows it readably."""
-    bars = [plots.Bars(title, {"off": (p50[0], most[0]), "shielded": (p50[1], most[1])})
-            for title, (p50, _, most, _) in module["rows"].items()]
-    return plots.ranges(bars, "response time in µs", "demo", module["kernel"], width=5.2)
-
-
-def alone(svg: str) -> str:
-    """A picture on one line that no page gives its colours."""
-    return re.sub(r"(<svg [^>]*>)", rf"\1{COLOURS}", " ".join(svg.split()), count=1)
+    return {"module": {"kernel": shown.kernel, "jobs": int(jobs), "rows": shown.rows}}
 
 
 def kept() -> Figures:
-    """All that the texts may quote."""
-    return {**json.loads(KEPT.read_text()), "measured": papers.saved()}
+    """What was measured last."""
+    found: Figures = json.loads(KEPT.read_text())
+    return found
 
 
-def write(found: Figures) -> None:
-    """Put the figures into every text that quotes them."""
-    for path in TEXTS:
-        path.write_text(written(path.read_text(), found))
+def picture(found: Figures) -> str:
+    """Median to maximum next to each load; so narrow that a phone's screen shows it readably."""
+    module = found["module"]
+    with plt.rc_context({"svg.hashsalt": "timershield", "svg.fonttype": "none", "font.size": 9}):
+        figure, axes = plt.subplots(figsize=(5.2, 0.26 * len(module["rows"]) + 1),
+                                    layout="constrained")
+        for i, (p50, _, most, _) in enumerate(module["rows"].values()):
+            for mode, y, face in ((0, i - 0.13, "none"), (1, i + 0.13, "#000000")):
+                axes.plot([p50[mode], most[mode]], [y, y], color="#808080", linewidth=1)
+                axes.plot([p50[mode]], [y], marker="o", color="#000000", markerfacecolor=face,
+                          label=f"{('off', 'shielded')[mode]}, median (line to the maximum)"
+                          if not i else None)
+        axes.set_yticks(range(len(module["rows"])), list(module["rows"]))
+        axes.invert_yaxis()
+        axes.set_xlabel("response time in µs (axis does not begin at 0)")
+        axes.legend(loc="lower right", bbox_to_anchor=(1, 1), fontsize=7.5)
+        figure.suptitle(module["kernel"], x=0.01, ha="left", fontsize=8)
+        buffer = io.StringIO()
+        figure.savefig(buffer, format="svg", transparent=True,
+                       metadata={"Date": None, "Creator": None})
+        plt.close(figure)
+    text = " ".join(buffer.getvalue().split())
+    text = text[text.index("<svg"):].replace("<svg ", '<svg fill="currentColor" ', 1)
+    text = re.sub(r"<metadata>.*?</metadata>", "", text.replace("#000000", "currentColor"))
+    return re.sub(r"(<svg [^>]*>)", rf"\1{COLOURS}", text, count=1)
 
 
 def written(text: str, found: Figures) -> str:
@@ -91,23 +99,18 @@ def written(text: str, found: Figures) -> str:
     return MARKED.sub(lambda m: m[1] + QUOTES[m[2]](found) + m[4], text)
 
 
-def markdown(head: list[str], lines: list[list[str]]) -> str:
-    """A table, as it stands between two markers."""
-    first, *others = ("| " + " | ".join(line) + " |\n" for line in [head, *lines])
-    return f"\n{first}|{'---|' * len(head)}\n{''.join(others)}"
-
-
 def _table(found: Figures) -> str:
     def cell(values: list[float], unit: str = "", digits: str = ".1f") -> str:
         off, on = (f"{v:{digits}}" for v in values)
         return f"{off} → **{on}{unit}**" if off != on else f"{off}{unit}"
 
-    return markdown(
-        ["a 1 kHz control loop, SCHED_FIFO 99, 300 µs of work, next to …",
-         "response time, median", "longest", "interruptions per job"],
-        [[title, cell(p50, " µs"), cell(most, " µs"), cell(interruptions, digits=".2g")]
-         for title, (p50, _, most, interruptions) in (
-             (title, found["module"]["rows"][load]) for load, title in QUOTED.items())])
+    head = ("a 1 kHz control loop, SCHED_FIFO 99, 300 µs of work, next to …",
+            "response time, median", "longest", "interruptions per job")
+    lines = [(title, cell(p50, " µs"), cell(most, " µs"), cell(interruptions, digits=".2g"))
+             for title, (p50, _, most, interruptions) in (
+                 (title, found["module"]["rows"][load]) for load, title in QUOTED.items())]
+    first, *others = (f"| {' | '.join(line)} |\n" for line in (head, *lines))
+    return f"\n{first}|{'---|' * len(head)}\n{''.join(others)}"
 
 
 def _note(found: Figures) -> str:
@@ -117,32 +120,4 @@ def _note(found: Figures) -> str:
             f"{module['jobs']} jobs.)\n")
 
 
-def _claimed(experiment: str, claim: str, pattern: str) -> Callable[[Figures], str]:
-    """What an evaluation found, as its claim's words have it."""
-    def quote(found: Figures) -> str:
-        words = _words(found, experiment, claim)
-        match = re.search(pattern, words)
-        assert match, f"{experiment}: no {pattern} in: {words}"
-        return match[1]
-
-    return quote
-
-
-def _counted() -> bound.Constants:
-    """The constants of docs/bound.md."""
-    return bound.COUNTED["6.12", "x86_64", "preempt"]
-
-
-def _words(found: Figures, experiment: str, claim: str, of: str = "found") -> str:
-    text: str = next(c[of] for c in found["measured"][experiment]["claims"]
-                     if c["where"] == "x86_64-preempt" and claim in c["text"])
-    return text
-
-
-QUOTES: Mapping[str, Callable[[Figures], str]] = {
-    "table": _table, "note": _note,
-    "held-tick": lambda _: f"{_counted().held_tick:,}",
-    "held-switch": lambda _: f"{_counted().switch:,}",
-    "bound": _claimed("bounds", "No job loses", r"of ([\d,]+) ns"),
-    "lost": _claimed("bounds", "No job loses", r"\+([\d,]+)"),
-}
+QUOTES: Mapping[str, Callable[[Figures], str]] = {"table": _table, "note": _note}

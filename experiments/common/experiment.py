@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from experiments.common.claims import Claim
+from experiments.common.claims import Claim, Judged
+from experiments.common.shown import Shown
+from experiments.guard import SHIELD
 from experiments.measure import results
 from experiments.measure.systems import System
-from experiments.report.claims import Judged
-from experiments.report.page import Part, Section
 from lab.boot import qemu
 from lab.errors import LabError
 from lab.kernels.platforms import MODES, Mode, Platform
@@ -64,6 +64,8 @@ class Context:
     quick: bool = False
     """A tenth of the samples; ``jobs`` is already that."""
     parallel: int = field(default_factory=qemu.default_jobs)
+    of: tuple[str, ...] = ()
+    """The sources of what is measured."""
 
     def wants(self, scenario: str, usually: bool = True) -> bool:
         """Whether a scenario is to be run; ``usually``: if the user did not name any."""
@@ -78,7 +80,7 @@ class Context:
 
     def store(self, experiment: str) -> results.Store:
         """Where an experiment's results go."""
-        return results.Store(self.root, experiment, self.progress.step)
+        return results.Store(self.root, experiment, self.progress.step, self.of)
 
     def without_off(self) -> "Context":
         """The same, but for the shield of a guest that is only switched off.
@@ -117,10 +119,12 @@ class Experiment(ABC):
     title: str
     guests_only: str = ""
     """Why it cannot be run on the machine itself; empty: it can."""
-    on_request: bool = False
-    """An evaluation has it only if it is named: it takes kernels of its own."""
+    of: tuple[str, ...] = SHIELD
+    """The files and folders of what it measures."""
     claims: tuple[Claim, ...] = ()
     """What its results must show."""
+    shown: tuple[Shown, ...] = ()
+    """What the report shows of them besides."""
     choices: Sequence[Choice] = ()
     """All scenarios that the user can choose from."""
 
@@ -135,14 +139,6 @@ class Experiment(ABC):
     def judged(self, store: results.Store) -> list[Judged]:
         """The claims, by the results that are there."""
         return [judged for claim in self.claims for judged in claim.judged(store)]
-
-    @abstractmethod
-    def parts(self, store: results.Store) -> list[Part]:
-        """What the report shows of the experiment."""
-
-    def section(self, store: results.Store) -> Section:
-        """The experiment's part of the report."""
-        return Section(self.title, self.name, self.parts(store), self.judged(store))
 
 
 def check_scenarios(experiments: Sequence[Experiment], only: Sequence[str]) -> None:

@@ -3,15 +3,21 @@
 #define _GNU_SOURCE
 #include "run.h"
 #include "clock.h"
+#include "quota.h"
 
+#include <clockfix.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/timerfd.h>
 
 static volatile uint64_t sink;
 static int timerfd;
+static struct clockfix_sleeper *sleeper;
+static int groups;
 
 static __attribute__((noinline)) void multiply(double c[3][3], double a[3][3],
 					       double b[3][3])
@@ -65,9 +71,35 @@ static bool work(void *self, struct job *job)
 	return true;
 }
 
+static void wait_until(void *unused, int64_t due)
+{
+	while (clockfix_sleep_until(sleeper, CLOCK_MONOTONIC, due))
+		;
+}
+
+static void set_wait(char *word, void *to)
+{
+	struct run *run = to;
+
+	if (!strcmp(word, "clockfix")) {
+		run->periodic.wait = wait_until;
+	} else if (strcmp(word, "nanosleep")) {
+		fprintf(stderr, "control_loop: --wait: '%s': there are nanosleep and clockfix\n",
+			word);
+		exit(2);
+	}
+}
+
 static int run_pinned(struct run *run)
 {
-	return loop_pin(run->loads.cpu) ?: run_jobs(run);
+	int ret = loop_pin(run->loads.cpu);
+
+	if (!ret && run->periodic.wait)
+		ret = clockfix_sleeper_create(&sleeper, NULL);
+	if (!ret)
+		ret = run_jobs(run);
+	clockfix_sleeper_destroy(sleeper);
+	return ret;
 }
 
 int main(int argc, char **argv)
@@ -92,6 +124,10 @@ int main(int argc, char **argv)
 		  OPT_FLAG(&run.loads.spare) },
 		{ "arm", NULL, "arm and cancel a timerfd at the beginning of each job",
 		  OPT_FLAG(&o->arm) },
+		{ "wait", "HOW", "for the next job: nanosleep, or clockfix (nanosleep)",
+		  OPT_TEXT(set_wait, &run) },
+		{ "quota", "N", "ordinary loads in N cgroups, each in the other, with cpu.max (0)",
+		  OPT_NUMBER(&groups, 0, 100) },
 		{ "calibrate", NULL, "print the rounds of work that take 300 us, the usual --work",
 		  OPT_FLAG(&o->calibrate) },
 		{ }
@@ -119,6 +155,10 @@ int main(int argc, char **argv)
 		printf("%" PRIu64 "\n", run.loop.rounds);
 		return 0;
 	}
+	if (groups && !(run.loads.group = quota_groups(groups))) {
+		fprintf(stderr, "control_loop: cgroups: %m\n");
+		return 1;
+	}
 	run_plan(&run);
-	return run_measure(&run, NULL, run_pinned) ? 1 : 0;
+	return run_measure(&run, run_pinned) ? 1 : 0;
 }

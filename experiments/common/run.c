@@ -181,7 +181,7 @@ int run_jobs(struct run *run)
 	return task_become(&ordinary);
 }
 
-int run_measure(struct run *run, int (*meanwhile)(struct run *), int (*job)(struct run *))
+int run_measure(struct run *run, int (*job)(struct run *))
 {
 	int ret;
 
@@ -192,8 +192,6 @@ int run_measure(struct run *run, int (*meanwhile)(struct run *), int (*job)(stru
 		return ret;
 	}
 	ret = loads_start(&run->loads);
-	if (!ret && meanwhile)
-		ret = meanwhile(run);
 	if (!ret)
 		ret = loads_wait_ready(&run->loads);
 	if (ret)

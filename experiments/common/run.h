@@ -62,8 +62,8 @@ void run_describe_loads(FILE *out);
 void run_add(char *text, void *run);
 /* Have memory for all samples, and plan the loads; ends the program if that fails. */
 void run_plan(struct run *run);
-/* Run the loads, @meanwhile (or NULL) and @job, and leave the results; 0 or -errno. */
-int run_measure(struct run *run, int (*meanwhile)(struct run *), int (*job)(struct run *));
+/* Run the loads and @job, and leave the results; 0 or -errno. */
+int run_measure(struct run *run, int (*job)(struct run *));
 /* Become SCHED_FIFO, set time zero and do all jobs; the caller is SCHED_OTHER then. 0 or -errno. */
 int run_jobs(struct run *run);
 

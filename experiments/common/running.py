@@ -61,8 +61,7 @@ def run_guest(
     with context.progress.bar(f"{experiment}: running guests", total) as bar:
         errors += _in_parallel(context.parallel, [
             (lambda s=system: _run_system(store, s, program, scenarios, bar, watched,
-                                           qemu.Machine(s.cpus, append=s.parameters, turn=turn,
-                                                        options=options),
+                                           qemu.Machine(s.cpus, turn=turn, options=options),
                                            context.progress))
             for system in ready
         ])

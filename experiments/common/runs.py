@@ -8,7 +8,6 @@ from pathlib import Path
 
 from experiments.common import running
 from experiments.common.experiment import Context, Scenario, run_all
-from experiments.measure.spans import Span
 from experiments.measure.systems import host_modes
 from lab.kernels.arch import own
 
@@ -49,13 +48,9 @@ def scenarios(context: Context, loads: Sequence[Load], rounds: int, arch: str) -
     return result
 
 
-def run(context: Context, experiment: str, loads: Sequence[Load], *, cpus: int = 1,
-        turn: int = 0, work_factor: int = 1, watched: Sequence[Span] = ()) -> None:
-    """Run ``loads`` on every platform and mode, or on this machine.
-
-    ``cpus`` and ``turn`` are the guest's (qemu.Machine); ``watched`` is for guests of the lab's own
-    kernels.
-    """
+def run(context: Context, experiment: str, loads: Sequence[Load], *,
+        work_factor: int = 1) -> None:
+    """Run ``loads`` on every platform and mode, or on this machine."""
     if context.host:
         modes = host_modes(context.modes)
         rounds = int(running.calibrate_on_host(PROGRAM)) * work_factor
@@ -66,12 +61,11 @@ def run(context: Context, experiment: str, loads: Sequence[Load], *, cpus: int =
     calls = []
     for arch in ("x86_64", "arm64"):
         for chosen, which in (
-            (context.systems(arch, cpus, off=False), loads),
-            ([s for s in context.systems(arch, cpus) if s.mode == "off"], with_off),
+            (context.systems(arch, off=False), loads),
+            ([s for s in context.systems(arch) if s.mode == "off"], with_off),
         ):
             wanted = scenarios(context, which, ROUNDS[arch] * work_factor, arch)
             if chosen and wanted:
                 calls.append(functools.partial(
-                    running.run_guest, context, experiment, chosen, PROGRAM, wanted,
-                    watched=watched, turn=turn))
+                    running.run_guest, context, experiment, chosen, PROGRAM, wanted))
     run_all(calls)

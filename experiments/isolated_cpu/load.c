@@ -6,7 +6,6 @@
  */
 #define _GNU_SOURCE
 #include "clock.h"
-#include "file.h"
 #include "load.h"
 #include "pause.h"
 #include "tasks.h"
@@ -22,7 +21,6 @@
 
 #define PACE_NS (20 * NSEC_PER_USEC)
 #define GIVE_WAY_NICE (-12)
-#define STEERING "/sys/class/net/lo/queues/rx-0/rps_cpus"
 
 static pid_t pacer, giver, stress;
 
@@ -66,7 +64,6 @@ static void execute(enum load load)
 			"stress-ng", "-q", "--temp-path=/tmp", "--sock=2", "--fifo=1", "--mmap=1",
 			"--mmap-bytes=8m", "--mmap-file", "--fp=1", "--hdd=2", "--hdd-bytes=8m",
 			"--fault=1", "--sigsegv=1" },
-		[LOAD_SOFTIRQS] = { "stress-ng", "-q", "--temp-path=/tmp", "--udp=3", "--touch=2" },
 	};
 
 	execv("/bin/stress-ng", words[load]);
@@ -119,11 +116,6 @@ void load_stop(void)
 
 int load_start(enum load load)
 {
-	/* To both CPUs; there is no such file if the kernel cannot steer. */
-	if (load == LOAD_SOFTIRQS && file_write(STEERING, "3")) {
-		fputs("isolated_cpu: this kernel has no " STEERING "\n", stderr);
-		return -ENOENT;
-	}
 	pacer = start(pace, load);
 	/* An idle CPU has no use for turns, and they are slow to give */
 	if (load != LOAD_NONE) {

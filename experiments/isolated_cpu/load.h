@@ -6,7 +6,7 @@
 #define LOAD_CPU	1
 
 /* What the load consists of. */
-enum load { LOAD_NONE, LOAD_SPIN, LOAD_KERNEL, LOAD_SOFTIRQS };
+enum load { LOAD_NONE, LOAD_SPIN, LOAD_KERNEL };
 
 /* Starts the load; its processes end with this one. 0 or -errno. */
 int load_start(enum load load);

@@ -31,20 +31,14 @@
 #define SETTLE_NS (100 * NSEC_PER_MSEC)
 #define EVENTS "/sys/kernel/tracing/events/"
 
-struct sample {
-	int64_t woke_ns;		/* CLOCK_MONOTONIC */
-	int64_t due_ns;			/* the first interrupt that had not been read yet */
-	uint32_t index;			/* of the interrupt, from 1 */
-};
-
 struct run {
 	unsigned int samples;
 	enum load load;
 	bool isolate;
 	bool device;			/* an interrupt of a device, which has an affinity */
 	int period_ns;
-	int64_t start_ns;		/* when the interrupt was switched on; or a little before */
-	struct sample *sample;
+	uint32_t missed;		/* interrupts that were read late, with another */
+	int64_t *response;		/* of the first interrupt that had not been read yet */
 };
 
 static int measure(struct run *run)
@@ -53,58 +47,41 @@ static int measure(struct run *run)
 	uint32_t index = 0;
 	int ret;
 
-	ret = run->device ? source_open_hpet(&source, MEASURED_CPU) : source_open_timer(&source);
+	ret = run->device ? source_open_hpet(&source, MEASURED_CPU) : source_open_rtc(&source);
 	if (ret)
 		return ret;
 	run->period_ns = source.period_ns;
-	run->start_ns = source.start_ns;
 	for (unsigned int i = 0; i < run->samples; i++) {
-		struct sample *sample = &run->sample[i];
 		uint32_t count = source_wait(&source);
+		int64_t woke = clock_ns();
 
 		if (!count)
 			return -EIO;
-		sample->woke_ns = clock_ns();
-		sample->due_ns = source_due_ns(&source, index, count, sample->woke_ns);
+		run->response[i] = woke - source_due_ns(&source, index, count, woke);
 		index += count;
-		sample->index = index;
 	}
+	run->missed = index - run->samples;
 	close(source.fd);
 	return 0;
 }
 
-static void write_samples(const struct run *run)
-{
-	FILE *file = csv_create("samples.csv", "interrupt,woke_ns,interval_ns,response_ns");
-	int64_t before = run->start_ns;
-
-	for (unsigned int i = 0; i < run->samples; i++) {
-		const struct sample *sample = &run->sample[i];
-
-		fprintf(file, "%" PRIu32 ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n", sample->index,
-			sample->woke_ns - run->start_ns, sample->woke_ns - before,
-			sample->woke_ns - sample->due_ns);
-		before = sample->woke_ns;
-	}
-	csv_finish(file, "samples.csv");
-}
-
 static void record_write(const struct run *run)
 {
-	FILE *file;
+	FILE *file = csv_create("samples.csv", "response_ns");
 
-	write_samples(run);
+	for (unsigned int i = 0; i < run->samples; i++)
+		fprintf(file, "%" PRId64 "\n", run->response[i]);
+	csv_finish(file, "samples.csv");
 	file = csv_create("summary.csv", "name,value");
 	fprintf(file, "samples,%u\nperiod_ns,%d\nisolated,%d\nmissed,%" PRIu32 "\n",
-		run->samples, run->period_ns, run->isolate,
-		run->sample[run->samples - 1].index - run->samples);
+		run->samples, run->period_ns, run->isolate, run->missed);
 	csv_finish(file, "summary.csv");
 }
 
 /*
- * Which tasks the measured CPU switched to, which interrupts of devices came there, and how often
- * it processed packets: the kernel counts, by histograms of its trace events, and their text is
- * what is left (NAME.hist). Kernels without histograms leave none.
+ * Which tasks the measured CPU switched to, and which interrupts of devices came there: the kernel
+ * counts, by histograms of its trace events, and their text is what is left (NAME.hist). Kernels
+ * without histograms leave none.
  */
 static const struct {
 	const char *event, *trigger, *file;
@@ -112,8 +89,6 @@ static const struct {
 	{ EVENTS "sched/sched_switch/", "hist:keys=next_pid,next_comm:size=4096 if common_cpu == 0",
 	  "task.hist" },
 	{ EVENTS "irq/irq_handler_entry/", "hist:keys=irq,name if common_cpu == 0", "irq.hist" },
-	{ EVENTS "irq/softirq_entry/", "hist:keys=vec if common_cpu == 0 && vec == 3",
-	  "softirq.hist" },
 };
 
 static int count_start(void)
@@ -225,7 +200,7 @@ static int run_all(struct run *run)
 
 static void set_load(char *name, void *to)
 {
-	static const char *const names[] = { "none", "spin", "kernel", "softirqs" };
+	static const char *const names[] = { "none", "spin", "kernel" };
 	enum load *load = to;
 
 	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -234,8 +209,7 @@ static void set_load(char *name, void *to)
 			return;
 		}
 	}
-	fprintf(stderr, "isolated_cpu: --load=%s: there are none, spin, kernel and softirqs\n",
-		name);
+	fprintf(stderr, "isolated_cpu: --load=%s: there are none, spin and kernel\n", name);
 	exit(2);
 }
 
@@ -262,7 +236,7 @@ int main(int argc, char **argv)
 	parse_options(argc, argv, (const struct opt[]){
 		{ "samples", "N", "number of interrupts (10240)", OPT_NUMBER(&samples, 1, 100000000) },
 		{ "load", "KIND", "none, spin: tasks that compute, kernel: tasks that keep the kernel "
-		  "busy, softirqs: its soft interrupts (kernel)",
+		  "busy (kernel)",
 		  OPT_TEXT(set_load, &run->load) },
 		{ "isolate", NULL, "isolate CPU 0 from all other tasks and interrupts meanwhile",
 		  OPT_FLAG(&run->isolate) },
@@ -278,10 +252,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "isolated_cpu: takes two CPUs\n");
 		return 1;
 	}
-	size = run->samples * sizeof(*run->sample);
-	run->sample = mmap(NULL, size, PROT_READ | PROT_WRITE,
-			   MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-	if (run->sample == MAP_FAILED) {
+	size = run->samples * sizeof(*run->response);
+	run->response = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (run->response == MAP_FAILED) {
 		fprintf(stderr, "isolated_cpu: no memory for %u samples\n", run->samples);
 		return 1;
 	}

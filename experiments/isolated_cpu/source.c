@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #define RTC_RATE	2048
@@ -45,38 +44,14 @@ static int read_count(int fd)
 	return read(fd, &count, sizeof(count)) == sizeof(count) ? count : 0;
 }
 
-static int start_rtc(struct source *source)
+int source_open_rtc(struct source *source)
 {
-	source->read = read_rtc;
+	*source = (struct source){ .period_ns = NSEC_PER_SEC / RTC_RATE, .read = read_rtc };
+	source->fd = open("/dev/rtc0", O_RDONLY | O_CLOEXEC);
+	if (source->fd < 0 || ioctl(source->fd, RTC_IRQP_SET, RTC_RATE))
+		return -errno;
 	source->start_ns = clock_ns();
 	return ioctl(source->fd, RTC_PIE_ON) ? -errno : 0;
-}
-
-static int start_timerfd(struct source *source)
-{
-	const struct itimerspec periodic = {
-		.it_value.tv_nsec = source->period_ns,
-		.it_interval.tv_nsec = source->period_ns,
-	};
-
-	source->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-	if (source->fd < 0)
-		return -errno;
-	source->read = read_count;
-	source->start_ns = clock_ns();
-	return timerfd_settime(source->fd, 0, &periodic, NULL) ? -errno : 0;
-}
-
-int source_open_timer(struct source *source)
-{
-	*source = (struct source){ .period_ns = NSEC_PER_SEC / RTC_RATE };
-	source->fd = open("/dev/rtc0", O_RDONLY | O_CLOEXEC);
-	if (source->fd >= 0) {
-		if (!ioctl(source->fd, RTC_IRQP_SET, RTC_RATE))
-			return start_rtc(source);
-		close(source->fd);
-	}
-	return start_timerfd(source);
 }
 
 /* The interrupt of timer N of the HPET is called hpetN. */

@@ -18,11 +18,10 @@ struct source {
 };
 
 /*
- * /dev/rtc0's periodic interrupt, as the article has it, or a timerfd where there is
- * none. Linux serves the former by a high-resolution timer of the CPU that switches it
- * on, so that both are one interrupt of that CPU's timer. 0 or -errno.
+ * /dev/rtc0's periodic interrupt, as the article has it. Linux serves it by a high-resolution
+ * timer of the CPU that switches it on. 0 or -errno.
  */
-int source_open_timer(struct source *source);
+int source_open_rtc(struct source *source);
 
 /* The HPET's, directed to CPU alone. 0 or -errno. */
 int source_open_hpet(struct source *source, int cpu);

@@ -12,6 +12,8 @@ from experiments.measure.systems import System
 from lab.kernels.platforms import Mode, Platform
 from lab.progress import Progress
 
+SLOWEST = 33
+"""One more than the 99.9th percentile has beyond it."""
 SYSTEM = System(Platform("x86_64", "preempt", debian="12"), Mode.STOCK, 2)
 
 
@@ -37,23 +39,26 @@ def test_preemption_that_does_not_help_is_missed(
     tmp_path: Path, slowest: tuple[int, ...], count: int, met: bool | None
 ) -> None:
     names = ("kernel-none", "kernel-voluntary", "kernel-full")
-    responses = {name: (4, ns) for name, ns in zip(names, slowest, strict=True)}
-    assert measured(tmp_path, responses, count) == [met]
+    responses = {name: (SLOWEST, ns) for name, ns in zip(names, slowest, strict=True)}
+    assert measured(tmp_path, responses, count) == ([] if met is None else [met])
 
 
-@pytest.mark.parametrize(("late", "met"), [(0, False), (1, True), (327, True), (328, False)])
-def test_the_articles_late_responses(tmp_path: Path, late: int, met: bool) -> None:
-    assert measured(tmp_path, {"kernel": (late, 500_001)}, SAMPLES) == [met]
-
-
-@pytest.mark.parametrize("name", ["kernel", "device", "softirqs"])
-@pytest.mark.parametrize(("slowest", "count", "met"), [
-    (450, SAMPLES, True), (449, SAMPLES, False), (450, SAMPLES - 1, None)])
-def test_isolation_that_helps_less_is_missed(
-    tmp_path: Path, name: str, slowest: int, count: int, met: bool | None
+@pytest.mark.parametrize(("late", "ns", "met"), [
+    (0, 0, [True, False]), (327, 500_001, [True, True]), (328, 200_001, [False, False])])
+def test_both_halves_of_the_articles_late_responses(
+    tmp_path: Path, late: int, ns: int, met: list[bool]
 ) -> None:
-    responses = {name: (4, slowest), f"{name}-isolated": (4, 10)}
-    assert measured(tmp_path, responses, count)[-1] == met
+    assert measured(tmp_path, {"kernel": (late, ns)}, SAMPLES) == met
+
+
+@pytest.mark.parametrize("name", ["kernel", "device"])
+@pytest.mark.parametrize(("slowest", "count", "met"), [
+    (450, SAMPLES, [True]), (449, SAMPLES, [False]), (450, SAMPLES - 1, [])])
+def test_isolation_that_helps_less_is_missed(
+    tmp_path: Path, name: str, slowest: int, count: int, met: list[bool]
+) -> None:
+    responses = {name: (SLOWEST, slowest), f"{name}-isolated": (SLOWEST, 10)}
+    assert measured(tmp_path, responses, count)[-len(met) or len(responses):] == met
 
 
 @pytest.mark.parametrize(("kind", "line", "come"), [
@@ -62,18 +67,15 @@ def test_isolation_that_helps_less_is_missed(
     ("task", "{ next_pid: 7, next_comm: kworker/0:1H } hitcount: 1", 0),
     ("task", "    Dropped: 1", 1),
     ("irq", "{ irq: 9, name: eth0 } hitcount: 1", 1),
-    ("irq", "{ irq: 16, name: hpet2 } hitcount: 1", 0),
-    ("softirq", "{ vec: 3 } hitcount: 1", 1)])
+    ("irq", "{ irq: 16, name: hpet2 } hitcount: 1", 0)])
 def test_what_comes_to_an_isolated_cpu_is_missed(
-    sample: Path, kind: str, line: str, come: int
+    tmp_path: Path, kind: str, line: str, come: int
 ) -> None:
-    store = Store(sample, EXPERIMENT.name)
-    [claim] = [c for c in EXPERIMENT.claims if c.title.startswith("Steered packets, RCU's work: n")]
-    [before] = claim.judged(store)
-    hist = sample / EXPERIMENT.name / SYSTEM.name / "softirqs-isolated" / f"{kind}.hist"
-    hist.write_text(hist.read_text().replace("    Dropped: 0", f"{line}\n"))
-    [after] = claim.judged(store)
-    assert (before.value, after.value) == (0, come)
+    assert measured(tmp_path, {"kernel-isolated": (0, 0)}, 1) == []
+    hist = tmp_path / EXPERIMENT.name / SYSTEM.name / "kernel-isolated" / f"{kind}.hist"
+    hist.write_text(f"{line}\n")
+    [judged] = EXPERIMENT.judged(Store(tmp_path, EXPERIMENT.name))
+    assert (judged.value, judged.met) == (come, not come)
 
 
 def test_more_jobs_are_more_responses(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ in it if they were measured on the same.
 
 import contextlib
 import functools
-import hashlib
 import json
 import shutil
 import subprocess
@@ -19,6 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from experiments import guard
 from experiments.measure.systems import System, host_description
 from lab.errors import LabError
 from lab.paths import REPO
@@ -27,7 +27,7 @@ Value = TypeVar("Value")
 Table = dict[str, npt.NDArray[Any]]
 
 SAME = {"target": "target", "kernel": "kernel", "image": "kernel", "time": "clock", "qemu": "QEMU",
-        "program": "guest program or module"}
+        "program": "guest program or module", "measured": "sources"}
 """Keys of meta.json in which scenarios that are kept together must agree, and what they say."""
 
 
@@ -128,8 +128,10 @@ class Measured:
 class Store:
     """Results of one experiment."""
 
-    def __init__(self, root: Path, experiment: str, say: Callable[[str], None] = print) -> None:
+    def __init__(self, root: Path, experiment: str, say: Callable[[str], None] = print,
+                 of: tuple[str, ...] = ()) -> None:
         self.path = root / experiment
+        self._of = of
         self._say = say
         self._measured: dict[str, Measured] = {}
 
@@ -157,6 +159,7 @@ class Store:
             yield temporary
             if not (temporary / "meta.json").is_file():
                 raise LabError(f"{system}: no results")
+            self._sign(temporary)
             self._carry_over(system, temporary)
             if target.exists():
                 target.rename(old)
@@ -164,6 +167,12 @@ class Store:
             self._measured.pop(system, None)
         finally:
             _tidy(target, temporary, old)
+
+    def _sign(self, new: Path) -> None:
+        """Add to meta.json the hash of what was measured."""
+        meta = json.loads((new / "meta.json").read_text())
+        place = System.from_description(meta["system"]).place
+        write_meta(new, {**meta, "measured": guard.digest(self._of, place)})
 
     def _carry_over(self, system: str, new: Path) -> None:
         """Add to ``new`` what was measured before on the same, and not again."""
@@ -261,17 +270,7 @@ def commit() -> str:
     return done.stdout.strip()
 
 
-def kernel_part() -> str:
-    """What tells the shield and the module of this tree from others; not the letters about them."""
-    digest = hashlib.sha256()
-    for path in sorted(p for d in ("src", "patches", "module")
-                       for p in (REPO / "kernel" / d).rglob("*")
-                       if p.is_file() and p.suffix != ".txt"):
-        digest.update(f"{path.relative_to(REPO)}\0".encode() + path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
 def write_meta(directory: Path, meta: dict[str, Any]) -> None:
     """Write meta.json, the last file of a system's results."""
-    whole = {"commit": commit(), "kernel_part": kernel_part(), **meta}
+    whole = {"commit": commit(), **meta}
     (directory / "meta.json").write_text(json.dumps(whole, indent=1, sort_keys=True) + "\n")

@@ -10,7 +10,7 @@ from typing import Any
 
 from lab.errors import LabError
 from lab.kernels.kernels import Kernel
-from lab.kernels.platforms import MODES, UNBOUNDED_DEFECT, Mode, Platform
+from lab.kernels.platforms import MODES, Mode, Platform
 
 SWITCH = Path("/proc/sys/kernel/timershield")
 
@@ -64,12 +64,7 @@ class System:
         """What to write to kernel.timershield first."""
         if self.unloads:
             return None
-        return {Mode.OFF: "0", Mode.SHIELDED: "1", Mode.UNBOUNDED: "1"}.get(self.mode)
-
-    @property
-    def parameters(self) -> str:
-        """More of the kernel's command line."""
-        return f"timershield_defect={UNBOUNDED_DEFECT}" if self.mode is Mode.UNBOUNDED else ""
+        return {Mode.OFF: "0", Mode.SHIELDED: "1"}.get(self.mode)
 
     @property
     def unloads(self) -> bool:

@@ -8,56 +8,22 @@ from collections.abc import Callable
 
 from experiments.common.claims import EACH, Claim, Found
 from experiments.common.experiment import Context, Experiment
+from experiments.common.shown import Shown, column
+from experiments.common.stats import percentile
 from experiments.measure import clockfix_bench, results
-from experiments.measure.results import Measured, Store
-from experiments.oversleep.curves import Curve, cdfs, from_counts, quantile
-from experiments.report.page import Figure, Part, Table, Text
+from experiments.measure.results import Measured
 
 INTERVALS = {"1us": (1_000, "1 µs"), "10us": (10_000, "10 µs"), "100us": (100_000, "100 µs")}
 JUDGED = "100us"
 COSTS = "costs"
-RIVALS = {
-    "poll": "polling",
-    "clock_nanosleep": "clock_nanosleep",
-    "nanosleep": "nanosleep",
-    "futex": "futex",
-    "filter-none": "worker and list, no learning",
-    "filter-average": "worker and list, average",
-    "filter-max": "worker and list, maximum",
-    "clockfix": "ClockFix as it comes",
-}
-LEARNING = {
-    "nothing": "nothing: the clock is read twice",
-    "ema": "moving average",
-    "average": "average of 64 (the paper's)",
-    "maximum": "maximum of 64 (the paper's)",
-    "default": "ClockFix's own",
-}
+RIVALS = ("poll", "clock_nanosleep", "nanosleep", "futex", "filter-none", "filter-average",
+          "filter-max", "clockfix")
+"""The filters are the paper's; nanosleep to futex the standard functions."""
+LEARNING = ("nothing", "ema", "average", "maximum", "default")
+LEARNED = column(COSTS, "took_ns", "what", count="count")
 SECONDS = 20
 JOBS = 1_000_000
 JITTER = "Fig 3 (Xeon): 35 ns instead of 527 ns; Fig 4 (Raspberry Pi): 728 instead of 3,124 ns"
-PERCENTS = (1, 50, 95, 99, 99.9, 100)
-
-HOW = (
-    "Jobs are run one after the other, each one interval after the last; the sample is how much "
-    "later than its instant a job reads CLOCK_MONOTONIC. Rivals take turns in rounds of one run. "
-    "Timer slack is 1 ns, nothing is removed. Three rivals are the paper's filters of the last 64 "
-    "oversleeps (none, average, maximum, with the decay by 25 %) in libclockfix's worker and list; "
-    "\"ClockFix as it comes\" has an estimator of its own."
-)
-WHY = (
-    "Why ours differ from the paper's: the paper measured a 3.6 GHz Xeon of its own with a "
-    "low-latency kernel, a Raspberry Pi and an Odroid; this is the machine that the lab runs on. "
-    "On a virtual machine a sleep ends with the hypervisor giving the CPU back, which takes tens "
-    "of µs and varies; so sleeping is worse than the paper's, and there is more to gain, but a "
-    "tail remains that no user space sees coming. Compare ratios, not µs. clockfix-bench keeps 401 "
-    "quantiles and the tail of each distribution, not every one of up to a million samples."
-)
-LEARNS = (
-    "What learning takes: the clock is read, an estimator is given an oversleep, the clock is read "
-    "again. The oversleeps are a fixed series, most alike and one in 64 much longer. The library "
-    "learns between waking up and the job if there is twice that time, else after the job."
-)
 
 
 def row(system: Measured, scenario: str, rival: str) -> dict[str, float] | None:
@@ -71,50 +37,9 @@ def row(system: Measured, scenario: str, rival: str) -> dict[str, float] | None:
     return None
 
 
-def _curves(system: Measured, scenario: str) -> list[Curve]:
-    """The distributions of quantiles.csv."""
-    table = system.table(scenario, "quantiles")
-    found = []
-    for rival, label in RIVALS.items():
-        chosen = table["rival"] == rival
-        if chosen.any():
-            found.append(Curve(label, table["late_ns"][chosen].astype(float),
-                               table["share"][chosen].astype(float)))
-    return found
-
-
-def _rivals_table(system: Measured) -> Table:
-    """Every rival at every interval."""
-    rows = []
-    for scenario, (_, title) in INTERVALS.items():
-        for rival, label in RIVALS.items():
-            r = row(system, scenario, rival)
-            if r is None:
-                continue
-            rows.append([title, label,
-                         *(f"{r[k]:,.0f}" for k in ("p1_ns", "p50_ns", "p95_ns", "p99_ns",
-                                                    "p999_ns", "max_ns")),
-                         f"{r['share_over_1us']:.2%}", f"{r['cpu_share']:.0%}",
-                         f"{r['jobs']:,.0f}"])
-            title = ""
-    return Table(["interval", "waits by", "p1", "p50", "p95", "p99", "p99.9", "max", "> 1 µs",
-                  "CPU", "jobs"], rows, "Lateness in ns; CPU: time of the waiting thread.",
-                 text_columns=2)
-
-
-def _learning(system: Measured) -> list[Part]:
-    """The paper's Fig 6, and the clock's precision."""
-    costs = system.table(COSTS, COSTS)
-    curves = [from_counts(label, costs, what) for what, label in LEARNING.items()]
-    cells = [[label, *(f"{quantile(costs, what, p / 100):,.0f}" for p in PERCENTS),
-              f"{int(costs['count'][costs['what'] == what].sum()):,}"]
-             for what, label in LEARNING.items()]
-    return [
-        Text(LEARNS),
-        Figure(cdfs([("", curves)], "ns", f"learning-{system.name}", system.meta["kernel"],
-                    {"the paper: 80 ns": 80}), "Time to learn (the paper's Fig 6)."),
-        Table(["learning function", "p1", "p50", "p95", "p99", "p99.9", "max", "samples"], cells,
-              "Time in ns, the two reads of the clock included.")]
+def _learning(system: Measured, what: str) -> float:
+    """The median of what an estimator takes, ns."""
+    return percentile(LEARNED(system, COSTS)[what], 50)
 
 
 def _compared(ours: str, theirs: str, of: Callable[[dict[str, float]], float]
@@ -137,6 +62,25 @@ def _jitter(ours: str, theirs: str) -> Callable[[Measured], Found | None]:
     return _compared(ours, theirs, lambda r: r["p99_ns"] - r["p1_ns"])
 
 
+def _standard(system: Measured) -> Found | None:
+    """How far apart the medians of the standard functions are."""
+    names = ("clock_nanosleep", "nanosleep", "futex")
+    found = {n: r["p50_ns"] for n in names if (r := row(system, JUDGED, n))}
+    if len(found) < len(names):
+        return None
+    low, high = min(found.values()), max(found.values())
+    return Found(f"{low:,.0f} to {high:,.0f} ns", high / low)
+
+
+def _cpu(system: Measured) -> Found | None:
+    """CPU time that waiting takes."""
+    ours, filtered = (row(system, JUDGED, n) for n in ("clockfix", "filter-max"))
+    if not ours or not filtered:
+        return None
+    return Found(f"{ours['cpu_share']:.0%} of a CPU, the paper's maximum "
+                 f"{filtered['cpu_share']:.0%}", ours["cpu_share"] / filtered["cpu_share"])
+
+
 def _fewer(system: Measured) -> Found | None:
     maximum, average = (row(system, JUDGED, f"filter-{n}") for n in ("max", "average"))
     if not maximum or not average:
@@ -148,9 +92,10 @@ def _fewer(system: Measured) -> Found | None:
 def _slowest(system: Measured) -> Found | None:
     if not system.has(COSTS):
         return None
-    medians = {w: quantile(system.table(COSTS, COSTS), w, 0.5) for w in LEARNING}
-    return Found("medians in ns: " + ", ".join(f"{w} {ns:,.0f}" for w, ns in medians.items()),
-                 max(medians.values()))
+    medians = {w: _learning(system, w) for w in LEARNING}
+    slowest = max(medians, key=lambda w: medians[w])
+    return Found(f"{medians[slowest]:,.0f} ns ({slowest}), nothing {medians['nothing']:,.0f} ns",
+                 medians[slowest])
 
 
 class Oversleep(Experiment):
@@ -158,6 +103,7 @@ class Oversleep(Experiment):
 
     name = "oversleep"
     title = "Oversleep (ClockFix)"
+    of = ("clockfix/src", "clockfix/include")
     claims = (
         Claim("ClockFix: median oversleep of 100 µs at most {:.0%} of nanosleep's",
               _median("clockfix", "nanosleep"), most=0.05, rows="C18", of=EACH,
@@ -173,12 +119,25 @@ class Oversleep(Experiment):
         Claim("ClockFix's median oversleep is at most {} times that of a polling loop, which is as "
               "exact as the clock", _median("clockfix", "poll"), most=2, rows="C19", of=EACH,
               paper="Fig 5: below 3 times the clock's precision"),
+        Claim("clock_nanosleep, nanosleep and futex: medians at 100 µs at most {} times apart",
+              _standard, most=1.25, rows="C29", of=EACH,
+              paper="V-A: standard functions perform similarly"),
+        Claim("ClockFix's own estimator has at least the jitter of the paper's maximum",
+              _jitter("clockfix", "filter-max"), least=1, rows="C30", of=EACH, paper="V-A: more "
+              "sophisticated learning would not lead to more accurate execution times"),
+        Claim("What ClockFix's own estimator buys: CPU time at 100 µs, of that with the paper's "
+              "maximum", _cpu, most=1, of=EACH),
         Claim("The maximum has fewer jobs later than 1 µs than the average", _fewer, least=True,
               rows="C28", of=EACH, paper="V-A: the average is more susceptible to tails"),
         Claim("Learning takes at most {} ns, whichever the filter", _slowest, most=200, rows="C20",
               of=EACH, paper="Fig 6 (Xeon): average and maximum about 80 ns, moving average less, "
               "nothing 18 ns"),
     )
+
+    shown = (
+        Shown("oversleep, ns", column("quantiles", "late_ns", "rival"),
+              drawn=tuple(INTERVALS)),
+        Shown("learning, ns", LEARNED, paper={"the paper: 80 ns": 80}))
 
     def scenarios(self) -> dict[str, str]:
         return {**{name: title for name, (_, title) in INTERVALS.items()},
@@ -204,27 +163,6 @@ class Oversleep(Experiment):
                                                           context.samples(JOBS))
             titles = self.scenarios()
             results.write_host_meta(directory, system, {s: titles[s] for s in commands}, commands)
-
-    def parts(self, store: Store) -> list[Part]:
-        result: list[Part] = [Text(HOW), Text(WHY)]
-        for system in store:
-            kernel = system.meta["kernel"]
-            intervals = [s for s in INTERVALS if system.has(s)]
-            if intervals:
-                stolen = system.summary(intervals[0])["stolen_ms"]
-                clock = ({"3 times the clock": 3 * quantile(system.table(COSTS, COSTS), "nothing",
-                                                            0.5)} if system.has(COSTS) else {})
-                panels = [(f"every {INTERVALS[s][1]}", _curves(system, s)) for s in intervals]
-                result += [
-                    Text(f"{kernel}; CPU time stolen by the hypervisor during the run: "
-                         f"{stolen:,.0f} ms."),
-                    Figure(cdfs(panels, "lateness in ns", f"oversleep-{system.name}", kernel,
-                                clock),
-                           "Oversleep (the paper's Figs 3 to 5); numbers of jobs in the table."),
-                    _rivals_table(system)]
-            if system.has(COSTS):
-                result += _learning(system)
-        return result
 
 
 EXPERIMENT = Oversleep()

@@ -31,6 +31,8 @@ void must(bool right, const char *what);
 
 /* A SCHED_FIFO 99 job each millisecond, next to @number timerfds of its own process */
 void job(const struct row *row);
+/* Arm a timerfd, or if @number is 0 cancel it; it never expires */
+void arming(const struct row *row);
 /* Next to @load: what a SCHED_IDLE task gets done in a second, and how late the load's tasks are */
 void spare(const struct row *row);
 /* @load, tasks that wake at one instant: when the last one is done */

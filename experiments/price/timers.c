@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define TIMERS 1000
+#define SAMPLES 501
 #define BUSY (4 * NSEC_PER_MSEC)
 #define SOON (20 * NSEC_PER_USEC)
 
@@ -28,6 +29,26 @@ static void await(int fd)
 	uint64_t expirations;
 
 	must(read(fd, &expirations, sizeof(expirations)) == sizeof(expirations), "read");
+}
+
+void arming(const struct row *row)
+{
+	static int64_t samples[SAMPLES];
+	int64_t expiry = clock_ns() + 3600 * NSEC_PER_SEC;
+	int fd = timerfd_create(CLOCK_MONOTONIC, 0);
+
+	must(!task_fifo(0, 99), "priority");
+	for (int i = 0; i < SAMPLES; i++) {
+		int64_t begin = clock_ns(), armed;
+
+		arm(fd, expiry);
+		armed = clock_ns();
+		arm(fd, 0);
+		samples[i] = row->number ? armed - begin : clock_ns() - armed;
+	}
+	must(!task_fifo(0, 0), "priority");
+	close(fd);
+	found_samples(row, samples, SAMPLES);
 }
 
 static void compute_until(int64_t end)

@@ -5,27 +5,58 @@ The paper's Figs 2 and 3.
 """
 
 import functools
+from dataclasses import dataclass
+
+import numpy as np
 
 from experiments.common import compare, running, runs
-from experiments.common.claims import Claim, Found
+from experiments.common.claims import Claim, Found, worst
 from experiments.common.experiment import Context, Experiment, Scenario, run_all
-from experiments.measure.results import Measured, Store
+from experiments.common.shown import Shown
+from experiments.common.stats import Samples, percentile
+from experiments.measure import spans
+from experiments.measure.results import Measured
 from experiments.measure.spans import Span
-from experiments.report.page import Part
-from experiments.report.stats import percentile
 from experiments.timer_overhead import queue_bench
-from experiments.timer_overhead.section import OPERATIONS, operation, parts
 
 SPANS = (
     Span("start", "hrtimer_start_range_ns"),
     Span("cancel", "hrtimer_try_to_cancel"),
     Span("enqueue", "enqueue_hrtimer"),
-    Span("tree-add", "timerqueue_add|hrtimer_enqueue_level"),
-    Span("tree-del", "timerqueue_del|hrtimer_dequeue_level"),
+    Span("tree-add", "timerqueue_(linked_)?add|hrtimer_enqueue_level"),
+    Span("tree-del", "timerqueue_(linked_)?del|hrtimer_dequeue_level"),
     Span("wakeup", "hrtimer_wakeup"),
     Span("interrupt", "hrtimer_interrupt"),
     Span("device", r"lapic_next_(event|deadline)|arch_timer_set_next_event_\w+"),
 )
+@dataclass(frozen=True)
+class Operation:
+    """Which spans count as it."""
+
+    span: str
+    containing: str = ""
+    """Only those that contain such a span."""
+
+
+OPERATIONS = {
+    "enqueue_hrtimer": Operation("enqueue"),
+    "hrtimer_start_range_ns": Operation("start"),
+    "hrtimer_try_to_cancel": Operation("cancel", "tree-del"),
+    "queue: add": Operation("tree-add"),
+    "queue: remove": Operation("tree-del"),
+}
+
+
+def operation(system: Measured, scenario: str, wanted: Operation) -> Samples:
+    """Instructions of each execution of an operation."""
+    table = system.table(scenario, "spans")
+    samples = spans.select(table, table["span"] == wanted.span)
+    if wanted.containing:
+        inner = spans.select(table, table["span"] == wanted.containing)
+        samples = spans.select(samples, spans.within(inner, samples))
+    return np.asarray(samples["instructions"])
+
+
 WORDS = ("--work=1000", "--arm")
 LOADS = (
     ("none", "no load", ""),
@@ -59,8 +90,7 @@ def _longer(stock: Measured, shielded: Measured) -> Found | None:
             a, b = (operation(s, scenario, OPERATIONS[op]) for s in (shielded, stock))
             if len(a) and len(b):
                 more[f"{op}, {word}"] = percentile(a, 95) - percentile(b, 95)
-    return Found("; ".join(f"{what} {n:+.0f}" for what, n in more.items()),
-                 max(more.values())) if more else None
+    return worst(more, "{:+.0f}")
 
 
 class TimerOverhead(Experiment):
@@ -75,6 +105,13 @@ class TimerOverhead(Experiment):
         *queue_bench.CLAIMS,
     )
 
+    shown = (
+        Shown("instructions of an operation", lambda system, scenario: {
+            name: operation(system, scenario, wanted) for name, wanted in OPERATIONS.items()
+            if (system.path / scenario / "spans.csv").exists()},
+            drawn=("none", "sleepers-50")),
+        queue_bench.SHOWN)
+
     def scenarios(self) -> dict[str, str]:
         return {queue_bench.SCENARIO: queue_bench.TITLE,
                 **{name: title for name, title, _ in (*LOADS, MANY)}}
@@ -86,9 +123,6 @@ class TimerOverhead(Experiment):
             calls.append(functools.partial(running.run_guest, context, self.name, systems,
                                            runs.PROGRAM, scenarios(context), SPANS))
         run_all(calls)
-
-    def parts(self, store: Store) -> list[Part]:
-        return parts(store, LOADS, MANY)
 
 
 EXPERIMENT = TimerOverhead()

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from experiments.common.claims import EACH, Claim, Found
 from experiments.common.experiment import Context
-from experiments.measure.results import Measured, Store, write_host_meta
+from experiments.common.shown import Shown, column
+from experiments.measure.results import Measured, write_host_meta
 from experiments.measure.systems import System
-from experiments.report.page import Part, Table, Text
 from lab.errors import LabError
 from lab.kernels.kernels import locked, patched_tree
 from lab.kernels.platforms import Mode
@@ -68,7 +68,7 @@ def _times(*operations: str) -> Callable[[Measured], Found | None]:
             strict=True)}
         times = [found[(*key, "indexed")] / found[(*key, "timershield")]
                  for *key, queue in found if queue == "timershield" and key[0] in operations]
-        return Found(f"these take {min(times):.2f} to {max(times):.2f} times as long", min(times))
+        return Found(f"{min(times):.2f} to {max(times):.2f} times", min(times))
     return metric
 
 
@@ -79,33 +79,5 @@ CLAIMS = (
     Claim("A query of a binary-indexed tree, against the segment tree's", _times("query"), of=EACH,
           paper="III-B: no figure"),
 )
-
-
-def parts(store: Store) -> list[Part]:
-    """The table of the queues that matter here; queue.md discusses all."""
-    if not store[SYSTEM].has(SCENARIO):
-        return []
-    table = store[SYSTEM].table(SCENARIO, "queue")
-    rows = []
-    for i in range(len(table["queue"])):
-        if table["operation"][i] not in ("enqueue", "dequeue"):
-            continue
-        cells = [f"{table['operation'][i]}, {int(table['timers'][i]):,} timers, "
-                 f"{table['levels'][i]}", str(table["queue"][i])]
-        cells += [f"{table[p][i]:.1f}" for p in ("min", "p5", "p50", "p95", "max")]
-        cells += [f"{table['p50_ns'][i]:.1f}", f"{table['p50_ratio'][i]:.3f}",
-                  f"{table['p95_ratio'][i]:.3f}", f"{int(table['samples'][i]):,}"]
-        rows.append(cells)
-    previous = ""
-    for row in rows:
-        row[0], previous = ("" if row[0] == previous else row[0]), row[0]
-    return [
-        Text("The queue alone, in real cycles of this machine", heading=True),
-        Text(f"{store[SYSTEM].meta['kernel']}. The same source files as in the kernel, compiled "
-             "for user space; stock's timerqueue, ours (the paper's array of trees with a "
-             "segment tree), and the paper's binary-indexed trees take turns within one run. Each "
-             "sample is the mean of 32 operations, because the counter cannot resolve one."),
-        Table(["operation", "queue", "min", "p5", "p50", "p95", "max", "p50 (ns)",
-               "p50 / timerqueue", "p95 / timerqueue", "samples"], rows,
-              "Ticks of the CPU's counter for one operation.", text_columns=2),
-    ]
+SHOWN = Shown("the queue alone on this machine, median of an operation, ns",
+              column("queue", "p50_ns", "queue", "operation", "timers", "levels"), "mean")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.commands import demo, figures
+from experiments.commands import demo
 from lab.boot import qemu
 from lab.boot.protocol import Outcome, Transcript
 from lab.commands.cli import main
@@ -46,10 +46,3 @@ def test_it_shows_what_prove_found(
     assert found.startswith("Linux 6.12.1, timershield prove:\nA FIFO 99 loop")
     page = (tmp_path / "demo" / "report.html").read_text()
     assert page.startswith(f"<h1>x</h1>\n<p>{demo.NOT_SHOWN}</p>")
-
-
-def test_its_table_is_read() -> None:
-    shown = demo.Shown("Linux", PRINTED.format("0.00", HELPS), Path())
-    assert figures.figures(shown) == {"kernel": "Linux", "jobs": 600, "rows": {
-        "nothing": [[303.7, 303.8], [304.6, 304.8], [304.6, 304.8], [0, 0]],
-        "1,000 timerfds": [[384.1, 308.4], [425.2, 337.1], [427.3, 337.1], [60.02, 0]]}}

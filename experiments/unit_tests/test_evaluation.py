@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The frame: what failed is named, what is there stays, the same samples give the same page."""
+"""The frame: what failed is named, what is there stays, and of what it is."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from experiments import registry
-from experiments.commands import evaluate
+from experiments import guard, papers, registry, report
+from experiments.commands import run
 from experiments.common import running
 from experiments.common.claims import EACH, Claim, Found
 from experiments.common.experiment import Context, Experiment, Scenario
 from experiments.measure.results import Store, write_meta
 from experiments.measure.systems import System
-from experiments.report.page import Part, Text
 from lab.errors import LabError
 from lab.kernels import guests, kernels
 from lab.kernels.platforms import Mode, Platform
@@ -26,18 +24,16 @@ class Good(Experiment):
     name = "good"
     title = "One that works"
     claims = (Claim("fast <always>", lambda _: Found("2 µs", 2), most=1, paper="1 µs", of=EACH),)
+    of = ("experiments/guard.py",)
 
     def scenarios(self) -> dict[str, str]:
         return {"one": "the only one"}
 
     def run(self, context: Context) -> None:
-        with Store(context.root, self.name).replacing("x-stock") as directory:
+        with context.store(self.name).replacing("x-stock") as directory:
             write_meta(directory, {"system": System(None, Mode.STOCK).described(), "scenarios": [],
                                    "titles": {}, "kernel": "Linux", "time": "none",
-                                   "target": "none", "jobs": context.jobs})
-
-    def parts(self, store: Store) -> list[Part]:
-        return [Text(f"{store['x-stock'].meta['jobs']} jobs")]
+                                   "target": "none", "commands": {}})
 
 
 class Bad(Good):
@@ -59,56 +55,42 @@ def experiments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "EXPERIMENTS", (Bad(), Good()))
 
 
-def found_error(error: Exception) -> str:
-    return str(error) if isinstance(error, LabError) else f"{type(error).__name__}: {error}"
-
-
 @pytest.mark.parametrize("error", [LabError("the guest hangs"), ValueError("the guest hangs")])
 def test_one_that_fails_is_named_and_costs_nothing_else(
     tmp_path: Path, error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Bad, "error", error)
     said: list[str] = []
-    assert evaluate.measure(context(tmp_path), said.append, directory=tmp_path) == 1
-    assert said == ["1 of 2: bad", "bad: " + found_error(error), "2 of 2: good"]
-    found = json.loads((tmp_path / "results.json").read_text())
-    assert list(found["failed"]) == ["bad"]
-    assert "the guest hangs" in found["failed"]["bad"]
-    assert found["experiments"]["good"]["claims"][0]["verdict"] == "missed"
+    failed = run.measure(context(tmp_path), registry.EXPERIMENTS, said.append)
+    assert list(failed) == ["bad"]
+    assert said == ["1 of 2: bad", f"bad: {failed['bad']}", "2 of 2: good"]
+    assert report.write(tmp_path, tmp_path / "report.html", failed) == {}
     page = (tmp_path / "report.html").read_text()
-    assert "<b>bad</b>: " in page
-    assert "1000 jobs" in page
-
-
-def test_the_summary_comes_first_and_is_escaped(tmp_path: Path) -> None:
-    assert evaluate.measure(context(tmp_path), print, ["good"], tmp_path) == 0
-    page = (tmp_path / "report.html").read_text()
+    assert f"<b>bad</b>: {failed['bad']}" in page
     assert "fast &lt;always&gt;" in page
-    assert page.index("host: 2 µs") < page.index("<h2")
-    assert "failed in this run" not in page
 
 
-def test_the_same_samples_give_the_same_page(tmp_path: Path) -> None:
-    evaluate.measure(context(tmp_path), print, ["good"], tmp_path)
-    before = [(tmp_path / n).read_bytes() for n in ("report.html", "results.json")]
-    evaluate.draw(tmp_path, {}, tmp_path)
-    assert [(tmp_path / n).read_bytes() for n in ("report.html", "results.json")] == before
+def test_a_run_leaves_the_hash_of_what_it_measured(tmp_path: Path) -> None:
+    run.measure(context(tmp_path), [Good()], print)
+    now = guard.digest(Good.of, "host")
+    assert Store(tmp_path, "good")["x-stock"].meta["measured"] == now
+    [claim] = papers.compact(tmp_path)["good"]
+    assert claim["measured"] == now
 
 
 def test_an_earlier_run_is_kept_when_a_later_one_fails(tmp_path: Path) -> None:
-    evaluate.measure(context(tmp_path), print, ["good"], tmp_path)
-    evaluate.measure(context(tmp_path), print, ["bad"], tmp_path)
-    assert "good" in json.loads((tmp_path / "results.json").read_text())["experiments"]
+    run.measure(context(tmp_path), [Good()], print)
+    run.measure(context(tmp_path), [Bad()], print)
+    assert Store(tmp_path, "good").systems() == ["x-stock"]
 
 
 def test_who_interrupts_is_told_how_to_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(registry, "EXPERIMENTS", (Good(), Bad()))
     monkeypatch.setattr(Bad, "error", KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
-        evaluate.measure(context(tmp_path), print, directory=tmp_path)
-    assert "'lab/lab evaluate bad' measures the rest" in capsys.readouterr().out
+        run.measure(context(tmp_path), [Good(), Bad()], print)
+    assert "'lab/lab run bad' measures the rest" in capsys.readouterr().out
     assert Store(tmp_path, "good").systems() == ["x-stock"]
 
 

@@ -25,13 +25,11 @@ COMMANDS = {
 }
 OF_EXPERIMENTS = {
     "demo": "run timershield prove in a guest, shield off and on",
-    "list": "list experiments and kernels, or the scenarios of an experiment",
-    "run": "run experiments and keep their raw samples",
-    "check": "judge results by the goals; exit with status 1 if one is missed",
+    "run": "run experiments, or what a row of the papers' table needs; keep raw samples",
+    "check": "judge results by the goals; whether the papers' table is of this tree",
     "report": "draw one self-contained page from the samples",
     "evaluate": "run all experiments and draw one report",
     "papers": "write the papers' figures next to ours into experiments/README.md",
-    "figures": "measure and write what README and docs/ quote",
 }
 """Each is a module of lab/commands or experiments/commands: ``add(parser)`` adds its arguments,
 ``run(arguments)`` is the verb.

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from lab.errors import LabError
 from lab.kernels.arch import ARCHES
-from lab.kernels.kernels import DEFAULT_LINUX, LINUXES, WITH_DEFECTS, Kernel, flavours
+from lab.kernels.kernels import DEFAULT_LINUX, LINUXES, Kernel, flavours
 
 
 class Mode(StrEnum):
@@ -19,13 +19,9 @@ class Mode(StrEnum):
     SHIELDED = "shielded"
     MODULE = "module"
     """An unmodified kernel of Debian's with kernel/module loaded."""
-    UNBOUNDED = "unbounded"
-    """A shielded kernel whose tick expires nothing that is held: a planted defect."""
 
 
-MODES: tuple[Mode, ...] = tuple(m for m in Mode if m is not Mode.UNBOUNDED)
-UNBOUNDED_DEFECT = 7
-"""In tests/defects.toml."""
+MODES: tuple[Mode, ...] = tuple(Mode)
 
 
 @dataclass(frozen=True, order=True)
@@ -48,16 +44,14 @@ class Platform:
     def kernel(self, mode: Mode) -> Kernel:
         """What to boot."""
         variant = mode.value
-        if mode is Mode.UNBOUNDED:
-            return Kernel(self.arch, self.flavour, "shielded", WITH_DEFECTS, self.linux)
         if mode is Mode.OFF:
             variant = "module" if self.debian else "shielded"
         return Kernel(self.arch, self.flavour, variant, linux=self.linux, debian=self.debian)
 
     def modes(self, wanted: Sequence[Mode]) -> list[Mode]:
         """Those of ``wanted`` that it has."""
-        lacks = (Mode.SHIELDED, Mode.UNBOUNDED) if self.debian else (Mode.MODULE,)
-        return [m for m in wanted if m not in lacks]
+        lacks = Mode.SHIELDED if self.debian else Mode.MODULE
+        return [m for m in wanted if m is not lacks]
 
 
 def platforms(patterns: Sequence[str] | None, linux: str = DEFAULT_LINUX) -> list[Platform]:
