@@ -160,8 +160,8 @@ def picture(panels: Mapping[str, Mapping[str, Samples]], unit: str,
             axes.set_xscale("log")
         for words, x in paper.items():
             axes.axvline(x, color="#cc79a7", linewidth=1)
-            axes.annotate(words, (x, 0.02), xycoords=("data", "axes fraction"), rotation=90,
-                          fontsize=5, ha="right")
+            axes.annotate(words, (x, 0.98), xycoords=("data", "axes fraction"), rotation=90,
+                          fontsize=5, ha="right", va="top")
         axes.set_title(scenario)
         axes.set_xlabel(unit)
         axes.legend(fontsize=5)
