@@ -23,6 +23,7 @@
 #define DEVICE "aoi0"
 #define PORT 7777
 #define QUEUE_PACKETS 100
+#define BURST_PACKETS 10
 
 static int new_namespace(struct node *node)
 {
@@ -48,7 +49,10 @@ static int shell(const char *format, ...)
 	return system(command) ? -EIO : 0;
 }
 
-/* A rate is a token bucket of one packet: the link saves nothing up. */
+/*
+ * A rate is a token bucket. Its timer oversleeps, too: with some packets in the bucket the link
+ * makes up for that, and a queue does not stay for ever.
+ */
 static int configure(const struct node *node, int64_t rate)
 {
 	int ret = network_enter(node);
@@ -58,7 +62,7 @@ static int configure(const struct node *node, int64_t rate)
 			  inet_ntoa(node->address));
 	if (!ret)
 		ret = shell("tc qdisc replace dev " DEVICE " root tbf rate %" PRId64 "bit burst %d limit %d",
-			  rate, FRAME, QUEUE_PACKETS * FRAME);
+			  rate, BURST_PACKETS * FRAME, QUEUE_PACKETS * FRAME);
 	return ret;
 }
 
