@@ -30,6 +30,7 @@ OF_EXPERIMENTS = {
     "report": "draw one self-contained page from the samples",
     "evaluate": "run all experiments and draw one report",
     "papers": "write the papers' figures next to ours into experiments/README.md",
+    "figures": "measure the demo; write its table and picture into README",
 }
 """Each is a module of lab/commands or experiments/commands: ``add(parser)`` adds its arguments,
 ``run(arguments)`` is the verb.
