@@ -168,7 +168,9 @@ private:
 	// as std::function can be
 	template<class Call> static bool empty(const Call &call)
 	{
-		if constexpr (std::is_class_v<Call> && std::is_constructible_v<bool, const Call &>)
+		// explicitly: a lambda without captures becomes a pointer, so true
+		if constexpr (std::is_class_v<Call> && std::is_constructible_v<bool, const Call &> &&
+			      !std::is_convertible_v<const Call &, bool>)
 			return !static_cast<bool>(call);
 		return false;
 	}
@@ -286,6 +288,12 @@ public:
 	bool sleep_until(time_point instant)
 	{
 		return sleep_until(CLOCK_MONOTONIC, instant.time_since_epoch());
+	}
+
+	template<class Length>
+	bool sleep_until(std::chrono::time_point<std::chrono::system_clock, Length> instant)
+	{
+		return sleep_until(CLOCK_REALTIME, nanoseconds(instant.time_since_epoch()));
 	}
 
 	bool sleep_until(clockid_t clock, duration instant)

@@ -196,6 +196,9 @@ static void sleepers_sleep()
 	while (error_of([&] { sleeper.finish(); }) == EAGAIN)
 		;
 	CHECK(cf::now() >= instant);
+	auto today = std::chrono::system_clock::now() + 5ms;
+	CHECK(sleeper.sleep_until(today));
+	CHECK(std::chrono::system_clock::now() >= today);
 	cf::sleeper moved = std::move(sleeper);
 	CHECK_EQ(error_of([&] { moved.sleep_until(9999, 1ns); }), EINVAL);
 }
