@@ -197,13 +197,17 @@ int clockfix_destroy(struct clockfix *timer, unsigned int flags)
 		return -EINVAL;
 	if (!timer)
 		return 0;
+	if (timer_check(timer)) {
+		if (!worker_is_self(timer)) {
+			timer_release(timer);
+			timer_free(timer);
+			return 0;
+		}
+		/* the child of a job: it may come back from it */
+		flags = CLOCKFIX_DROP_PENDING;
+	}
 	if (worker_is_self(timer) && !(flags & CLOCKFIX_DROP_PENDING))
 		return -EDEADLK;
-	if (timer_check(timer)) {
-		timer_release(timer);
-		timer_free(timer);
-		return 0;
-	}
 	if (flags & CLOCKFIX_DROP_PENDING)
 		atomic_store(&timer->drop, true);
 	atomic_store(&timer->dead, true);

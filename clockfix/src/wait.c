@@ -18,6 +18,8 @@
 #define MEASURE_EACH	64	/* of so many sleeps one is measured for CPU time */
 #define SLEEP_COST	10000	/* ns of CPU time, until one was */
 #define AHEAD		1000000	/* ns: no sleep ends that late, if it can be helped */
+#define AWAKE		20000000	/* ns: whoever has not slept for longer looks at its limit */
+#define REST		50000	/* ns: a sleep that takes the thread off the CPU */
 
 void waiter_init(struct waiter *w, const struct clockfix_options *options,
 		struct clockfix_stats *stats)
@@ -28,6 +30,7 @@ void waiter_init(struct waiter *w, const struct clockfix_options *options,
 	w->stats = stats;
 	w->cost = COST_START * 8;
 	w->last = pf_mono();
+	w->rested = w->last;
 }
 
 static int64_t cost_of(const struct waiter *w)
@@ -91,6 +94,8 @@ int64_t waiter_plan(struct waiter *w, int64_t instant, int64_t now)
 	until = instant - margin;
 	if (until - now < SLEEP_MIN)
 		return 0;
+	if (until - now >= REST)
+		w->rested = now;
 	stat_add(&w->stats->sleeps, 1);
 	stat_set(&w->stats->trials, w->est.trials);
 	w->cpu = w->sleeps++ % MEASURE_EACH ? 0 : pf_cpu_time();
@@ -130,6 +135,23 @@ static int sleep_before(struct waiter *w, int64_t instant, int64_t *now, struct 
 	}
 	*now = ret ? pf_mono() : waiter_woke(w, instant);
 	return ret;
+}
+
+/*
+ * The kernel ends a real-time thread that has not slept for as long as RLIMIT_RTTIME says: at half
+ * of that it sleeps, though this job may be late by it.
+ */
+static int rest(struct waiter *w, int64_t instant, int64_t *now, struct wake *wake, uint32_t count)
+{
+	int64_t until = *now + REST;
+	int ret;
+
+	if (*now - w->rested < pf_awake_limit() / 2)
+		return 0;
+	w->rested = until;
+	ret = wake ? wake_sleep(wake, count, until, instant) : pf_sleep(CLOCK_MONOTONIC, until);
+	*now = pf_mono();
+	return ret == -ETIMEDOUT ? 0 : wake ? WAIT_CHANGED : ret;
 }
 
 /* ---- polling ---------------------------------------------------------------------------- */
@@ -178,10 +200,12 @@ int waiter_approach(struct waiter *w, int64_t instant, struct wake *wake, uint32
 	int64_t now = pf_mono();
 	int ret = 0;
 
+	if (now - w->rested > AWAKE)
+		ret = rest(w, instant, &now, wake, count);
 	w->started = now;
 	w->poll_start = now;
-	if (now >= instant - FINAL)
-		return 0;
+	if (ret || now >= instant - FINAL)
+		return ret;
 
 	ret = sleep_before(w, instant, &now, wake, count);
 	return ret ? ret : waiter_near(w, instant, now, wake, count);

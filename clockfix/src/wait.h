@@ -27,6 +27,7 @@ struct waiter {
 	int64_t oversleep, length;	/* what it will learn */
 	bool slept;			/* since the last job */
 	uint32_t sleeps;
+	int64_t rested;			/* when it last slept for long enough to leave the CPU */
 	int64_t cpu;			/* of the thread, before a sleep whose cost is measured; or 0 */
 	int64_t last;			/* end of the last wait */
 	int64_t late_share, cpu_share, elapsed;	/* EMAs over some 256 jobs */

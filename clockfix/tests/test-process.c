@@ -503,6 +503,40 @@ static void options_take_effect(void)
 	CHECK_EQ(clockfix_create(&timer, &options), -EINVAL);
 }
 
+/*
+ * A job each 20 us leaves no time to sleep, and the kernel ends whoever has real-time priority and
+ * does not sleep for as long as RLIMIT_RTTIME says; the limit is set by then (rtkit asks for it).
+ */
+static void a_limit_on_real_time_is_kept(void)
+{
+	const struct rlimit limit = { 200000, 200000 };
+	struct clockfix_options options;
+	struct clockfix_spec spec;
+	struct clockfix *timer;
+	pid_t pid;
+
+	clockfix_options_init(&options);
+	options.policy = SCHED_FIFO;
+	options.priority = 10;
+	options.flags = CLOCKFIX_STRICT;
+	if (clockfix_create(&timer, &options))
+		SKIP("no privilege for SCHED_FIFO");
+	destroy(timer);
+	CHILD(pid) {
+		timer = create(&options);
+		setrlimit(RLIMIT_RTTIME, &limit);
+		clockfix_spec_init(&spec);
+		spec.start = now();
+		spec.period = 20000;
+		spec.fn = job;
+		CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
+		nap(1000 * MS);
+		CHECK(atomic_load(&runs) > 100);
+		destroy(timer);
+	}
+	CHECK_EQ(check_end_of(pid), 0);
+}
+
 static void forks(void *arg, const struct clockfix_run *run)
 {
 	*(_Atomic pid_t *)arg = fork();
@@ -522,6 +556,35 @@ static void a_job_forks(void)
 	for (int i = 0; i < 200 && !waitpid(pid, &status, WNOHANG); i++)
 		nap(10 * MS);
 	CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
+	CHECK_EQ(runs, 1);
+	destroy(timer);
+}
+
+static void forks_and_frees(void *arg, const struct clockfix_run *run)
+{
+	pid_t pid;
+
+	/* at once, and when the job has returned */
+	for (int returns = 0; returns < 2; returns++) {
+		pid = fork();
+		if (!pid) {
+			bool freed = !clockfix_destroy(run->timer, 0);
+
+			if (returns && freed)
+				return;
+			_exit(!freed);
+		}
+		CHECK_EQ(check_end_of(pid), 0);
+	}
+	atomic_fetch_add(&runs, 1);
+}
+
+static void the_child_of_a_job_frees_its_copy(void)
+{
+	struct clockfix *timer = create(NULL);
+
+	submit(timer, now(), forks_and_frees, NULL);
+	CHECK_EQ(clockfix_drain(timer), 0);
 	CHECK_EQ(runs, 1);
 	destroy(timer);
 }
@@ -698,6 +761,7 @@ CHECK_MAIN(TEST(the_process_is_stopped), TEST(a_child_has_no_worker),
 	   TEST(a_job_ends_its_timer), TEST(a_release_does_not_keep_its_timer_alive),
 	   TEST(a_submitter_is_cancelled),
 	   TEST(cancel_wait_waits_and_is_no_cancellation_point), TEST(without_privileges),
-	   TEST(options_take_effect), TEST(a_job_forks),
+	   TEST(options_take_effect), TEST(a_limit_on_real_time_is_kept), TEST(a_job_forks),
+	   TEST(the_child_of_a_job_frees_its_copy),
 	   TEST(the_worker_has_a_name_and_descriptors_are_closed),
 	   TEST(a_descriptor_is_readable_before_the_instant), TEST(threads_submit_and_cancel))

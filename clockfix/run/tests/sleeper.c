@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -306,6 +307,25 @@ static void executed(void)
 	CHECK_EQ(check_end_of(child), 0);
 }
 
+/* Sleeps of 10 us are polled, but the kernel ends who has real-time priority and polls that long. */
+static void limit_on_real_time(void)
+{
+	const struct rlimit limit = { 200000, 200000 };
+	const struct sched_param param = { .sched_priority = 10 };
+	pid_t child;
+
+	CHILD(child) {
+		int64_t instant = now(CLOCK_MONOTONIC), end = instant + SEC;
+
+		if (sched_setscheduler(0, SCHED_FIFO, &param))
+			break;
+		setrlimit(RLIMIT_RTTIME, &limit);
+		for (; now(CLOCK_MONOTONIC) < end; instant += 10 * US)
+			CHECK_EQ(sleep_until(CLOCK_MONOTONIC, instant), 0);
+	}
+	CHECK_EQ(check_end_of(child), 0);
+}
+
 static void served(void)
 {
 	int (*function)(clockid_t, int, const struct timespec *, struct timespec *);
@@ -322,6 +342,7 @@ int main(int argc, char **argv)
 		TEST(served), TEST(never_early), TEST(relative), TEST(sleeps_are_served), TEST(invalid),
 		TEST(eintr), TEST(sleep_in_handler), TEST(stopped),
 		TEST(cancellation), TEST(threads), TEST(forked), TEST(executed),
+		TEST(limit_on_real_time),
 	};
 
 	arguments = argv;

@@ -2,6 +2,7 @@
 /* platform.c - sleeping and memory on Linux */
 #include <linux/futex.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -33,6 +34,15 @@ int pf_sleep(clockid_t clock, int64_t until)
 	struct timespec ts = timespec_of(until > 0 ? until : 0);
 
 	return -clock_nanosleep(clock, TIMER_ABSTIME, &ts, NULL);
+}
+
+int64_t pf_awake_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_RTTIME, &limit) || limit.rlim_cur > INT64_MAX / 1000)
+		return INT64_MAX;
+	return (int64_t)limit.rlim_cur * 1000;
 }
 
 void *pf_alloc(size_t size, bool huge)

@@ -124,6 +124,11 @@ int pf_sleep(clockid_t clock, int64_t until)
 	return ret == -ETIMEDOUT ? 0 : ret;
 }
 
+int64_t pf_awake_limit(void)
+{
+	return INT64_MAX;
+}
+
 void *pf_alloc(size_t size, bool huge)
 {
 	if (!sim.alloc_fail)
