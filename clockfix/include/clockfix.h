@@ -414,7 +414,6 @@ struct clockfix_stats {
 	uint64_t sleeps;		/* times the worker slept */
 	uint64_t disturbed;		/* sleeps ended early because the earliest job changed */
 	uint64_t deferred;		/* times learning had to wait until after the job [IV.c] */
-	uint64_t trials;		/* sleeps made only to learn whether they are too late still */
 	uint64_t missed;		/* instants of periodic jobs that were missed */
 	uint64_t late;			/* jobs that started more than 1 us late */
 	int64_t prediction;		/* oversleep predicted at present */
@@ -429,7 +428,7 @@ struct clockfix_stats {
 	struct clockfix_histogram polling;	/* polling before a job */
 };
 
-#define CLOCKFIX_STATS_SIZE_V1 15568
+#define CLOCKFIX_STATS_SIZE_V1 15560
 
 /*
  * clockfix_stats_read, clockfix_sleeper_stats_read - what happened so far

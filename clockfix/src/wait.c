@@ -97,7 +97,6 @@ int64_t waiter_plan(struct waiter *w, int64_t instant, int64_t now)
 	if (until - now >= REST)
 		w->rested = now;
 	stat_add(&w->stats->sleeps, 1);
-	stat_set(&w->stats->trials, w->est.trials);
 	w->cpu = w->sleeps++ % MEASURE_EACH ? 0 : pf_cpu_time();
 	w->slept = true;
 	w->length = length;

@@ -2,8 +2,10 @@
 /*
  * test-disturbed.c - no event changes behaviour for longer than 1,000 jobs after it ends
  *
- * An event is a machine that stands still for a while, at each point of a job in turn: while the worker goes to sleep, sleeps, wakes up, learns, polls, and does its
- * bookkeeping. Or it is a neighbour that is busy, or a noise, for 5,000 jobs.
+ * An event is a machine that stands still for a while, at each point of a job in turn: while the
+ * worker goes to sleep, sleeps, wakes up, learns, polls, and does its bookkeeping. Or it is a neighbour
+ * that is busy, or a noise, for 5,000 jobs. Of sleeps of 8 ms and more, of which 0.17 % may be late,
+ * the estimator has to remember more than 1,000.
  */
 #include "sim/waiter.h"
 
@@ -123,13 +125,12 @@ static int64_t late_by(int64_t interval, const struct event *event)
 }
 
 struct share {
-	double sleeps, margin, polled;	/* sums, in ns */
+	double margin, polled;	/* sums, in ns */
 };
 
 static void wait_for(int64_t interval, int jobs, const struct event *event, struct share *share)
 {
 	int64_t polled = stats.polled;
-	uint64_t sleeps = sim.sleeps;
 
 	for (int i = 0; i < jobs; i++) {
 		next_oversleep = late_by(interval, event);
@@ -137,18 +138,18 @@ static void wait_for(int64_t interval, int jobs, const struct event *event, stru
 		if (share)
 			share->margin += waiter.est.prediction;
 	}
-	if (!share)
-		return;
-	share->polled += stats.polled - polled;
-	share->sleeps += sim.sleeps - sleeps;
+	if (share)
+		share->polled += stats.polled - polled;
 }
 
 static const struct event usual = { .noise = 1 };
 
+#define FUTURES 10
+
 /* Jobs 1,000 to 1,500 after the event, if there is one, that all twins of one @future meet. */
-static void run_twins(int64_t interval, const struct event *event, int futures, struct share *share)
+static void run_twins(int64_t interval, const struct event *event, struct share *share)
 {
-	for (int future = 0; future < futures; future++) {
+	for (int future = 0; future < FUTURES; future++) {
 		go_back();
 		rng = 1000 + future;
 		wait_for(interval, event ? 5000 : 0, event, NULL);
@@ -162,27 +163,20 @@ static void run_twins(int64_t interval, const struct event *event, int futures, 
  * Twins meet the same oversleeps, but for the event. By their pasts alone, without events, one
  * margin differs from another by 1 to 3 %, polling by 4 %: that is looked at over ten futures.
  */
-static void compare_twins(int64_t interval, const struct event *event, int futures)
+static void compare_twins(int64_t interval, const struct event *event)
 {
 	struct share with = { 0 }, without = { 0 };
 	double margin, polled;
 
-	run_twins(interval, NULL, futures, &without);
-	run_twins(interval, event, futures, &with);
+	run_twins(interval, NULL, &without);
+	run_twins(interval, event, &with);
 	margin = with.margin / without.margin;
 	polled = with.polled / without.polled;
-	if (futures > 1) {
-		printf("# each %lld us, after %s: margin %+.1f %%, polled %+.1f %%\n",
-		       (long long)interval / 1000, event->percent ? "a neighbour" : "noise",
-		       100 * margin - 100, 100 * polled - 100);
-		CHECK(margin > 0.95 && margin < 1.05);
-		CHECK(polled > 0.85 && polled < 1.15);
-	} else if (with.sleeps < 0.9 * without.sleeps || polled > 1.5) {
-		printf("# each %lld ns, %u %% about %lld ns late: %.0f sleeps instead of %.0f; "
-		       "polled %+.1f %%\n", (long long)interval, event->percent,
-		       (long long)event->busy, with.sleeps, without.sleeps, 100 * polled - 100);
-		CHECK(!"as before");
-	}
+	printf("# each %lld us, after %s: margin %+.1f %%, polled %+.1f %%\n",
+	       (long long)interval / 1000, event->percent ? "a neighbour" : "noise",
+	       100 * margin - 100, 100 * polled - 100);
+	CHECK(margin > 0.95 && margin < 1.05);
+	CHECK(polled > 0.85 && polled < 1.15);
 }
 
 static void settle_usual(int64_t interval)
@@ -194,28 +188,18 @@ static void settle_usual(int64_t interval)
 	steady.sim = sim;
 }
 
-static const int64_t intervals[] = { 20000, 50000, 100000, 1000000, 10000000 };
-
-static void a_busy_neighbour_is_forgotten(void)
+static void neighbours_and_noise_are_forgotten(void)
 {
-	static const unsigned int percents[] = { 3, 10, 50, 100 };
-	static const int64_t busy[] = { 20000, 320000, 3300000 };
+	static const int64_t intervals[] = { 20000, 50000, 100000, 1000000 };
+	static const struct event events[] = {
+		{ 2000000, 10, 1 }, { 320000, 50, 1 }, { 3300000, 100, 1 }, { .noise = 10 },
+	};
 
-	for (int i = 0; i < 5; i++) {
+	for (int i = 0; i < 4; i++) {
 		settle_usual(intervals[i]);
-		for (int n = 0; n < 12; n++)
-			compare_twins(intervals[i], &(struct event){ busy[n / 4], percents[n % 4], 1 }, 1);
+		for (int n = 0; n < 4; n++)
+			compare_twins(intervals[i], &events[n]);
 	}
 }
 
-static void margins_are_as_without_the_event(void)
-{
-	for (int i = 0; i < 5; i++) {
-		settle_usual(intervals[i]);
-		compare_twins(intervals[i], &(struct event){ 2000000, 10, 1 }, 10);
-		compare_twins(intervals[i], &(struct event){ .noise = 10 }, 10);
-	}
-}
-
-CHECK_MAIN(TEST(a_pause_is_forgotten), TEST(a_busy_neighbour_is_forgotten),
-	   TEST(margins_are_as_without_the_event))
+CHECK_MAIN(TEST(a_pause_is_forgotten), TEST(neighbours_and_noise_are_forgotten))

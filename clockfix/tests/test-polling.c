@@ -48,8 +48,10 @@ static void told_one_the_other_is_found_and_both_are_reported(void)
 		printf("# %u ppm late, %u ppm of a CPU: %lld and %lld, reported %lld and %lld\n",
 		       wanted[i].late, wanted[i].cpu, (long long)late, (long long)cpu,
 		       (long long)stats.late_ppm, (long long)stats.cpu_ppm);
+		/* 1 in 1,000 it does not meet that closely: it remembers at most 1,200 sleeps */
 		if (wanted[i].late && !wanted[i].limit)
-			CHECK(late < wanted[i].late * 3 / 2 && late > wanted[i].late / 2);
+			CHECK(late < wanted[i].late * 3 / 2 &&
+			      late > wanted[i].late / (wanted[i].late > 1000 ? 2 : 4));
 		if (wanted[i].cpu && wanted[i].limit != CLOCKFIX_LIMIT_SLEEPING)
 			CHECK(cpu < wanted[i].cpu * 11 / 10);
 		if (wanted[i].cpu && !wanted[i].late)

