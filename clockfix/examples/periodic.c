@@ -52,7 +52,6 @@ int main(void)
 	spec.start = clockfix_now(CLOCK_MONOTONIC) + 10000000;
 	spec.period = 1000000;
 	spec.runs = 1000;
-	spec.missed = CLOCKFIX_MISSED_REPORT;
 	spec.fn = control;
 	spec.arg = &loop;
 	ret = clockfix_schedule(timer, &spec, NULL);

@@ -73,9 +73,6 @@ extern "C" {
 #define CLOCKFIX_VERSION_MINOR 0
 #define CLOCKFIX_VERSION (CLOCKFIX_VERSION_MAJOR << 16 | CLOCKFIX_VERSION_MINOR)
 
-/* clockfix_version - CLOCKFIX_VERSION of the library that is loaded */
-unsigned int clockfix_version(void);
-
 /* A timer: a worker thread and its pending jobs. */
 struct clockfix;
 
@@ -220,9 +217,8 @@ int clockfix_submit(struct clockfix *timer, int64_t instant, clockfix_fn fn, voi
  * next one has come as well before its run could start.
  */
 enum clockfix_missed {
-	CLOCKFIX_MISSED_SKIP = 0,	/* no run for it: the next run is at the next instant */
+	CLOCKFIX_MISSED_SKIP = 0,	/* no run for it: the next run, at the next instant, is told */
 	CLOCKFIX_MISSED_CATCH_UP,	/* run all that were missed, one after the other */
-	CLOCKFIX_MISSED_REPORT,		/* one run at once for all of them; run->missed counts */
 };
 
 typedef void (*clockfix_release)(void *arg);
@@ -260,33 +256,6 @@ void clockfix_spec_init(struct clockfix_spec *spec);
  */
 int clockfix_schedule(struct clockfix *timer, const struct clockfix_spec *spec,
 		      clockfix_job *job);
-
-/*
- * clockfix_reschedule - move a pending job to another instant
- * @job: the job's handle; on success the new handle replaces it
- * @instant: by CLOCK_MONOTONIC
- *
- * Cancels the job and submits it anew, in one step and without a moment in which neither is
- * pending. A periodic job keeps its period and begins to count its runs again. A job may call
- * it, also for another job.
- *
- * -EINPROGRESS: the job is running, or will be within 5 us; -ENOENT: it is over; -ENOMEM and -EINVAL: as for clockfix_submit(). The job then stays as it was.
- */
-int clockfix_reschedule(struct clockfix *timer, clockfix_job *job, int64_t instant);
-
-/*
- * clockfix_adjust - discipline the phase and period of a periodic job, from the job itself
- * @job: the handle of the job that is running
- * @shift: added to the next instant, and so to all that follow; negative: earlier
- * @period: from now on; 0: leave it
- *
- * For jobs that follow an external clock (EtherCAT, an audio word clock, a PTP servo): the job
- * measures its phase error and corrects its own next instant. The handle stays valid.
- *
- * -EPERM: @job is not the running job; -EINVAL: it is not periodic, or a
- * time is out of range.
- */
-int clockfix_adjust(struct clockfix *timer, clockfix_job job, int64_t shift, int64_t period);
 
 /*
  * clockfix_cancel - make sure that a job does not run (again)
@@ -399,9 +368,6 @@ struct clockfix_histogram {
  * timer's adds run->started - run->instant. One thread adds; others may read meanwhile.
  */
 void clockfix_histogram_add(struct clockfix_histogram *histogram, int64_t value);
-
-/* clockfix_histogram_floor - the least value that bucket @i counts */
-int64_t clockfix_histogram_floor(unsigned int i);
 
 /* clockfix_histogram_quantile - a share of @q (0 to 1) of the values is not above this one */
 int64_t clockfix_histogram_quantile(const struct clockfix_histogram *histogram, double q);

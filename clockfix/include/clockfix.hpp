@@ -127,19 +127,6 @@ public:
 	// A job that was running runs for the last time. A job of another timer is an error.
 	cancelled cancel(const job &job) const { return cancel_by(clockfix_cancel, job); }
 
-	// Move a pending job, in one step. False: it is over, or running.
-	bool reschedule(job &job, time_point instant) const
-	{
-		check(job, "clockfix_reschedule");
-		int ret = clockfix_reschedule(timer_, &job.handle_,
-					      instant.time_since_epoch().count());
-
-		if (ret == -ENOENT || ret == -EINPROGRESS)
-			return false;
-		checked(ret, "clockfix_reschedule");
-		return true;
-	}
-
 protected:
 	explicit jobs(::clockfix *timer = nullptr) : timer_(timer) {}
 
@@ -197,13 +184,6 @@ public:
 	void stop() const
 	{
 		clockfix_cancel(raw_.timer, raw_.job);
-	}
-
-	// Move the next instant of a periodic job and all after it; period 0: leave the period.
-	void adjust(duration shift, duration period = duration::zero()) const
-	{
-		checked(clockfix_adjust(raw_.timer, raw_.job, shift.count(), period.count()),
-			"clockfix_adjust");
 	}
 
 private:

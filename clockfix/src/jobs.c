@@ -71,22 +71,6 @@ void slot_fill(struct clockfix *timer, struct slot *slot, const struct clockfix_
 	atomic_store_explicit(&slot->passed, false, memory_order_release);
 }
 
-void slot_spec(const struct slot *slot, int64_t instant, struct clockfix_spec *spec)
-{
-	uint8_t kind = atomic_load_explicit(&slot->kind, memory_order_acquire);
-
-	clockfix_spec_init(spec);
-	spec->missed = kind & KIND_MISSED;
-	spec->start = instant;
-	if (kind & KIND_PERIODIC) {
-		spec->period = atomic_load_explicit(&slot->period, memory_order_acquire);
-		spec->runs = atomic_load_explicit(&slot->runs, memory_order_acquire);
-	}
-	spec->fn = atomic_load_explicit(&slot->fn, memory_order_acquire);
-	spec->arg = atomic_load_explicit(&slot->arg, memory_order_acquire);
-	spec->release = atomic_load_explicit(&slot->release, memory_order_acquire);
-}
-
 void slot_release(struct slot *slot)
 {
 	clockfix_release release = atomic_load_explicit(&slot->release, memory_order_relaxed);

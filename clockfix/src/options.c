@@ -130,7 +130,7 @@ int spec_get(struct clockfix_spec *s, const struct clockfix_spec *from)
 	if (ret)
 		return ret;
 	if (!s->fn || !in_range(s->start, 0, INT64_MAX - 1) || s->period < 0 ||
-	    !in_range(s->missed, CLOCKFIX_MISSED_SKIP, CLOCKFIX_MISSED_REPORT) ||
+	    !in_range(s->missed, CLOCKFIX_MISSED_SKIP, CLOCKFIX_MISSED_CATCH_UP) ||
 	    (s->runs && !s->period))
 		return -EINVAL;
 	return 0;

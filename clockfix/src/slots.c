@@ -73,7 +73,7 @@ struct slot *slot_of_job(struct slots *slots, clockfix_job job)
 	return slot_at(slots, i);
 }
 
-int slot_cancel(struct slots *slots, clockfix_job job, enum phase cancelled, enum phase running)
+int slot_cancel(struct slots *slots, clockfix_job job, enum phase cancelled)
 {
 	struct slot *slot = slot_of_job(slots, job);
 	uint64_t state;
@@ -84,7 +84,7 @@ int slot_cancel(struct slots *slots, clockfix_job job, enum phase cancelled, enu
 	for (;;) {
 		uint32_t generation = state_generation(state);
 		enum phase phase = state_phase(state);
-		enum phase then = phase == PHASE_PENDING ? cancelled : running;
+		enum phase then = phase == PHASE_PENDING ? cancelled : PHASE_CANCELLING;
 
 		if (generation != job >> 32)
 			return -ENOENT;

@@ -164,10 +164,10 @@ struct slot *slot_of_job(struct slots *slots, clockfix_job job);
 
 /*
  * Cancel a job. 0: it was pending and is in phase @cancelled now (CANCELLED or DROPPED); the
- * caller has to take it out. -EINPROGRESS: it is running, and in phase @running now: RUNNING, or
- * CANCELLING, for the last time. -ENOENT: it is over.
+ * caller has to take it out. -EINPROGRESS: it is running, and CANCELLING now: for the last time.
+ * -ENOENT: it is over.
  */
-int slot_cancel(struct slots *slots, clockfix_job job, enum phase cancelled, enum phase running);
+int slot_cancel(struct slots *slots, clockfix_job job, enum phase cancelled);
 
 static inline clockfix_job slot_job(uint32_t i, uint64_t state)
 {

@@ -29,7 +29,6 @@ struct clockfix {
 	uint32_t worn;			/* those that are to be released before */
 	uint32_t handed_last;		/* end of the queue of slots given back to submitters */
 	uint32_t litter_left;		/* of what it took from @litter */
-	clockfix_job running;
 	bool detached;			/* a job has destroyed the timer: the worker frees it */
 	struct waiter waiter;
 
@@ -85,9 +84,6 @@ int timer_jobs_init(struct clockfix *timer);
 /* Fill a slot; its phase stays FREE. */
 void slot_fill(struct clockfix *timer, struct slot *slot, const struct clockfix_spec *spec);
 
-/* What it was filled with, but for @instant. If the slot is another job's by now: something. */
-void slot_spec(const struct slot *slot, int64_t instant, struct clockfix_spec *spec);
-
 /* A job is over: spec->release, unless that was called. Not with the mutex held. */
 void slot_release(struct slot *slot);
 
@@ -112,8 +108,6 @@ bool worker_turn(struct clockfix *timer);
 
 /* Called by a job. */
 int worker_submit(struct clockfix *timer, const struct clockfix_spec *spec, clockfix_job *job);
-int worker_cancel(struct clockfix *timer, clockfix_job job, enum phase running);
-int worker_reschedule(struct clockfix *timer, clockfix_job *job, int64_t instant);
-int worker_adjust(struct clockfix *timer, clockfix_job job, int64_t shift, int64_t period);
+int worker_cancel(struct clockfix *timer, clockfix_job job);
 
 #endif

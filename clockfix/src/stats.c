@@ -16,7 +16,8 @@ static unsigned int bucket_of(int64_t val)
 	return i < CLOCKFIX_HISTOGRAM_BUCKETS ? i : CLOCKFIX_HISTOGRAM_BUCKETS - 1;
 }
 
-int64_t clockfix_histogram_floor(unsigned int i)
+/* the least value that bucket @i counts */
+static int64_t floor_of(unsigned int i)
 {
 	unsigned int shift;
 
@@ -53,7 +54,7 @@ int64_t clockfix_histogram_quantile(const struct clockfix_histogram *h, double q
 	for (unsigned int i = 0; i < CLOCKFIX_HISTOGRAM_BUCKETS; i++) {
 		seen += h->bucket[i];
 		if (seen && seen >= rank) {
-			int64_t top = clockfix_histogram_floor(i + 1) - 1;
+			int64_t top = floor_of(i + 1) - 1;
 
 			return top > h->max || i == CLOCKFIX_HISTOGRAM_BUCKETS - 1 ? h->max : top;
 		}

@@ -107,14 +107,6 @@ void timer_clean(struct clockfix *timer)
 
 /* ---- submitting ------------------------------------------------------------------------- */
 
-/* Memory for one more job; -ENOMEM. */
-static int acquire(struct clockfix *timer, uint32_t *i, struct released *released)
-{
-	clean(timer, released);
-	*i = slot_get(&timer->slots);
-	return *i == SLOT_NONE ? -ENOMEM : 0;
-}
-
 /* Returns whether it is the earliest now. Its end must not be counted before it is itself. */
 static bool insert(struct clockfix *timer, uint32_t i, const struct clockfix_spec *spec,
 		   clockfix_job *job)
@@ -136,13 +128,13 @@ static int submit_locked(struct clockfix *timer, const struct clockfix_spec *spe
 			 clockfix_job *job, bool *earliest, struct released *released)
 {
 	uint32_t i;
-	int ret;
 
 	if (timer_pending(timer) >= timer->options.max_jobs)
 		return -ENOMEM;
-	ret = acquire(timer, &i, released);
-	if (ret)
-		return ret;
+	clean(timer, released);
+	i = slot_get(&timer->slots);
+	if (i == SLOT_NONE)
+		return -ENOMEM;
 	atomic_store(&timer->added, timer->added + 1);
 	*earliest = insert(timer, i, spec, job);
 	return 0;
@@ -196,14 +188,11 @@ static void litter(struct clockfix *timer, uint32_t i)
 	} while (!atomic_compare_exchange_weak(&timer->litter, &first, i));
 }
 
-/* A job that was pending and is CANCELLED now. @released: NULL if it goes on as another job. */
+/* A job that was pending and is CANCELLED now. */
 static void take_out(struct clockfix *timer, struct slot *slot, uint32_t i,
 		     struct released *released)
 {
-	if (released)
-		note(released, slot);
-	else
-		atomic_store_explicit(&slot->release, NULL, memory_order_relaxed);
+	note(released, slot);
 	atomic_store(&timer->cancelled, timer->cancelled + 1);
 	if (atomic_load(&slot->passed)) {
 		litter(timer, i);
@@ -216,10 +205,9 @@ static void take_out(struct clockfix *timer, struct slot *slot, uint32_t i,
 	timer_note_ended(timer);
 }
 
-static int cancel_locked(struct clockfix *timer, clockfix_job job, enum phase running,
-			 struct released *released)
+static int cancel_locked(struct clockfix *timer, clockfix_job job, struct released *released)
 {
-	int ret = slot_cancel(&timer->slots, job, PHASE_CANCELLED, running);
+	int ret = slot_cancel(&timer->slots, job, PHASE_CANCELLED);
 
 	if (!ret)
 		take_out(timer, slot_of_job(&timer->slots, job), (uint32_t)job, released);
@@ -234,10 +222,10 @@ int clockfix_cancel(struct clockfix *timer, clockfix_job job)
 	if (ret)
 		return ret;
 	if (worker_is_self(timer)) {
-		ret = worker_cancel(timer, job, PHASE_CANCELLING);
+		ret = worker_cancel(timer, job);
 	} else {
 		pthread_mutex_lock(&timer->mutex);
-		ret = cancel_locked(timer, job, PHASE_CANCELLING, &released);
+		ret = cancel_locked(timer, job, &released);
 		leave(timer, &released, false, 0);
 	}
 	if (!ret)
@@ -271,64 +259,4 @@ int clockfix_cancel_wait(struct clockfix *timer, clockfix_job job)
 		pf_futex_wait(&never, 0, pf_mono() + 50000);
 	timer_clean(timer);
 	return 1;
-}
-
-/* ---- rescheduling ----------------------------------------------------------------------- */
-
-static int reschedule_locked(struct clockfix *timer, clockfix_job *job,
-			     struct clockfix_spec *spec, bool *earliest,
-			     struct released *released)
-{
-	struct slot *slot = slot_of_job(&timer->slots, *job);
-	int64_t instant = spec->start;
-	uint32_t i;
-	int ret;
-
-	if (!slot)
-		return -ENOENT;
-	slot_spec(slot, instant, spec);
-	ret = acquire(timer, &i, released);
-	if (ret)
-		return ret;
-	/* counted twice for a moment: it is never over for those who drain */
-	atomic_store(&timer->added, timer->added + 1);
-	ret = cancel_locked(timer, *job, PHASE_RUNNING, NULL);
-	if (!ret) {
-		*earliest = insert(timer, i, spec, job);
-		return 0;
-	}
-	atomic_store(&timer->added, timer->added - 1);
-	timer_note_ended(timer);
-	slot_put(&timer->slots, i);
-	return ret;
-}
-
-int clockfix_reschedule(struct clockfix *timer, clockfix_job *job, int64_t instant)
-{
-	struct clockfix_spec spec = { .start = instant };
-	struct released released = { 0 };
-	bool earliest = false;
-	int ret = timer_check(timer);
-
-	if (ret)
-		return ret;
-	if (!job || instant < 0 || instant == INT64_MAX)
-		return -EINVAL;
-	if (worker_is_self(timer))
-		return worker_reschedule(timer, job, instant);
-	/* a release asks while the timer is freed */
-	if (atomic_load_explicit(&timer->dead, memory_order_relaxed))
-		return -ENOENT;
-
-	pthread_mutex_lock(&timer->mutex);
-	ret = reschedule_locked(timer, job, &spec, &earliest, &released);
-	leave(timer, &released, earliest, instant);
-	return ret;
-}
-
-int clockfix_adjust(struct clockfix *timer, clockfix_job job, int64_t shift, int64_t period)
-{
-	int ret = timer_check(timer);
-
-	return ret ? ret : worker_adjust(timer, job, shift, period);
 }

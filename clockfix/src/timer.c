@@ -245,11 +245,6 @@ int clockfix_drain(struct clockfix *timer)
 	return 0;
 }
 
-unsigned int clockfix_version(void)
-{
-	return CLOCKFIX_VERSION;
-}
-
 int64_t clockfix_now(clockid_t clock)
 {
 	return pf_clock(clock);

@@ -211,14 +211,13 @@ static bool deal_with_missed(struct clockfix *timer, struct slot *slot, int64_t 
 	if (!behind)
 		return true;
 
-	kind &= KIND_MISSED;
-	if (kind == CLOCKFIX_MISSED_CATCH_UP) {
+	if ((kind & KIND_MISSED) == CLOCKFIX_MISSED_CATCH_UP) {
 		stat_add(&timer->stats.missed, 1);
 		return true;
 	}
 	advance(slot, behind);
 	/* of a period that is shorter than a turn all instants would be skipped: not twice in a row */
-	if (kind == CLOCKFIX_MISSED_SKIP && !slot->missed) {
+	if (!slot->missed) {
 		stat_add(&timer->stats.missed, behind + 1);
 		left = UINT32_MAX - slot->missed;
 		slot->missed += behind < left ? behind + 1 : left;
@@ -369,8 +368,6 @@ static void run(struct clockfix *timer, const struct pick *pick, uint32_t count)
 	prefetch_job(timer, slot, fn, arg);
 	if (!arrive(timer, pick, slot, count))
 		return;
-	/* not before: a job that is given back must be what the tree knows, so not adjusted */
-	timer->running = info.job;
 
 	info.started = timer->waiter.started;
 	if (__builtin_expect(info.started - pick->instant >= late_limit, 0))
@@ -381,7 +378,6 @@ static void run(struct clockfix *timer, const struct pick *pick, uint32_t count)
 			slot->missed = 0;
 		account(timer, pick);
 	}
-	timer->running = 0;
 	if (pick->own || periodic)
 		finish(timer, pick, slot);
 	else
@@ -451,18 +447,15 @@ int worker_submit(struct clockfix *timer, const struct clockfix_spec *spec, cloc
 	return 0;
 }
 
-/* @release: or it goes on as another job */
-static int drop(struct clockfix *timer, clockfix_job job, enum phase running, bool release)
+int worker_cancel(struct clockfix *timer, clockfix_job job)
 {
-	int ret = slot_cancel(&timer->slots, job, PHASE_DROPPED, running);
+	int ret = slot_cancel(&timer->slots, job, PHASE_DROPPED);
 	uint32_t i = job;
 	struct slot *slot;
 
 	if (ret)
 		return ret;
 	slot = slot_at(&timer->slots, i);
-	if (!release)
-		atomic_store_explicit(&slot->release, NULL, memory_order_relaxed);
 	slot_release(slot);
 	if (slot->kept) {
 		own_remove(timer, i);
@@ -472,48 +465,5 @@ static int drop(struct clockfix *timer, clockfix_job job, enum phase running, bo
 		hand_over(timer, i);
 	}
 	count_ended(timer);
-	return 0;
-}
-
-int worker_cancel(struct clockfix *timer, clockfix_job job, enum phase running)
-{
-	return drop(timer, job, running, true);
-}
-
-int worker_reschedule(struct clockfix *timer, clockfix_job *job, int64_t instant)
-{
-	struct slot *slot = slot_of_job(&timer->slots, *job);
-	struct clockfix_spec spec;
-	uint8_t kind;
-	int ret;
-
-	if (!slot)
-		return -ENOENT;
-	release_worn(timer);
-	kind = atomic_load_explicit(&slot->kind, memory_order_relaxed);
-	if (timer->reserve == SLOT_NONE && !(kind & KIND_RESERVED))
-		return -ENOMEM;
-	slot_spec(slot, instant, &spec);
-	ret = drop(timer, *job, PHASE_RUNNING, false);
-	if (ret)
-		return ret;
-	return worker_submit(timer, &spec, job);
-}
-
-int worker_adjust(struct clockfix *timer, clockfix_job job, int64_t shift, int64_t period)
-{
-	struct slot *slot;
-	int64_t next;
-
-	if (!worker_is_self(timer) || !job || job != timer->running)
-		return -EPERM;
-	slot = slot_of_job(&timer->slots, job);
-	if (!is_periodic(slot) || period < 0)
-		return -EINVAL;
-	if (__builtin_add_overflow(slot->due, shift, &next) || next < 0 || next == INT64_MAX)
-		return -EINVAL;
-	slot->due = next;
-	if (period)
-		atomic_store_explicit(&slot->period, period, memory_order_relaxed);
 	return 0;
 }

@@ -46,14 +46,10 @@ static void jobs_are_told_what_the_library_says()
 		CHECK(run.started() >= run.instant());
 	});
 	timer.add({start, 2ms, 4, CLOCKFIX_MISSED_CATCH_UP}, [&](const cf::run &run) {
-		if (run.index() == 0)
-			run.adjust(500us);
-		if (run.index() == 1)
-			run.adjust(0us, 3ms);
 		seen.push_back((run.instant() - start).count());
 	});
 	timer.drain();
-	CHECK(seen == std::vector<std::int64_t>({0, 2500000, 5500000, 8500000}));
+	CHECK(seen == std::vector<std::int64_t>({0, 2000000, 4000000, 6000000}));
 	CHECK_EQ(timer.stats().jobs, 5);
 	timer.close();
 	CHECK_EQ(error_of([&] { timer.at(cf::now(), [](const cf::run &) {}); }), EINVAL);
@@ -152,7 +148,6 @@ static void jobs_belong_to_their_timer()
 
 	CHECK_EQ(error_of([&] { two.cancel(first); }), EINVAL);
 	CHECK_EQ(error_of([&] { two.cancel_wait(first); }), EINVAL);
-	CHECK_EQ(error_of([&] { two.reschedule(first, cf::now()); }), EINVAL);
 	CHECK(one.cancel(first) == cf::cancelled::pending);
 	CHECK(two.cancel(second) == cf::cancelled::pending);
 	CHECK(two.cancel(cf::job()) == cf::cancelled::over);
@@ -172,14 +167,9 @@ static void running_jobs_are_waited_for()
 
 	while (!started)
 		;
-	CHECK(!timer.reschedule(job, cf::now() + 1h));
 	waited_for = true;
 	CHECK(timer.cancel_wait(job) == cf::cancelled::running);
 	CHECK(ended);
-	job = timer.at(cf::now() + 1h, [&](const cf::run &) { ended = false; });
-	CHECK(timer.reschedule(job, cf::now()));
-	timer.drain();
-	CHECK(!ended);
 }
 
 static void sleepers_sleep()

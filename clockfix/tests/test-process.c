@@ -107,7 +107,6 @@ static void the_process_is_stopped(void)
 		spec.start = now() + 10 * MS;
 		spec.period = MS;
 		spec.runs = 2500;
-		spec.missed = CLOCKFIX_MISSED_REPORT;
 		spec.fn = job;
 		CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
 		for (int i = 0; i < 100; i++)
@@ -267,11 +266,10 @@ static void a_job_ends_its_timer(void)
 
 static struct asking {
 	struct clockfix *timer;
-	clockfix_job job[2];
-	_Atomic int released, armed, moved;
+	_Atomic int released, armed;
 } asking;
 
-static int arm(clockfix_release release, clockfix_job *handle)
+static int arm(clockfix_release release)
 {
 	struct clockfix_spec spec;
 
@@ -279,7 +277,7 @@ static int arm(clockfix_release release, clockfix_job *handle)
 	spec.start = now() + 3600 * SEC;
 	spec.fn = job;
 	spec.release = release;
-	return clockfix_schedule(asking.timer, &spec, handle);
+	return clockfix_schedule(asking.timer, &spec, NULL);
 }
 
 static void asks_for_more(void *arg)
@@ -287,9 +285,7 @@ static void asks_for_more(void *arg)
 	/* or, where it may, it would for ever */
 	if (atomic_fetch_add(&asking.released, 1) > 10)
 		return;
-	asking.armed += !arm(asks_for_more, NULL);
-	for (int i = 0; i < 2; i++)
-		asking.moved += !clockfix_reschedule(asking.timer, &asking.job[i], now() + SEC);
+	asking.armed += !arm(asks_for_more);
 }
 
 /* Ended by another thread, or by a job: each job is released once, whatever its release asks for. */
@@ -301,7 +297,7 @@ static void a_release_does_not_keep_its_timer_alive(void)
 		memset(&asking, 0, sizeof(asking));
 		asking.timer = create(NULL);
 		for (int i = 0; i < 2; i++)
-			CHECK_EQ(arm(asks_for_more, &asking.job[i]), 0);
+			CHECK_EQ(arm(asks_for_more), 0);
 		if (by_job)
 			submit(asking.timer, now(), ends_its_timer, (void *)&ended);
 		else
@@ -311,7 +307,6 @@ static void a_release_does_not_keep_its_timer_alive(void)
 		nap(50 * MS);
 		CHECK_EQ(asking.released, 2);
 		CHECK_EQ(asking.armed, 0);
-		CHECK_EQ(asking.moved, 0);
 	}
 }
 
@@ -623,7 +618,6 @@ static void the_worker_has_a_name_and_descriptors_are_closed(void)
 	destroy(timer);
 	CHECK_EQ(entries("/proc/self/fd"), before);
 	CHECK(right);
-	CHECK_EQ(clockfix_version(), CLOCKFIX_VERSION);
 }
 
 /* An event loop is woken before the instant and returns at it. */
@@ -702,7 +696,7 @@ static void *submit_and_cancel(void *arg)
 		clockfix_spec_init(&spec);
 		spec.start = now() + (int64_t)(r / 128 % 300000) - 20000;
 		spec.period = sub->item[i].periodic ? 20000 + r / 1024 % 100000 : 0;
-		spec.missed = r / 65536 % 3;
+		spec.missed = r / 65536 % 2;
 		spec.fn = count_run;
 		spec.arg = (void *)&sub->item[i].runs;
 		ret = clockfix_schedule(sub->timer, &spec, &sub->item[i].job);

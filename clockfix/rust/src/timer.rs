@@ -9,7 +9,6 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::ptr;
 use std::time::Duration;
 
-const ECANCELED: i32 = 125;
 const EINPROGRESS: i32 = 115;
 const EINVAL: i32 = 22;
 const ENOENT: i32 = 2;
@@ -18,12 +17,10 @@ const ENOENT: i32 = 2;
 /// could start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missed {
-    /// No run for them.
+    /// No run for them; the next one is told how many.
     Skip = sys::CLOCKFIX_MISSED_SKIP as isize,
     /// Run all of them, one after the other.
     CatchUp = sys::CLOCKFIX_MISSED_CATCH_UP as isize,
-    /// One run at once for all of them; `missed` counts.
-    Report = sys::CLOCKFIX_MISSED_REPORT as isize,
 }
 
 /// When a job runs: at `start + k * period`.
@@ -88,6 +85,7 @@ pub struct Jobs(*mut sys::clockfix);
 
 impl Jobs {
     /// Call a closure when `CLOCK_MONOTONIC` shows `instant`; as soon as possible if that passed.
+    /// `ECANCELED`: the timer is being closed or dropped, and runs no more jobs.
     pub fn at<F: FnOnce(&Run) + Send + 'static>(&self, instant: i64, call: F) -> io::Result<Job> {
         let mut call = Some(call);
         self.add(Schedule { start: instant, ..Schedule::default() }, 0, move |run| {
@@ -106,7 +104,7 @@ impl Jobs {
     }
 
     /// Call a closure periodically. `EINVAL`: times out of range; `ENOMEM`: as many jobs are
-    /// pending as the options allow.
+    /// pending as the options allow; `ECANCELED`: as [`Jobs::at`].
     pub fn schedule<F: FnMut(&Run) + Send + 'static>(
         &self, when: Schedule, call: F,
     ) -> io::Result<Job> {
@@ -137,10 +135,7 @@ impl Jobs {
             // SAFETY: the library has not taken it
             drop(unsafe { Box::from_raw(call) });
         }
-        // a closure that is called until the timer's end need not know that it has come
-        if ret != -ECANCELED {
-            checked(ret)?;
-        }
+        checked(ret)?;
         Ok(job)
     }
 
@@ -160,19 +155,6 @@ impl Jobs {
             ret if ret == -EINPROGRESS => Ok(Cancelled::Running),
             ret => Ok(if checked(ret)? == 1 { Cancelled::Running } else { Cancelled::Pending }),
         }
-    }
-
-    /// Move a pending job to another instant, in one step. A periodic job keeps its period and
-    /// counts its runs anew. False: it is over, or running.
-    pub fn reschedule(&self, job: &mut Job, instant: i64) -> io::Result<bool> {
-        self.check(job)?;
-        // SAFETY: the timer is alive; a handle is safe to use for ever
-        let ret = unsafe { sys::clockfix_reschedule(self.0, &mut job.handle, instant) };
-        if ret == -ENOENT || ret == -EINPROGRESS {
-            return Ok(false);
-        }
-        checked(ret)?;
-        Ok(true)
     }
 
     fn check(&self, job: &Job) -> io::Result<i32> {
@@ -266,18 +248,6 @@ impl Deref for Run {
     fn deref(&self) -> &Jobs {
         // SAFETY: Jobs is nothing but such a pointer
         unsafe { &*ptr::addr_of!(self.timer).cast() }
-    }
-}
-
-impl Run {
-    /// For a periodic job, from its own closure: move the next instant and all that follow by
-    /// `shift` nanoseconds; with `period`, change that too.
-    pub fn adjust(&self, shift: i64, period: Option<Duration>) -> io::Result<()> {
-        // SAFETY: the timer is alive while its job runs
-        checked(unsafe {
-            sys::clockfix_adjust(self.timer, self.job, shift, period.map_or(0, nanos))
-        })?;
-        Ok(())
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* test-reschedule.c - jobs submitted, moved, adjusted and cancelled, in any order; simulated */
+/* test-model.c - jobs submitted and cancelled, in any order, against a model; simulated */
 #include "sim/runs.h"
 #include "sim/sound.h"
 
@@ -13,7 +13,7 @@
 struct item {
 	clockfix_job handle;
 	int64_t instant, period;
-	uint64_t runs, left;	/* 0: no limit */
+	uint64_t left;		/* runs; 0: no limit */
 	uint64_t index, order;	/* of its next run; of submissions */
 	bool pending, reserved, cancelled;
 	int owed;		/* jobs that were scheduled and have not been released */
@@ -92,7 +92,7 @@ static void schedule_item(struct item *item, uint64_t r)
 	CHECK_EQ(clockfix_schedule(timer, &spec, &handle), room ? 0 : -ENOMEM);
 	CHECK_EQ(handle == item->handle, !room);
 	if (room)
-		*item = (struct item){ handle, start, spec.period, spec.runs, spec.runs, 0,
+		*item = (struct item){ handle, start, spec.period, spec.runs, 0,
 				       ++submissions, true, by_job, false, item->owed + 1 };
 }
 
@@ -109,41 +109,6 @@ static void cancel_item(struct item *item)
 		item->cancelled = true;
 }
 
-/* Phase and period; times that are out of range, too. */
-static void adjust_item(struct item *item, uint64_t r)
-{
-	int64_t far = r % 16 ? INT64_MAX : -INT64_MAX;
-	int64_t shift = r % 8 ? (int64_t)(r / 8 % 20000) - 10000 : far;
-	int64_t period = r % 3 ? 0 : (int64_t)(r / 64 % 40000) - 2000;
-	bool valid = item->period && shift != far && period >= 0;
-	int ret = clockfix_adjust(timer, item->handle, shift, period);
-
-	CHECK_EQ(ret, !by_job || item != running ? -EPERM : valid ? 0 : -EINVAL);
-	if (ret)
-		return;
-	item->instant += shift;
-	item->period = period ? period : item->period;
-}
-
-static void reschedule_item(struct item *item, uint64_t r)
-{
-	int64_t instant = some_instant(r);
-	int ret = clockfix_reschedule(timer, &item->handle, instant);
-
-	if (by_job && ret == -ENOMEM) {
-		CHECK_EQ(count(true), RESERVE);
-		return;
-	}
-	CHECK_EQ(ret, item == running ? -EINPROGRESS : item->pending ? 0 : -ENOENT);
-	if (ret)
-		return;
-	item->instant = instant;
-	item->reserved = by_job;
-	item->left = item->runs;
-	item->index = 0;
-	item->order = ++submissions;
-}
-
 static void any_operation(void)
 {
 	uint64_t r = check_random(&rng);
@@ -154,14 +119,10 @@ static void any_operation(void)
 	if (running && r % 64 < 32)
 		item = running;
 	r /= 64;
-	if (r % 5 < 2)
-		schedule_item(item, r / 5);
-	else if (r % 5 == 2)
-		cancel_item(item);
-	else if (r % 5 == 3)
-		reschedule_item(item, r / 5);
+	if (r % 3)
+		schedule_item(item, r / 3);
 	else
-		adjust_item(item, r / 5);
+		cancel_item(item);
 }
 
 /* The list is sorted, and what is in it is in the tree. */
