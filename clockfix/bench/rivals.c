@@ -191,7 +191,6 @@ static int create_timer(const struct rival *rival, const struct bench_options *o
 	struct clockfix_options options;
 
 	prepare_options(&options, rival, opt);
-	options.flags = CLOCKFIX_STRICT;
 	options.cpu = opt->cpu;
 	options.policy = opt->priority ? SCHED_FIFO : SCHED_OTHER;
 	options.priority = opt->priority;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* periodic.c - a control loop of 1 kHz on the last CPU, real-time if it is permitted */
+#include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
@@ -25,7 +26,6 @@ static void control(void *arg, const struct clockfix_run *run)
 
 int main(void)
 {
-	struct clockfix_capabilities caps = { .size = sizeof(caps) };
 	struct clockfix_options options;
 	struct clockfix_spec spec;
 	static struct loop loop;
@@ -36,18 +36,17 @@ int main(void)
 	options.cpu = sysconf(_SC_NPROCESSORS_ONLN) - 1;
 	options.policy = SCHED_FIFO;
 	options.priority = 80;
-	options.flags = CLOCKFIX_LOCK_MEMORY;
 	ret = clockfix_create(&timer, &options);
+	if (ret == -EPERM) {
+		fprintf(stderr, "periodic: running without SCHED_FIFO, which is not permitted\n");
+		options.policy = SCHED_OTHER;
+		options.priority = 0;
+		ret = clockfix_create(&timer, &options);
+	}
 	if (ret) {
 		fprintf(stderr, "periodic: no timer: %s\n", strerror(-ret));
 		return 1;
 	}
-	clockfix_capabilities_read(timer, &caps);
-	if (caps.scheduling)
-		printf("running without SCHED_FIFO: %s\n", strerror(-caps.scheduling));
-	if (caps.memory)
-		printf("running without locked memory: %s\n", strerror(-caps.memory));
-
 	clockfix_spec_init(&spec);
 	spec.start = clockfix_now(CLOCK_MONOTONIC) + 10000000;
 	spec.period = 1000000;

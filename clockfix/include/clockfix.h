@@ -23,7 +23,7 @@
  *
  * - One worker thread runs all jobs of a timer, one after the other [III.a]. It never takes a
  *   lock, allocates, frees, or waits for a thread that submits. A job that takes long delays the
- *   jobs behind it; the statistics say by how much.
+ *   jobs behind it.
  * - Jobs lie in a list sorted by instant; submitters keep it sorted and free finished jobs
  *   [III.c-e]. Any number of threads may submit, cancel and read statistics at a time; among
  *   themselves they take turns with a priority-inheriting mutex. Submission takes logarithmic
@@ -32,8 +32,8 @@
  *   instant run in the order in which they were submitted.
  * - At each wake-up the worker measures the *oversleep* and learns from it [IV].
  *
- * To get the best out of it pin the worker to a CPU that runs nothing else, give it SCHED_FIFO and
- * lock its memory (struct clockfix_options). None of that is needed for it to work.
+ * To get the best out of it pin the worker to a CPU that runs nothing else, give it SCHED_FIFO
+ * (struct clockfix_options) and lock the program's memory, mlockall(2).
  *
  * Compile with the compiler's own dialect, or define _POSIX_C_SOURCE as 199309L or more: with
  * -std=c11 alone the C library hides CLOCK_MONOTONIC.
@@ -113,26 +113,16 @@ enum clockfix_estimator {
 	CLOCKFIX_ESTIMATOR_MAXIMUM,	/* less the greatest of them [IV.a] */
 };
 
-#define CLOCKFIX_LOCK_MEMORY	(1u << 0)	/* mlock what the worker touches */
-#define CLOCKFIX_STRICT		(1u << 1)	/* fail if an option can't be had */
-
 /*
  * Options of a timer. Call clockfix_options_init(), then change what you like. A field that is 0
- * stands for its default, but for cpu and cpu_latency_us.
- *
- * Some options need a privilege: policy, cpu_latency_us, CLOCKFIX_LOCK_MEMORY. Where the kernel
- * refuses one, the timer runs without it and clockfix_capabilities_read() reports the error.
- * With CLOCKFIX_STRICT, clockfix_create() fails instead.
+ * stands for its default, but for cpu.
  */
 struct clockfix_options {
 	size_t size;		/* sizeof(struct clockfix_options), by clockfix_options_init() */
-	uint32_t flags;		/* CLOCKFIX_LOCK_MEMORY, ... */
 	int32_t cpu;		/* pin the worker to this CPU; -1: do not pin */
-	int32_t policy;		/* SCHED_FIFO or SCHED_RR; 0 (SCHED_OTHER): inherit the policy of */
-				/* the thread that creates the timer */
+	int32_t policy;		/* SCHED_FIFO or SCHED_RR, which need a privilege; 0 (SCHED_OTHER): */
+				/* inherit the policy of the thread that creates the timer */
 	int32_t priority;	/* 1 to 99 */
-	int32_t cpu_latency_us;	/* PM QoS: keep CPUs out of idle states that are slower to leave */
-				/* than this; -1: off */
 	int32_t estimator;	/* enum clockfix_estimator */
 	uint32_t late_ppm;	/* How many jobs in a million may start more than 1 us late. Default: */
 				/* 15000, for sleeps of 2 ms and more 5000, of 8 ms and more 1700. */
@@ -141,15 +131,8 @@ struct clockfix_options {
 	uint32_t cpu_ppm;	/* waiting may take that many millionths of a CPU: 50000 is 5 %; */
 				/* default: no limit. Without late_ppm it is used up, to have as */
 				/* few late jobs as possible; with it it is a limit */
-	uint32_t max_jobs;	/* pending jobs at most; 16 to 16,000,000, default 1,000,000 */
-	uint32_t job_reserve;	/* jobs that jobs submit: pending at most; default 256, */
-				/* to 65536 */
-	char name[16];		/* of the worker thread; default "clockfix" */
-	size_t stack_size;	/* of the worker thread, in bytes; default: the C library's. Locked */
-				/* are 64 KiB of it, or what there is */
+	uint32_t max_jobs;	/* pending jobs at most; 16 to 16,000,000, default 10,000 */
 };
-
-#define CLOCKFIX_OPTIONS_SIZE_V1 72
 
 /* clockfix_options_init - fill in the defaults */
 void clockfix_options_init(struct clockfix_options *options);
@@ -162,7 +145,7 @@ void clockfix_options_init(struct clockfix_options *options);
  * @options: NULL for the defaults
  *
  * -EINVAL: an option is out of its range; -E2BIG: @options has fields this library does not know
- * that are not 0; -ENOMEM, -EAGAIN: no memory or no thread; with CLOCKFIX_STRICT also whatever an option was refused with, -EPERM above all.
+ * that are not 0; -ENOMEM, -EAGAIN: no memory or no thread; -EPERM: @policy was refused.
  */
 int clockfix_create(struct clockfix **timer, const struct clockfix_options *options);
 
@@ -206,8 +189,8 @@ int64_t clockfix_now(clockid_t clock);
  *
  * -EINVAL: @fn is NULL, or @instant is negative or INT64_MAX; -ENOMEM: max_jobs are pending, or
  * no memory; -ECANCELED: clockfix_destroy() was called. Called from one of the timer's jobs, -ENOMEM:
- * job_reserve jobs submitted that way are pending (the worker does not wait for the memory that other
- * threads share).
+ * 256 jobs submitted that way are pending, or max_jobs if that is less (the worker does not wait for
+ * the memory that other threads share).
  */
 int clockfix_submit(struct clockfix *timer, int64_t instant, clockfix_fn fn, void *arg,
 		    clockfix_job *job);
@@ -234,8 +217,6 @@ struct clockfix_spec {
 	void *arg;
 	clockfix_release release;	/* or NULL: called once when the job is over for good */
 };
-
-#define CLOCKFIX_SPEC_SIZE_V1 64
 
 /* clockfix_spec_init - a job that runs once */
 void clockfix_spec_init(struct clockfix_spec *spec);
@@ -286,9 +267,8 @@ struct clockfix_sleeper;
 /*
  * clockfix_sleeper_create - make a sleeper
  *
- * Of @options those about estimation and polling are used; the thread's CPU,
- * policy and memory are the caller's own affair: -EINVAL if @options ask for them. -E2BIG and
- * -ENOMEM: as for clockfix_create().
+ * Of @options those about estimation and polling are used; the thread's CPU and policy are the
+ * caller's own affair: -EINVAL if @options ask for them. -E2BIG and -ENOMEM: as for clockfix_create().
  */
 int clockfix_sleeper_create(struct clockfix_sleeper **sleeper,
 			    const struct clockfix_options *options);
@@ -378,23 +358,14 @@ struct clockfix_stats {
 	uint64_t cancelled;		/* jobs cancelled before they ran */
 	uint64_t pending;		/* jobs pending now */
 	uint64_t sleeps;		/* times the worker slept */
-	uint64_t disturbed;		/* sleeps ended early because the earliest job changed */
-	uint64_t deferred;		/* times learning had to wait until after the job [IV.c] */
 	uint64_t missed;		/* instants of periodic jobs that were missed */
 	uint64_t late;			/* jobs that started more than 1 us late */
-	int64_t prediction;		/* oversleep predicted at present */
-	int64_t learning_cost;		/* EMA of what learning takes [IV.b] */
 	int64_t polled;			/* time spent polling */
-	int64_t longest_job;		/* longest run of a job */
 	int64_t late_ppm;		/* share of late jobs in the last 256 or so, in millionths */
 	int64_t cpu_ppm;		/* CPU time that waiting took meanwhile, in millionths of a CPU */
 	int64_t limit;			/* enum clockfix_limit */
 	struct clockfix_histogram lateness;	/* start of job after its instant */
-	struct clockfix_histogram oversleep;	/* wake-up after the time asked for */
-	struct clockfix_histogram polling;	/* polling before a job */
 };
-
-#define CLOCKFIX_STATS_SIZE_V1 15560
 
 /*
  * clockfix_stats_read, clockfix_sleeper_stats_read - what happened so far
@@ -403,32 +374,10 @@ struct clockfix_stats {
  * the thread that uses it; their lateness is what the caller of clockfix_sleep_until() sees if it
  * reads the clock next. Each figure is exact,
  * but they need not be of the very same moment. Fields that the library does not know become 0.
- * -EINVAL: @stats->size is less than CLOCKFIX_STATS_SIZE_V1 or absurd.
+ * -EINVAL: @stats->size is less than that of the first version, or absurd.
  */
 int clockfix_stats_read(struct clockfix *timer, struct clockfix_stats *stats);
 int clockfix_sleeper_stats_read(struct clockfix_sleeper *sleeper, struct clockfix_stats *stats);
-
-/* ---- Capabilities ----------------------------------------------------------------------- */
-
-#define CLOCKFIX_NOT_ASKED 1	/* in a status field: the option was not used */
-
-/*
- * What the machine offers, and what became of a timer's options. A status is 0 (in force), a
- * negative errno value (asked for and refused, e.g. -EPERM) or CLOCKFIX_NOT_ASKED.
- */
-struct clockfix_capabilities {
-	size_t size;			/* set by the program */
-	int32_t affinity;		/* status of option cpu */
-	int32_t scheduling;		/* status of option policy */
-	int32_t memory;			/* status of CLOCKFIX_LOCK_MEMORY */
-	int32_t cpu_latency;		/* status of option cpu_latency_us */
-	int32_t timer_slack;		/* status of a timer slack of 1 ns, always asked for */
-};
-
-#define CLOCKFIX_CAPABILITIES_SIZE_V1 32
-
-/* clockfix_capabilities_read - @timer may be NULL: then of the machine alone */
-int clockfix_capabilities_read(struct clockfix *timer, struct clockfix_capabilities *caps);
 
 #ifdef __cplusplus
 }

@@ -241,16 +241,6 @@ public:
 		checked(clockfix_stats_read(timer_, &stats), "clockfix_stats_read");
 		return stats;
 	}
-
-	// What became of the options.
-	::clockfix_capabilities capabilities() const
-	{
-		::clockfix_capabilities caps;
-
-		caps.size = sizeof(caps);
-		checked(clockfix_capabilities_read(timer_, &caps), "clockfix_capabilities_read");
-		return caps;
-	}
 };
 
 // Waits in the thread that calls it, as exactly as a timer.

@@ -9,7 +9,6 @@ fn rust_type(c: &str) -> &str {
     match c {
         "int" => "c_int",
         "unsigned int" => "c_uint",
-        "char" => "c_char",
         "double" => "c_double",
         "void" => "c_void",
         "size_t" => "usize",

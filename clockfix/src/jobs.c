@@ -82,30 +82,20 @@ void slot_release(struct slot *slot)
 	release(arg);
 }
 
-int timer_jobs_init(struct clockfix *timer)
+void timer_jobs_init(struct clockfix *timer)
 {
-	uint32_t i;
-	int ret = list_init(&timer->list, &timer->slots);
+	uint32_t i, reserve = reserve_of(&timer->options);
 
-	if (ret)
-		return ret;
+	list_init(&timer->list, &timer->slots);
 	timer->own = (struct tree){ &timer->slots, offsetof(struct slot, own), SLOT_NONE };
 	i = slot_get(&timer->slots);
-	if (i == SLOT_NONE)
-		return -ENOMEM;
 	atomic_store(&slot_at(&timer->slots, i)->handed, SLOT_NONE);
 	timer->handed_first = i;
 	timer->handed_last = i;
 	atomic_store(&timer->litter, SLOT_NONE);
 	timer->litter_left = SLOT_NONE;
-
 	timer->reserve = SLOT_NONE;
 	timer->worn = SLOT_NONE;
-	for (uint32_t n = 0; n < timer->options.job_reserve; n++) {
-		i = slot_get(&timer->slots);
-		if (i == SLOT_NONE)
-			return -ENOMEM;
-		slot_push(&timer->slots, &timer->reserve, i);
-	}
-	return 0;
+	while (reserve--)
+		slot_push(&timer->slots, &timer->reserve, slot_get(&timer->slots));
 }

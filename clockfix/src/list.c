@@ -13,8 +13,6 @@
  * the worker may have read the old link, and the submitter changes @work, so that the worker's
  * compare-and-swap fails.
  */
-#include <errno.h>
-
 #include "list.h"
 
 /* the link from slot @i, SLOT_NONE: from the head */
@@ -33,14 +31,11 @@ static void link_set(struct list *list, uint32_t i, uint32_t to)
 		atomic_store(&slot_at(list->slots, i)->next, to);
 }
 
-int list_init(struct list *list, struct slots *slots)
+void list_init(struct list *list, struct slots *slots)
 {
-	struct slot *slot;
 	uint32_t i = slot_get(slots);
+	struct slot *slot = slot_at(slots, i);
 
-	if (i == SLOT_NONE)
-		return -ENOMEM;
-	slot = slot_at(slots, i);
 	atomic_store(&slot->listed.instant, INT64_MAX);
 	atomic_store(&slot->seq, UINT64_MAX);
 	atomic_store(&slot->next, i);
@@ -50,7 +45,6 @@ int list_init(struct list *list, struct slots *slots)
 	list->slots = slots;
 	list->tree = (struct tree){ slots, offsetof(struct slot, listed), SLOT_NONE };
 	atomic_store(&list->work, (uint64_t)i);
-	return 0;
 }
 
 bool list_add(struct list *list, uint32_t i)

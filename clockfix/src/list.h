@@ -66,8 +66,7 @@ static inline void list_out(struct list *list, uint64_t work)
 
 /* ---- submitters' side: with the mutex held ---------------------------------------------- */
 
-/* -ENOMEM if there is no slot for the dummy */
-int list_init(struct list *list, struct slots *slots);
+void list_init(struct list *list, struct slots *slots);
 
 /*
  * Add a filled slot: its instant and seq are set, its phase is PENDING. Returns whether the worker

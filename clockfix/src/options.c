@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* options.c - check what users hand in, whatever version they were compiled with */
 #include <errno.h>
-#include <limits.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <string.h>
@@ -10,40 +8,36 @@
 
 #include "options.h"
 
-#define MAX_JOBS_DEFAULT	1000000
+#define MAX_JOBS_DEFAULT	10000
 #define MAX_JOBS_MOST		16000000
-#define RESERVE_DEFAULT		256
-#define RESERVE_MOST		65536
-#define STACK_MOST		(1u << 30)
 #define SIZE_MOST		65536	/* bytes: what is greater is no size */
 
-_Static_assert(sizeof(struct clockfix_options) == CLOCKFIX_OPTIONS_SIZE_V1 &&
-	       sizeof(struct clockfix_stats) == CLOCKFIX_STATS_SIZE_V1 &&
-	       sizeof(struct clockfix_capabilities) == CLOCKFIX_CAPABILITIES_SIZE_V1 &&
-	       sizeof(struct clockfix_spec) == CLOCKFIX_SPEC_SIZE_V1, "they grow at their ends");
+/* A later version appends to them, and keeps these as the least that programs may hand in. */
+_Static_assert(sizeof(void *) != 8 ||
+	       (sizeof(struct clockfix_options) == 40 && sizeof(struct clockfix_spec) == 64 &&
+		sizeof(struct clockfix_stats) == 5232), "they grow at their ends");
 
 /*
- * Copy a structure that begins with its size. A smaller one, of an older program, is filled up
- * with zeros; of a greater one what this library does not know must be zero.
+ * Copy a structure that begins with its size. Of a greater one, of a newer program, what this library
+ * does not know must be zero.
  */
-static int sized_get(void *to, size_t size, size_t least, const void *from)
+static int sized_get(void *to, size_t size, const void *from)
 {
 	const unsigned char *bytes = from;
 	size_t given;
 
 	memcpy(&given, from, sizeof(given));
-	if (given < least || given > SIZE_MOST)
+	if (given < size || given > SIZE_MOST)
 		return -EINVAL;
 	for (size_t i = size; i < given; i++) {
 		if (bytes[i])
 			return -E2BIG;
 	}
-	memset(to, 0, size);
-	memcpy(to, from, given < size ? given : size);
+	memcpy(to, from, size);
 	return 0;
 }
 
-int sized_return(void *to, const void *from, size_t size, size_t least)
+int sized_return(void *to, const void *from, size_t size)
 {
 	unsigned char *bytes = to;
 	size_t given;
@@ -51,10 +45,10 @@ int sized_return(void *to, const void *from, size_t size, size_t least)
 	if (!to)
 		return -EINVAL;
 	memcpy(&given, to, sizeof(given));
-	if (given < least || given > SIZE_MOST)
+	if (given < size || given > SIZE_MOST)
 		return -EINVAL;
 	memset(bytes, 0, given);
-	memcpy(bytes, from, given < size ? given : size);
+	memcpy(bytes, from, size);
 	memcpy(bytes, &given, sizeof(given));
 	return 0;
 }
@@ -64,7 +58,6 @@ void clockfix_options_init(struct clockfix_options *options)
 	memset(options, 0, sizeof(*options));
 	options->size = sizeof(*options);
 	options->cpu = -1;
-	options->cpu_latency_us = -1;
 }
 
 void clockfix_spec_init(struct clockfix_spec *spec)
@@ -93,29 +86,19 @@ static bool scheduling_ok(const struct clockfix_options *o)
 
 int options_get(struct clockfix_options *o, const struct clockfix_options *from)
 {
-	const uint32_t flags = CLOCKFIX_LOCK_MEMORY | CLOCKFIX_STRICT;
 	struct clockfix_options defaults;
 	int ret;
 
 	clockfix_options_init(&defaults);
-	ret = sized_get(o, sizeof(*o), CLOCKFIX_OPTIONS_SIZE_V1, from ? from : &defaults);
+	ret = sized_get(o, sizeof(*o), from ? from : &defaults);
 	if (ret)
 		return ret;
 	if (!o->max_jobs)
 		o->max_jobs = MAX_JOBS_DEFAULT;
-	if (!o->job_reserve)
-		o->job_reserve = RESERVE_DEFAULT;
-	if (!o->name[0])
-		strcpy(o->name, "clockfix");
-	if (o->flags & ~flags || !in_range(o->cpu, -1, CPU_SETSIZE - 1) || !scheduling_ok(o) ||
-	    !in_range(o->cpu_latency_us, -1, INT32_MAX) ||
+	if (!in_range(o->cpu, -1, CPU_SETSIZE - 1) || !scheduling_ok(o) ||
 	    !in_range(o->estimator, CLOCKFIX_ESTIMATOR_DEFAULT, CLOCKFIX_ESTIMATOR_MAXIMUM) ||
 	    !in_range(o->late_ppm, 0, 1000000) || !in_range(o->cpu_ppm, 0, 1000000) ||
-	    o->name[sizeof(o->name) - 1] ||
-	    (o->stack_size && (o->stack_size < (size_t)PTHREAD_STACK_MIN ||
-			       o->stack_size > STACK_MOST)) ||
-	    !in_range(o->max_jobs, 16, MAX_JOBS_MOST) ||
-	    !in_range(o->job_reserve, 1, RESERVE_MOST))
+	    !in_range(o->max_jobs, 16, MAX_JOBS_MOST))
 		return -EINVAL;
 	return 0;
 }
@@ -126,7 +109,7 @@ int spec_get(struct clockfix_spec *s, const struct clockfix_spec *from)
 
 	if (!from)
 		return -EINVAL;
-	ret = sized_get(s, sizeof(*s), CLOCKFIX_SPEC_SIZE_V1, from);
+	ret = sized_get(s, sizeof(*s), from);
 	if (ret)
 		return ret;
 	if (!s->fn || !in_range(s->start, 0, INT64_MAX - 1) || s->period < 0 ||

@@ -11,8 +11,8 @@ int spec_get(struct clockfix_spec *to, const struct clockfix_spec *from);
 
 /*
  * The other way: fill a program's structure, which begins with its size. What this library does
- * not know of becomes 0. -EINVAL: it is smaller than @least, or its size is absurd.
+ * not know of becomes 0. -EINVAL: it is smaller than @size, or its size is absurd.
  */
-int sized_return(void *to, const void *from, size_t size, size_t least);
+int sized_return(void *to, const void *from, size_t size);
 
 #endif

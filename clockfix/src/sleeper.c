@@ -210,8 +210,7 @@ int clockfix_sleeper_create(struct clockfix_sleeper **result,
 	ret = options_get(&options, given);
 	if (ret)
 		return ret;
-	if (options.cpu != -1 || options.policy || options.cpu_latency_us != -1 ||
-	    options.flags & CLOCKFIX_LOCK_MEMORY)
+	if (options.cpu != -1 || options.policy)
 		return -EINVAL;
 	sleeper = calloc(1, sizeof(*sleeper));
 	if (!sleeper)
@@ -238,5 +237,5 @@ int clockfix_sleeper_stats_read(struct clockfix_sleeper *sleeper, struct clockfi
 		return -EINVAL;
 	settle(sleeper);
 	stats_copy(&sleeper->stats, &own);
-	return sized_return(stats, &own, sizeof(own), CLOCKFIX_STATS_SIZE_V1);
+	return sized_return(stats, &own, sizeof(own));
 }

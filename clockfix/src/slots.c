@@ -1,39 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* slots.c - where jobs are kept */
-#include <sys/mman.h>
-
 #include <platform.h>
 
 #include "slots.h"
 
-void slots_init(struct slots *slots, uint32_t limit, bool lock_memory)
+int slots_init(struct slots *slots, uint32_t limit)
 {
+	slots->slot = pf_alloc(limit * sizeof(struct slot));
 	slots->limit = limit;
-	slots->lock_memory = lock_memory;
 	slots->free = SLOT_NONE;
+	return slots->slot ? 0 : -ENOMEM;
 }
 
 void slots_destroy(struct slots *slots)
 {
-	for (uint32_t i = 0; i < slots->chunks; i++)
-		pf_free(slots->chunk[i], CHUNK_SLOTS * sizeof(struct slot));
-}
-
-static bool grow(struct slots *slots)
-{
-	size_t size = CHUNK_SLOTS * sizeof(struct slot);
-	struct slot *mem;
-
-	if (slots->chunks == CHUNKS)
-		return false;
-	/* a timer with few jobs does without */
-	mem = pf_alloc(size, slots->chunks > 0);
-	if (!mem)
-		return false;
-	if (slots->lock_memory && mlock(mem, size))
-		slots->lock_error = -errno;
-	atomic_store_explicit(&slots->chunk[slots->chunks++], mem, memory_order_release);
-	return true;
+	if (slots->slot)
+		pf_free(slots->slot, slots->limit * sizeof(struct slot));
 }
 
 uint32_t slot_renew(struct slot *slot)
@@ -55,8 +37,6 @@ uint32_t slot_get(struct slots *slots)
 	if (i == SLOT_NONE) {
 		if (slots->used == slots->limit)
 			return SLOT_NONE;
-		if (slots->used == slots->chunks * CHUNK_SLOTS && !grow(slots))
-			return SLOT_NONE;
 		i = slots->used++;
 	}
 	slot_renew(slot_at(slots, i));
@@ -67,10 +47,7 @@ struct slot *slot_of_job(struct slots *slots, clockfix_job job)
 {
 	uint32_t i = job;
 
-	if (!(job >> 32) || i / CHUNK_SLOTS >= CHUNKS ||
-	    !atomic_load_explicit(&slots->chunk[i / CHUNK_SLOTS], memory_order_acquire))
-		return NULL;
-	return slot_at(slots, i);
+	return job >> 32 && i < slots->limit ? slot_at(slots, i) : NULL;
 }
 
 int slot_cancel(struct slots *slots, clockfix_job job, enum phase cancelled)

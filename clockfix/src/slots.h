@@ -2,9 +2,9 @@
 /*
  * slots.h - where jobs are kept
  *
- * A job lies in a slot. Slots are allocated in chunks, which stay until the timer ends, so that
- * a slot may be read at any time; its generation tells whether it still is the same job. Jobs
- * are linked by the 32-bit number of the slot.
+ * A job lies in a slot. Slots are one array, which stays until the timer ends, so that a slot may be
+ * read at any time; its generation tells whether it still is the same job. Memory is used as far as
+ * slots are. Jobs are linked by the 32-bit number of the slot.
  *
  * Submitters allocate and release slots, in turns (the timer's mutex). The worker never does.
  */
@@ -19,8 +19,6 @@
 #include "clockfix.h"
 
 #define SLOT_NONE	UINT32_MAX
-#define CHUNK_SLOTS	16384u	/* 2 MB: a huge page */
-#define CHUNKS		2048u	/* 32 M slots */
 
 /* phase of a job, in the lower half of slot.state; the upper half is the generation */
 enum phase {
@@ -80,21 +78,15 @@ _Static_assert(sizeof(struct slot) == 128 && offsetof(struct slot, period) == 64
 #define KIND_RESERVED	0x20	/* belongs to the worker's reserve */
 
 struct slots {
-	struct slot *_Atomic chunk[CHUNKS];
-	uint32_t chunks;
-	uint32_t used;		/* slots ever taken out of a chunk */
-	uint32_t limit;		/* slots at most */
-	uint32_t free;			/* top of a stack */
-	bool lock_memory;
-	_Atomic int lock_error;	/* of the last mlock() */
+	struct slot *slot;
+	uint32_t limit;		/* slots of the array, */
+	uint32_t used;		/* of which so many have ever been a job's */
+	uint32_t free;		/* top of a stack */
 };
 
 static inline struct slot *slot_at(struct slots *slots, uint32_t i)
 {
-	struct slot *chunk;
-
-	chunk = atomic_load_explicit(&slots->chunk[i / CHUNK_SLOTS], memory_order_acquire);
-	return &chunk[i % CHUNK_SLOTS];
+	return &slots->slot[i];
 }
 
 static inline bool is_periodic(const struct slot *slot)
@@ -145,7 +137,7 @@ static inline uint32_t slot_pop(struct slots *slots, uint32_t *top)
 	return i;
 }
 
-void slots_init(struct slots *slots, uint32_t limit, bool lock_memory);
+int slots_init(struct slots *slots, uint32_t limit);	/* -ENOMEM */
 void slots_destroy(struct slots *slots);
 
 /* Make it another job's: count its generation up and return it; phase FREE. */

@@ -11,6 +11,7 @@
 #include "wait.h"
 
 #define MODULES	16	/* that are known; the jobs of others begin as they are */
+#define RESERVE	256	/* jobs submitted by jobs */
 
 struct clockfix {
 	/* the worker and submitters */
@@ -47,10 +48,6 @@ struct clockfix {
 	_Atomic uint32_t ready;		/* the worker's thread is set up */
 	int setup;			/* with this result */
 	struct clockfix_options options;
-	struct clockfix_capabilities caps;
-	int latency_fd;
-	uintptr_t stack;		/* what of the worker's is locked, or 0 */
-	size_t stack_locked;
 };
 
 /* -ECHILD in a child after fork(), -EINVAL without a timer */
@@ -67,19 +64,16 @@ int timer_new(struct clockfix **timer, const struct clockfix_options *options);
 void timer_release(struct clockfix *timer);	/* jobs that are left */
 void timer_free(struct clockfix *timer);
 
-/* ---- hygiene.c: real-time set-up of the worker ------------------------------------------- */
-
-/* In the worker's thread: what asks for privileges. Notes in the capabilities what was refused. */
-int hygiene_apply(struct clockfix *timer);
-void hygiene_leave(struct clockfix *timer);
-
-/* In any thread, once the worker has ended. */
-void hygiene_undo(struct clockfix *timer);
-
 /* ---- jobs.c: what the worker and submitters both do with jobs ---------------------------- */
 
+/* for jobs that jobs submit: slots that the worker takes without a lock */
+static inline uint32_t reserve_of(const struct clockfix_options *options)
+{
+	return options->max_jobs < RESERVE ? options->max_jobs : RESERVE;
+}
+
 /* list, tree and the reserve; before there is a worker */
-int timer_jobs_init(struct clockfix *timer);
+void timer_jobs_init(struct clockfix *timer);
 
 /* Fill a slot; its phase stays FREE. */
 void slot_fill(struct clockfix *timer, struct slot *slot, const struct clockfix_spec *spec);

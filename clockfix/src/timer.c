@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* timer.c - make, end and describe a timer */
+#include <sched.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <platform.h>
@@ -57,19 +58,37 @@ static void end(struct clockfix *timer)
 	timer_free(timer);
 }
 
+/* In the worker's thread. Where the timer slack is refused it is the system's. */
+static int prepare(const struct clockfix_options *options)
+{
+	struct sched_param param = { .sched_priority = options->priority };
+	cpu_set_t set;
+
+	prctl(PR_SET_NAME, "clockfix");
+	prctl(PR_SET_TIMERSLACK, 1UL);
+	if (options->cpu >= 0) {
+		CPU_ZERO(&set);
+		CPU_SET(options->cpu, &set);
+		if (sched_setaffinity(0, sizeof(set), &set))
+			return -errno;
+	}
+	if (options->policy == SCHED_OTHER)
+		return 0;
+	return -pthread_setschedparam(pthread_self(), options->policy, &param);
+}
+
 static void *worker(void *arg)
 {
 	struct clockfix *timer = arg;
 
 	worker_set_self(timer);
-	timer->setup = hygiene_apply(timer);
+	timer->setup = prepare(&timer->options);
 	atomic_store(&timer->ready, 1);
 	pf_futex_wake(&timer->ready);
 	if (!timer->setup) {
 		while (worker_turn(timer))
 			;
 	}
-	hygiene_leave(timer);
 	if (timer->detached) {
 		/* what it releases is not called by a job */
 		worker_set_self(NULL);
@@ -80,18 +99,13 @@ static void *worker(void *arg)
 
 static int worker_start(struct clockfix *timer)
 {
-	pthread_attr_t attr;
 	sigset_t all, old;
 	int ret;
 
-	pthread_attr_init(&attr);
-	if (timer->options.stack_size)
-		pthread_attr_setstacksize(&attr, timer->options.stack_size);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = -pthread_create(&timer->thread, &attr, worker, timer);
+	ret = -pthread_create(&timer->thread, NULL, worker, timer);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
 	if (ret)
 		return ret;
 	while (!atomic_load(&timer->ready))
@@ -99,23 +113,6 @@ static int worker_start(struct clockfix *timer)
 	if (timer->setup)
 		pthread_join(timer->thread, NULL);
 	return timer->setup;
-}
-
-static void describe_machine(struct clockfix_capabilities *caps)
-{
-	memset(caps, 0, sizeof(*caps));
-	caps->size = sizeof(*caps);
-	caps->affinity = CLOCKFIX_NOT_ASKED;
-	caps->scheduling = CLOCKFIX_NOT_ASKED;
-	caps->memory = CLOCKFIX_NOT_ASKED;
-	caps->cpu_latency = CLOCKFIX_NOT_ASKED;
-	caps->timer_slack = CLOCKFIX_NOT_ASKED;
-}
-
-/* whole pages of its own, so that unmapping undoes mlock() and nothing else */
-static size_t timer_size(void)
-{
-	return (size_t)1 << (64 - __builtin_clzll(sizeof(struct clockfix) - 1));
 }
 
 void timer_release(struct clockfix *timer)
@@ -126,10 +123,9 @@ void timer_release(struct clockfix *timer)
 
 void timer_free(struct clockfix *timer)
 {
-	hygiene_undo(timer);
 	alive_destroy(timer->alive);
 	slots_destroy(&timer->slots);
-	pf_free(timer, timer_size());
+	pf_free(timer, sizeof(*timer));
 }
 
 int timer_new(struct clockfix **result, const struct clockfix_options *given)
@@ -141,23 +137,19 @@ int timer_new(struct clockfix **result, const struct clockfix_options *given)
 	ret = options_get(&options, given);
 	if (ret)
 		return ret;
-	timer = pf_alloc(timer_size(), false);
+	timer = pf_alloc(sizeof(*timer));
 	if (!timer)
 		return -ENOMEM;
 	timer->options = options;
-	timer->latency_fd = -1;
 	/* as many again: cancelled jobs of the worker's own wait there for its next turn */
-	slots_init(&timer->slots, 2 * options.max_jobs + options.job_reserve + SLOTS_EXTRA,
-		   options.flags & CLOCKFIX_LOCK_MEMORY);
-	describe_machine(&timer->caps);
-
+	ret = slots_init(&timer->slots, 2 * options.max_jobs + reserve_of(&options) + SLOTS_EXTRA);
+	if (ret)
+		goto free_timer;
 	ret = -ENOMEM;
 	timer->alive = alive_create();
 	if (!timer->alive)
 		goto free_timer;
-	ret = timer_jobs_init(timer);
-	if (ret)
-		goto free_timer;
+	timer_jobs_init(timer);
 	waiter_init(&timer->waiter, &options, &timer->stats);
 	ret = mutex_create(&timer->mutex);
 	if (ret)
@@ -259,23 +251,5 @@ int clockfix_stats_read(struct clockfix *timer, struct clockfix_stats *stats)
 		return ret;
 	stats_copy(&timer->stats, &own);
 	own.pending = timer_pending(timer);
-	return sized_return(stats, &own, sizeof(own), CLOCKFIX_STATS_SIZE_V1);
-}
-
-int clockfix_capabilities_read(struct clockfix *timer, struct clockfix_capabilities *caps)
-{
-	struct clockfix_capabilities own;
-	int ret;
-
-	if (!timer) {
-		describe_machine(&own);
-		return sized_return(caps, &own, sizeof(own), CLOCKFIX_CAPABILITIES_SIZE_V1);
-	}
-	ret = timer_check(timer);
-	if (ret)
-		return ret;
-	own = timer->caps;
-	if (!own.memory)
-		own.memory = timer->slots.lock_error;
-	return sized_return(caps, &own, sizeof(own), CLOCKFIX_CAPABILITIES_SIZE_V1);
+	return sized_return(stats, &own, sizeof(own));
 }

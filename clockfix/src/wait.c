@@ -49,7 +49,6 @@ static void learn(struct waiter *w)
 	took = pf_mono() - start;
 	most = 2 * cost_of(w) + COST_START;
 	w->cost += (took < most ? took : most) - cost_of(w);
-	stat_set(&w->stats->learning_cost, cost_of(w));
 }
 
 /* ---- sleeping --------------------------------------------------------------------------- */
@@ -90,7 +89,6 @@ int64_t waiter_plan(struct waiter *w, int64_t instant, int64_t now)
 	int64_t length = instant - now, until, margin, ready = cost_of(w);
 
 	margin = estimator_predict(&w->est, length, length - ready - SLEEP_MIN) + ready;
-	stat_set(&w->stats->prediction, w->est.prediction);
 	until = instant - margin;
 	if (until - now < SLEEP_MIN)
 		return 0;
@@ -109,7 +107,6 @@ int64_t waiter_woke(struct waiter *w, int64_t instant)
 	int64_t now = pf_mono();
 
 	w->oversleep = now > w->until ? now - w->until : 0;
-	clockfix_histogram_add(&w->stats->oversleep, w->oversleep);
 	w->deferred = instant - now < 2 * cost_of(w);
 	if (w->deferred)
 		return now;
@@ -126,12 +123,10 @@ static int sleep_before(struct waiter *w, int64_t instant, int64_t *now, struct 
 
 	if (!until)
 		return 0;
-	if (!wake) {
+	if (!wake)
 		ret = pf_sleep(CLOCK_MONOTONIC, until);
-	} else if (wake_sleep(wake, count, until, instant) != -ETIMEDOUT) {
-		stat_add(&w->stats->disturbed, 1);
+	else if (wake_sleep(wake, count, until, instant) != -ETIMEDOUT)
 		ret = WAIT_CHANGED;
-	}
 	*now = ret ? pf_mono() : waiter_woke(w, instant);
 	return ret;
 }
@@ -250,13 +245,11 @@ void waiter_ran(struct waiter *w, int64_t instant)
 	int64_t late = w->started - instant + w->way_back;
 
 	clockfix_histogram_add(&w->stats->lateness, late);
-	clockfix_histogram_add(&w->stats->polling, w->started - w->poll_start);
 	account_polling(w, w->started);
 	account_shares(w, late);
 	stat_add(&w->stats->jobs, 1);
 	if (w->deferred) {
 		w->deferred = false;
-		stat_add(&w->stats->deferred, 1);
 		learn(w);
 	} else if (!w->slept && cost_of(w) > COST_START) {
 		/* nothing was learned: what learning costs is not known any better, either */

@@ -232,16 +232,6 @@ static bool deal_with_missed(struct clockfix *timer, struct slot *slot, int64_t 
 
 /* ---- running ---------------------------------------------------------------------------- */
 
-/* After a run: what it took, and what the waiter has to learn from it. */
-static void account(struct clockfix *timer, const struct pick *pick)
-{
-	int64_t took = pf_mono() - timer->waiter.started;
-
-	if (took > timer->stats.longest_job)
-		stat_set(&timer->stats.longest_job, took);
-	waiter_ran(&timer->waiter, pick->instant);
-}
-
 /* Back into the tree for its next instant, unless that was the last or it was cancelled. */
 static bool rearm(struct clockfix *timer, const struct pick *pick, struct slot *slot)
 {
@@ -376,7 +366,7 @@ static void run(struct clockfix *timer, const struct pick *pick, uint32_t count)
 		fn(arg, &info);
 		if (periodic)
 			slot->missed = 0;
-		account(timer, pick);
+		waiter_ran(&timer->waiter, pick->instant);
 	}
 	if (pick->own || periodic)
 		finish(timer, pick, slot);

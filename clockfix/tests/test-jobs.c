@@ -29,7 +29,6 @@ static void an_earlier_job_wakes_the_worker(void)
 	CHECK(sim_run(timer, 20));
 	CHECK_EQ(ran[0].who, 7);
 	CHECK(ran[0].now - t0 < 1100000);
-	CHECK_EQ(stats().disturbed, 1);
 	teardown();
 }
 
@@ -141,20 +140,18 @@ static void the_modules_of_jobs_are_known(void)
 
 /* ---- limits ----------------------------------------------------------------------------- */
 
-/* Memory runs out at each point in turn. */
+/* Memory runs out at each point in turn, or there are as many jobs as may be. */
 static void no_memory_changes_nothing(void)
 {
 	struct clockfix_options options;
 	struct clockfix *none = NULL;
 	int ret = -ENOMEM;
 
-	clockfix_options_init(&options);
-	options.job_reserve = 40000;
 	sim_reset();
 	for (int64_t fail = 0; ret; fail++) {
 		CHECK(fail < 10);
 		sim.alloc_fail = fail;
-		ret = timer_new(&none, &options);
+		ret = timer_new(&none, NULL);
 		CHECK(!ret || ret == -ENOMEM);
 		CHECK(ret || fail);
 		if (ret)
@@ -162,17 +159,16 @@ static void no_memory_changes_nothing(void)
 	}
 	sim_timer_free(none);
 
-	setup();
-	/* one more chunk of slots */
-	sim.alloc_fail = 1;
-	for (ret = 0; !ret && timer->slots.used < 40000;)
-		ret = clockfix_submit(timer, sim.now + (int64_t)timer->slots.used, job, NULL,
-				      NULL);
-	CHECK_EQ(ret, -ENOMEM);
-	sim.alloc_fail = -1;
-	CHECK_EQ(clockfix_submit(timer, sim.now, job, NULL, NULL), 0);
-	CHECK(sim_run(timer, 100000));
-	CHECK_EQ(stats().jobs, 2 * CHUNK_SLOTS - 256 - 2 + 1);
+	clockfix_options_init(&options);
+	options.max_jobs = 1000;
+	setup_with(&options);
+	for (int i = 0; i < 1000; i++)
+		submit(sim.now + i, 0);
+	CHECK_EQ(clockfix_submit(timer, sim.now, job, NULL, NULL), -ENOMEM);
+	sim_turn(timer);
+	submit(sim.now, 0);
+	CHECK(sim_run(timer, 2000));
+	CHECK_EQ(stats().jobs, 1001);
 	teardown();
 }
 
@@ -196,7 +192,7 @@ static void bad_arguments_are_refused(void)
 		CHECK_EQ(clockfix_schedule(timer, &spec, NULL), -EINVAL);	\
 	} while (0)
 	BAD_SPEC(size, 0);
-	BAD_SPEC(size, CLOCKFIX_SPEC_SIZE_V1 - 1);
+	BAD_SPEC(size, sizeof(spec) - 1);
 	BAD_SPEC(period, -1);
 	BAD_SPEC(missed, 2);
 	BAD_SPEC(missed, -1);
@@ -215,23 +211,17 @@ static void bad_arguments_are_refused(void)
 		CHECK_EQ(timer_new(&timer, &options), -EINVAL);			\
 	} while (0)
 	BAD_OPTION(size, 8);
-	BAD_OPTION(flags, 1u << 31);
 	BAD_OPTION(cpu, -2);
 	BAD_OPTION(cpu, 1024);
 	BAD_OPTION(policy, 99);
 	BAD_OPTION(policy, 1);		/* FIFO without a priority */
 	BAD_OPTION(priority, 1);	/* a priority without FIFO */
-	BAD_OPTION(cpu_latency_us, -2);
-	BAD_OPTION(name[15], 'x');
 	BAD_OPTION(estimator, 4);
 	BAD_OPTION(late_ppm, UINT32_MAX);
-	BAD_OPTION(stack_size, 1);
-	BAD_OPTION(stack_size, 1UL << 40);
 	BAD_OPTION(late_ppm, 1000001);
 	BAD_OPTION(cpu_ppm, 1000001);
 	BAD_OPTION(max_jobs, 15);
 	BAD_OPTION(max_jobs, 16000001);
-	BAD_OPTION(job_reserve, 65537);
 }
 
 /* What an older or newer program hands in. */
@@ -255,7 +245,7 @@ static void structures_of_other_versions(void)
 	CHECK_EQ(longer.stats.size, sizeof(longer));
 	CHECK_EQ(longer.stats.jobs, 0);
 	CHECK_EQ(longer.more[3], 0);
-	longer.stats.size = CLOCKFIX_STATS_SIZE_V1 - 1;
+	longer.stats.size = sizeof(longer.stats) - 1;
 	CHECK_EQ(clockfix_stats_read(timer, &longer.stats), -EINVAL);
 	longer.stats.size = SIZE_MAX;
 	CHECK_EQ(clockfix_stats_read(timer, &longer.stats), -EINVAL);

@@ -106,11 +106,7 @@ static void statistics_count_what_happened(void)
 	CHECK_EQ(s.pending, 0);
 	CHECK_EQ(s.lateness.count, 101);
 	CHECK(s.lateness.max > 69000 && s.lateness.max < 80000);
-	CHECK(s.longest_job >= 70000 && s.longest_job < 70100);
 	CHECK(s.sleeps >= 100 && s.sleeps <= 101);
-	CHECK_EQ(s.oversleep.count, s.sleeps);
-	CHECK(clockfix_histogram_quantile(&s.oversleep, 0.5) >= 5000);
-	CHECK(clockfix_histogram_quantile(&s.oversleep, 0.5) < 5700);
 	CHECK(clockfix_histogram_quantile(&s.lateness, 0.5) < 100);
 	CHECK(s.polled > 0);
 	teardown();

@@ -17,7 +17,7 @@ static void slots_run_out_and_come_back(void)
 	uint32_t first, generation;
 
 	sim_reset();
-	slots_init(&slots, 1000, false);
+	CHECK_EQ(slots_init(&slots, 1000), 0);
 	first = slot_get(&slots);
 	for (uint32_t n = 1; n < 1000; n++)
 		CHECK(slot_get(&slots) != SLOT_NONE);
@@ -73,7 +73,7 @@ static void begin(void)
 {
 	sim_reset();
 	memset(&slots, 0, sizeof(slots));
-	slots_init(&slots, SLOTS, false);
+	CHECK_EQ(slots_init(&slots, SLOTS), 0);
 	tree = (struct tree){ &slots, offsetof(struct slot, own), SLOT_NONE };
 	held = 0;
 }

@@ -73,7 +73,6 @@ static void learning_is_deferred_if_time_is_short(void)
 	CHECK(waiter.deferred);
 	CHECK_EQ(waiter.est.regime[1].total, 100);
 	waiter_ran(&waiter, sim.now);
-	CHECK_EQ(stats.deferred, 1);
 	CHECK_EQ(waiter.est.regime[1].total, 101);
 	CHECK(!waiter.deferred);
 
@@ -120,7 +119,6 @@ static void learning_cost_is_an_ema(void)
 	for (int i = 0; i < 200; i++)
 		job(200000);
 	CHECK_EQ(cost(), sim.clock_cost);
-	CHECK_EQ(stats.learning_cost, sim.clock_cost);
 	/* each read of the clock takes a microsecond more now: 1/8 of the difference each time, of */
 	/* which no more than the cost so far and 200 ns counts */
 	sim.reading = take_time;
@@ -159,16 +157,12 @@ static void only_what_is_earlier_wakes(void)
 	news = instant;
 	CHECK_EQ(arrive_at(instant), WAIT_CHANGED);
 	CHECK(!sim.woken);
-	CHECK_EQ(stats.disturbed, 0);
 	CHECK(sim.now >= instant - 1000 && sim.now < instant);
 
 	instant = sim.now + 100000;
 	news = instant - 1;
 	CHECK_EQ(arrive_at(instant), WAIT_CHANGED);
 	CHECK(sim.woken);
-	CHECK_EQ(stats.disturbed, 1);
-	/* how late the end of a sleep was is known of the first */
-	CHECK_EQ(stats.oversleep.count, 1);
 
 	/* the job was cancelled, nothing is left: what comes after it need not wake, before it must */
 	begin = sim.now;
@@ -241,7 +235,6 @@ static void never_early_and_always_awake(void)
 	CHECK(sim.sleeps > 2000);
 	CHECK_EQ(stats.jobs, 10000);
 	CHECK_EQ(stats.lateness.count, 10000);
-	CHECK_EQ(stats.polling.count, 10000);
 }
 
 CHECK_MAIN(TEST(a_past_instant_comes_at_once), TEST(sleep_is_shortened_by_prediction_and_cost),

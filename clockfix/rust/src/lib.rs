@@ -38,20 +38,16 @@ mod timer;
 pub use sleeper::Sleeper;
 /// A histogram of durations.
 pub use sys::clockfix_histogram as Histogram;
-/// Options of a timer or sleeper, by the names that `clockfix_create(3)` explains. Begin with the
+/// Options of a timer or sleeper, by the names that `clockfix.h` explains. Begin with the
 /// defaults: `Options { policy: SCHED_FIFO, priority: 80, ..Options::default() }`.
 ///
-/// A value that is out of its range is an error of [`Timer::new`]. What asks for a privilege is
-/// tried, and where it is refused the timer runs without; with [`CLOCKFIX_STRICT`] in `flags` it
-/// fails.
+/// A value that is out of its range, or a policy that is not permitted, is an error of [`Timer::new`].
 pub use sys::clockfix_options as Options;
 /// What a job is told when it runs.
 pub use sys::clockfix_run as Run;
 /// What happened so far.
 pub use sys::clockfix_stats as Stats;
-/// What the machine offers, and what became of a timer's options: 0, -errno, or 1 (not asked).
-pub use sys::clockfix_capabilities as Capabilities;
-pub use sys::{CLOCKFIX_LOCK_MEMORY, CLOCKFIX_STRICT, SCHED_FIFO};
+pub use sys::SCHED_FIFO;
 pub use timer::{Cancelled, Job, Jobs, Missed, Schedule, Timer};
 
 use std::io;

@@ -2,7 +2,7 @@
 //! libclockfix as it is, made from its header by build.rs, which explains it.
 #![allow(non_camel_case_types, unused_parens, clippy::all)]
 
-use std::os::raw::{c_char, c_double, c_int, c_uint, c_void};
+use std::os::raw::{c_double, c_int, c_uint, c_void};
 
 pub const CLOCK_MONOTONIC: clockid_t = 1;
 pub const SCHED_FIFO: i32 = 1;
@@ -27,15 +27,6 @@ impl Default for clockfix_options {
 }
 
 impl clockfix_options {
-    /// With this name of the worker's thread, of which 15 bytes count.
-    pub fn named(mut self, name: &str) -> Self {
-        self.name = [0; 16];
-        for (to, from) in self.name[..15].iter_mut().zip(name.bytes()) {
-            *to = from as c_char;
-        }
-        self
-    }
-
     /// As the library may read them: it believes the size.
     pub(crate) fn sized(&self) -> Self {
         clockfix_options { size: std::mem::size_of::<Self>(), ..*self }

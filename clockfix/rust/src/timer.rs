@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //! Timers and their jobs.
 
-use crate::{checked, sys, Capabilities, Options, Run, Stats};
+use crate::{checked, sys, Options, Run, Stats};
 use std::io;
 use std::ops::Deref;
 use std::os::raw::c_void;
@@ -215,16 +215,6 @@ impl Timer {
         checked(unsafe { sys::clockfix_destroy(self.raw(), 0) })?;
         std::mem::forget(self);
         Ok(())
-    }
-
-    /// What became of the options.
-    pub fn capabilities(&self) -> io::Result<Capabilities> {
-        // SAFETY: integers only
-        let mut caps: Capabilities = unsafe { std::mem::zeroed() };
-        caps.size = std::mem::size_of::<Capabilities>();
-        // SAFETY: valid pointers
-        checked(unsafe { sys::clockfix_capabilities_read(self.raw(), &mut caps) })?;
-        Ok(caps)
     }
 
     /// What happened so far.

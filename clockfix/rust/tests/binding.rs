@@ -140,13 +140,6 @@ fn a_job_drops_its_timer() {
 }
 
 #[test]
-fn capabilities() {
-    let timer = Timer::new(&Options { cpu: 0, ..Options::default() }.named("a name")).unwrap();
-    assert_eq!(timer.capabilities().unwrap().affinity, 0);
-    assert_eq!(timer.capabilities().unwrap().scheduling, 1);
-}
-
-#[test]
 fn errors_have_the_librarys_errno() {
     let errno = |error: std::io::Error| error.raw_os_error();
     let timer = timer();
@@ -173,10 +166,9 @@ fn structures_are_those_of_the_library() {
     };
     assert_eq!(spec.size, size_of::<sys::clockfix_spec>());
     assert_eq!(Options::default().size, size_of::<Options>());
-    assert_eq!(timer().stats().unwrap().size, sys::CLOCKFIX_STATS_SIZE_V1 as usize);
-    let capabilities = sys::CLOCKFIX_CAPABILITIES_SIZE_V1 as usize;
-    assert_eq!(size_of::<sys::clockfix_capabilities>(), capabilities);
-    assert_eq!(sys::CLOCKFIX_STRICT, 2);
+    // of another size it would be refused
+    assert_eq!(timer().stats().unwrap().size, size_of::<clockfix::Stats>());
+    assert_eq!(sys::CLOCKFIX_DROP_PENDING, 1);
     assert_eq!(sys::CLOCKFIX_LIMIT_SLEEPING, 3);
 }
 

@@ -45,24 +45,11 @@ int64_t pf_awake_limit(void)
 	return (int64_t)limit.rlim_cur * 1000;
 }
 
-void *pf_alloc(size_t size, bool huge)
+void *pf_alloc(size_t size)
 {
-	/* twice the size contains a piece that is aligned to its size; the rest goes back */
-	char *mem = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			 -1, 0);
-	size_t before;
+	void *mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (mem == MAP_FAILED)
-		return NULL;
-	before = -(uintptr_t)mem & (size - 1);
-	if (before)
-		munmap(mem, before);
-	munmap(mem + before + size, size - before);
-	mem += before;
-	/* a wish: a search among a million jobs spares most of its TLB misses */
-	if (huge)
-		madvise(mem, size, MADV_HUGEPAGE);
-	return mem;
+	return mem == MAP_FAILED ? NULL : mem;
 }
 
 void pf_free(void *mem, size_t size)

@@ -58,8 +58,8 @@ int pf_sleep(clockid_t clock, int64_t until);
 /* ns for which a real-time thread may go without a sleep, or the kernel ends it */
 int64_t pf_awake_limit(void);
 
-/* memory for job slots: zeroed, 2 MB each, if wished in a huge page where the system has one */
-void *pf_alloc(size_t size, bool huge);
+/* zeroed pages, which take memory once they are written to */
+void *pf_alloc(size_t size);
 void pf_free(void *mem, size_t size);
 
 #endif

@@ -129,7 +129,7 @@ int64_t pf_awake_limit(void)
 	return INT64_MAX;
 }
 
-void *pf_alloc(size_t size, bool huge)
+void *pf_alloc(size_t size)
 {
 	if (!sim.alloc_fail)
 		return NULL;
@@ -139,7 +139,8 @@ void *pf_alloc(size_t size, bool huge)
 	/* don't give it back to the system between short tests */
 	mallopt(M_MMAP_THRESHOLD, 64 << 20);
 	mallopt(M_TRIM_THRESHOLD, 64 << 20);
-	return calloc(1, size);
+	size = (size + 63) & -64;	/* of cache lines */
+	return memset(aligned_alloc(64, size), 0, size);
 }
 
 void pf_free(void *mem, size_t size)

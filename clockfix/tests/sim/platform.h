@@ -53,7 +53,7 @@ int pf_futex_wait(const _Atomic uint32_t *word, uint32_t val, int64_t until);
 void pf_futex_wake(const _Atomic uint32_t *word);
 int pf_sleep(clockid_t clock, int64_t until);
 int64_t pf_awake_limit(void);
-void *pf_alloc(size_t size, bool huge);
+void *pf_alloc(size_t size);
 void pf_free(void *mem, size_t size);
 
 #endif

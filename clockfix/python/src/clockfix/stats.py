@@ -35,7 +35,6 @@ class Stats:
     jobs: int
     sleeps: int
     late: int
-    prediction: int
     polled: int
     late_ppm: int
     """Share of late calls of late, in millionths."""
@@ -45,11 +44,7 @@ class Stats:
     """Why more are late than wanted: enum clockfix_limit, 0 if they are not."""
     lateness: Histogram
     """Where the library's wait ended after the instant (less gil_lead): before the GIL."""
-    oversleep: Histogram
-    polling: Histogram
 
-
-HISTOGRAMS = ("lateness", "oversleep", "polling")
 
 
 def read_stats(read: Callable[[Any], int]) -> Stats:
@@ -58,6 +53,5 @@ def read_stats(read: Callable[[Any], int]) -> Stats:
     native.size = ffi.sizeof("struct clockfix_stats")
     checked(read(native))
     found: dict[str, Any] = {name: getattr(native, name) for name in Stats.__dataclass_fields__}
-    for name in HISTOGRAMS:
-        found[name] = Histogram(found[name], native)
+    found["lateness"] = Histogram(native.lateness, native)
     return Stats(**found)
