@@ -35,11 +35,8 @@ struct bench_options {
 	unsigned int rounds;
 	uint32_t late_ppm, cpu_ppm;
 	const char *intervals, *rivals;
-	bool quiet, peers, costs;
+	bool quiet, json, costs;
 };
-
-/* As CSV: @what, a value, and how often it occurs; times are whole ns and repeat. Sorts @ns. */
-void print_counts(const char *what, int64_t *ns, size_t count);
 
 #define ROUNDS_MOST 1000
 
@@ -48,11 +45,7 @@ struct cell {			/* one rival at one interval */
 	size_t rival;
 	int64_t *late;
 	uint64_t count, limit;
-	struct {
-		uint64_t end;		/* of its samples */
-		int64_t cpu, elapsed;	/* ns */
-	} round[ROUNDS_MOST];
-	unsigned int rounds;
+	int64_t cpu, elapsed;	/* ns */
 	uint64_t random;	/* state of the generator that spreads intervals */
 	bool warm;		/* it ran in an earlier round */
 	struct clockfix *timer;	/* of the rivals that have one */
@@ -65,7 +58,6 @@ struct rival {
 	const char *name;
 	/* in a thread of its own; NULL: clockfix, a job */
 	void (*wait)(int64_t instant, struct wait_state *state);
-	bool peer;		/* with --peers only */
 	int64_t margin;		/* of wait_margin() */
 	int estimator;
 	uint32_t late_ppm;	/* 0: that of the options */

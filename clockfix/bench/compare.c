@@ -36,16 +36,6 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-void print_counts(const char *what, int64_t *ns, size_t count)
-{
-	qsort(ns, count, sizeof(*ns), compare);
-	for (size_t i = 0, end; i < count; i = end) {
-		for (end = i; end < count && ns[end] == ns[i];)
-			end++;
-		printf("%s,%lld,%zu\n", what, (long long)ns[i], end - i);
-	}
-}
-
 /* Is @name one of the comma-separated @list? Without a list all are. */
 static bool chosen(const char *list, const char *name)
 {
@@ -107,8 +97,7 @@ static size_t cells_create(const struct bench_options *opt, struct cell *cells)
 			struct cell *cell = &cells[count];
 			uint64_t fit = opt->seconds * 1e9 / interval[i] + 1;
 
-			if (!chosen(opt->rivals, rivals[r].name) || count == CELLS_MAX ||
-			    (rivals[r].peer && !opt->peers))
+			if (!chosen(opt->rivals, rivals[r].name) || count == CELLS_MAX)
 				continue;
 			memset(cell, 0, sizeof(*cell));
 			cell->interval = interval[i];
@@ -160,43 +149,84 @@ static int run_rounds(const struct bench_options *opt, struct cell *cells, size_
 	return 0;
 }
 
-static void print_cell(const struct cell *cell)
+static int64_t at(const struct cell *cell, double share)
 {
-	uint64_t begin = 0;
+	return cell->late[(size_t)((cell->count - 1) * share)];
+}
 
-	for (unsigned int i = 0; i < cell->rounds; begin = cell->round[i++].end) {
-		char what[96];
-		int len = snprintf(what, sizeof(what), "%lld,%s,%u,", (long long)cell->interval,
-				   rivals[cell->rival].name, i);
+static double over(const struct cell *cell)
+{
+	size_t i = cell->count;
 
-		printf("%scpu,%lld,1\n%selapsed,%lld,1\n", what, (long long)cell->round[i].cpu,
-		       what, (long long)cell->round[i].elapsed);
-		snprintf(what + len, sizeof(what) - len, "late");
-		print_counts(what, cell->late + begin, cell->round[i].end - begin);
+	while (i && cell->late[i - 1] > 1000)
+		i--;
+	return (double)(cell->count - i) / cell->count;
+}
+
+static double cpu_share(const struct cell *cell)
+{
+	return cell->elapsed ? (double)cell->cpu / cell->elapsed : 0;
+}
+
+static void print_table(const struct cell *cells, size_t count)
+{
+	int64_t interval = 0;
+
+	puts("Lateness in ns; >1us: percent of jobs more than 1 us late; cpu: of the waiting thread, in\n"
+	     "percent. No sample was removed.");
+	for (const struct cell *c = cells; c < cells + count; c++) {
+		if (!c->count)
+			continue;
+		if (c->interval != interval)
+			printf("\n%9g us       %8s %8s %8s %9s %9s %10s %7s %6s\n", c->interval / 1e3, "jobs",
+			       "p1", "p50", "p99", "p99.9", "max", ">1us", "cpu");
+		interval = c->interval;
+		printf("%-18s %8llu %8lld %8lld %9lld %9lld %10lld %7.3f %6.1f\n", rivals[c->rival].name,
+		       (unsigned long long)c->count, (long long)at(c, 0.01), (long long)at(c, 0.5),
+		       (long long)at(c, 0.99), (long long)at(c, 0.999), (long long)at(c, 1),
+		       100 * over(c), 100 * cpu_share(c));
 	}
+}
+
+/* With 401 quantiles of each distribution. */
+static void print_json(const struct bench_options *opt, const struct cell *cells, size_t count,
+		       double stolen)
+{
+	static const struct {
+		const char *name;
+		double share;
+	} points[] = { { "p1", 0.01 }, { "p50", 0.5 }, { "p95", 0.95 }, { "p99", 0.99 },
+		       { "p99.9", 0.999 }, { "max", 1 } };
+	const char *comma = "";
+
+	printf("{\"unit\": \"ns\", \"fifo_priority\": %d, \"stolen_ms\": %.0f, \"cells\": [",
+	       opt->priority, stolen);
+	for (const struct cell *c = cells; c < cells + count; c++) {
+		if (!c->count)
+			continue;
+		printf("%s\n{\"interval\": %lld, \"rival\": \"%s\", \"jobs\": %llu", comma,
+		       (long long)c->interval, rivals[c->rival].name, (unsigned long long)c->count);
+		for (size_t i = 0; i < sizeof(points) / sizeof(*points); i++)
+			printf(", \"%s\": %lld", points[i].name, (long long)at(c, points[i].share));
+		printf(", \"share_over_1us\": %.9g, \"cpu_share\": %.9g, \"cdf\": [%lld", over(c),
+		       cpu_share(c), (long long)at(c, 0));
+		for (int i = 1; i <= 400; i++)
+			printf(", %lld", (long long)at(c, i / 400.));
+		printf("]}");
+		comma = ",";
+	}
+	puts("]}");
 }
 
 int bench_compare(const struct bench_options *opt)
 {
 	static struct cell cells[CELLS_MAX];
-	const char *error;
 	double stolen;
 	size_t count;
 	int ret;
 
-	if (isatty(STDOUT_FILENO)) {
-		fprintf(stderr, "clockfix-bench: it prints samples; try 'clockfix-bench | "
-			"clockfix-bench-report'\n");
-		return 2;
-	}
 	if (!known_rivals(opt->rivals))
 		return 2;
-	error = opt->peers ? peers_load(PEERS) : NULL;
-	if (error) {
-		fprintf(stderr, "clockfix-bench: no peers: %s\n"
-			"Build them: ninja -C BUILD-DIRECTORY bench/libclockfix-peers.so\n", error);
-		return 2;
-	}
 	count = cells_create(opt, cells);
 	if (!count)
 		return 2;
@@ -205,10 +235,13 @@ int bench_compare(const struct bench_options *opt)
 	stolen = steal_ms(opt->cpu) - stolen;
 	if (ret)
 		return 1;
-	printf("interval_ns,rival,round,what,value,count\n0,,0,stolen_ms,%.0f,1\n"
-	       "0,,0,priority,%d,1\n", stolen, opt->priority);
+	for (size_t i = 0; i < count; i++)
+		qsort(cells[i].late, cells[i].count, sizeof(*cells[i].late), compare);
+	if (opt->json)
+		print_json(opt, cells, count, stolen);
+	else
+		print_table(cells, count);
 	for (size_t i = 0; i < count; i++) {
-		print_cell(&cells[i]);
 		clockfix_destroy(cells[i].timer, 0);
 		clockfix_sleeper_destroy(cells[i].wait.sleeper);
 		free(cells[i].late);

@@ -61,6 +61,24 @@ static void measure(size_t which, int64_t *took, uint64_t count)
 	}
 }
 
+static int compare(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Each value, and how often it occurs; times are whole ns and repeat. */
+static void print_counts(const char *what, int64_t *ns, size_t count)
+{
+	qsort(ns, count, sizeof(*ns), compare);
+	for (size_t i = 0, end; i < count; i = end) {
+		for (end = i; end < count && ns[end] == ns[i];)
+			end++;
+		printf("%s,%lld,%zu\n", what, (long long)ns[i], end - i);
+	}
+}
+
 int bench_costs(const struct bench_options *opt)
 {
 	int64_t *took = calloc(opt->jobs, sizeof(*took));

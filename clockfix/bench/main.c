@@ -55,7 +55,7 @@ static double number(const char *text, double least, double most, struct argp_st
 	return val;
 }
 
-enum { OPT_COSTS = 256, OPT_CPU, OPT_LATE, OPT_PEERS };
+enum { OPT_COSTS = 256, OPT_CPU, OPT_JSON, OPT_LATE };
 
 static const struct argp_option arguments[] = {
 	{ "intervals", 'i', "LIST", 0, "e.g. 1us,100us,1ms (default: 1us to 100ms in decades)", 0 },
@@ -65,11 +65,10 @@ static const struct argp_option arguments[] = {
 	{ "rounds", 'R', "N", 0, "rounds in which rivals take turns (default 20)", 0 },
 	{ "cpu", 'c', "N", 0, "CPU to run on (default: the last one)", 0 },
 	{ "priority", 'p', "N", 0, "priority of SCHED_FIFO; 0: SCHED_OTHER (default: 80 if allowed)", 0 },
-	{ "peers", OPT_PEERS, NULL, 0, "also measure Rust's spin_sleep (build it first: "
-	  "ninja -C BUILD-DIRECTORY bench/libclockfix-peers.so)", 0 },
 	{ "late-ppm", OPT_LATE, "N", 0, "clockfix option late_ppm", 0 },
 	{ "cpu-ppm", OPT_CPU, "N", 0, "clockfix option cpu_ppm", 0 },
 	{ "quiet", 'q', NULL, 0, "print no progress", 0 },
+	{ "json", OPT_JSON, NULL, 0, "print JSON, with distributions, not a table", 0 },
 	{ "costs", OPT_COSTS, NULL, 0, "print, as CSV, what reading the clock takes, and learning, "
 	  "and nothing else", 0 },
 	{ 0 }
@@ -103,8 +102,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'p':
 		opt->priority = number(arg, 0, 99, state);
 		break;
-	case OPT_PEERS:
-		opt->peers = true;
+	case OPT_JSON:
+		opt->json = true;
 		break;
 	case OPT_LATE:
 		opt->late_ppm = number(arg, 1, 1e6, state);
@@ -128,7 +127,7 @@ int main(int argc, char **argv)
 {
 	static const struct argp argp = {
 		arguments, parse, NULL,
-		"Print lateness and CPU time of clockfix and its rivals, for clockfix-bench-report.\v"
+		"Print lateness and CPU time of clockfix and its rivals.\v"
 		"Exit codes: 0, 1 on an error, 2 on wrong usage, 130 if interrupted (what was measured "
 		"until then is reported).", NULL, NULL, NULL,
 	};

@@ -76,8 +76,8 @@ static uint64_t warm_up(struct cell *cell)
 /* Of a round of @cell, which began at @begin with @cpu of CPU time used. */
 static void account(struct cell *cell, int64_t cpu, int64_t begin)
 {
-	cell->round[cell->rounds].cpu = bench_clock(CLOCK_THREAD_CPUTIME_ID) - cpu;
-	cell->round[cell->rounds].elapsed = now_ns() - begin;
+	cell->cpu += bench_clock(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	cell->elapsed += now_ns() - begin;
 }
 
 struct own {
@@ -155,10 +155,6 @@ static void chain_job(void *arg, const struct clockfix_run *run)
 	struct chain *chain = arg;
 	int64_t now = now_ns();
 
-	if (!run->started) {
-		__builtin_prefetch(&chain->cell->late[chain->cell->count], 1);
-		return;
-	}
 	if (chain->done >= chain->warm)
 		note(chain->cell, now - run->instant);
 	if (++chain->done == chain->warm) {
@@ -220,13 +216,9 @@ int rival_run(const struct bench_options *opt, struct cell *cell, uint64_t jobs,
 {
 	const struct rival *rival = &rivals[cell->rival];
 
-	int ret = (rival->wait ? run_own : run_clockfix)(rival, opt, cell, jobs, until);
-
-	cell->round[cell->rounds++].end = cell->count;
-	return ret;
+	return (rival->wait ? run_own : run_clockfix)(rival, opt, cell, jobs, until);
 }
 
-/* report.py has what they are */
 const struct rival rivals[] = {
 	{ "poll", .wait = wait_poll },
 	{ "clock_nanosleep", .wait = wait_clock_nanosleep },
@@ -238,7 +230,6 @@ const struct rival rivals[] = {
 	{ "filter-none", .estimator = CLOCKFIX_ESTIMATOR_NONE },
 	{ "filter-average", .estimator = CLOCKFIX_ESTIMATOR_AVERAGE },
 	{ "filter-max", .estimator = CLOCKFIX_ESTIMATOR_MAXIMUM },
-	{ "spin_sleep", .wait = wait_spin_sleep, .peer = true },
 	{ "clockfix", .wait = NULL },
 	{ "clockfix-sleep", .wait = wait_sleep_until },
 	{ "clockfix-1in10", .late_ppm = 100000 },

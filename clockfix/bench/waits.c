@@ -4,7 +4,6 @@
  *
  * In a library of their own: no rival's loop keeps the code warm that measures.
  */
-#include <dlfcn.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -83,23 +82,4 @@ void wait_mean(int64_t instant, struct wait_state *state)
 void wait_sleep_until(int64_t instant, struct wait_state *state)
 {
 	clockfix_sleep_until(state->sleeper, CLOCK_MONOTONIC, instant);
-}
-
-/* ---- of other projects: it is told what is left -------------------------------------------- */
-
-static void (*peer_spin_sleep)(int64_t left);
-
-const char *peers_load(const char *library)
-{
-	void *peers = dlopen(library, RTLD_NOW);
-
-	if (!peers)
-		return dlerror();
-	*(void **)&peer_spin_sleep = dlsym(peers, "peer_spin_sleep");
-	return peer_spin_sleep ? NULL : "it lacks spin_sleep";
-}
-
-void wait_spin_sleep(int64_t instant, struct wait_state *state)
-{
-	peer_spin_sleep(instant - now_ns());
 }

@@ -22,8 +22,4 @@ void wait_margin(int64_t instant, struct wait_state *state);
 void wait_mean(int64_t instant, struct wait_state *state);
 void wait_sleep_until(int64_t instant, struct wait_state *state);
 
-/* This after peers_load(), which returns NULL or what went wrong. */
-const char *peers_load(const char *library);
-void wait_spin_sleep(int64_t instant, struct wait_state *state);
-
 #endif
