@@ -3,7 +3,6 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ from lab.paths import BUILD, REPO
 DIRECTORY = BUILD / "clockfix-test"
 """Not build/clockfix, which docs/clockfix.md has the user configure."""
 PROGRAM = DIRECTORY / "bench" / "clockfix-bench"
-REPORT = REPO / "clockfix" / "bench" / "report.py"
 
 
 def host_system() -> System:
@@ -35,7 +33,7 @@ def build() -> Path:
     with locked("clockfix"):
         source = REPO / "clockfix"
         if not meson_ready(DIRECTORY, source):
-            _call(["meson", "setup", str(DIRECTORY), str(source)])
+            _call(["meson", "setup", "-Dtests=enabled", str(DIRECTORY), str(source)])
         _call(["meson", "compile", "-C", str(DIRECTORY)])
     return PROGRAM
 
@@ -50,11 +48,9 @@ def _call(command: list[str]) -> None:
 def run(rivals: Sequence[str], intervals: Sequence[str], seconds: float,
         jobs: int) -> tuple[dict[str, Any], str]:
     """What clockfix-bench measured, and its command line."""
-    words = ["--quiet", f"--rivals={','.join(rivals)}", f"--intervals={','.join(intervals)}",
-             f"--seconds={seconds:g}", f"--jobs={jobs}"]
-    report = subprocess.run([sys.executable, str(REPORT), "--json"], input=_bench(words),
-                            stdout=subprocess.PIPE, text=True, check=True)
-    measured: dict[str, Any] = json.loads(report.stdout)
+    words = ["--quiet", "--json", f"--rivals={','.join(rivals)}",
+             f"--intervals={','.join(intervals)}", f"--seconds={seconds:g}", f"--jobs={jobs}"]
+    measured: dict[str, Any] = json.loads(_bench(words))
     return measured, " ".join([PROGRAM.name, *words])
 
 
