@@ -144,6 +144,10 @@ void clockfix_options_init(struct clockfix_options *options);
  * @timer: where to put it
  * @options: NULL for the defaults
  *
+ * A worker without real-time priority that starts more than 1 of 10 jobs more than 1 ms late does not
+ * get the CPU that it polls for, and polling costs it its share: it stops for 1,000 jobs, then tries
+ * again. So do sleepers. With the paper's estimators they never stop.
+ *
  * -EINVAL: an option is out of its range; -E2BIG: @options has fields this library does not know
  * that are not 0; -ENOMEM, -EAGAIN: no memory or no thread; -EPERM: @policy was refused.
  */
@@ -360,6 +364,7 @@ struct clockfix_stats {
 	uint64_t sleeps;		/* times the worker slept */
 	uint64_t missed;		/* instants of periodic jobs that were missed */
 	uint64_t late;			/* jobs that started more than 1 us late */
+	uint64_t stopped;		/* times that polling was given up; clockfix_create() */
 	int64_t polled;			/* time spent polling */
 	int64_t late_ppm;		/* share of late jobs in the last 256 or so, in millionths */
 	int64_t cpu_ppm;		/* CPU time that waiting took meanwhile, in millionths of a CPU */

@@ -20,6 +20,9 @@
 #define AHEAD		1000000	/* ns: no sleep ends that late, if it can be helped */
 #define AWAKE		20000000	/* ns: whoever has not slept for longer looks at its limit */
 #define REST		50000	/* ns: a sleep that takes the thread off the CPU */
+#define VERY_LATE	1000000	/* ns: somebody else had the CPU */
+#define VERY_LATE_PPM	100000	/* of the last 64 jobs or so: then polling is of no use */
+#define PLAIN		1000	/* waits without, before it is tried again */
 
 void waiter_init(struct waiter *w, const struct clockfix_options *options,
 		struct clockfix_stats *stats)
@@ -89,7 +92,7 @@ int64_t waiter_plan(struct waiter *w, int64_t instant, int64_t now)
 	int64_t length = instant - now, until, margin, ready = cost_of(w);
 
 	margin = estimator_predict(&w->est, length, length - ready - SLEEP_MIN) + ready;
-	until = instant - margin;
+	until = w->plain ? instant : instant - margin;
 	if (until - now < SLEEP_MIN)
 		return 0;
 	if (until - now >= REST)
@@ -240,6 +243,23 @@ static void account_shares(struct waiter *w, int64_t late)
 							       CLOCKFIX_LIMIT_NONE);
 }
 
+/* A thread that has to share its CPU, and has none left of its share when it is time, stops polling. */
+static void account_very_late(struct waiter *w, int64_t late)
+{
+	if (w->plain) {
+		w->plain--;
+		return;
+	}
+	w->very_late += ((late > VERY_LATE ? 1000000 : 0) - w->very_late) / 64;
+	if (w->very_late <= VERY_LATE_PPM || w->est.paper.kind)
+		return;
+	w->very_late = 0;
+	if (pf_realtime())
+		return;
+	w->plain = PLAIN;
+	stat_add(&w->stats->stopped, 1);
+}
+
 void waiter_ran(struct waiter *w, int64_t instant)
 {
 	int64_t late = w->started - instant + w->way_back;
@@ -247,6 +267,7 @@ void waiter_ran(struct waiter *w, int64_t instant)
 	clockfix_histogram_add(&w->stats->lateness, late);
 	account_polling(w, w->started);
 	account_shares(w, late);
+	account_very_late(w, late);
 	stat_add(&w->stats->jobs, 1);
 	if (w->deferred) {
 		w->deferred = false;

@@ -31,6 +31,8 @@ struct waiter {
 	int64_t cpu;			/* of the thread, before a sleep whose cost is measured; or 0 */
 	int64_t last;			/* end of the last wait */
 	int64_t late_share, cpu_share, elapsed;	/* EMAs over some 256 jobs */
+	int64_t very_late;		/* EMA over some 64 jobs */
+	uint32_t plain;			/* waits that are still to be without polling */
 	int64_t poll_start;		/* when polling began in this wait */
 	int64_t started;		/* CLOCK_MONOTONIC at the end of the wait */
 	int64_t way_back;		/* a sleeper's: from there until its caller can act */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* platform.c - sleeping and memory on Linux */
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -34,6 +35,13 @@ int pf_sleep(clockid_t clock, int64_t until)
 	struct timespec ts = timespec_of(until > 0 ? until : 0);
 
 	return -clock_nanosleep(clock, TIMER_ABSTIME, &ts, NULL);
+}
+
+bool pf_realtime(void)
+{
+	int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+
+	return policy == SCHED_FIFO || policy == SCHED_RR || policy == SCHED_DEADLINE;
 }
 
 int64_t pf_awake_limit(void)

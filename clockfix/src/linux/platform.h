@@ -55,6 +55,9 @@ void pf_futex_wake(const _Atomic uint32_t *word);
 /* Sleep in a thread of the caller's until @clock shows @until; 0 or -EINTR. A cancellation point. */
 int pf_sleep(clockid_t clock, int64_t until);
 
+/* Has the calling thread real-time priority? */
+bool pf_realtime(void);
+
 /* ns for which a real-time thread may go without a sleep, or the kernel ends it */
 int64_t pf_awake_limit(void);
 

@@ -124,6 +124,11 @@ int pf_sleep(clockid_t clock, int64_t until)
 	return ret == -ETIMEDOUT ? 0 : ret;
 }
 
+bool pf_realtime(void)
+{
+	return sim.realtime;
+}
+
 int64_t pf_awake_limit(void)
 {
 	return INT64_MAX;

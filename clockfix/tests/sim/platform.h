@@ -31,6 +31,7 @@ struct sim {
 	uint64_t events, disturb_at;	/* clock read, job, wake-up; the one to disturb */
 	int64_t pause;			/* by a pause */
 	bool woken;			/* set by a wake-up */
+	bool realtime;			/* priority */
 	int interrupt;			/* sleeps to be ended by EINTR */
 	uint64_t sleeps, clock_reads;
 	int64_t slept, last_until;
@@ -52,6 +53,7 @@ void pf_relax(void);
 int pf_futex_wait(const _Atomic uint32_t *word, uint32_t val, int64_t until);
 void pf_futex_wake(const _Atomic uint32_t *word);
 int pf_sleep(clockid_t clock, int64_t until);
+bool pf_realtime(void);
 int64_t pf_awake_limit(void);
 void *pf_alloc(size_t size);
 void pf_free(void *mem, size_t size);

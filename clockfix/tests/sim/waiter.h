@@ -24,7 +24,7 @@ static inline int64_t inject(void)
 }
 
 /* before setup: the options that are not 0 */
-static uint32_t late_ppm, cpu_ppm;
+static uint32_t late_ppm, cpu_ppm, estimator;
 
 static inline void setup(void)
 {
@@ -33,6 +33,7 @@ static inline void setup(void)
 	clockfix_options_init(&options);
 	options.late_ppm = late_ppm;
 	options.cpu_ppm = cpu_ppm;
+	options.estimator = estimator;
 	memset(&stats, 0, sizeof(stats));
 	memset(&wake, 0, sizeof(wake));
 	sim_reset();
