@@ -8,6 +8,10 @@
  * is then left by polling the clock. So a job starts within tens of nanoseconds of its instant,
  * and never before it, for a fraction of the CPU time that polling throughout would take.
  *
+ *	clockfix_sleep_until(NULL, CLOCK_MONOTONIC, clockfix_now(CLOCK_MONOTONIC) + 1000000);
+ *
+ * returns at that instant. Or functions are called, on a thread of the library:
+ *
  *	struct clockfix *timer;
  *
  *	clockfix_create(&timer, NULL);
@@ -282,7 +286,8 @@ void clockfix_sleeper_destroy(struct clockfix_sleeper *sleeper);
 
 /*
  * clockfix_sleep_until - return at an instant
- * @sleeper: used by one thread at a time
+ * @sleeper: used by one thread at a time; NULL: one of the calling thread's own, which its first call
+ *	makes (that takes a third of a millisecond) and its end frees
  * @clock: CLOCK_MONOTONIC, CLOCK_TAI, CLOCK_REALTIME, CLOCK_BOOTTIME, or the dynamic clock of a
  *	PTP device, clock_getres(2), which costs a read of that to return: a microsecond or more
  * @instant: returns at once if it has passed
@@ -293,8 +298,8 @@ void clockfix_sleeper_destroy(struct clockfix_sleeper *sleeper);
  * not seen. By a device's clock that is set it is never early, but may be late. A cancellation
  * point, as clock_nanosleep() is.
  *
- * -EINVAL: no such clock, or @instant is negative; -EINTR: a signal handler ran during the sleep,
- * also if the instant passed meanwhile.
+ * -EINVAL: no such clock, or @instant is negative; -ENOMEM: no memory for the thread's own sleeper;
+ * -EINTR: a signal handler ran during the sleep, also if the instant passed meanwhile.
  */
 int clockfix_sleep_until(struct clockfix_sleeper *sleeper, clockid_t clock, int64_t instant);
 

@@ -2,6 +2,8 @@
 //
 // clockfix.hpp - call a function object at an exact time; C++17
 //
+//	clockfix::sleep_until(std::chrono::steady_clock::now() + 1ms);
+//
 //	clockfixpp::timer timer;
 //	auto job = timer.every(1ms, [](const clockfixpp::run &run) { step(run.index()); });
 //	...
@@ -9,7 +11,7 @@
 //
 // clockfix.h describes what the library does. Here objects own timers and sleepers, times are
 // those of <chrono> (std::chrono::steady_clock is CLOCK_MONOTONIC), and errors are exceptions of
-// type std::system_error. (The namespace can't have the name of struct clockfix.)
+// type std::system_error. (The namespace can't have the name of C's struct clockfix.)
 //
 // A callable must not throw: that ends the program. It is destroyed when its job is over: by who
 // cancels it, else by a thread that schedules, drains or ends the timer; the timer's own thread does
@@ -29,6 +31,53 @@
 #include <time.h>
 
 #include <clockfix.h>
+
+// C's opaque type, of which C++ makes no objects; here it is a place for what needs none.
+struct clockfix {
+	clockfix() = delete;
+	~clockfix() = delete;
+
+	// CLOCK_TAI, which has no leap seconds; counts from 1970
+	struct tai_clock {
+		using duration = std::chrono::nanoseconds;
+		using rep = duration::rep;
+		using period = duration::period;
+		using time_point = std::chrono::time_point<tai_clock>;
+		static constexpr bool is_steady = false;
+		static time_point now() { return time_point(duration(clockfix_now(CLOCK_TAI))); }
+	};
+
+	// Return at an instant of steady_clock, system_clock or tai_clock; a signal's handler does not
+	// end it.
+	template<class Clock, class Length>
+	static void sleep_until(std::chrono::time_point<Clock, Length> instant)
+	{
+		int ret;
+
+		do
+			ret = clockfix_sleep_until(nullptr, id_of<Clock>(), nanoseconds(instant).count());
+		while (ret == -EINTR);
+		if (ret < 0)
+			throw std::system_error(-ret, std::generic_category(), "clockfix_sleep_until");
+	}
+
+	template<class Clock> static constexpr clockid_t id_of()
+	{
+		constexpr bool steady = std::is_same_v<Clock, std::chrono::steady_clock>;
+		constexpr bool system = std::is_same_v<Clock, std::chrono::system_clock>;
+
+		static_assert(steady || system || std::is_same_v<Clock, tai_clock>,
+			      "of steady_clock, system_clock and tai_clock");
+		return steady ? CLOCK_MONOTONIC : system ? CLOCK_REALTIME : CLOCK_TAI;
+	}
+
+	// not less: it would be early
+	template<class Clock, class Length>
+	static std::chrono::nanoseconds nanoseconds(std::chrono::time_point<Clock, Length> instant)
+	{
+		return std::chrono::ceil<std::chrono::nanoseconds>(instant.time_since_epoch());
+	}
+};
 
 namespace clockfixpp {
 
@@ -255,15 +304,10 @@ public:
 	}
 
 	// False: a signal's handler ran, and the instant has not come.
-	bool sleep_until(time_point instant)
+	template<class Clock, class Length>
+	bool sleep_until(std::chrono::time_point<Clock, Length> instant)
 	{
-		return sleep_until(CLOCK_MONOTONIC, instant.time_since_epoch());
-	}
-
-	template<class Length>
-	bool sleep_until(std::chrono::time_point<std::chrono::system_clock, Length> instant)
-	{
-		return sleep_until(CLOCK_REALTIME, nanoseconds(instant.time_since_epoch()));
+		return sleep_until(::clockfix::id_of<Clock>(), ::clockfix::nanoseconds(instant));
 	}
 
 	bool sleep_until(clockid_t clock, duration instant)

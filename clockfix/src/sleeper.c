@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* sleeper.c - wait in a thread of the caller's own */
 #include <errno.h>
+#include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -108,12 +109,47 @@ static int wait_by(struct clockfix_sleeper *sleeper, clockid_t clock, int64_t in
 	return 0;
 }
 
+static pthread_once_t own_once = PTHREAD_ONCE_INIT;
+static pthread_key_t own_key;
+static bool own_ready;
+
+static void own_end(void *sleeper)
+{
+	clockfix_sleeper_destroy(sleeper);
+}
+
+static void own_init(void)
+{
+	own_ready = !pthread_key_create(&own_key, own_end);
+}
+
+/* The calling thread's own sleeper, or NULL. */
+static struct clockfix_sleeper *own_sleeper(void)
+{
+	struct clockfix_sleeper *sleeper;
+
+	pthread_once(&own_once, own_init);
+	if (!own_ready)
+		return NULL;
+	sleeper = pthread_getspecific(own_key);
+	if (sleeper || clockfix_sleeper_create(&sleeper, NULL))
+		return sleeper;
+	if (!pthread_setspecific(own_key, sleeper))
+		return sleeper;
+	clockfix_sleeper_destroy(sleeper);
+	return NULL;
+}
+
 int clockfix_sleep_until(struct clockfix_sleeper *sleeper, clockid_t clock, int64_t instant)
 {
 	const char *caller = __builtin_return_address(0);
 
-	if (!sleeper || instant < 0)
+	if (instant < 0)
 		return -EINVAL;
+	if (!sleeper)
+		sleeper = own_sleeper();
+	if (!sleeper)
+		return -ENOMEM;
 	settle(sleeper);
 	prctl(PR_SET_TIMERSLACK, 1UL);
 	if (clock == CLOCK_MONOTONIC)

@@ -171,6 +171,25 @@ static void running_jobs_are_waited_for()
 	CHECK(ended);
 }
 
+template<class Clock> static void one_call_sleeps_by()
+{
+	auto instant = Clock::now() + 1500us;
+	std::chrono::time_point<Clock, std::chrono::duration<double>> soon = Clock::now() + 1ms;
+
+	clockfix::sleep_until(soon);
+	CHECK(Clock::now() >= soon);
+	clockfix::sleep_until(instant);
+	CHECK(Clock::now() >= instant);
+}
+
+static void one_call_sleeps()
+{
+	one_call_sleeps_by<std::chrono::steady_clock>();
+	one_call_sleeps_by<std::chrono::system_clock>();
+	one_call_sleeps_by<clockfix::tai_clock>();
+	CHECK_EQ(error_of([&] { clockfix::sleep_until(cf::time_point(-1ns)); }), EINVAL);
+}
+
 static void sleepers_sleep()
 {
 	cf::sleeper sleeper;
@@ -196,4 +215,4 @@ CHECK_MAIN(TEST(jobs_are_told_what_the_library_says), TEST(errors_are_exceptions
 	   TEST(callables_are_destroyed), TEST(a_job_drops_its_timer),
 	   TEST(timers_and_callables_move), TEST(jobs_belong_to_their_timer),
 	   TEST(running_jobs_are_waited_for),
-	   TEST(sleepers_sleep))
+	   TEST(one_call_sleeps), TEST(sleepers_sleep))

@@ -578,6 +578,39 @@ static void a_descriptor_is_readable_before_the_instant(void)
 	clockfix_sleeper_destroy(sleeper);
 }
 
+static void *sleeps_by_one_call(void *arg)
+{
+	for (int i = 0; i < 100; i++) {
+		int64_t instant = now() + 200000;
+
+		CHECK_EQ(clockfix_sleep_until(NULL, CLOCK_MONOTONIC, instant), 0);
+		CHECK(now() >= instant);
+	}
+	if (arg)
+		clockfix_sleep_until(NULL, CLOCK_MONOTONIC, now() + 3600 * SEC);
+	return NULL;
+}
+
+/* Threads that end, one that is cancelled in its sleep, a child: each has its own. */
+static void threads_have_sleepers_of_their_own(void)
+{
+	pthread_t thread[4];
+	void *status;
+	pid_t pid;
+
+	for (int i = 0; i < 4; i++)
+		pthread_create(&thread[i], NULL, sleeps_by_one_call, i ? NULL : (void *)1);
+	sleeps_by_one_call(NULL);
+	CHILD(pid)
+		sleeps_by_one_call(NULL);
+	CHECK_EQ(check_end_of(pid), 0);
+	pthread_cancel(thread[0]);
+	for (int i = 0; i < 4; i++) {
+		pthread_join(thread[i], &status);
+		CHECK((status == PTHREAD_CANCELED) == !i);
+	}
+}
+
 /* ---- many threads, for the sanitizers --------------------------------------------------- */
 
 #define THREADS 4
@@ -679,4 +712,5 @@ CHECK_MAIN(TEST(the_process_is_stopped), TEST(a_child_has_no_worker),
 	   TEST(options_take_effect), TEST(a_limit_on_real_time_is_kept), TEST(a_job_forks),
 	   TEST(the_child_of_a_job_frees_its_copy),
 	   TEST(descriptors_are_closed),
-	   TEST(a_descriptor_is_readable_before_the_instant), TEST(threads_submit_and_cancel))
+	   TEST(a_descriptor_is_readable_before_the_instant),
+	   TEST(threads_have_sleepers_of_their_own), TEST(threads_submit_and_cancel))

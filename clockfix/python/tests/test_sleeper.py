@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from clockfix import Options, Sleeper
+from clockfix import Options, Sleeper, sleep_until
 
 MS = 1_000_000
 
@@ -22,6 +22,25 @@ def test_never_early(clock: int, lead: float) -> None:
             sleeper.sleep_until(instant, clock)
             assert time.clock_gettime_ns(clock) >= instant
         assert sleeper.stats().jobs >= 50
+
+
+def test_one_call() -> None:
+    def sleeps() -> None:
+        for clock in (time.CLOCK_MONOTONIC, time.CLOCK_TAI):
+            for length in (0, 10_000, 300_000, 2 * MS):
+                instant = time.clock_gettime_ns(clock) + length
+                sleep_until(instant, clock)
+                slept.append(time.clock_gettime_ns(clock) >= instant)
+
+    slept: list[bool] = []
+    threads = [threading.Thread(target=sleeps) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert slept == [True] * 32
+    with pytest.raises(ValueError, match="range"):
+        sleep_until(0, 4711)
 
 
 def test_duration() -> None:
@@ -72,7 +91,7 @@ def test_the_gil_is_free_meanwhile() -> None:
 def test_closed() -> None:
     sleeper = Sleeper()
     sleeper.close()
-    with pytest.raises(ValueError, match="range"):
+    with pytest.raises(ValueError, match="closed"):
         sleeper.sleep(0)
     with pytest.raises(ValueError, match="range"):
         sleeper.stats()

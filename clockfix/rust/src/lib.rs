@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //! Call a closure at an exact time.
 //!
+//! ```
+//! clockfix::sleep_until(clockfix::now() + 1_000_000)?;    // returns in a millisecond
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
 //! An operating system's timers fire late. A [`Timer`] learns how late, sleeps for that much less,
 //! and polls the clock for the rest. So a closure starts tens of nanoseconds after its time and
 //! never before it. Times are nanoseconds of `CLOCK_MONOTONIC`, see [`now`].
@@ -35,7 +40,7 @@ mod sleeper;
 pub mod sys;
 mod timer;
 
-pub use sleeper::Sleeper;
+pub use sleeper::{sleep_until, sleep_until_by, Sleeper};
 /// A histogram of durations.
 pub use sys::clockfix_histogram as Histogram;
 /// Options of a timer or sleeper, by the names that `clockfix.h` explains. Begin with the

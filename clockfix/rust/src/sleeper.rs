@@ -6,6 +6,25 @@ use std::io;
 use std::os::unix::io::RawFd;
 use std::ptr::{self, NonNull};
 
+/// Return when `CLOCK_MONOTONIC` shows `instant`, at once if that has passed. The thread has a sleeper
+/// of its own for it, which the first call makes (that takes a third of a millisecond). A signal's
+/// handler does not end it.
+pub fn sleep_until(instant: i64) -> io::Result<()> {
+    sleep_until_by(sys::CLOCK_MONOTONIC, instant)
+}
+
+/// The same by another clock that `clockfix.h` knows, as `CLOCK_TAI`, 11.
+pub fn sleep_until_by(clock: i32, instant: i64) -> io::Result<()> {
+    loop {
+        // SAFETY: the thread's own sleeper
+        let ret = unsafe { sys::clockfix_sleep_until(ptr::null_mut(), clock, instant) };
+        match checked(ret) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            done => return done.map(drop),
+        }
+    }
+}
+
 /// Returns at an exact time; it learns from the sleeps of the thread that uses it.
 ///
 /// ```
@@ -41,7 +60,7 @@ impl Sleeper {
         self.sleep_until_by(sys::CLOCK_MONOTONIC, instant)
     }
 
-    /// The same by another clock that `clockfix_sleep_until(3)` knows.
+    /// The same by another clock that `clockfix.h` knows.
     pub fn sleep_until_by(&mut self, clock: i32, instant: i64) -> io::Result<()> {
         // SAFETY: &mut self: nobody else uses it
         checked(unsafe { sys::clockfix_sleep_until(self.0.as_ptr(), clock, instant) })?;

@@ -173,6 +173,24 @@ fn structures_are_those_of_the_library() {
 }
 
 #[test]
+fn threads_have_sleepers_of_their_own() {
+    let threads: Vec<_> = (0..4)
+        .map(|_| {
+            thread::spawn(|| {
+                for length in [-MS, 0, 10_000, 300_000].repeat(10) {
+                    let instant = now() + length;
+                    clockfix::sleep_until(instant).unwrap();
+                    assert!(now() >= instant);
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    clockfix::sleep_until_by(11, 1).unwrap();
+    assert_eq!(clockfix::sleep_until_by(99, 1).unwrap_err().raw_os_error(), Some(22));
+}
+
+#[test]
 fn sleepers_are_never_early() {
     let mut sleeper = Sleeper::new(&Options { cpu_ppm: 500_000, ..Options::default() }).unwrap();
     for length in [-MS, 0, 10_000, 300_000, 2 * MS].repeat(10) {

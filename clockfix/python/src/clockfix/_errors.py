@@ -6,13 +6,6 @@ import os
 
 NSEC = 1_000_000_000
 
-HINTS = {
-    errno.ECHILD: "the timer belongs to the parent process; make one after the fork",
-    errno.EDEADLK: "a function that the timer calls can't wait for its own timer",
-    errno.EPERM: "only what a function adjusts itself can be adjusted; or a strict option needs "
-                 "a privilege (CAP_SYS_NICE, CAP_IPC_LOCK)",
-}
-
 
 def checked(ret: int) -> int:
     """Raise what a negative return value stands for."""
@@ -21,8 +14,8 @@ def checked(ret: int) -> int:
     if ret == -errno.EINVAL:
         raise ValueError("an argument is out of its range")
     if ret == -errno.ENOMEM:
-        raise MemoryError("no memory, or as many jobs are pending as the options allow")
-    raise OSError(-ret, HINTS.get(-ret, os.strerror(-ret)))
+        raise MemoryError
+    raise OSError(-ret, os.strerror(-ret))
 
 
 def nanoseconds(seconds: float) -> int:

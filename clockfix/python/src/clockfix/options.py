@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Options; clockfix_sleeper_create(3) explains them."""
+"""Options; clockfix.h explains them."""
 
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -5,7 +5,7 @@ import errno
 import time
 from collections.abc import Iterator
 from functools import partial
-from typing import Self
+from typing import Any, Self
 
 from clockfix._errors import checked, nanoseconds
 from clockfix._native import ffi, lib
@@ -19,6 +19,21 @@ def hold_gil_until(instant: int, clock: int = time.CLOCK_MONOTONIC) -> None:
     if clock != time.CLOCK_MONOTONIC:
         read = partial(time.clock_gettime_ns, clock)
     any(map(instant.__le__, iter(read, None)))
+
+
+def sleep_until(instant: int, clock: int = time.CLOCK_MONOTONIC) -> None:
+    """Return when a clock shows that instant, in integer nanoseconds.
+
+    Each thread has a sleeper of its own for this, which learns. Signals' handlers are called, as by
+    time.sleep(); unless one raises, the sleep goes on. The GIL is released meanwhile.
+    """
+    _sleep_by(ffi.NULL, instant, clock)
+
+
+def _sleep_by(native: Any, instant: int, clock: int) -> None:
+    while ret := lib.clockfix_sleep_until(native, clock, instant):
+        if ret != -errno.EINTR:
+            checked(ret)
 
 
 class Sleeper:
@@ -37,14 +52,10 @@ class Sleeper:
         self._native = ffi.gc(result[0], lib.clockfix_sleeper_destroy)
 
     def sleep_until(self, instant: int, clock: int = time.CLOCK_MONOTONIC) -> None:
-        """Return when a clock that clockfix_sleep_until(3) knows shows that instant.
-
-        A signal's handler is called, as by time.sleep(); unless that raises, the sleep goes on.
-        """
-        until = max(instant - self._lead, 0)
-        while ret := lib.clockfix_sleep_until(self._native, clock, until):
-            if ret != -errno.EINTR:
-                checked(ret)
+        """As the function of that name."""
+        if not self._native:
+            raise ValueError("it was closed")
+        _sleep_by(self._native, max(instant - self._lead, 0), clock)
         if self._lead:
             hold_gil_until(instant, clock)
 
