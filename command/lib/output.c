@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "output.h"
 
+#include <sys/ioctl.h>
+
+#define WIDTH 80
+
 enum output output;
 bool output_one_line;
 
@@ -161,4 +165,34 @@ void table_print(struct table *table, const char *indent)
 		free(table->cells[--table->count]);
 	free(table->cells);
 	table->cells = NULL;
+}
+
+static unsigned int terminal_width(void)
+{
+	struct winsize size = { 0 };
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_col || size.ws_col > WIDTH)
+		return WIDTH;
+	return size.ws_col;
+}
+
+void output_wrapped(const char *text, unsigned int indent)
+{
+	unsigned int column = indent, width = terminal_width();
+
+	while (*text) {
+		unsigned int length = (unsigned int)strcspn(text, " ");
+
+		if (column > indent && column + 1 + length > width) {
+			printf("\n%*s", (int)indent, "");
+			column = indent;
+		} else if (column > indent) {
+			putchar(' ');
+			column++;
+		}
+		printf("%.*s", (int)length, text);
+		column += length;
+		text += length + (text[length] == ' ');
+	}
+	putchar('\n');
 }

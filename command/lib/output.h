@@ -13,6 +13,8 @@ extern bool output_one_line;		/* JSON without line breaks, for a file of such li
 /* Whether standard output is a terminal that may show colours (not with NO_COLOR). */
 bool output_has_colour(void);
 bool output_is_terminal(void);
+/* TEXT and a line break, broken where the terminal ends, from column INDENT on; it is there already. */
+void output_wrapped(const char *text, unsigned int indent);
 
 /* A JSON string; what is not UTF-8 becomes U+FFFD. */
 void json_quote(FILE *file, const char *string);

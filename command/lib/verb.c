@@ -4,7 +4,6 @@
 #include "message.h"
 #include "output.h"
 
-#define WIDTH 90
 #define OPTIONS_MAX 32
 
 #define OWN_VALUE 256			/* of options without a letter, for getopt */
@@ -165,28 +164,6 @@ static char *option_text(const struct verb_option *option)
 		      optional ? "[=" : *argument ? "=" : "", argument + optional);
 }
 
-/* TEXT from column INDENT on; the first line's indent is there already. */
-static void print_wrapped(const char *text, unsigned int indent)
-{
-	unsigned int column = indent;
-
-	while (*text) {
-		unsigned int length = (unsigned int)strcspn(text, " ");
-
-		if (column > indent && column + 1 + length > WIDTH) {
-			printf("\n%*s", (int)indent, "");
-			column = indent;
-		} else if (column > indent) {
-			putchar(' ');
-			column++;
-		}
-		printf("%.*s", (int)length, text);
-		column += length;
-		text += length + (text[length] == ' ');
-	}
-	putchar('\n');
-}
-
 void verb_print_help(const struct verb *verb)
 {
 	const struct verb_option *option;
@@ -209,7 +186,7 @@ void verb_print_help(const struct verb *verb)
 		if (!option->help)
 			continue;
 		printf("  %-*s  ", (int)width, text);
-		print_wrapped(option->help, width + 4);
+		output_wrapped(option->help, width + 4);
 	}
 }
 

@@ -89,10 +89,10 @@ static void add_row(struct text *page, const char *tag, const char *cells)
 static void add_table(struct text *page, const struct prove *prove)
 {
 	text_add(page, "<div class=\"scroll\"><table><thead>\n");
-	add_row(page, "th", prove_head(prove));
+	add_row(page, "th", prove_head(prove, true));
 	text_add(page, "</thead><tbody>\n");
 	for (size_t i = 0; i < prove->count; i++) {
-		autofree char *row = prove_row(prove, i);
+		autofree char *row = prove_row(prove, i, true);
 
 		add_row(page, "td", row);
 	}

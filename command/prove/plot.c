@@ -158,7 +158,8 @@ static void plot_half(struct text *svg, const struct axes *axes, const char *lab
 		      const struct figures *alone, const struct figures *off,
 		      const struct figures *on)
 {
-	text_add(svg, "<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n", WIDTH, HEIGHT);
+	text_add(svg, "<svg viewBox=\"0 0 %.0f %.0f\" overflow=\"visible\" role=\"img\">\n", WIDTH,
+		 HEIGHT);
 	add_frame(svg, axes, label);
 	if (alone)
 		add_curve(svg, axes, alone, "alone");

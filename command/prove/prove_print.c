@@ -25,32 +25,37 @@ static bool is_watched(const struct prove *prove)
 	return true;
 }
 
-const char *prove_head(const struct prove *prove)
+const char *prove_head(const struct prove *prove, bool whole)
 {
 	if (is_watched(prove))
-		return "next to\tp50, us\tp99.9\tmax\ttimers of others\tthey take, us\tticks\tother interrupts\ta shield";
-	return "next to\tp50, us\tp99.9\tmax\tinterruptions\tthe shield";
+		return whole ? "next to\tp50, us\tp99.9\tmax\ttimers of others\tthey take, us\tticks\tother interrupts\ta shield" :
+		       "next to\tp50, us\tmax\ttimers of others\tthey take, us\ta shield";
+	return whole ? "next to\tp50, us\tp99.9\tmax\tinterruptions\tthe shield" :
+	       "next to\tp50, us\tmax\tinterruptions\tthe shield";
 }
 
-char *prove_row(const struct prove *prove, size_t trial)
+char *prove_row(const struct prove *prove, size_t trial, bool whole)
 {
 	struct figures off = figures_of(&prove->trials[trial], false);
 	struct figures on = figures_of(&prove->trials[trial], true);
 	struct text row = { 0 };
 
-	text_add(&row, "%s", prove->trials[trial].kind->title);
+	text_add(&row, "%s", whole ? prove->trials[trial].kind->title : prove->trials[trial].kind->name);
 	add_cell(&row, on.count, 1, (double)off.p50 / 1000, (double)on.p50 / 1000);
-	add_cell(&row, on.count, 1, (double)off.p999 / 1000, (double)on.p999 / 1000);
+	if (whole)
+		add_cell(&row, on.count, 1, (double)off.p999 / 1000, (double)on.p999 / 1000);
 	add_cell(&row, on.count, 1, (double)off.max / 1000, (double)on.max / 1000);
 	if (is_watched(prove)) {
 		add_cell(&row, false, 2, (double)off.seen.timers / off.seen.jobs, 0);
 		add_cell(&row, false, 1, (double)off.seen.taken / off.seen.jobs / 1000, 0);
+	}
+	if (is_watched(prove) && whole) {
 		add_cell(&row, false, 2, (double)off.seen.ticks / off.seen.jobs, 0);
 		add_cell(&row, false, 2, (double)off.seen.others / off.seen.jobs, 0);
-	} else {
+	}
+	if (!is_watched(prove))
 		add_cell(&row, on.count, 2, (double)off.interruptions / off.count,
 			 on.count ? (double)on.interruptions / on.count : 0);
-	}
 	text_add(&row, "\t%s", verdict_text(prove->judgements[trial].verdict));
 	free(off.responses);
 	free(on.responses);
@@ -83,9 +88,9 @@ static double most_gained(const struct prove *prove, enum verdict verdict)
 
 size_t prove_best(const struct prove *prove)
 {
-	size_t best = prove->count > 1;
+	size_t best = prove->count > 1 && !is_watched(prove);
 
-	for (size_t i = 1; i < prove->count; i++)
+	for (size_t i = best; i < prove->count; i++)
 		if (prove->judgements[i].p50_gain > prove->judgements[best].p50_gain)
 			best = i;
 	return best;
@@ -148,12 +153,14 @@ char *prove_method(const struct prove *prove)
 {
 	const struct control_loop *loop = &prove->loop;
 	const struct trial *trial = &prove->trials[0];
-
 	struct text text = { 0 };
 
-	text_add(&text, "A FIFO %d loop on CPU %u, released every %llu us, did %llu us of work %u times in each turn (shield %s), next to each load. Times are from a release to the job's end; counts are a job's.",
+	text_add(&text, "A FIFO %d loop on CPU %u, released every %llu us, did %llu us of work %u times in each turn (shield %s), next to",
 		 LOOP_PRIORITY, loop->cpu, LOOP_PERIOD / 1000, LOOP_WORK / 1000,
 		 trial->turns[TURN_OFF].count, prove->shield ? "off, on, off" : "none, twice");
+	for (size_t i = 0; i < prove->count; i++)
+		text_add(&text, "%s%s", i ? "; " : " ", prove->trials[i].kind->title);
+	text_add(&text, ". Times are from a release to the job's end; counts are a job's.");
 	if (prove->shield && (prove->levels || prove->mode == TIMERS_LEVELS))
 		text_add(&text, " %s the shield masked by level (kernel.timershield=2).",
 			 prove->mode == TIMERS_LEVELS ? "Next to each" : "Next to FIFO tasks");
@@ -206,6 +213,7 @@ char *prove_advice(const struct prove *prove)
 
 static void print_drift(const struct prove *prove)
 {
+	autofree char *drift = NULL;
 	double p50 = 0, interruptions = 0;
 
 	for (size_t i = 0; i < prove->count; i++) {
@@ -214,8 +222,9 @@ static void print_drift(const struct prove *prove)
 		p50 = fmax(p50, judgement->p50_drift);
 		interruptions = fmax(interruptions, judgement->interruptions_drift);
 	}
-	printf("Between the first and the last turn of a load p50 drifted by %.1f us at most, interruptions by %.2f a job.\n",
-	       p50 / 1000, interruptions);
+	drift = format("Between the first and the last turn of a load p50 drifted by %.1f us at most, interruptions by %.2f a job.",
+		       p50 / 1000, interruptions);
+	output_wrapped(drift, 0);
 }
 
 void prove_print(const struct prove *prove)
@@ -223,23 +232,26 @@ void prove_print(const struct prove *prove)
 	autofree char *summary = prove_summary(prove), *method = prove_method(prove);
 	autofree char *meanwhile = prove_meanwhile(prove), *advice = prove_advice(prove);
 	struct table table = {
-		.columns = is_watched(prove) ? 9 : 6,
+		.columns = is_watched(prove) ? 6 : 5,
 	};
 
+	output_wrapped(summary, 0);
+	if (*advice)
+		output_wrapped(advice, 0);
 	if (prove->count) {
-		printf("%s\n\n", method);
-		table_add(&table, "%s", prove_head(prove));
+		putchar('\n');
+		table_add(&table, "%s", prove_head(prove, false));
 		for (size_t i = 0; i < prove->count; i++) {
-			autofree char *row = prove_row(prove, i);
+			autofree char *row = prove_row(prove, i, false);
 
 			table_add(&table, "%s", row);
 		}
 		table_print(&table, "");
 		putchar('\n');
+		output_wrapped(method, 0);
 		print_drift(prove);
-		printf("%s\n", meanwhile);
+		output_wrapped(meanwhile, 0);
 	}
-	printf("%s\n%s%s", summary, advice, *advice ? "\n" : "");
 }
 
 static void json_turn(const struct turn *turn, enum turn_name name)

@@ -19,9 +19,12 @@ char *prove_method(const struct prove *prove);		/* what was measured, and how */
 char *prove_meanwhile(const struct prove *prove);	/* not caused by any task */
 char *prove_advice(const struct prove *prove);		/* without a shield: how to get it; or "" */
 
-/* The table's cells, "off -> on", separated by tabs: the names of the columns, and a trial. */
-const char *prove_head(const struct prove *prove);
-char *prove_row(const struct prove *prove, size_t trial);
+/*
+ * The table's cells, "off -> on", separated by tabs: the names of the columns, and a trial. Not the
+ * WHOLE table fits 80 columns.
+ */
+const char *prove_head(const struct prove *prove, bool whole);
+char *prove_row(const struct prove *prove, size_t trial, bool whole);
 
 /* Opens the file, whose content stays until page_write(). NULL after a message, with errno. */
 FILE *page_open(const char *path);

@@ -220,10 +220,10 @@ struct judgement judge(const struct trial *trial, const struct trial *nothing)
 	};
 	enum outcome p50, interruptions;
 
-	if (!shield && trial == nothing)
-		return judgement;
 	if (!shield && trial->turns[TURN_OFF].watched && trial->turns[TURN_OFF_AGAIN].watched)
 		return judge_watched(trial);
+	if (!shield && trial == nothing)
+		return judgement;
 	if (!shield) {
 		judgement.p50_drift = fmax(judgement.p50_drift, drift_of(nothing, METRIC_P50));
 		judgement.interruptions_drift = fmax(judgement.interruptions_drift,

@@ -11,7 +11,8 @@
  * without the rest, or a drift that large, means that it could not be told.
  *
  * Without a shield, where blame's engine watched: it could help if the timers of tasks that the loop
- * outranks interrupted a job once or took 1 % of its median, in both turns; in one: not told.
+ * outranks interrupted a job once or took 1 % of its median, in both turns; in one: not told. On a
+ * busy machine they do so next to nothing, too.
  */
 #ifndef TIMERSHIELD_VERDICT_H
 #define TIMERSHIELD_VERDICT_H

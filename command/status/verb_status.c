@@ -108,10 +108,13 @@ static void print_finding(const struct finding *finding, bool colour)
 		[FINDING_GOOD] = "\033[32m",
 	};
 
-	printf("  %s%-7s%s  %s\n", colour ? colours[finding->severity] : "",
-	       severity_name(finding->severity), colour ? "\033[0m" : "", finding->text);
-	if (*finding->mend)
-		printf("           -> %s\n", finding->mend);
+	printf("  %s%-7s%s  ", colour ? colours[finding->severity] : "",
+	       severity_name(finding->severity), colour ? "\033[0m" : "");
+	output_wrapped(finding->text, 11);
+	if (*finding->mend) {
+		printf("           -> ");
+		output_wrapped(finding->mend, 14);
+	}
 }
 
 static void print_pretty(const struct inspection *inspection, const char *release)

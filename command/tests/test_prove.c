@@ -128,6 +128,7 @@ static void expect_watched(const char *what, double first, double last, double u
 	judgement = judge(&trial, &nothing);
 	check(judgement.verdict == wanted, "%s: %s, not %s", what,
 	      verdict_text(judgement.verdict), verdict_text(wanted));
+	check(judge(&trial, &trial).verdict == wanted, "%s, next to nothing", what);
 	check(judgement.p50_gain > us * 1000 - 1 && judgement.p50_gain < us * 1000 + 1,
 	      "%s: gains %f ns", what, judgement.p50_gain);
 	free_turns(&trial);

@@ -50,6 +50,11 @@ class ProveTest(unittest.TestCase):
         self.assertTrue(text.rstrip().endswith("</html>"))
         self.assertIn(f"prove -s 1 --json --report={page}", text)
 
+    def test_verdict_first_and_no_line_too_long(self) -> None:
+        lines = run().stdout.splitlines()
+        self.assertRegex(lines[0], "^(A|The) shield |^Could not tell")
+        self.assertLessEqual(max(map(len, lines)), 80, lines)
+
     def test_damaged_state(self) -> None:
         STATE.parent.mkdir(exist_ok=True)
         STATE.write_text("nonsense\n")

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What status finds out, on directories that look like a machine."""
 
+import fcntl
 import gzip
 import json
 import os
+import pty
+import struct
+import subprocess
 import sys
 import tempfile
+import termios
 import unittest
 
 from machine import CGROUP, CPU, GROUP, Machine
@@ -449,6 +454,18 @@ class KernelTest(StatusTest):
             self.check("timers_mode", severity, "pinned")
         m.write("proc/70/task/70/status", "Name:\tx\nCpus_allowed_list:\t0-3")
         self.assertIn("timers on", self.check("timers_mode", "warning", "robot[70], FIFO 50"))
+
+    def test_text_wraps_at_the_terminals_width(self) -> None:
+        for columns in (80, 40):
+            master, terminal = pty.openpty()
+            fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("4H", 25, columns, 0, 0))
+            subprocess.run([COMMAND, "status", "--root", str(self.machine.root)], check=True,
+                           stdout=terminal, env={"TERM": "dumb"}, timeout=60)
+            lines = os.read(master, 65536).decode().splitlines()
+            os.close(terminal)
+            self.assertGreater(len(lines), 20)
+            for line in lines:      # a word that is too long stands alone
+                self.assertTrue(len(line) <= columns or len(line.split()) <= 2, line)
 
     def test_check(self) -> None:
         m = self.machine
