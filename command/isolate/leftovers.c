@@ -29,11 +29,13 @@ void leftovers_free(struct leftovers *list)
 	*list = (struct leftovers){ 0 };
 }
 
-/* Put on isolated CPUs on purpose */
+/* Put on isolated CPUs on purpose; or a zombie, which does not run */
 static bool belongs_there(const struct task *task, const struct isolation *isolation)
 {
 	if (task->flags & TASK_KERNEL_THREAD)
 		return false;
+	if (task->state == 'Z')
+		return true;
 	return isolation->journal.by_affinity ? cpus_subset(&task->cpus, &isolation->isolated) :
 	       partition_has(task->pid);
 }

@@ -10,7 +10,7 @@
 #define RETRY_NS 10000000
 
 /* Whether a list such as "cpu,cpuacct" or "rw,cpu" has it. */
-static bool has_word(const char *list, const char *word)
+static bool lists(const char *list, const char *word)
 {
 	const struct mntent entry = { .mnt_opts = (char *)list };
 
@@ -26,7 +26,7 @@ static char *mount_point_of_line(char *line, const char *controller)
 	const char *type = strstr(line, controller ? " - cgroup " : " - cgroup2 ");
 	char *root = NULL, *mount = NULL, *found = NULL;
 
-	if (type && (!controller || has_word(strrchr(line, ' ') + 1, controller)) &&
+	if (type && (!controller || lists(strrchr(line, ' ') + 1, controller)) &&
 	    sscanf(line, "%*s %*s %*s %ms %ms", &root, &mount) == 2 && !strcmp(root, "/")) {
 		unescape(mount, '\\', "%3o%n");
 		found = copy(mount);
@@ -54,7 +54,7 @@ static char *group_of_line(char *line, const char *controller)
 
 	strsep(&line, ":");
 	controllers = strsep(&line, ":");
-	return line && (controller ? has_word(controllers, controller) : !*controllers) ?
+	return line && (controller ? lists(controllers, controller) : !*controllers) ?
 	       line : NULL;
 }
 

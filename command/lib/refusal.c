@@ -57,7 +57,7 @@ static char *group_without_budget(pid_t tid, char **root)
 
 static bool find_budget(struct refusal *refusal, pid_t tid)
 {
-	autofree char *root = NULL, *group = NULL;
+	autofree char *root = NULL, *group = NULL, *who = NULL;
 	long long limit;
 
 	/* Without a limit for the whole there is none for a group. */
@@ -67,8 +67,10 @@ static bool find_budget(struct refusal *refusal, pid_t tid)
 	if (!group)
 		return false;
 	refusal->reason = format("its cgroup has no real-time budget (%s)", group);
-	refusal->mend = format("echo %d >%s/cgroup.procs; or sysctl kernel.sched_rt_runtime_us=-1",
-			       tid ? tid : getpid(), root);
+	/* This process is gone when that is read: its shell is meant. */
+	who = tid && tid != gettid() ? format("%d", tid) : copy("$$");
+	refusal->mend = format("echo %s >%s/cgroup.procs; or sysctl kernel.sched_rt_runtime_us=-1", who,
+			       root);
 	return true;
 }
 
@@ -107,14 +109,14 @@ void refusal_free(struct refusal *refusal)
 int refusal_failed(int error, pid_t tid, int priority)
 {
 	struct refusal refusal = { 0 };
+	autofree char *who = tid ? format("%d", tid) : copy("this process");
 	autofree char *what = priority ? format("FIFO %d", priority) : copy("its policy");
 	const char *reason = strerror(-error);
 
 	if (error == -EPERM)
 		reason = refusal_find(&refusal, tid, priority) ? refusal.reason :
 			 "not permitted, although CAP_SYS_NICE is there: a security module may refuse it";
-	failed(error, "cannot give %d %s: %s%s%s", tid ? tid : getpid(), what, reason,
-	       refusal.mend ? ": " : "", refusal.mend ? refusal.mend : "");
+	failed(error, "cannot give %s %s: %s%s%s", who, what, reason, refusal.mend ? ": " : "", refusal.mend ? refusal.mend : "");
 	refusal_free(&refusal);
 	return error;
 }

@@ -10,7 +10,7 @@
 /* PID (NAME) STATE ...; fields are counted from the state. */
 static int parse_stat(struct task *task, char *line)
 {
-	enum { FLAGS = 6, PRIORITY = 15, START = 19, OWN = 37, POLICY = 38 };
+	enum { STATE = 0, FLAGS = 6, PRIORITY = 15, START = 19, CPU = 36, OWN = 37, POLICY = 38 };
 	char *name = strchr(line, '('), *rest = strrchr(line, ')'), *word;
 	int field = -1;
 
@@ -20,12 +20,16 @@ static int parse_stat(struct task *task, char *line)
 	snprintf(task->name, sizeof(task->name), "%.*s", TASK_NAME_MAX, name + 1);
 	make_printable(task->name);
 	for (; (word = strsep(&rest, " ")); field++) {
-		if (field == FLAGS)
+		if (field == STATE)
+			task->state = *word;
+		else if (field == FLAGS)
 			task->flags = (unsigned int)strtoul(word, NULL, 10);
 		else if (field == PRIORITY)
 			task->priority = atoi(word) + 100;
 		else if (field == START)
 			task->start = strtoull(word, NULL, 10);
+		else if (field == CPU)
+			task->cpu = (unsigned int)atoi(word);
 		else if (field == OWN)
 			task->rt_priority = atoi(word);
 		else if (field == POLICY)

@@ -14,6 +14,8 @@
 
 struct task {
 	pid_t pid, tid;
+	char state;			/* 'R', 'S', ... */
+	unsigned int cpu;		/* where it ran last */
 	unsigned int flags;
 	int policy, priority;		/* priority as the kernel counts: 0 to 99 are real time */
 	int rt_priority;		/* its own, 1 to 99, or 0; the other one may be lent */

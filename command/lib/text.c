@@ -153,3 +153,15 @@ void make_printable(char *text)
 			*s++ = '?';
 	}
 }
+
+bool has_word(const char *words, const char *word)
+{
+	size_t length;
+
+	for (; *(words += strspn(words, " ")); words += length) {
+		length = strcspn(words, " ");
+		if (length == strlen(word) && !strncmp(words, word, length))
+			return true;
+	}
+	return false;
+}

@@ -56,6 +56,9 @@ void unescape(char *text, char mark, const char *digits);
 /* Replaces what would break a line or a terminal, or is not UTF-8. */
 void make_printable(char *text);
 
+/* Whether WORD is one of WORDS, which spaces separate. */
+bool has_word(const char *words, const char *word);
+
 /* reallocarray(), calloc(), strdup() and asprintf() that do not fail. */
 void *grow(void *memory, size_t count, size_t size);
 void *zeroed(size_t count, size_t size);

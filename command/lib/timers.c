@@ -4,14 +4,6 @@
 #include "file.h"
 #include "message.h"
 
-/* Levels as Documentation/timers/timershield.rst of the kernel numbers them. */
-enum {
-	LEVEL_NONE = 0,
-	LEVEL_FAIR = 1,
-	LEVEL_FIFO = 1,			/* + priority 1..99 */
-	LEVEL_DEADLINE = 101,
-};
-
 int timers_get(void)
 {
 	long long value;
@@ -70,7 +62,7 @@ static int timers_check(void)
 	if (timers_get() != -ENOENT || timers_module_there())
 		return 0;
 	return failed(-EOPNOTSUPP,
-		      "this kernel has no timer shield (CONFIG_TIMERSHIELD), and no module " TIMERS_MODULE " is installed for it");
+		      "this kernel has no timer shield, and no module " TIMERS_MODULE " is installed for it");
 }
 
 int timers_load(int mode)
@@ -100,39 +92,4 @@ int timers_set(int mode)
 		return failed(ret, "this kernel's shield has one mode: 'timershield timers on'");
 	return ret ? failed(ret, TIMERS_SWITCH ": %s%s", strerror(-ret),
 			    ret == -EACCES || ret == -EPERM ? " (run as root)" : "") : 0;
-}
-
-int timers_read(struct timers_cpu **cpus, size_t *count)
-{
-	autotext struct text text = { 0 };
-	int ret = file_read(TIMERS_COUNTERS, &text);
-	char *rest = text.s, *line;
-
-	*cpus = NULL;
-	*count = 0;
-	strsep(&rest, "\n");		/* the names of the columns */
-	while (!ret && (line = strsep(&rest, "\n")) && *line) {
-		struct timers_cpu *cpu = append(*cpus, *count);
-
-		if (sscanf(line, "%u %u %llu %llu %llu %llu", &cpu->cpu, &cpu->threshold,
-			   &cpu->masked, &cpu->released, &cpu->avoided, &cpu->longest_hold) != 6)
-			ret = -EPROTO;
-	}
-	if (ret) {
-		free(*cpus);
-		*cpus = NULL;
-		*count = 0;
-	}
-	return ret;
-}
-
-char *timers_level_name(unsigned int level)
-{
-	if (level <= LEVEL_NONE)
-		return copy("nothing");
-	if (level == LEVEL_FAIR)
-		return copy("OTHER");
-	if (level < LEVEL_DEADLINE)
-		return format("FIFO %u", level - LEVEL_FIFO);
-	return copy("DEADLINE");
 }

@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel's shield against timers: switch and counters (CONFIG_TIMERSHIELD or the module). */
+/* The kernel's shield against timers, built in or the module's. */
 #ifndef TIMERSHIELD_TIMERS_H
 #define TIMERSHIELD_TIMERS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #define TIMERS_SWITCH "/proc/sys/kernel/timershield"
-#define TIMERS_COUNTERS "/proc/timershield"
 #define TIMERS_MODULE "timershield"
-
-struct timers_cpu {
-	unsigned int cpu;
-	unsigned int threshold;			/* level below which timers are masked now */
-	unsigned long long masked, released;	/* timers */
-	unsigned long long avoided;		/* interrupts */
-	unsigned long long longest_hold;	/* ns */
-};
 
 /*
  * Classes: while a real-time task runs, timers of ordinary tasks do not interrupt it. Levels: nor do
@@ -45,11 +35,5 @@ int timers_load(int mode);
 
 /* The same, and then the mode is this one. 0, or -errno after a message. */
 int timers_set(int mode);
-
-/* The counters of all online CPUs; the caller frees *CPUS. 0 or -errno, -EPROTO: an odd line. */
-int timers_read(struct timers_cpu **cpus, size_t *count);
-
-/* What a threshold stands for, such as "FIFO 50"; the caller frees it. */
-char *timers_level_name(unsigned int level);
 
 #endif

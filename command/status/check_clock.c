@@ -2,11 +2,15 @@
 /* Status: clocks, and how finely they and timers work. */
 #include "finding.h"
 #include "lib/file.h"
+#include "lib/kernel.h"
 
+#include <math.h>
+#include <sys/timex.h>
 #include <time.h>
 
 #define CLOCK_SOURCE "/sys/devices/system/clocksource/clocksource0/"
 #define TIMER_LIST "/proc/timer_list"
+#define STEERED_PPM 100
 
 static bool is_any_of(const char *name, const char * const *names, size_t count)
 {
@@ -20,13 +24,13 @@ static bool is_any_of(const char *name, const char * const *names, size_t count)
 static bool is_compared(void)
 {
 	static const char * const flags[] = { " constant_tsc", " nonstop_tsc", " tsc_adjust" };
+	autofree char *tsc = kernel_parameter("tsc");
 	size_t has = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
 		has += file_has("/proc/cpuinfo", flags[i]);
 	return has < ARRAY_SIZE(flags) && !file_has("/proc/cpuinfo", " tsc_reliable") &&
-	       !file_has("/proc/cmdline", "tsc=reliable") &&
-	       !file_has("/proc/cmdline", "tsc=nowatchdog");
+	       !(tsc && (!strcmp(tsc, "reliable") || !strcmp(tsc, "nowatchdog")));
 }
 
 static void add_source(struct findings *findings, const char *name, const char *available)
@@ -35,7 +39,7 @@ static void add_source(struct findings *findings, const char *name, const char *
 					     "riscv_clocksource", "timebase", "tod",
 					     "xen", "hyperv_clocksource_tsc_page" };
 	static const char * const coarse[] = { "jiffies", "refined-jiffies" };
-	const char *mend = strstr(available, "tsc") ?
+	const char *mend = has_word(available, "tsc") ?
 			   "echo tsc >" CLOCK_SOURCE "current_clocksource" :
 			   "if this machine's TSC is sound: boot with tsc=reliable";
 
@@ -68,6 +72,24 @@ void check_clock_source(struct inspection *inspection)
 				CLOCK_SOURCE "current_clocksource", ret);
 	else
 		add_source(&inspection->findings, now.s, available.s);
+}
+
+/* NTP and PTP steer it: by a frequency, by the length of a tick, and by what is left of an offset. */
+void check_steering(struct inspection *inspection)
+{
+	struct timex clock = { 0 };
+	double ppm;
+
+	if (adjtimex(&clock) < 0)
+		return;
+	ppm = (double)clock.freq / 65536 + ((double)clock.tick * sysconf(_SC_CLK_TCK) - 1e6) +
+	      ldexp((double)clock.offset, -2 - (int)clock.constant) /
+	      (clock.status & STA_NANO ? 1e3 : 1);
+	if (fabs(ppm) > STEERED_PPM)
+		finding_add(&inspection->findings, FINDING_NOTE, "clock_steered",
+			    "wait until the time is set, or set it at once ('chronyc makestep'); see what steers it: chronyc tracking",
+			    "The clock is steered: CLOCK_MONOTONIC runs %.0f ppm %s, and so do the periods of timers.",
+			    fabs(ppm), ppm > 0 ? "fast" : "slow");
 }
 
 /* ns; timers are either this fine or as coarse as the tick. */

@@ -94,18 +94,22 @@ static void check_dynamic_preemption(struct findings *findings)
 			    "%s", model->text);
 }
 
+static bool is_preempt_rt(void)
+{
+	return file_has("/proc/version", "PREEMPT_RT") || file_has("/sys/kernel/realtime", "1");
+}
+
 void check_preemption(struct inspection *inspection)
 {
 	struct findings *findings = &inspection->findings;
 	autotext struct text version = { 0 };
-
 	int ret = file_read_line("/proc/version", &version);
 
 	if (ret)
 		finding_unknown(findings, "preemption",
 				"Whether the kernel is preemptible",
 				"/proc/version", ret);
-	else if (strstr(version.s, "PREEMPT_RT") || file_has("/sys/kernel/realtime", "1"))
+	else if (is_preempt_rt())
 		finding_add(findings, FINDING_GOOD, "preemption", "",
 			    "This is a PREEMPT_RT kernel: real-time tasks can preempt almost all of it.");
 	else if (strstr(version.s, "PREEMPT_DYNAMIC"))
@@ -116,36 +120,6 @@ void check_preemption(struct inspection *inspection)
 		finding_add(findings, FINDING_BAD, "preemption",
 			    "boot a kernel with CONFIG_PREEMPT or CONFIG_PREEMPT_RT",
 			    "The kernel is not preemptible: any task's system call can delay real-time tasks by milliseconds.");
-}
-
-static void add_counters(struct findings *findings)
-{
-	unsigned long long masked = 0, avoided = 0, longest = 0;
-	struct timers_cpu *cpus;
-	size_t count;
-	int ret = timers_read(&cpus, &count);
-
-	if (ret == -ENOENT) {
-		finding_add(findings, FINDING_GOOD, "timers", "", "The timer shield is on.");
-		return;
-	}
-	if (ret) {
-		finding_add(findings, FINDING_GOOD, "timers", "",
-			    "The timer shield is on (its counters cannot be read: " TIMERS_COUNTERS ": %s).",
-			    strerror(-ret));
-		return;
-	}
-	for (size_t i = 0; i < count; i++) {
-		masked += cpus[i].masked;
-		avoided += cpus[i].avoided;
-		if (cpus[i].longest_hold > longest)
-			longest = cpus[i].longest_hold;
-	}
-	free(cpus);
-	finding_add(findings, FINDING_GOOD, "timers", "",
-		    "The timer shield is on: %llu timer%s masked since boot, %llu interrupt%s avoided, longest hold %.1f us.",
-		    masked, masked == 1 ? "" : "s", avoided, avoided == 1 ? "" : "s",
-		    (double)longest / 1000);
 }
 
 /* A task is where its timer is served only if it cannot have moved meanwhile. */
@@ -171,6 +145,26 @@ static void check_levels(struct findings *findings)
 		    task->name, task->tid, policy, cpus);
 }
 
+/* STATE is not on: TIMERS_OFF or -ENOENT. With PREEMPT_RT most timers expire in a thread. */
+static void add_shield_off(struct findings *findings, int state)
+{
+	const bool present = !state || timers_module_there(), rt = is_preempt_rt();
+	const char *is = !state ? "The timer shield is off" :
+			 present ? "The timer shield is a module that is not loaded" :
+			 "This kernel has no timer shield";
+
+	if (rt)
+		finding_add(findings, FINDING_NOTE, "timers", present ?
+			    "timershield timers levels, where real-time tasks of different priorities share a CPU" : "",
+			    "%s. On PREEMPT_RT timers of ordinary tasks hardly interrupt a real-time task.", is);
+	else
+		finding_add(findings, present ? FINDING_BAD : FINDING_WARNING, "timers",
+			    present ? "timershield timers on" : timers_module_possible() ?
+			    "load the module ('make module' in TimerShield's source builds it), or boot a kernel with its patches ('make deb')" :
+			    "boot a kernel with the patches ('make deb' in TimerShield's source builds one), or Debian's 6.1, 6.12, 7.2 or 7.3, for which there is a module",
+			    "%s: any task's timers can interrupt your real-time task.", is);
+}
+
 void check_timers(struct inspection *inspection)
 {
 	struct findings *findings = &inspection->findings;
@@ -179,16 +173,9 @@ void check_timers(struct inspection *inspection)
 	if (state == TIMERS_LEVELS)
 		check_levels(findings);
 	if (state > 0)
-		add_counters(findings);
-	else if (!state || (state == -ENOENT && timers_module_there()))
-		finding_add(findings, FINDING_BAD, "timers", "timershield timers on",
-			    "The timer shield is %s: any task's timers can interrupt your real-time task.",
-			    state ? "a module that is not loaded" : "off");
-	else if (state == -ENOENT)
-		finding_add(findings, FINDING_WARNING, "timers", timers_module_possible() ?
-			    "load the module ('make module' in TimerShield's source builds it), or boot a kernel with CONFIG_TIMERSHIELD ('make deb')" :
-			    "boot a kernel with CONFIG_TIMERSHIELD ('make deb' in TimerShield's source builds one), or Debian's 6.1, 6.12, 7.2 or 7.3, for which there is a module",
-			    "This kernel has no timer shield: any task's timers can interrupt your real-time task.");
+		finding_add(findings, FINDING_GOOD, "timers", "", "The timer shield is on.");
+	else if (!state || state == -ENOENT)
+		add_shield_off(findings, state);
 	else
 		finding_unknown(findings, "timers", "Whether the timer shield is on",
 				TIMERS_SWITCH, state);

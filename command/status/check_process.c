@@ -160,6 +160,35 @@ static void check_places(const struct process *process)
 			    "Its real-time threads run on isolated CPUs alone.");
 }
 
+/* The kernel puts no ordinary thread elsewhere where CPUs are isolated, though another one idles. */
+static void check_balance(const struct process *process)
+{
+	const struct isolation *isolation = &process->inspection->isolation;
+	struct cpus allowed = { 0 }, busy = { 0 }, idle;
+	const struct task *last = NULL;
+	unsigned int sharing = 0;
+
+	tasks_for_each(thread, &process->threads) {
+		if (is_realtime(thread) || thread->state != 'R' || cpus_count(&thread->cpus) < 2 ||
+		    !cpus_subset(&thread->cpus, &isolation->isolated))
+			continue;
+		if (!last || thread->cpu == last->cpu)
+			sharing++;
+		cpus_add(&busy, thread->cpu);
+		allowed = cpus_or(&allowed, &thread->cpus);
+		last = last && thread->cpu != last->cpu ? last : thread;
+	}
+	idle = cpus_and_not(&allowed, &busy);
+	if (sharing > 1 && !cpus_empty(&idle) && !isolation->journal.by_affinity) {
+		autofree char *mend = format("pin each, such as: taskset -pc %u %d",
+					     cpus_next(&idle, 0), last->tid);
+
+		finding_add(&process->inspection->findings, FINDING_WARNING, "balance", mend,
+			    "%u runnable threads share CPU %u, and CPU %u is idle: nobody balances isolated CPUs.",
+			    sharing, last->cpu, cpus_next(&idle, 0));
+	}
+}
+
 enum wait { WAIT_NONE, WAIT_PLAIN, WAIT_PI };
 
 /* What kind of futex the thread waits for now. */
@@ -303,6 +332,8 @@ int check_process(struct inspection *inspection, pid_t pid)
 		check_threads(&process);
 		check_memory(&process);
 		check_places(&process);
+		check_balance(&process);
+		check_network(inspection, pid, process.first ? process.first->rt_priority : 0);
 		check_quota(&process);
 		check_locks(&process);
 		if (read_faults(pid, after))

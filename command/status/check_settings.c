@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Status: settings of the kernel whose work in the background disturbs. */
 #include "finding.h"
+#include "lib/cgroup.h"
 #include "lib/file.h"
 #include "lib/refusal.h"
 
@@ -99,4 +100,45 @@ void check_limits(struct inspection *inspection)
 		finding_add(findings, FINDING_GOOD, "rtprio", "",
 			    "You may use real-time priorities up to %lld.", limit);
 	refusal_free(&refusal);
+}
+
+static bool users_have_namespaces(void)
+{
+	long long most = 0, debian = 1, ubuntu = 0;
+
+	file_read_number("/proc/sys/user/max_user_namespaces", &most);
+	file_read_number("/proc/sys/kernel/unprivileged_userns_clone", &debian);
+	file_read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", &ubuntu);
+	return most > 0 && debian && !ubuntu;
+}
+
+/* Whether systemd hands groups over to a user who has logged in, with what makes timers of quotas. */
+static bool users_have_quotas(void)
+{
+	autonames struct names groups = { 0 };
+	bool have = false;
+
+	file_glob("/sys/fs/cgroup/user.slice/user-*.slice/user@*.service", &groups);
+	for (size_t i = 0; i < groups.count; i++) {
+		autofree char *controllers = cgroup_read(groups.items[i], "cgroup.controllers");
+
+		have |= controllers && has_word(controllers, "cpu");
+	}
+	return have;
+}
+
+/* Timers of the kernel's own, which no shield masks. */
+void check_unprivileged(struct inspection *inspection)
+{
+	const bool spaces = users_have_namespaces(), quotas = users_have_quotas();
+	autofree char *mend = format("%s%s%s",
+		spaces ? "sysctl user.max_user_namespaces=0" : "", spaces && quotas ? "; and " : "",
+		quotas ? "in user@.service: Delegate= and then Delegate=memory pids (systemctl edit)" : "");
+
+	if (spaces || quotas)
+		finding_add(&inspection->findings, FINDING_NOTE, "unprivileged", mend,
+			    "Any user may arm timers that no shield masks: %s%s%s.",
+			    spaces ? "packet schedules (taprio) in user namespaces" : "",
+			    spaces && quotas ? ", and " : "",
+			    quotas ? "nested quotas (cpu.max) in groups that systemd delegates" : "");
 }

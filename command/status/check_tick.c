@@ -73,12 +73,13 @@ static const struct task *find_outranking(const struct tasks *tasks, unsigned in
 	return NULL;
 }
 
-static void add_outranked(struct inspection *inspection, const struct task *task, unsigned int cpu)
+static void add_outranked(struct inspection *inspection, const struct task *task,
+			  const struct task *thread, unsigned int cpu)
 {
 	autofree char *policy = policy_text(task->policy, task->rt_priority);
 	autofree char *mend =
-		format("a line 'priority = N rcuc/*' in /etc/timershield.conf, N above %d; or boot with nohz_full=%u",
-		       task->rt_priority, cpu);
+		format("timershield run -p %d -P %d; or boot with nohz_full=%u",
+		       task->rt_priority < 99 ? task->rt_priority + 1 : 99, thread->tid, cpu);
 
 	finding_add(&inspection->findings, FINDING_WARNING, "rcu_threads", mend,
 		    "%s[%d], %s, outranks rcuc/%u: if it never sleeps, whatever waits for RCU hangs, on all CPUs.",
@@ -102,7 +103,7 @@ static void add_rcu_threads(struct inspection *inspection, const struct cpus *ti
 		    sscanf(thread->name, "rcuc/%u", &cpu) == 1 && cpus_has(ticking, cpu))
 			outranking = find_outranking(&tasks, cpu, thread->rt_priority);
 		if (outranking) {
-			add_outranked(inspection, outranking, cpu);
+			add_outranked(inspection, outranking, thread, cpu);
 			return;
 		}
 	}

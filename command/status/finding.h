@@ -48,6 +48,7 @@ void check_throttling(struct inspection *inspection);
 void check_fair_server(struct inspection *inspection);
 void check_slack(struct inspection *inspection);
 void check_clock_source(struct inspection *inspection);
+void check_steering(struct inspection *inspection);
 void check_resolution(struct inspection *inspection);
 void check_idle_states(struct inspection *inspection);
 void check_governor(struct inspection *inspection);
@@ -58,6 +59,11 @@ void check_journal(struct inspection *inspection);
 void check_isolation(struct inspection *inspection);
 void check_settings(struct inspection *inspection);
 void check_limits(struct inspection *inspection);
+void check_unprivileged(struct inspection *inspection);
+void check_fieldbuses(struct inspection *inspection);
+
+/* Interfaces that PID's raw sockets use, or any fieldbus's (0), next to a task of this PRIORITY. */
+void check_network(struct inspection *inspection, pid_t pid, int priority);
 
 /* Of one process; takes 0.1 s. 0, or -ESRCH if it has ended. */
 int check_process(struct inspection *inspection, pid_t pid);

@@ -16,6 +16,7 @@ static void (* const checks[])(struct inspection *inspection) = {
 	check_siblings,
 	check_preemption,
 	check_clock_source,
+	check_steering,
 	check_resolution,
 	check_idle_states,
 	check_governor,
@@ -25,6 +26,8 @@ static void (* const checks[])(struct inspection *inspection) = {
 	check_tick,
 	check_settings,
 	check_limits,
+	check_unprivileged,
+	check_fieldbuses,
 	check_slack,
 };
 

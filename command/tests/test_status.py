@@ -6,12 +6,14 @@ import gzip
 import json
 import os
 import pty
+import socket
 import struct
 import subprocess
 import sys
 import tempfile
 import termios
 import unittest
+from typing import Any
 
 from machine import CGROUP, CPU, GROUP, Machine
 
@@ -191,13 +193,36 @@ class KernelTest(StatusTest):
                                        ("tsc", "good", "without leaving the CPU")):
             m.write(f"{CLOCK}/current_clocksource", source)
             self.check("clocksource", severity, text)
+        m.write(f"{CLOCK}/current_clocksource", "acpi_pm")
+        for available, mend in (("acpi_pm tsc", "echo tsc >"), ("tsc", "echo tsc >"),
+                                ("tsc-early acpi_pm", "tsc=reliable"),
+                                ("hyperv_clocksource_tsc_page acpi_pm", "tsc=reliable")):
+            m.write(f"{CLOCK}/available_clocksource", available)
+            self.assertIn(mend, self.check("clocksource", "bad"), available)
+        m.write(f"{CLOCK}/current_clocksource", "tsc")
         self.assertIn("tsc=nowatchdog", self.check("clock_watchdog", "note"))
+        m.write("proc/cmdline", "quiet tsc=nowatchdog")
+        self.assertNotIn("clock_watchdog", m.findings())
+        m.write("proc/cmdline", "quiet")
         m.write("proc/cpuinfo", "flags\t: fpu constant_tsc nonstop_tsc tsc_adjust")
         self.assertNotIn("clock_watchdog", m.findings())
         m.write("proc/timer_list", " clock 0:\n  .index:      0\n  .resolution: 1 nsecs")
         self.check("resolution", "good")
         m.write("proc/timer_list", " clock 0:\n  .index:      0\n  .resolution: 4000000 nsecs")
         self.check("resolution", "bad", "every 4 ms")
+
+    def test_steered_clock(self) -> None:
+        """The clock of this machine, of which killer.c changes what the kernel says."""
+        for steered, ppm in (("10050 0 0", "5000 ppm fast"), ("10000 -13107200 0", "200 ppm slow"),
+                             ("10000 3276800 400", "150 ppm fast"), ("10000 3276800 0", "")):
+            environment = {**os.environ, "LD_PRELOAD": KILLER, "STEERED": steered}
+            done = subprocess.run([COMMAND, "status", "--json"], env=environment, check=True,
+                                  capture_output=True, text=True, timeout=60)
+            found = [f for f in json.loads(done.stdout)["findings"] if f["id"] == "clock_steered"]
+            self.assertEqual(len(found), bool(ppm), steered)
+            if ppm:
+                self.assertEqual(found[0]["severity"], "note")
+                self.assertIn(ppm, found[0]["text"])
 
     def test_virtual_machine_comes_first(self) -> None:
         m = self.machine
@@ -267,7 +292,7 @@ class KernelTest(StatusTest):
         m.write("sys/fs/cgroup/cpu/a/b/cpu.rt_runtime_us", "0")
         m.write("proc/sys/kernel/sched_rt_runtime_us", "950000")
         mend = self.check("rtprio", "warning", "/sys/fs/cgroup/cpu/a/b/cpu.rt_runtime_us")
-        self.assertIn(">/sys/fs/cgroup/cpu/cgroup.procs", mend)
+        self.assertIn("echo $$ >/sys/fs/cgroup/cpu/cgroup.procs", mend)
         m.write("proc/sys/kernel/sched_rt_runtime_us", "-1")
         self.check("rtprio", "good")
         m.write("proc/sys/kernel/sched_rt_runtime_us", "950000")
@@ -419,9 +444,102 @@ class KernelTest(StatusTest):
         m.write("proc/70/task/70/stat", "70 (loop) R" + 36 * " 0" + " 80 1 0")
         self.assertNotIn("outranks rcuc/2", str(m.status()))
         mend = self.check("rcu_threads", "warning", "loop[70], FIFO 80, outranks rcuc/3")
-        self.assertIn("N above 80", mend)
+        self.assertEqual(mend, "timershield run -p 81 -P 33; or boot with nohz_full=3")
         m.write(f"{CPU}/nohz_full", "3")
         self.assertNotIn("rcu_threads", m.findings())
+
+    def test_shield_on_preempt_rt(self) -> None:
+        """There it helps real-time tasks of different priorities alone."""
+        m = self.machine
+        m.write("proc/version", "Linux version 6.12.0 #1 SMP PREEMPT_RT")
+        self.check("timers", "note", "no timer shield", "PREEMPT_RT")
+        m.write("proc/sys/kernel/timershield", "0")
+        mend = self.check("timers", "note", "is off", "PREEMPT_RT")
+        self.assertTrue(mend.startswith("timershield timers levels"), mend)
+        m.write("proc/sys/kernel/timershield", "1")
+        self.check("timers", "good")
+
+    def test_threads_that_nobody_balances(self) -> None:
+        """Of a process with four threads on two CPUs that are isolated, one of them idle."""
+        m = self.machine
+        m.isolate_at_boot("2-3")
+        self.process(False, "2-3", 0, "running")
+        for tid, state, cpu in ((71, "R", 2), (72, "R", 2), (73, "S", 2)):
+            for path in ("status", "syscall"):
+                m.write(f"proc/70/task/{tid}/{path}", m.read(f"proc/70/task/70/{path}"))
+            m.write(f"proc/70/task/{tid}/stat",
+                    f"{tid} (worker) {state}" + 35 * " 0" + f" {cpu} 0 0")
+            m.write(f"proc/{tid}/timerslack_ns", "0")
+        found = {f["id"]: f for f in
+                 json.loads(m.run("status", "-p70", "--json").stdout)["findings"]}
+        self.assertIn("2 runnable threads share CPU 2", found["balance"]["text"])
+        self.assertIn("taskset -pc 3 72", found["balance"]["mend"])
+        m.isolate_at_boot("3")
+        self.assertNotIn("runnable threads", m.run("status", "-p70").stdout)
+
+    def test_zombies_are_no_tasks(self) -> None:
+        m = self.machine
+        m.isolate_at_boot("3")
+        for state, kept in (("S", 1), ("Z", 0)):
+            m.write("proc/70/task/70/status", "Name:\tx\nCpus_allowed_list:\t3")
+            m.write("proc/70/task/70/stat", f"70 (gone) {state}" + 38 * " 0")
+            unmoved = json.loads(m.run("status", "--json").stdout)["isolation"]["unmoved"]
+            self.assertEqual(len(unmoved), kept, state)
+
+    def test_network_of_a_fieldbus(self) -> None:
+        """Its interrupts' threads; those of other interfaces do not matter."""
+        m = self.machine
+        row = "ffff 3 3 {} 7 1 0 0 {}"
+        m.write("sys/class/net/eth0/ifindex", "7")
+        m.write("sys/class/net/eth1/ifindex", "8")
+        for device, irq in (("eth0", 44), ("eth1", 45)):
+            m.write(f"sys/class/net/{device}/device/msi_irqs/{irq}", "msix")
+            m.add_kernel_thread(irq, f"irq/{irq}-{device}".encode(), "0-3")
+        self.process(True, "2", 80, "running")
+        for protocol, severity in (("0003", None), ("88a4", "warning")):
+            m.write("proc/net/packet", f"sk RefCnt Type Proto Iface R\n{row.format(protocol, 5)}")
+            self.assertEqual(m.findings().get("frames", {}).get("severity"), severity)
+        mend = self.check("frames", "warning", "from eth0 through irq/44-eth0[44]", "FIFO 80")
+        self.assertEqual(mend, "timershield run -p 81 -P 44")
+        m.write("proc/70/net/packet", row.format("0003", 5))
+        (m.root / "proc/70/fd").mkdir()
+        self.assertNotIn("frames", self.process(True, "2", 80, "running"))
+        (m.root / "proc/70/fd/3").symlink_to("socket:[5]")
+        self.assertEqual(self.process(True, "2", 80, "running")["frames"], "warning")
+        self.assertNotIn("frames", self.process(True, "2", 0, "running"))
+
+    @unittest.skipUnless(os.geteuid() == 0, "raw sockets are for root")
+    def test_coalescing(self) -> None:
+        """Of this machine's loopback, of which killer.c changes what a driver says."""
+        with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as raw:
+            raw.bind(("lo", 0x88a4))
+            for coalesce, severity in (("250 0", "warning"), ("0 1", "warning"), ("0 0", "good")):
+                environment = {**os.environ, "LD_PRELOAD": KILLER, "COALESCE": coalesce}
+                done = subprocess.run([COMMAND, "status", "--json", "-p", str(os.getpid())],
+                                      env=environment, check=True, capture_output=True, text=True,
+                                      timeout=60)
+                found = {f["id"]: f for f in json.loads(done.stdout)["findings"]}["coalescing"]
+                self.assertEqual(found["severity"], severity, coalesce)
+
+    def test_what_users_may_arm(self) -> None:
+        m = self.machine
+        self.assertNotIn("unprivileged", m.findings())
+        m.write("proc/sys/user/max_user_namespaces", "100")
+        self.assertIn("max_user_namespaces=0",
+                      self.check("unprivileged", "note", "user namespaces"))
+        for path, value in (("proc/sys/kernel/unprivileged_userns_clone", "0"),
+                            ("proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1")):
+            m.write(path, value)
+            self.assertNotIn("unprivileged", m.findings(), path)
+            (m.root / path).unlink()
+        m.write("proc/sys/user/max_user_namespaces", "0")
+        group = "sys/fs/cgroup/user.slice/user-1000.slice/user@1000.service"
+        m.write(f"{group}/cgroup.controllers", "cpuset memory pids")
+        self.assertNotIn("unprivileged", m.findings())
+        m.write(f"{group}/cgroup.controllers", "memory pids cpu")
+        mend = self.check("unprivileged", "note", "cpu.max")
+        self.assertIn("Delegate=memory pids", mend)
+        self.assertNotIn("namespaces", mend)
 
     def test_timers(self) -> None:
         m = self.machine
@@ -436,13 +554,7 @@ class KernelTest(StatusTest):
                          "module, not loaded")
         m.write("proc/sys/kernel/timershield", "1")
         self.check("timers", "good", "The timer shield is on.")
-        m.write("proc/timershield", "cpu\tthreshold\tmasked\treleased\tavoided\thold\n"
-                                    "0\t52\t10\t9\t8\t1500")
-        self.check("timers", "good", "10 timers masked")
         self.assertIn("built in", m.run("timers").stdout)
-        m.write("proc/timershield", "cpu\tmasked\treleased\tavoided\thold\n0\t10\t9\t8\t1500")
-        self.check("timers", "good", "/proc/timershield: Protocol error")
-        m.write("proc/timershield", "cpu")
         m.write("sys/module/timershield/initstate", "live")
         self.assertEqual(json.loads(m.run("timers", "--json").stdout)["kind"], "module")
         m.write("proc/sys/kernel/timershield", "2")
@@ -525,9 +637,9 @@ class IsolationTest(StatusTest):
         self.assertEqual(m.read("proc/irq/1/smp_affinity_list"), "0-3\n")
         self.assertEqual(m.read("proc/irq/3/smp_affinity_list"), "0,2\n")
 
-    def isolation(self) -> "dict[str, str]":
+    def isolation(self) -> "dict[str, Any]":
         """What status says of it."""
-        found: dict[str, str] = json.loads(self.machine.run("status", "--json").stdout)["isolation"]
+        found: dict[str, Any] = json.loads(self.machine.run("status", "--json").stdout)["isolation"]
         return found
 
     def test_interrupts_that_cannot_be_moved(self) -> None:
