@@ -357,6 +357,45 @@ test_isolated_cpu_goes_offline() {
 	unisolate
 }
 
+# The kernel would put the task elsewhere, for good.
+test_offline_cpu_that_a_task_asked_for() {
+	waiter 4
+	isolate 2
+	echo 0 >/sys/devices/system/cpu/cpu2/online
+	says 1 "asked for CPU 2 alone" unisolate
+	echo 1 >/sys/devices/system/cpu/cpu2/online
+	unisolate
+	equal "$(cpus $newest)" 4 "its own affinity"
+	isolate 2
+	kill $newest
+	wait $newest
+	echo 0 >/sys/devices/system/cpu/cpu2/online
+	unisolate
+	echo 1 >/sys/devices/system/cpu/cpu2/online
+}
+
+test_full_run() {
+	mount -t tmpfs -o size=512k none /run
+	snapshot /tmp/before
+	isolate 1-2
+	dd if=/dev/zero of=/run/full bs=4k 2>/dev/null
+	unisolate
+	same "after unisolate"
+	says 1 "No space left" isolate 1
+	same "after an isolate that found no room"
+	umount /run
+}
+
+# The guest's init reaps nobody.
+test_zombies_are_no_tasks() {
+	(sh -c 'taskset -p 2 $$ >/dev/null; exec sleep 0.1' &)
+	usleep 500000
+	require [ "$(thread sleep)" ]
+	isolate 1
+	case $out in *sleep*) fault "$out" ;; esac
+	unisolate
+}
+
 # Put there by somebody else: into the partition itself, or into a group below.
 test_foreign_processes_in_the_partition() {
 	waiter

@@ -4,6 +4,7 @@
 #include "lib/change.h"
 #include "lib/file.h"
 #include "lib/machine.h"
+#include "lib/message.h"
 #include "lib/task.h"
 #include "partition.h"
 
@@ -90,6 +91,24 @@ int affinity_plan(struct journal *journal, const struct machine *machine,
 	free(journal->tasks);
 	journal->tasks = found;
 	journal->nr_tasks = count;
+	return 0;
+}
+
+int affinity_refuse_offline(const struct journal *journal, const struct machine *machine,
+			    const struct cpus *leaving)
+{
+	for (size_t i = 0; i < journal->nr_tasks; i++) {
+		const struct task_record *record = &journal->tasks[i];
+		autofree char *named = cpus_named(&record->cpus);
+		struct task task;
+
+		if (cpus_intersect(&record->cpus, &machine->online) ||
+		    !cpus_intersect(&record->cpus, leaving) ||
+		    task_read(&task, record->tid, record->tid) || task.start != record->start)
+			continue;
+		return failed(-ENODEV, "%s[%d] asked for %s alone: put that online first, or end the task; nothing was changed",
+			      task.name, task.tid, named);
+	}
 	return 0;
 }
 

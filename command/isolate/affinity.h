@@ -23,6 +23,13 @@
 int affinity_plan(struct journal *journal, const struct machine *machine,
 		  const struct cpus *taken);
 
+/*
+ * Once planned, before anything is changed: -ENODEV after a message if a task asked for CPUs alone that
+ * leave isolation and are offline. It would keep others for good: the kernel does not look again.
+ */
+int affinity_refuse_offline(const struct journal *journal, const struct machine *machine,
+			    const struct cpus *leaving);
+
 /* Gives it to each without the CPUs isolated from tasks. */
 void affinity_apply(struct journal *journal, const struct machine *machine);
 

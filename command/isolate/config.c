@@ -31,6 +31,13 @@ static const char * const keys[][2] = {
 	{ "timers", "keep, on, levels or off" },
 };
 
+/* Of 2.0.0. */
+static const char * const former_keys[][2] = {
+	{ "write", "use sysctl.d(5) or tmpfiles.d(5)" },
+	{ "priority", "use 'timershield run -p N -P TID' for each thread, or rtirq" },
+	{ "threaded", "use 'echo 1 >/sys/class/net/INTERFACE/threaded' in a script or udev rule" },
+};
+
 static char *trim(char *text)
 {
 	size_t length;
@@ -64,6 +71,11 @@ static int parse_line(struct config *config, const char *name, unsigned int numb
 				      value, key, keys[i][1]);
 		return 0;
 	}
+	for (size_t i = 0; i < ARRAY_SIZE(former_keys); i++)
+		if (!strcmp(former_keys[i][0], key)) {
+			notice("%s:%u: not done: %s: %s", name, number, key, former_keys[i][1]);
+			return 0;
+		}
 	return failed(-EINVAL, "%s:%u: unknown key '%s'", name, number, key);
 }
 

@@ -2,6 +2,7 @@
 #include "leftovers.h"
 #include "lib/change.h"
 #include "lib/output.h"
+#include "lib/timers.h"
 
 void leftovers_json(const char *key, const struct leftovers *list)
 {
@@ -144,6 +145,8 @@ static void print_sentence(const struct isolation *isolation, const struct lefto
 	autofree char *siblings = cpus_named(&others);
 
 	printf("%s.\n", sentence);
+	if (isolation->journal.gives && isolation->journal.timers >= 0)
+		printf("The timer shield is %s.\n", timers_mode_name(isolation->journal.timers));
 	if (!cpus_empty(&others))
 		printf("%s, not isolated, share%s a core with them: tasks there slow them down.\n",
 		       siblings, cpus_count(&others) > 1 ? "" : "s");

@@ -53,16 +53,13 @@ int isolation_open(struct isolation *isolation, bool loud)
 	return 0;
 }
 
+const char isolation_mend[] = "a reboot undoes all that it described";
+
 int isolation_refuse_damaged(const struct isolation *isolation)
 {
-	const char *mend = "timershield unisolate --salvage";
-	autofree char *named = cpus_named(&isolation->partition.cpus);
-
-	if (!isolation->lost)
-		return failed(-EBADMSG, "%s is damaged: '%s' undoes what can be seen without it",
-			      JOURNAL_FILE, mend);
-	return failed(-EBADMSG, "%s: timershield isolated %s, but this record of it is missing: '%s' undoes it",
-		      JOURNAL_FILE, named, mend);
+	return failed(-EBADMSG, "%s %s: %s", JOURNAL_FILE,
+		      isolation->lost ? "is missing, but the partition exists" : "is damaged",
+		      isolation_mend);
 }
 
 void isolation_close(struct isolation *isolation)
@@ -78,6 +75,7 @@ static int plan(struct isolation *isolation, const struct cpus *procs, const str
 {
 	struct journal *journal = &isolation->journal;
 	struct cpus partition = cpus_or(&journal->procs, &journal->procs_before);
+	struct cpus leaving = cpus_and_not(&partition, procs);
 	const bool by_cgroup = !journal->by_affinity;
 	int ret;
 
@@ -90,6 +88,8 @@ static int plan(struct isolation *isolation, const struct cpus *procs, const str
 			      "CPUs cannot be isolated from tasks here: %s (%s); --irqs or --by-affinity would do",
 			      isolation->why, cgroup_mend());
 	ret = affinity_plan(journal, &isolation->machine, &isolation->rivals.taken);
+	if (!ret)
+		ret = affinity_refuse_offline(journal, &isolation->machine, &leaving);
 	if (ret)
 		return ret;
 	journal->exists = true;
@@ -128,13 +128,9 @@ static int finish(struct journal *journal)
 	records_free(&journal->raised);
 	for (size_t i = 0; i < JOURNAL_RECORDS; i++)
 		records_forget(&journal->records[i]);
-	if (!cpus_empty(&journal->procs) || !cpus_empty(&journal->irqs) ||
-	    journal->values.count)
-		return save(journal, false);
-	if (change_only_list)
-		return 0;
-	ret = journal_remove();
-	return ret ? failed(ret, JOURNAL_FILE ": cannot remove it: %s", strerror(-ret)) : 0;
+	journal->changing = false;
+	ret = change_only_list ? 0 : journal_settle(journal);
+	return ret ? failed(ret, JOURNAL_FILE ": %s", strerror(-ret)) : 0;
 }
 
 /* Only what is to be isolated anew: what the partition has already is ours. */

@@ -31,6 +31,7 @@ int isolation_open(struct isolation *isolation, bool loud);
 void isolation_close(struct isolation *isolation);
 
 /* Prints what to do about a damaged or lost journal; returns -EBADMSG. */
+extern const char isolation_mend[];
 int isolation_refuse_damaged(const struct isolation *isolation);
 
 /* Before any change: -EBUSY after a message if cgroups of others have some of these CPUs. */

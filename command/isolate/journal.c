@@ -5,12 +5,12 @@
  *	timershield-journal	2
  *	boot	IDENTITY
  *	backend	cgroup	enabled		whether we enabled the controller; or affinity	found
- *	state	settled			or changing
+ *	state	settled			or changing; without a backend nothing was isolated
  *	procs	CPUS	BEFORE		lists
  *	irqs	CPUS			and an empty field, which 2.0.0 expects
  *	run	NAME	ORIGIN
  *	task	TID	START	CPUS
- *	value	WHAT	ORIGINAL	BEFORE	WANTED	and so are set, server, raised
+ *	value	WHAT	ORIGINAL	BEFORE	WANTED	and so are set, server, raised, proved
  *	end	CHECKSUM			of all that comes before, FNV-1a
  *
  * What has its checksum is what we wrote: it is read as it stands. Anything else is damaged, and
@@ -25,12 +25,13 @@
 #include <sys/stat.h>
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
+#define LOCK_FILE RUN_DIRECTORY "/lock"
 #define MAX_FIELDS 5u
 #define HEADER "timershield-journal\t2\n"
 #define END "end\t"
 
 static const char * const record_names[JOURNAL_RECORDS] = {
-	"set", "value", "server", "raised",
+	"set", "value", "server", "raised", "proved",
 };
 
 struct run_group *journal_run(const struct journal *journal, const char *name)
@@ -120,10 +121,11 @@ char *journal_text(const struct journal *journal, const char *boot)
 	autofree char *before = cpus_list(&journal->procs_before);
 	struct text text = { 0 };
 
-	text_add(&text, HEADER "boot\t%s\nbackend\t%s\t%s\nstate\t%s\n", boot,
-		 journal->by_affinity ? "affinity" : "cgroup",
-		 journal->controller_enabled ? "enabled" : "found",
-		 journal->changing ? "changing" : "settled");
+	text_add(&text, HEADER "boot\t%s\n", boot);
+	if (journal->exists)
+		text_add(&text, "backend\t%s\t%s\n", journal->by_affinity ? "affinity" : "cgroup",
+			 journal->controller_enabled ? "enabled" : "found");
+	text_add(&text, "state\t%s\n", journal->changing ? "changing" : "settled");
 	text_add(&text, "procs\t%s\t%s\nirqs\t%s\t\n", procs, before, irqs);
 	for (size_t i = 0; i < journal->nr_runs; i++)
 		add_line(&text, (const char *[MAX_FIELDS]){ "run", journal->runs[i].name,
@@ -227,31 +229,57 @@ int journal_load(struct journal *journal)
 	return ret == -ENOENT || ret == -ESTALE ? 0 : ret;
 }
 
+/* In the file that is the lock: room for what an undo has to write where /run is full. */
+static int reserve(size_t length)
+{
+	autofree char *path = file_path(LOCK_FILE);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int ret = fd < 0 || ftruncate(fd, 0) || (length && fallocate(fd, 0, 0, (off_t)length)) ?
+		  -errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return ret == -EOPNOTSUPP || ret == -ENOENT ? 0 : ret;
+}
+
 int journal_save(const struct journal *journal)
 {
 	autotext struct text boot = { 0 };
 	autofree char *text = NULL;
 	int ret = file_read_line(BOOT_ID, &boot);
+	size_t length;
 
 	if (ret)
 		return ret;
 	text = journal_text(journal, boot.s);
-	return file_replace(JOURNAL_FILE, text, strlen(text));
+	length = strlen(text);
+	ret = reserve(2 * length);
+	if (ret && (ret != -ENOSPC || !file_exists(JOURNAL_FILE)))
+		return ret;
+	ret = file_replace(JOURNAL_FILE, text, length);
+	if (ret == -ENOSPC && !reserve(0))
+		ret = file_replace(JOURNAL_FILE, text, length);
+	return ret;
 }
 
-int journal_remove(void)
+int journal_settle(const struct journal *journal)
 {
+	autofree char *lock = file_path(LOCK_FILE);
 	autofree char *path = file_path(JOURNAL_FILE), *unfinished = format("%s.new", path);
-	int ret = unlink(path) && errno != ENOENT ? -errno : 0;
+	int ret;
 
+	if (!cpus_empty(&journal->procs) || !cpus_empty(&journal->irqs) || journal->values.count ||
+	    journal->proved.count)
+		return journal_save(journal);
+	ret = unlink(path) && errno != ENOENT ? -errno : 0;
 	if (unlink(unfinished) && errno != ENOENT && !ret)
 		ret = -errno;
-	return ret;
+	return truncate(lock, 0) && errno != ENOENT && !ret ? -errno : ret;
 }
 
 int journal_lock(void)
 {
-	autofree char *path = file_path(RUN_DIRECTORY "/lock"), *directory = file_path(RUN_DIRECTORY);
+	autofree char *path = file_path(LOCK_FILE), *directory = file_path(RUN_DIRECTORY);
 	int fd = mkdir(directory, 0755) && errno != EEXIST ? -1 :
 		 open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	int ret = fd < 0 ? -errno : 0;

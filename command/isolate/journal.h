@@ -31,18 +31,17 @@ struct task_record {
 	struct cpus cpus;
 };
 
-#define JOURNAL_RECORDS 4
+#define JOURNAL_RECORDS 5
 
 struct irqs;
 
 struct journal {
-	bool exists;
+	bool exists;			/* CPUs are isolated, or were */
 	bool changing;			/* a change is, or was, under way */
 	bool controller_enabled;	/* by us */
 	bool by_affinity;		/* tasks are kept off by their affinities, not by a partition */
 	struct cpus procs, irqs;	/* isolated from tasks, from interrupts */
 	struct cpus procs_before;	/* the change that is under way */
-	struct cpus lost;		/* not saved: of a partition that no journal describes */
 
 	struct run_group *runs;
 	size_t nr_runs;
@@ -54,6 +53,7 @@ struct journal {
 			struct records values;	/* of the switch of the shield */
 			struct records servers;	/* of the CPUs' fair servers */
 			struct records raised;	/* RCU's threads, while a change is under way */
+			struct records proved;	/* by prove, until it ends: prove/undo.c */
 		};
 		struct records records[JOURNAL_RECORDS];
 	};
@@ -83,8 +83,8 @@ int journal_load(struct journal *journal);
 /* Puts the journal where journal_load() finds it. 0 or -errno. */
 int journal_save(const struct journal *journal);
 
-/* Removes the file, and what a save that was killed left. 0 or -errno. */
-int journal_remove(void);
+/* Puts it there if something is recorded; else removes the file, and what a killed save left. */
+int journal_settle(const struct journal *journal);
 
 /*
  * Creates /run/timershield if need be, and waits until no other timershield changes anything;

@@ -129,23 +129,6 @@ static bool is_known(const struct record *setting, const struct cpus *now)
 }
 
 /*
- * Without a journal: what lacks exactly the CPUs of a partition of ours had them. NULL if
- * this does not, or if there is no such partition.
- */
-static char *guess_original(const struct plan *plan, const char *path, const struct cpus *now)
-{
-	const struct cpus *all[] = { &plan->machine->possible, &plan->machine->online };
-
-	for (size_t i = 0; i < ARRAY_SIZE(all) && !cpus_empty(&plan->journal->lost); i++) {
-		struct cpus rest = cpus_and_not(all[i], &plan->journal->lost);
-
-		if (cpus_equal(&rest, now))
-			return setting_text(path, all[i]);
-	}
-	return NULL;
-}
-
-/*
  * An interrupt that came while the default mask was an isolated one has that mask; its
  * original one is what it would have got. NULL if it is not such a one.
  */
@@ -180,8 +163,8 @@ static int plan_setting(const struct plan *plan, const char *path)
 	if (ret)
 		return failed(ret, "%s: %s", path, strerror(-ret));
 	if (!setting) {
-		autofree char *original = journal->changing ? guess_original(plan, path, &now) :
-			is_irq ? original_of_newcomer(journal, &now) : NULL;
+		autofree char *original = is_irq && !journal->changing ?
+					  original_of_newcomer(journal, &now) : NULL;
 
 		setting = records_add(&journal->settings, path, original ? original : text.s, "",
 				      "");

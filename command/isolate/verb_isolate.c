@@ -13,7 +13,7 @@ static struct {
 	struct config config;
 	const char *file;
 	struct irqs routed;
-	bool procs, irqs, only, by_affinity, by_config, salvage;
+	bool procs, irqs, only, by_affinity, by_config;
 } request;
 
 static int take_irq(const struct verb *verb)
@@ -52,9 +52,6 @@ static const struct verb_option undo_options[] = {
 	{ "irqs", 0, NULL, "end the isolation from interrupts only", .flag = &request.irqs },
 	{ "dry-run", 'n', NULL, "list the changes and make none; needs root as well",
 	  .flag = &change_only_list },
-	{ "salvage", 0, NULL,
-	  "go on although the journal, /run/timershield/journal, is damaged or missing",
-	  .flag = &request.salvage },
 	{ 0 }
 };
 
@@ -156,22 +153,9 @@ static int undo(struct isolation *isolation)
 	isolation->journal.gives = request.procs && request.irqs && all;
 	isolation->journal.timers = -1;
 	/* Without journal nothing of ours is there. */
-	if (!isolation->journal.exists) {
-		if (!change_only_list)
-			journal_remove();
-		return 0;
-	}
+	if (!isolation->journal.exists)
+		return change_only_list ? 0 : journal_settle(&isolation->journal);
 	return isolation_set(isolation, &procs, &irqs);
-}
-
-/* What is to be undone is looked for as in the middle of a change. */
-static void salvage(struct isolation *isolation)
-{
-	isolation->journal.changing = true;
-	isolation->journal.exists = true;
-	isolation->journal.lost = isolation->partition.cpus;
-	notice("without %s: masks that lack exactly the isolated CPUs get them back",
-	       JOURNAL_FILE);
 }
 
 typedef int change_fn(struct isolation *isolation);
@@ -184,12 +168,8 @@ static int run_change(change_fn *change)
 	if (lock < 0)
 		return status_of(lock);
 	ret = isolation_open(&isolation, true);
-	if (!ret && (isolation.damaged || isolation.lost)) {
-		if (request.salvage)
-			salvage(&isolation);
-		else
-			ret = isolation_refuse_damaged(&isolation);
-	}
+	if (!ret && (isolation.damaged || isolation.lost))
+		ret = isolation_refuse_damaged(&isolation);
 	if (!ret)
 		ret = change(&isolation);
 	if (!ret)

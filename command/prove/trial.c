@@ -79,7 +79,7 @@ static int run_turns(struct prove *prove, struct trial *trial, const struct load
 		if (i == TURN_ON && !prove->shield)
 			continue;
 		progress(prove, turn_names[i]);
-		ret = prove->shield ? undo_switch(&prove->undo, i == TURN_ON ? mode : TIMERS_OFF) : 0;
+		ret = prove->shield ? undo_switch(&prove->journal, i == TURN_ON ? mode : TIMERS_OFF) : 0;
 		if (!ret)
 			ret = run_turn(prove, &trial->turns[i], count);
 		if (!ret && loads_have_ended(loads))
@@ -93,7 +93,7 @@ static int run_turns(struct prove *prove, struct trial *trial, const struct load
 static int run_trial(struct prove *prove, struct trial *trial)
 {
 	struct loads loads;
-	int ret = load_start(&loads, trial->kind, prove->loop.cpu, prove->undo.group);
+	int ret = load_start(&loads, trial->kind, prove->loop.cpu, prove->group);
 
 	if (!ret)
 		ret = run_turns(prove, trial, &loads);
@@ -123,7 +123,7 @@ static int calibrate(struct control_loop *loop)
 
 int trials_run(struct prove *prove)
 {
-	int ret = prove->shield ? undo_switch(&prove->undo, TIMERS_OFF) : 0;
+	int ret = prove->shield ? undo_switch(&prove->journal, TIMERS_OFF) : 0;
 
 	progress(prove, "calibrating");
 	if (!ret)

@@ -19,7 +19,8 @@ struct prove {
 	bool levels;			/* next to FIFO tasks its mode is that */
 	bool progress;			/* is written to what is no terminal, too */
 	const char *kind;		/* of the shield: timers_kind() */
-	struct undo undo;
+	struct journal journal;
+	char *group;			/* the loads' cgroup, or NULL */
 	struct trial trials[TRIALS];
 	size_t count;			/* of trials that are complete */
 	struct judgement judgements[TRIALS];

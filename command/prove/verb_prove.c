@@ -2,7 +2,6 @@
 #include "prove_print.h"
 #include "trial.h"
 
-#include "isolate/journal.h"
 #include "lib/cgroup.h"
 #include "lib/file.h"
 #include "lib/machine.h"
@@ -70,30 +69,21 @@ static int choose_cpu(unsigned int *cpu)
 	return ret ? ret : machine_check_online(&machine, &chosen);
 }
 
-/* Before anything is changed: where it is, how it is, and the file that says so. */
+/* Before anything is changed: where it is, how it is, and the journal that says so. */
 static int prepare(struct prove *prove)
 {
 	autofree char *mount = cgroup_find_mount(NULL);
-	struct undo *undo = &prove->undo;
+	const int before = timers_get();
 	int ret;
 
-	undo->before = timers_get();
-	if (undo->before < 0 && undo->before != -ENOENT)
-		return failed(undo->before, TIMERS_SWITCH ": %s", strerror(-undo->before));
-	if (undo->before < 0)
-		undo->before = -1;
-	undo->now = undo->last = undo->before;
-	if (request.load && undo->before < 0 && !timers_module_there())
+	if (before < 0 && before != -ENOENT)
+		return failed(before, TIMERS_SWITCH ": %s", strerror(-before));
+	if (request.load && before < 0 && !timers_module_there())
 		return failed(-EOPNOTSUPP, "there is no module " TIMERS_MODULE " for this kernel; without --load prove measures what timers take from it");
-	undo->load = request.load && undo->before < 0;
-	undo->group = mount ? format("%s/" GROUP, mount) : NULL;
-	ret = undo_begin(undo);
-	if (!ret && undo->load)
-		ret = timers_set(TIMERS_CLASSES);
-	if (!ret && undo->load)
-		undo->now = undo->last = timers_get();
+	prove->group = mount ? format("%s/" GROUP, mount) : NULL;
+	ret = undo_begin(&prove->journal, prove->group, request.load && before < 0);
 	prove->shield = timers_get() >= 0;
-	prove->mode = undo->before == TIMERS_LEVELS ? TIMERS_LEVELS : TIMERS_CLASSES;
+	prove->mode = before == TIMERS_LEVELS ? TIMERS_LEVELS : TIMERS_CLASSES;
 	prove->kind = timers_kind();
 	return ret;
 }
@@ -104,13 +94,13 @@ static int measure(struct prove *prove)
 	int ret, other;
 
 	catch_signals();
-	ret = undo_leftovers();
+	ret = undo_leftovers(&prove->journal);
 	if (ret)
 		return ret;
 	ret = prepare(prove);
 	if (!ret)
 		ret = trials_run(prove);
-	other = undo_all(&prove->undo);
+	other = undo_all(&prove->journal);
 	if (ret == -EINTR)
 		failed(ret, "interrupted: %zu of %zu loads were measured to the end, and everything is as before",
 		       prove->count, load_kind_count);
@@ -155,7 +145,8 @@ static int prove_all(const char *command)
 	close(lock);
 	other = print(&prove, report, command);
 	trials_free(&prove);
-	free(prove.undo.group);
+	free(prove.group);
+	journal_free(&prove.journal);
 	return ret ? ret : other;
 }
 

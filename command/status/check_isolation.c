@@ -12,7 +12,7 @@ void check_journal(struct inspection *inspection)
 
 	if (isolation->damaged || isolation->lost)
 		finding_add(&inspection->findings, FINDING_BAD, "journal",
-			    "timershield unisolate --salvage",
+			    isolation_mend,
 			    "The journal of what was changed, %s, %s.", JOURNAL_FILE,
 			    isolation->lost ? "is missing, but the partition exists" : "is damaged");
 	else if (isolation->journal.changing)

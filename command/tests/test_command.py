@@ -158,7 +158,7 @@ class MachineTest(unittest.TestCase):
         m = self.machine
         m.write("proc/sys/kernel/timershield", "0")
         m.write("etc/timershield.conf", "cpus = 3\nprocs = no\ntimers = on")
-        self.assertEqual(m.run("isolate", "--config").returncode, 0)
+        self.assertIn("The timer shield is on.\n", m.run("isolate", "--config").stdout)
         self.assertEqual(m.read("proc/irq/default_smp_affinity"), "7\n")
         self.assertEqual(m.read("proc/sys/kernel/timershield"), "1\n")
         m.write("etc/timershield.conf", "cpus = none")
@@ -197,6 +197,19 @@ class MachineTest(unittest.TestCase):
             done = m.run("isolate", "--config", "--dry-run")
             self.assertEqual(done.returncode, 1, text)
             self.assertIn("/etc/timershield.conf:", done.stderr)
+
+    def test_keys_of_2_0_are_a_warning(self) -> None:
+        """An old file isolates as before, and says which tool has taken over."""
+        m = self.machine
+        m.write("etc/timershield.conf", "cpus = 3\nprocs = no\nwrite = 1 /proc/sys/vm/x\n"
+                                        "priority = 40 irq/*\nthreaded = eth0")
+        done = m.run("isolate", "--config")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(m.read("proc/irq/default_smp_affinity"), "7\n")
+        for number, text in ((3, "write: use sysctl.d(5) or tmpfiles.d(5)"),
+                             (4, "priority: use 'timershield run -p N -P TID'"),
+                             (5, "threaded: use 'echo 1 >/sys/class/net/INTERFACE/threaded'")):
+            self.assertIn(f"/etc/timershield.conf:{number}: not done: {text}", done.stderr)
 
     def test_nearest_verb(self) -> None:
         for word, verb in (("isolte", "isolate"), ("unislate", "unisolate"), ("blam", "blame"),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* prove's verdicts on samples that are made up, and its file of what to put back. */
+/* prove's verdicts on samples that are made up, and what it puts back. */
 #include "check.h"
 #include "lib/file.h"
+#include "lib/timers.h"
 #include "prove/undo.h"
 #include "prove/verdict.h"
 
@@ -174,57 +175,29 @@ static void whole(void)
 	check(judge_all(some, 4) == VERDICT_HELPS, "four");
 }
 
-static void round_trip(int before, int now, bool load, const char *group)
-{
-	autofree char *name = group ? copy(group) : NULL;
-	struct undo undo = { before, now, .last = 1, .load = load, .group = name }, back;
-	autofree char *text = undo_text(&undo, "boot-1");
-
-	check(!undo_parse(&back, text, "boot-1"), "'%s' is refused", text);
-	check(back.before == before && back.now == now && back.last == 1 && back.load == load,
-	      "'%s'", text);
-	check(group ? back.group && !strcmp(back.group, group) : !back.group, "group of '%s'", text);
-	free(back.group);
-	check(!undo_parse(&back, text, "boot-2"), "another boot");
-	check(back.before == -1 && !back.load && !back.group, "of another boot something is left");
-}
-
-static void what_to_put_back(void)
-{
-	static const char * const damaged[] = {
-		"", "boot", "boot b", "boot b\n", "boot b\nswitch 1 0\n",
-		"boot b\nswitch 1 0 0\nload 0\ngroup", "boot b\nswitch 1 0 0\nload 0\ngroup /x",
-		"boot b\nswitch x 0 0\nload 0\ngroup \n",
-	};
-	struct undo undo;
-
-	round_trip(1, 0, false, NULL);
-	round_trip(-1, 1, true, "/sys/fs/cgroup/timershield-prove");
-	round_trip(-1, -1, false, "/a mount with blanks/x");
-	for (size_t i = 0; i < ARRAY_SIZE(damaged); i++)
-		check(undo_parse(&undo, damaged[i], "b") == (strncmp(damaged[i], "boot ", 5) ||
-		      !strncmp(damaged[i], "boot b\n", 7) ? -EBADMSG : 0),
-		      "'%s' is not refused", damaged[i]);
-}
-
 static void put(const char *path, const char *content)
 {
 	check(!file_replace(path, content, strlen(content)), "%s%s", file_root(), path);
 }
 
 /* Killed while it switched from one value to another; the switch was 1 when it began. */
-static void killed(const char *is, const char *noted, const char *put_back)
+static void killed(const char *is, const char *before, const char *wanted, const char *put_back)
 {
+	struct journal journal = { 0 };
 	autotext struct text after = { 0 };
-	autofree char *state = format("boot b\nswitch 1 %s\nload 0\ngroup \n", noted);
+	autofree char *state = NULL;
 
+	records_add(&journal.proved, "/sys/fs/cgroup/timershield-prove", "absent", "", "there");
+	records_add(&journal.proved, TIMERS_SWITCH, "1", before, wanted);
+	state = journal_text(&journal, "b");
+	journal_free(&journal);
 	put("/proc/sys/kernel/random/boot_id", "b\n");
-	put("/proc/sys/kernel/timershield", is);
-	put(UNDO_FILE, state);
-	check(!undo_leftovers(), "undo");
-	check(!file_exists(UNDO_FILE), "its file is still there");
-	file_read_line("/proc/sys/kernel/timershield", &after);
-	check(!strcmp(after.s, put_back), "%s, %s: it is %s", is, noted, after.s);
+	put(TIMERS_SWITCH, is);
+	put(JOURNAL_FILE, state);
+	check(!undo_leftovers(&journal) && !journal.exists, "undo");
+	check(!file_exists(JOURNAL_FILE), "the journal is still there");
+	file_read_line(TIMERS_SWITCH, &after);
+	check(!strcmp(after.s, put_back), "%s, %s, %s: it is %s", is, before, wanted, after.s);
 }
 
 static void killed_between_two_turns(void)
@@ -235,11 +208,11 @@ static void killed_between_two_turns(void)
 	make = format("mkdir -p %s/run/timershield %s/proc/sys/kernel/random", root, root);
 	check(!system(make), "%s", make);
 	file_set_root(root);
-	killed("1", "1 0", "1");
-	killed("0", "1 0", "1");
-	killed("0", "0 1", "1");
-	killed("1", "0 1", "1");
-	killed("0", "1 1", "0");	/* by somebody else */
+	killed("1", "1", "0", "1");
+	killed("0", "1", "0", "1");
+	killed("0", "0", "1", "1");
+	killed("1", "0", "1", "1");
+	killed("0", "1", "1", "0");	/* by somebody else */
 	file_set_root("");
 	check(!system(remove), "%s", remove);
 }
@@ -251,7 +224,6 @@ int main(void)
 	watched_without_a_shield();
 	figures();
 	whole();
-	what_to_put_back();
 	killed_between_two_turns();
 	return 0;
 }

@@ -14,7 +14,7 @@ import unittest
 from pathlib import Path
 
 COMMAND = ""
-STATE = Path("/run/timershield/prove")
+STATE = Path("/run/timershield/journal")
 LOADS = ["nothing", "timerfds", "threads", "synchronized", "hogs"]
 
 
@@ -56,6 +56,8 @@ class ProveTest(unittest.TestCase):
         self.assertLessEqual(max(map(len, lines)), 80, lines)
 
     def test_damaged_state(self) -> None:
+        if STATE.exists():
+            self.skipTest("CPUs are isolated here")
         STATE.parent.mkdir(exist_ok=True)
         STATE.write_text("nonsense\n")
         self.addCleanup(STATE.unlink, missing_ok=True)
