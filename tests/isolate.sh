@@ -10,23 +10,8 @@ partition=$cgroup/timershield
 rival=$cgroup/rival
 loopback=/sys/class/net/lo/queues/rx-0/rps_cpus
 
-fault() { echo "# failed: $*" >>/tmp/report; }
-skip() { echo "$*" >/tmp/skipped; exit; }
-require() { "$@" || { fault "$*"; exit 1; }; }
-
-# equal IS EXPECTED WHAT
-equal() { [ "$1" = "$2" ] || fault "$3: '$1', not '$2'"; }
-
-# says STATUS TEXT WORDS...: so "timershield WORDS" ends, and what it prints contains TEXT
-says() {
-	status=$1 text=$2; shift 2
-	out=$(timershield "$@" 2>&1)
-	equal $? "$status" "timershield $*: exit status"
-	case $out in *"$text"*) ;; *) fault "timershield $*: no '$text' in: $out" ;; esac
-}
 isolate() { says 0 "" isolate "$@"; }
 unisolate() { says 0 "" unisolate "$@"; }
-as_nobody() { su nobody -s /bin/sh -c "$*"; }
 
 # finding SEVERITY ID TEXT: so says status of this
 finding() {
@@ -478,26 +463,13 @@ test_random_sequences() {
 	[ $killed -ge 30 ] || fault "only $killed were killed"
 }
 
-tests=$(sed -n 's/^test_\([a-qs-z][a-z_]*\|r[b-z][a-z_]*\)().*/\1/p' "$0")
-[ "$1" != --list ] || { echo "$tests"; exit; }
-[ $# -gt 0 ] || set -- $tests
-[ -e /bin/sh ] || for tool in $(busybox --list); do ln -s busybox /bin/$tool 2>/dev/null; done
-number=0 failed=0
-printf 'TAP version 13\n1..%d\n' $#
-for name; do
-	number=$((number + 1))
-	rm -f /tmp/report /tmp/skipped; : >/tmp/report
+before()
+{
 	rmdir $rival 2>/dev/null
 	case $name in hyper*) ;; *) [ "$(nproc --all)" -ge 3 ] || fault "needs three CPUs" ;; esac
 	timershield unisolate >/dev/null
-	( trap 'kill -9 $(jobs -p); wait' EXIT; test_$name ) 2>/dev/null
-	if [ -e /tmp/skipped ]; then
-		echo "ok $number - $name # SKIP $(cat /tmp/skipped)"
-	elif grep -q failed /tmp/report; then
-		failed=1; echo "not ok $number - $name"
-	else
-		echo "ok $number - $name"
-	fi
-	cat /tmp/report
-done
-exit $failed
+}
+
+# The suites of their own: of another machine, and with host time.
+others="random_sequences"
+. /bin/harness

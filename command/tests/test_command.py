@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The command on directories that look like a machine: what it says, and its exit statuses.
 
-What it does to a real kernel is tested in guests (tests/isolate_*.c).
+What it does to a real kernel is tested in guests (tests/isolate.sh).
 """
 
 import json

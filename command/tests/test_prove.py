@@ -2,7 +2,7 @@
 """prove on the machine itself: its output.
 
 Whether its figures and verdicts are right, and that it leaves nothing behind however it ends, is
-tested in guests (tests/prove.c).
+tested in guests (tests/prove.sh).
 """
 
 import json
