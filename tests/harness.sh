@@ -1,7 +1,7 @@
 #!/bin/busybox sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What tests in shell share, which end with ". /bin/harness": it runs the functions test_NAME of the
+# What tests in shell share, which end by sourcing this: it runs the functions test_NAME of the
 # names given, or all but $others, each after before(), and prints TAP.
 
 fault() { echo "# failed: $*" >>/tmp/report; }

@@ -366,6 +366,7 @@ test_full_run() {
 	dd if=/dev/zero of=/run/full bs=4k 2>/dev/null
 	unisolate
 	same "after unisolate"
+	dd if=/dev/zero of=/run/fuller bs=4k 2>/dev/null
 	says 1 "No space left" isolate 1
 	same "after an isolate that found no room"
 	umount /run
@@ -472,4 +473,4 @@ before()
 
 # The suites of their own: of another machine, and with host time.
 others="random_sequences"
-. /bin/harness
+. "${0%/*}/harness"

@@ -165,4 +165,4 @@ test_needs_root() {
 }
 
 before() { :; }
-. /bin/harness
+. "${0%/*}/harness"

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from experiments.common.before import before
 from experiments.common.experiment import Context, Scenario
 from experiments.measure import results, spans
 from experiments.measure.spans import Span
@@ -25,15 +26,8 @@ from lab.kernels.arch import own
 from lab.kernels.platforms import Mode
 from lab.progress import Bar, Progress
 
-FAIR_SERVER = "/sys/kernel/debug/sched/fair_server/cpu{}/runtime"
-"""The scheduler's guard against starvation: it wakes up once a second, in the middle of a job if
-that is when a second has passed. Like real-time throttling it is switched off in guests, on stock
-and shielded kernels alike, so that what is left is what tasks' timers do."""
-WITHOUT_FAIR_SERVER = ("6.1",)
 _built: set[kernels.Kernel] = set()
 """By this process. Only to see that there is nothing to build takes five seconds of a CPU."""
-SETTLING = "3"
-"""Seconds: a kernel of a distribution still sets itself up after it has started init."""
 
 
 def run_guest(
@@ -106,21 +100,6 @@ def _in_parallel(width: int, calls: Sequence[Any]) -> list[str]:
         if not isinstance(error, LabError):
             raise error
     return [str(e) for e in errors]
-
-
-def before(system: System, modules: Sequence[Path], cpus: int) -> list[guests.Command]:
-    """What a guest does before it measures."""
-    commands = guests.loading(modules)
-    if system.kernel.debian:
-        commands.append(guests.Command(("@sleep", SETTLING)))
-    if system.kernel.linux not in WITHOUT_FAIR_SERVER:
-        commands += [guests.Command(("@write", FAIR_SERVER.format(cpu), "0"))
-                     for cpu in range(cpus)]
-    if system.unloads:
-        commands.append(guests.unloading(modules[-1]))
-    if system.switch is not None:
-        commands.append(guests.Command(("@write", str(SWITCH), system.switch)))
-    return commands
 
 
 def _turn(system: System, scenario: Scenario, program: str) -> list[guests.Command]:

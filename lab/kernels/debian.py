@@ -105,7 +105,10 @@ class Release:
         temporary = target.with_name(target.name + ".new")
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
-        progress.step(f"fetching {package}")
+        shown = self._call("apt-cache", "show", "--no-all-versions", package)
+        size = re.search(r"^Size: (\d+)$", shown, re.MULTILINE)
+        of = f", {int(size[1]) / 1e6:.1f} MB" if size else ""
+        progress.step(f"fetching {package}{of}")
         try:
             self._call("apt-get", "download", package, where=temporary)
             file = next(temporary.glob("*.deb"))
