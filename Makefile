@@ -58,13 +58,13 @@ module:
 #:   make kernel         one kernel, for the lab: ARCH=x86_64|arm64 FLAVOUR=rt|preempt|lazy
 #:                       (lazy: 7.3 only) VARIANT=stock|shielded|debug; build/kernel/
 kernel:
-	@lab/setup --check $(LINUX:%=linux-%) $(ARCH)
+	@lab/setup $(LINUX:%=linux-%) $(ARCH)
 	@$(LAB) kernel $(LINUX:%=--linux %) $(ARCH)-$(FLAVOUR)-$(VARIANT)
 
 #:   make install        the command and the library: PREFIX=/usr/local DESTDIR=;
 #:                       PARTS=command: the command alone
 install:
-	@lab/setup --check install
+	@lab/setup install
 	@packaging/install "$(PREFIX)" $(PARTS)
 
 #:   make clean          remove what was built, except kernels; distclean: kernels, too
@@ -124,25 +124,25 @@ shellcheck:
 
 #:   make check          the tests that boot no kernel: unit tests, queue, libclockfix, command
 check: tools
-	@lab/setup --check test x86_64 arm64
+	@lab/setup test x86_64 arm64
 	@$(TEST_LAB) test --host-only
 
 #:   make soak           timer churn on the debug kernels for SECONDS=600 of guest time
 soak: tools
-	@lab/setup --check test x86_64 arm64
+	@lab/setup test x86_64 arm64
 	@$(TEST_LAB) soak $(LINUX:%=--linux %) --seconds $(SECONDS)
 
 #:   make evaluate       all experiments; build/evaluation/report.html. QUICK=1: a tenth of the
 #:                       samples; GUESTS=1: one guest at a time
 evaluate:
-	@lab/setup --check $(LINUX:%=linux-%) evaluate x86_64 $(if $(filter-out x86_64%,$(subst $(comma), ,$(KERNELS))),arm64)
+	@lab/setup $(LINUX:%=linux-%) evaluate x86_64 $(if $(filter-out x86_64%,$(subst $(comma), ,$(KERNELS))),arm64)
 	@$(LAB) evaluate $(LINUX:%=--linux %) $(if $(QUICK),--quick) $(if $(KERNELS),--kernels $(KERNELS)) \
 		$(if $(GUESTS),--guests $(GUESTS))
 
 #:   make figures        measure again what README and docs/ quote; writes docs/figures.json,
 #:                       docs/demo.svg and the figures in these texts
 figures:
-	@lab/setup --check module-demo
+	@lab/setup module-demo
 	@$(LAB) figures
 
 tools:
@@ -156,18 +156,18 @@ tools:
 #:   make packages       Debian packages of the command, the library and the module;
 #:                       build/packages/
 packages:
-	@lab/setup --check packages
+	@lab/setup packages
 	@packaging/build
 
 #:   make packages-test  install, upgrade and purge them in chroots of Debian 12 and 13
 packages-test:
-	@lab/setup --check packages-test
+	@lab/setup packages-test
 	@packaging/test
 
 #:   make deb            Debian packages of a shielded kernel with this machine's configuration,
 #:                       or with CONFIG=; LOCAL=1: only modules that are loaded now
 deb:
-	@lab/setup --check $(LINUX:%=linux-%) deb
+	@lab/setup $(LINUX:%=linux-%) deb
 	@$(LAB) deb $(LINUX:%=--linux %) $(if $(CONFIG),--config $(CONFIG)) $(if $(LOCAL),--local-modules)
 
 #:
