@@ -218,7 +218,9 @@ void verb_print_roff(const struct verb *verb)
 {
 	const struct verb_option *option;
 
-	for (size_t i = 0; (option = &verb->options[i])->name; i++) {
+	printf("\\&");
+	print_escaped(verb->about);
+	for (size_t i = 0; verb->options && (option = &verb->options[i])->name; i++) {
 		autofree char *text = option_text(option);
 
 		puts(".TP");

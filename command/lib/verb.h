@@ -62,7 +62,7 @@ int usage_error(const struct verb *verb, const char *format, ...) __printf(2, 3)
 /* A list of CPUs that is not empty. -1, or the exit status after a message. */
 int take_cpus(const struct verb *verb, const char *list, struct cpus *cpus);
 
-/* On standard output: the verb's help, its lines for completion, its options as man(7) has them. */
+/* On standard output: the verb's help, its lines for completion, help and options as man(7) has them. */
 void verb_print_help(const struct verb *verb);
 void verb_print_words(const struct verb *verb);
 void verb_print_roff(const struct verb *verb);
