@@ -3,10 +3,8 @@
 #include "lib/cgroup.h"
 #include "lib/change.h"
 #include "lib/file.h"
-#include "lib/machine.h"
 #include "lib/message.h"
 #include "lib/task.h"
-#include "partition.h"
 
 #define ROUNDS 10
 
@@ -173,8 +171,10 @@ static unsigned int strip_tasks(const struct journal *journal, const struct mach
 	return changed;
 }
 
-void affinity_apply(struct journal *journal, const struct machine *machine)
+int affinity_apply(struct isolation *isolation)
 {
+	const struct machine *machine = &isolation->machine;
+	struct journal *journal = &isolation->journal;
 	autotasks struct tasks tasks = { 0 };
 
 	/* A task that starts meanwhile may inherit what its parent had before. */
@@ -186,4 +186,5 @@ void affinity_apply(struct journal *journal, const struct machine *machine)
 	tasks_read(&tasks);
 	tasks_for_each(task, &tasks)
 		put_irq_thread(journal, task);
+	return 0;
 }

@@ -13,8 +13,7 @@
 #ifndef TIMERSHIELD_AFFINITY_H
 #define TIMERSHIELD_AFFINITY_H
 
-#include "journal.h"
-#include "lib/machine.h"
+#include "isolation.h"
 
 /*
  * Notes in the journal what each task asked for. Nobody asked to be kept off the CPUs TAKEN by
@@ -30,7 +29,7 @@ int affinity_plan(struct journal *journal, const struct machine *machine,
 int affinity_refuse_offline(const struct journal *journal, const struct machine *machine,
 			    const struct cpus *leaving);
 
-/* Gives it to each without the CPUs isolated from tasks. */
-void affinity_apply(struct journal *journal, const struct machine *machine);
+/* Gives it to each without the CPUs isolated from tasks. Always 0. */
+int affinity_apply(struct isolation *isolation);
 
 #endif

@@ -46,20 +46,24 @@ static void give(const struct record *record, const char *from, const char *valu
 		       strcmp(from, STOPPED) ? "on" : "off");
 }
 
-void fair_server_stop(const struct journal *journal)
+int fair_server_stop(struct isolation *isolation)
 {
-	const struct record *servers = journal->servers.items;
+	const struct records *servers = &isolation->journal.servers;
 
-	for (size_t i = 0; i < journal->servers.count; i++)
-		if (*servers[i].wanted)
-			give(&servers[i], servers[i].original, STOPPED);
+	for (size_t i = 0; i < servers->count; i++)
+		if (*servers->items[i].wanted)
+			give(&servers->items[i], servers->items[i].original, STOPPED);
+	return 0;
 }
 
-void fair_server_start(const struct journal *journal, bool all)
+int fair_server_start(struct isolation *isolation)
 {
-	const struct record *servers = journal->servers.items;
+	const struct records *servers = &isolation->journal.servers;
+	const bool all = !isolation->settled || !cpus_equal(&isolation->partition.isolated,
+							    &isolation->journal.procs);
 
-	for (size_t i = 0; i < journal->servers.count; i++)
-		if (all || !*servers[i].wanted)
-			give(&servers[i], STOPPED, servers[i].original);
+	for (size_t i = 0; i < servers->count; i++)
+		if (all || !*servers->items[i].wanted)
+			give(&servers->items[i], STOPPED, servers->items[i].original);
+	return 0;
 }

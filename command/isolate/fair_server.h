@@ -6,7 +6,7 @@
 #ifndef TIMERSHIELD_FAIR_SERVER_H
 #define TIMERSHIELD_FAIR_SERVER_H
 
-#include "journal.h"
+#include "isolation.h"
 
 #define FAIR_SERVER "/sys/kernel/debug/sched/fair_server"
 #define FAIR_SERVER_RUNTIME FAIR_SERVER "/cpu%u/runtime"
@@ -20,14 +20,14 @@ bool fair_server_can_stop(void);
 /* Notes in the journal what it has on these CPUs. */
 void fair_server_plan(struct journal *journal, const struct cpus *procs);
 
-/* Stops it on the CPUs that are isolated from tasks. */
-void fair_server_stop(const struct journal *journal);
+/* Stops it on the CPUs that are isolated from tasks. Always 0. */
+int fair_server_stop(struct isolation *isolation);
 
 /*
- * On other CPUs, or on ALL, it has again what it had. To be done before a partition changes: the
+ * On other CPUs, or on all if the partition changes, it has again what it had. To be done before: the
  * kernel then waits for work on its CPUs, which a real-time task that never sleeps would keep from
- * running.
+ * running. Always 0.
  */
-void fair_server_start(const struct journal *journal, bool all);
+int fair_server_start(struct isolation *isolation);
 
 #endif

@@ -4,11 +4,11 @@
 #include "fair_server.h"
 #include "lib/cgroup.h"
 #include "lib/change.h"
+#include "lib/file.h"
 #include "lib/message.h"
-#include "partition.h"
+#include "lib/timers.h"
 #include "rcu_threads.h"
 #include "settings.h"
-#include "values.h"
 
 #include <signal.h>
 
@@ -71,6 +71,34 @@ void isolation_close(struct isolation *isolation)
 	isolation->mount = NULL;
 }
 
+static int write_mode(const char *path, const char *value, const char *now)
+{
+	int ret = change_write(path, value);
+
+	return ret ? failed(ret, "%s: cannot write '%s': %s", path, value, strerror(-ret)) : 0;
+}
+
+static const struct record_kind mode_kind = { file_read_line, write_mode };
+
+/* The shield's, if the configuration gives one, or unisolate restores it. */
+static void plan_mode(struct journal *journal)
+{
+	autofree char *mode = format("%d", journal->timers);
+	autotext struct text now = { 0 };
+	struct record *record;
+
+	if (!journal->gives)
+		return;
+	records_plan(&journal->values, &mode_kind);
+	if (journal->timers < 0 || file_read_line(TIMERS_SWITCH, &now))
+		return;
+	record = records_find(&journal->values, TIMERS_SWITCH);
+	if (record)
+		record_set(&record->wanted, mode);
+	else
+		records_add(&journal->values, TIMERS_SWITCH, now.s, "", mode);
+}
+
 static int plan(struct isolation *isolation, const struct cpus *procs, const struct cpus *irqs)
 {
 	struct journal *journal = &isolation->journal;
@@ -102,7 +130,7 @@ static int plan(struct isolation *isolation, const struct cpus *procs, const str
 	if (by_cgroup)
 		partition_plan_adoption(journal, procs);
 	fair_server_plan(journal, procs);
-	values_plan(journal);
+	plan_mode(journal);
 	ret = settings_plan_irqs(journal, &isolation->machine, irqs);
 	return ret ? ret : settings_plan_workqueue(journal, &isolation->machine, procs,
 						    isolation->rivals.isolate);
@@ -126,8 +154,9 @@ static int finish(struct journal *journal)
 
 	journal->procs_before = journal->procs;
 	records_free(&journal->raised);
-	for (size_t i = 0; i < JOURNAL_RECORDS; i++)
-		records_forget(&journal->records[i]);
+	records_forget(&journal->settings);
+	records_forget(&journal->values);
+	records_forget(&journal->servers);
 	journal->changing = false;
 	ret = change_only_list ? 0 : journal_settle(journal);
 	return ret ? failed(ret, JOURNAL_FILE ": %s", strerror(-ret)) : 0;
@@ -150,19 +179,48 @@ static bool ends(const struct journal *journal, const struct cpus *procs, const 
 	return cpus_empty(procs) && cpus_empty(irqs) && !(journal->gives && journal->timers >= 0);
 }
 
+static int give_mode(struct isolation *isolation)
+{
+	return records_apply(&isolation->journal.values, &mode_kind);
+}
+
+static int set_partition(struct isolation *isolation)
+{
+	struct journal *journal = &isolation->journal;
+	int ret = 0;
+
+	if (isolation->mount && !journal->by_affinity)
+		ret = partition_set(isolation->mount, journal, &journal->procs);
+	isolation->refused = ret && !cpus_empty(&journal->procs);
+	return ret;
+}
+
 /*
- * An interrupt or mask that cannot be restored, or a process that cannot be moved out of
- * the partition, gives a message and does not stop the rest. The journal then stays, so
- * that unisolate can be repeated.
+ * Each brings about what the journal says, wherever things are now: so the way back is the same
+ * steps with what was before in the journal. If a vital one fails, the journal stays, so that
+ * unisolate can be repeated; and the rest is only done if nothing is to be left.
  */
+static const struct step {
+	int (*apply)(struct isolation *isolation);
+	bool vital;
+} steps[] = {
+	{ give_mode, true },
+	{ partition_release, false },
+	{ settings_narrow_workqueue, false },
+	{ fair_server_start, false },
+	{ set_partition, true },
+	{ settings_apply_irqs, false },
+	{ settings_apply_workqueue, false },
+	{ affinity_apply, false },
+	{ fair_server_stop, false },
+};
+
 static int set(struct isolation *isolation, const struct cpus *procs, const struct cpus *irqs)
 {
 	struct journal *journal = &isolation->journal;
-	const bool settled = !journal->changing;
-	const bool changes = !settled || !cpus_equal(&isolation->partition.isolated, procs);
-	const bool by_cgroup = !journal->by_affinity;
-	int ret = isolation_refuse_taken(isolation, procs), values, first, second;
+	int ret = isolation_refuse_taken(isolation, procs), first = 0, vital = 0;
 
+	isolation->settled = !journal->changing;
 	if (!ret)
 		ret = rcu_threads_plan(journal);
 	if (!ret)
@@ -172,30 +230,19 @@ static int set(struct isolation *isolation, const struct cpus *procs, const stru
 	if (ret)
 		return ret;
 	isolation->touched = true;
-	values = values_apply(journal);
-	ret = ends(journal, procs, irqs) ? 0 : values;
-	if (ret)
-		return ret;
 	rcu_threads_raise(journal);
-	/* Else the journal may not have every task. */
-	if (settled && isolation->mount && by_cgroup)
-		partition_release(isolation->mount, journal, procs);
-	settings_narrow_workqueue(journal, &isolation->machine, isolation->rivals.isolate);
-	fair_server_start(journal, changes);
-	if (isolation->mount && by_cgroup)
-		ret = partition_set(isolation->mount, journal, procs);
+	for (const struct step *step = steps; step < &steps[ARRAY_SIZE(steps)]; step++) {
+		ret = step->apply(isolation);
+		if (!first)
+			first = ret;
+		if (step->vital && ret)
+			vital = ret;
+		if (vital && !ends(journal, procs, irqs))
+			break;
+	}
 	rcu_threads_lower(journal);
-	isolation->refused = ret && !cpus_empty(procs);
-	if (isolation->refused)
-		return ret;
-	first = settings_apply_irqs(journal);
-	second = settings_apply_workqueue(journal);
-	affinity_apply(journal, &isolation->machine);
-	fair_server_stop(journal);
-	if (!ret && !values)
-		ret = finish(journal);
-	ret = ret ? ret : values ? values : first;
-	return ret ? ret : second;
+	ret = vital ? vital : finish(journal);
+	return ret ? ret : first;
 }
 
 /* There is no way back to a partition that the kernel has just refused. */
@@ -208,7 +255,7 @@ static int roll_back(struct isolation *isolation, int error, const struct cpus *
 	isolation->journal.gives = false;
 	if (isolation->refused && cpus_equal(&procs, new_procs)) {
 		isolation->journal.irqs = irqs;
-		values_apply(&isolation->journal);
+		give_mode(isolation);
 		records_forget(&isolation->journal.values);
 		save(&isolation->journal, false);
 	} else if (set(isolation, &procs, &irqs)) {

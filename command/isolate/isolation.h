@@ -20,6 +20,7 @@ struct isolation {
 	struct cpus procs, irqs;	/* asked for: isolated from tasks, from interrupts */
 	struct cpus isolated;		/* in fact isolated from tasks, by whatever means */
 	struct cpus booted;		/* those of them that the kernel's command line names */
+	bool settled;			/* no change was under way when this one began */
 	bool touched;			/* something was changed */
 	bool refused;			/* by the kernel: the partition */
 	bool damaged;			/* the journal is */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "partition.h"
+#include "isolation.h"
 #include "lib/cgroup.h"
 #include "lib/change.h"
 #include "lib/file.h"
@@ -302,17 +302,22 @@ int partition_set(const char *mount, struct journal *journal, const struct cpus 
 	return ret;
 }
 
-/* The journal has every task that is in one. */
-void partition_release(const char *mount, const struct journal *journal, const struct cpus *procs)
+int partition_release(struct isolation *isolation)
 {
+	const struct journal *journal = &isolation->journal;
+
+	/* In the middle of a change the journal may not have every task. */
+	if (!isolation->settled || !isolation->mount || journal->by_affinity)
+		return 0;
 	for (size_t i = 0; i < journal->nr_runs; i++) {
 		const struct run_group *run = &journal->runs[i];
-		autofree char *group = format("%s" PARTITION "/%s", mount, run->name);
+		autofree char *group = format("%s" PARTITION "/%s", isolation->mount, run->name);
 		autofree char *pids = run->adopt ? NULL : cgroup_read(group, PROCESSES);
 		char *rest = pids, *pid;
 
 		while ((pid = strsep(&rest, "\n")))
-			if (*pid && !asked_for(journal, atoi(pid), procs))
-				send_one_back(mount, run->origin, pid);
+			if (*pid && !asked_for(journal, atoi(pid), &journal->procs))
+				send_one_back(isolation->mount, run->origin, pid);
 	}
+	return 0;
 }

@@ -10,6 +10,8 @@
 
 #include "journal.h"
 
+struct isolation;
+
 /* Below the mount point of cgroup v2. */
 #define PARTITION "/timershield"
 
@@ -45,10 +47,10 @@ int partition_leave(const char *mount, const struct journal *journal, pid_t pid)
 /*
  * Processes all of whose threads asked for isolated CPUs alone stay there: the partition
  * takes them in. Planning notes them in the journal. Releasing sends those back that no
- * longer belong there, before CPUs leave the partition.
+ * longer belong there, before CPUs leave the partition; always 0.
  */
 void partition_plan_adoption(struct journal *journal, const struct cpus *procs);
-void partition_release(const char *mount, const struct journal *journal, const struct cpus *procs);
+int partition_release(struct isolation *isolation);
 
 /* Removes the groups of processes that have ended, also from the journal. */
 void partition_forget_ended(const char *mount, struct journal *journal);

@@ -232,8 +232,9 @@ static int apply_setting(struct record *setting)
 	return 0;
 }
 
-int settings_apply_irqs(struct journal *journal)
+int settings_apply_irqs(struct isolation *isolation)
 {
+	struct journal *journal = &isolation->journal;
 	int first = 0;
 
 	for (size_t i = 0; i < journal->settings.count; i++) {
@@ -246,26 +247,27 @@ int settings_apply_irqs(struct journal *journal)
 	return first;
 }
 
-void settings_narrow_workqueue(const struct journal *journal, const struct machine *machine,
-			       bool others)
+int settings_narrow_workqueue(struct isolation *isolation)
 {
-	const struct record *setting = records_find(&journal->settings, WORKQUEUE);
+	const struct record *setting = records_find(&isolation->journal.settings, WORKQUEUE);
 	struct cpus narrowed, before;
 	autofree char *text = NULL;
 
 	if (!setting)
-		return;
-	narrowed = others ? set_of(setting->wanted) : narrowed_of(setting);
+		return 0;
+	narrowed = isolation->rivals.isolate ? set_of(setting->wanted) : narrowed_of(setting);
 	before = set_of(setting->before);
-	if (cpus_equal(&narrowed, &before) || !cpus_intersect(&narrowed, &machine->online))
-		return;
+	if (cpus_equal(&narrowed, &before) ||
+	    !cpus_intersect(&narrowed, &isolation->machine.online))
+		return 0;
 	text = setting_text(WORKQUEUE, &narrowed);
 	change_write(WORKQUEUE, text);
+	return 0;
 }
 
-int settings_apply_workqueue(struct journal *journal)
+int settings_apply_workqueue(struct isolation *isolation)
 {
-	struct record *setting = records_find(&journal->settings, WORKQUEUE);
+	struct record *setting = records_find(&isolation->journal.settings, WORKQUEUE);
 	struct cpus narrowed, wanted;
 
 	if (!setting)

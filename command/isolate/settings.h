@@ -10,8 +10,7 @@
 #ifndef TIMERSHIELD_SETTINGS_H
 #define TIMERSHIELD_SETTINGS_H
 
-#include "journal.h"
-#include "lib/machine.h"
+#include "isolation.h"
 #include <stdbool.h>
 
 /* Where packets are steered to; a pattern. */
@@ -36,19 +35,18 @@ int settings_plan_workqueue(struct journal *journal, const struct machine *machi
  * An interrupt that cannot be moved is no error, and stays in the journal as it is; one that cannot
  * be given back its original affinity is, after a message. 0 or -errno.
  */
-int settings_apply_irqs(struct journal *journal);
-int settings_apply_workqueue(struct journal *journal);
+int settings_apply_irqs(struct isolation *isolation);
+int settings_apply_workqueue(struct isolation *isolation);
 
 /*
  * Before a partition changes: unbound work leaves the CPUs that are to be isolated, and has not
  * come back to those that were. The kernel then has nothing to move for the partition's sake, which
  * it does badly for a process that is killed: Linux 6.12 warns in update_parent_effective_cpumask()
  * that it could not make a kernel thread, and shows a wrong cpumask_isolated until the next
- * partition. An error is for the one who applies the mask afterwards to tell. OTHERS, as above: a
- * mask that is to be restored is, so that the kernel takes their CPUs out of it.
+ * partition. An error is for the one who applies the mask afterwards to tell: 0. Next to isolated
+ * partitions of others, a mask that is to be restored is, so that the kernel takes their CPUs out of it.
  */
-void settings_narrow_workqueue(const struct journal *journal, const struct machine *machine,
-			       bool others);
+int settings_narrow_workqueue(struct isolation *isolation);
 
 /* Reads the text of one of these files: a list, or a mask where it is one. */
 int setting_parse(const char *path, const char *text, struct cpus *cpus);
