@@ -75,55 +75,16 @@ static int print_manual(void)
 
 /* What people try, for verbs of other names. */
 static const char * const synonyms[][2] = {
-	{ "shield", "timers" }, { "trace", "blame" }, { "check", "status" }, { "bench", "prove" },
+	{ "shield", "isolate" }, { "unshield", "unisolate" }, { "trace", "blame" }, { "check", "status" }, { "bench", "prove" },
 	{ "measure", "blame -r -- cyclictest -m -p 80" },
 };
 
-#define LONGEST 16u
-
-/* How many letters are to be changed, added or left out; two that swapped places are two. */
-static size_t distance(const char *a, const char *b)
-{
-	size_t row[LONGEST + 1], n = strlen(a), m = strlen(b);
-
-	if (n > LONGEST || m > LONGEST)
-		return LONGEST;
-	for (size_t j = 0; j <= m; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= n; i++) {
-		size_t diagonal = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= m; j++) {
-			size_t least = diagonal + (a[i - 1] != b[j - 1]);
-
-			diagonal = row[j];
-			if (row[j] + 1 < least)
-				least = row[j] + 1;
-			if (row[j - 1] + 1 < least)
-				least = row[j - 1] + 1;
-			row[j] = least;
-		}
-	}
-	return row[m];
-}
-
 static int unknown_verb(const char *name)
 {
-	const char *nearest = NULL;
-	size_t least = 3;
-
-	for (size_t i = 0; i < ARRAY_SIZE(verbs) + ARRAY_SIZE(synonyms); i++) {
-		const size_t s = i - ARRAY_SIZE(verbs);
-		const char *known = i < ARRAY_SIZE(verbs) ? verbs[i]->name : synonyms[s][0];
-
-		if (distance(name, known) < least) {
-			least = distance(name, known);
-			nearest = i < ARRAY_SIZE(verbs) ? known : synonyms[s][1];
-		}
-	}
-	if (nearest)
-		return usage_error(NULL, "unknown command '%s'; did you mean '%s'?", name, nearest);
+	for (size_t i = 0; i < ARRAY_SIZE(synonyms); i++)
+		if (!strcmp(synonyms[i][0], name))
+			return usage_error(NULL, "unknown command '%s'; did you mean '%s'?", name,
+					   synonyms[i][1]);
 	return usage_error(NULL, "unknown command '%s'", name);
 }
 
