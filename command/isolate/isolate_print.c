@@ -45,19 +45,15 @@ struct group {
 	unsigned int count;
 };
 
-static bool is_like(const struct group *group, const struct leftover *item, const char *pattern)
-{
-	return !strcmp(group->pattern, pattern) && !strcmp(group->first->kind, item->kind) &&
-	       !strcmp(group->first->reason, item->reason);
-}
-
 /* Adds it to the group of its like; there may be room for one more group. */
 static size_t group_item(struct group *groups, size_t count, const struct leftover *item)
 {
 	char *pattern = pattern_of(item);
 	struct group *group = groups;
 
-	while (group < &groups[count] && !is_like(group, item, pattern))
+	while (group < &groups[count] &&
+	       (strcmp(group->pattern, pattern) || strcmp(group->first->kind, item->kind) ||
+		strcmp(group->first->reason, item->reason)))
 		group++;
 	if (group < &groups[count])
 		free(pattern);
@@ -155,15 +151,6 @@ static void print_sentence(const struct isolation *isolation, const struct lefto
 	leftovers_print_grouped(list, "  ");
 }
 
-static void print_json(const struct isolation *isolation, const struct leftovers *list)
-{
-	json_open(NULL, '{');
-	json_cpus("procs", &isolation->isolated);
-	json_cpus("irqs", &isolation->irqs);
-	leftovers_json("unmoved", list);
-	json_close('}');
-}
-
 int isolate_print(const struct isolation *isolation)
 {
 	struct leftovers list = { 0 };
@@ -174,10 +161,15 @@ int isolate_print(const struct isolation *isolation)
 		return 0;
 	}
 	ret = leftovers_find(&list, isolation);
-	if (output == OUTPUT_JSON)
-		print_json(isolation, &list);
-	else
+	if (output == OUTPUT_JSON) {
+		json_open(NULL, '{');
+		json_cpus("procs", &isolation->isolated);
+		json_cpus("irqs", &isolation->irqs);
+		leftovers_json("unmoved", &list);
+		json_close('}');
+	} else {
 		print_sentence(isolation, &list);
+	}
 	leftovers_free(&list);
 	return ret;
 }

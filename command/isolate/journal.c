@@ -98,13 +98,6 @@ static void add_line(struct text *text, const char * const fields[MAX_FIELDS])
 	text_add(text, "\n");
 }
 
-static void add_task(struct text *text, const struct task_record *task)
-{
-	autofree char *list = cpus_list(&task->cpus);
-
-	text_add(text, "task\t%d\t%llu\t%s\n", task->tid, task->start, list);
-}
-
 static void add_records(struct text *text, const char *name, const struct records *records)
 {
 	for (size_t i = 0; i < records->count; i++) {
@@ -130,56 +123,46 @@ char *journal_text(const struct journal *journal, const char *boot)
 	for (size_t i = 0; i < journal->nr_runs; i++)
 		add_line(&text, (const char *[MAX_FIELDS]){ "run", journal->runs[i].name,
 							    journal->runs[i].origin });
-	for (size_t i = 0; i < journal->nr_tasks; i++)
-		add_task(&text, &journal->tasks[i]);
+	for (size_t i = 0; i < journal->nr_tasks; i++) {
+		const struct task_record *task = &journal->tasks[i];
+		autofree char *list = cpus_list(&task->cpus);
+
+		text_add(&text, "task\t%d\t%llu\t%s\n", task->tid, task->start, list);
+	}
 	for (size_t i = 0; i < JOURNAL_RECORDS; i++)
 		add_records(&text, record_names[i], &journal->records[i]);
 	text_add(&text, END "%016llx\n", checksum(text.s, text.length));
 	return text.s;
 }
 
-static void read_procs(struct journal *journal, char **fields)
-{
-	cpus_parse(&journal->procs, fields[1]);
-	cpus_parse(&journal->procs_before, fields[2]);
-}
-
-static void read_task(struct journal *journal, char **fields)
-{
-	struct task_record *task = append(journal->tasks, journal->nr_tasks);
-
-	*task = (struct task_record){ .tid = atoi(fields[1]),
-				      .start = strtoull(fields[2], NULL, 10) };
-	cpus_parse(&task->cpus, fields[3]);
-}
-
-static void read_backend(struct journal *journal, char **fields)
-{
-	journal->exists = true;
-	journal->by_affinity = !strcmp(fields[1], "affinity");
-	journal->controller_enabled = !strcmp(fields[2], "enabled");
-}
-
 static void read_line(struct journal *journal, char *line)
 {
 	char *fields[MAX_FIELDS] = { 0 };
+	struct task_record *task;
 
 	for (unsigned int i = 0; line && i < MAX_FIELDS; i++) {
 		fields[i] = strsep(&line, "\t");
 		unescape(fields[i], '%', "%2x%n");
 	}
-	if (!strcmp(fields[0], "backend"))
-		read_backend(journal, fields);
-	else if (!strcmp(fields[0], "state"))
+	if (!strcmp(fields[0], "backend")) {
+		journal->exists = true;
+		journal->by_affinity = !strcmp(fields[1], "affinity");
+		journal->controller_enabled = !strcmp(fields[2], "enabled");
+	} else if (!strcmp(fields[0], "state")) {
 		journal->changing = !strcmp(fields[1], "changing");
-	else if (!strcmp(fields[0], "procs"))
-		read_procs(journal, fields);
-	else if (!strcmp(fields[0], "irqs"))
+	} else if (!strcmp(fields[0], "procs")) {
+		cpus_parse(&journal->procs, fields[1]);
+		cpus_parse(&journal->procs_before, fields[2]);
+	} else if (!strcmp(fields[0], "irqs")) {
 		cpus_parse(&journal->irqs, fields[1]);
-	else if (!strcmp(fields[0], "run"))
+	} else if (!strcmp(fields[0], "run")) {
 		journal_add_run(journal, fields[1], fields[2], 0);
-	else if (!strcmp(fields[0], "task"))
-		read_task(journal, fields);
+	} else if (!strcmp(fields[0], "task")) {
+		task = append(journal->tasks, journal->nr_tasks);
+		*task = (struct task_record){ .tid = atoi(fields[1]),
+					      .start = strtoull(fields[2], NULL, 10) };
+		cpus_parse(&task->cpus, fields[3]);
+	}
 	for (size_t i = 0; i < JOURNAL_RECORDS; i++)
 		if (!strcmp(fields[0], record_names[i]))
 			records_add(&journal->records[i], fields[1], fields[2], fields[3],

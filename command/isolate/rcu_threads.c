@@ -45,14 +45,6 @@ static int write_priority(const char *what, const char *value, const char *now)
 
 static const struct record_kind thread_kind = { read_priority, write_priority };
 
-static void record_thread(struct records *records, const struct task *task, const char *raised)
-{
-	autofree char *what = format("%d %llu", task->tid, task->start);
-	autofree char *now = format("%d %d", task->policy, task->rt_priority);
-
-	records_add(records, what, now, raised, "");
-}
-
 int rcu_threads_plan(struct journal *journal)
 {
 	autofree char *raised = format("%d %d", SCHED_FIFO, RAISED);
@@ -65,10 +57,14 @@ int rcu_threads_plan(struct journal *journal)
 		ret = tasks_read(&tasks);
 	if (ret)
 		return ret;
-	tasks_for_each(task, &tasks)
+	tasks_for_each(task, &tasks) {
+		autofree char *what = format("%d %llu", task->tid, task->start);
+		autofree char *now = format("%d %d", task->policy, task->rt_priority);
+
 		if (task->flags & TASK_KERNEL_THREAD && !strncmp(task->name, "rcuc/", 5) &&
 		    task->rt_priority < RAISED)
-			record_thread(&journal->raised, task, raised);
+			records_add(&journal->raised, what, now, raised, "");
+	}
 	return 0;
 }
 

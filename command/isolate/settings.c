@@ -19,16 +19,6 @@ struct plan {
 	const struct cpus *isolated;
 };
 
-/*
- * From Linux 6.7 on the mask of unbound work shows what is in force, without isolated
- * CPUs, and another file what was written.
- */
-static const char *readable(const char *path)
-{
-	return !strcmp(path, WORKQUEUE) && file_exists(WORKQUEUE_REQUESTED) ?
-	       WORKQUEUE_REQUESTED : path;
-}
-
 static bool is_mask(const char *path)
 {
 	const char *name = strrchr(path, '/');
@@ -47,9 +37,14 @@ static char *setting_text(const char *path, const struct cpus *cpus)
 	return is_mask(path) ? cpus_mask(cpus) : cpus_list(cpus);
 }
 
+/*
+ * From Linux 6.7 on the mask of unbound work shows what is in force, without isolated
+ * CPUs, and another file what was written.
+ */
 static int read_setting(const char *path, struct text *text, struct cpus *cpus)
 {
-	int ret = file_read_line(readable(path), text);
+	const bool requested = !strcmp(path, WORKQUEUE) && file_exists(WORKQUEUE_REQUESTED);
+	int ret = file_read_line(requested ? WORKQUEUE_REQUESTED : path, text);
 
 	return ret ? ret : setting_parse(path, text->s, cpus);
 }
@@ -90,14 +85,6 @@ static struct cpus wanted_of(const struct plan *plan, const struct record *setti
 		return wanted;
 	return is_interrupt(setting->what) ? original :
 	       cpus_and_not(&plan->machine->online, plan->isolated);
-}
-
-static bool irqs_have(const struct irqs *irqs, unsigned int number)
-{
-	for (size_t i = 0; irqs && i < irqs->count; i++)
-		if (irqs->numbers[i] == number)
-			return true;
-	return false;
 }
 
 /* It was directed to isolated CPUs on request, and they are isolated still. */
@@ -171,11 +158,10 @@ static int plan_setting(const struct plan *plan, const char *path)
 	} else if (!is_known(setting, &now)) {
 		record_set(&setting->original, text.s);
 	}
-	wanted = wanted_of(plan, setting);
-	if (is_irq && !cpus_empty(plan->isolated) && irqs_have(journal->routed, irq))
-		wanted = *plan->isolated;
-	else if (routed)
-		wanted = now;
+	wanted = routed ? now : wanted_of(plan, setting);
+	for (size_t i = 0; journal->routed && i < journal->routed->count; i++)
+		if (is_irq && journal->routed->numbers[i] == irq && !cpus_empty(plan->isolated))
+			wanted = *plan->isolated;
 	before = cpus_list(&now);
 	list = cpus_list(&wanted);
 	record_set(&setting->before, before);

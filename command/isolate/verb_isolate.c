@@ -76,17 +76,6 @@ static int take_arguments(int argc, char **argv)
 	return status;
 }
 
-/* The kernel keeps tasks off them since boot, and makes no partition of them. */
-static void leave_booted(const struct isolation *isolation, struct cpus *procs)
-{
-	struct cpus booted = cpus_and(procs, &isolation->booted);
-	autofree char *are = cpus_are(&booted);
-
-	if (!cpus_empty(&booted))
-		notice("%s isolated from tasks since boot (isolcpus=)", are);
-	*procs = cpus_and_not(procs, &booted);
-}
-
 /* All CPUs are isolated in one way: a task's affinity is stripped, or its cpuset lacks them. */
 static int choose_way(struct isolation *isolation)
 {
@@ -118,7 +107,8 @@ static int apply(struct isolation *isolation)
 	static const struct cpus none;
 	const struct cpus *cpus = &request.config.cpus, *online = &isolation->machine.online;
 	struct cpus procs = request.only ? none : isolation->procs;
-	struct cpus irqs = request.only ? none : isolation->irqs;
+	struct cpus irqs = request.only ? none : isolation->irqs, booted;
+	autofree char *are = NULL;
 	int ret = cpus_empty(cpus) ? 0 : machine_check(&isolation->machine, cpus);
 
 	if (!ret)
@@ -130,7 +120,12 @@ static int apply(struct isolation *isolation)
 	isolation->journal.routed = &request.routed;
 	isolation->journal.gives = request.by_config;
 	isolation->journal.timers = request.config.timers;
-	leave_booted(isolation, &procs);
+	/* The kernel keeps tasks off these since boot, and makes no partition of them. */
+	booted = cpus_and(&procs, &isolation->booted);
+	are = cpus_are(&booted);
+	if (!cpus_empty(&booted))
+		notice("%s isolated from tasks since boot (isolcpus=)", are);
+	procs = cpus_and_not(&procs, &booted);
 	if (!ret && (cpus_subset(online, &procs) || cpus_subset(online, &irqs)))
 		ret = machine_check(&isolation->machine, online);
 	if (!ret)

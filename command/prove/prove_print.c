@@ -296,19 +296,10 @@ static void json_trial(const struct prove *prove, size_t number)
 	json_close('}');
 }
 
-static void json_meanwhile(const struct meanwhile *meanwhile)
-{
-	json_open("meanwhile", '{');
-	json_number("steal_ms", meanwhile->steal_ms);
-	json_number_if("smis", meanwhile->smis >= 0, (unsigned long long)meanwhile->smis);
-	json_number_if("khz_low", meanwhile->khz_low, meanwhile->khz_low);
-	json_number_if("khz_high", meanwhile->khz_low, meanwhile->khz_high);
-	json_close('}');
-}
-
 void prove_print_json(const struct prove *prove)
 {
 	autofree char *summary = prove_summary(prove), *advice = prove_advice(prove);
+	const struct meanwhile *meanwhile = &prove->meanwhile;
 
 	json_open(NULL, '{');
 	json_string("shield", prove->kind);
@@ -322,7 +313,12 @@ void prove_print_json(const struct prove *prove)
 	for (size_t i = 0; i < prove->count; i++)
 		json_trial(prove, i);
 	json_close(']');
-	json_meanwhile(&prove->meanwhile);
+	json_open("meanwhile", '{');
+	json_number("steal_ms", meanwhile->steal_ms);
+	json_number_if("smis", meanwhile->smis >= 0, (unsigned long long)meanwhile->smis);
+	json_number_if("khz_low", meanwhile->khz_low, meanwhile->khz_low);
+	json_number_if("khz_high", meanwhile->khz_low, meanwhile->khz_high);
+	json_close('}');
 	json_string("verdict", verdict_text(judge_all(prove->judgements, prove->count)));
 	json_string("summary", summary);
 	json_string("advice", advice);

@@ -28,13 +28,6 @@ static void progress(const struct prove *prove, const char *what)
 	fflush(stderr);
 }
 
-static int mode_beside(const struct prove *prove, const struct loads *loads)
-{
-	const bool fifo = loads->task_count && loads->tasks[0].policy == SCHED_FIFO;
-
-	return prove->levels && fifo ? TIMERS_LEVELS : prove->mode;
-}
-
 static void run_jobs(struct prove *prove, struct turn *turn, unsigned int count)
 {
 	struct periodic periodic = {
@@ -72,7 +65,8 @@ static int run_turns(struct prove *prove, struct trial *trial, const struct load
 {
 	unsigned int turns = prove->shield ? 3 : 2;
 	unsigned int count = prove->seconds * 1000 / (turns * (unsigned int)load_kind_count);
-	const int mode = mode_beside(prove, loads);
+	const bool fifo = loads->task_count && loads->tasks[0].policy == SCHED_FIFO;
+	const int mode = prove->levels && fifo ? TIMERS_LEVELS : prove->mode;
 	int ret = 0;
 
 	for (int i = 0; i < TURNS; i++) {

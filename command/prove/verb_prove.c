@@ -48,15 +48,6 @@ static void interrupt(int number)
 	loads_interrupted = 1;
 }
 
-static void catch_signals(void)
-{
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction action = { .sa_handler = interrupt, .sa_flags = SA_RESTART };
-
-	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
-		sigaction(signals[i], &action, NULL);
-}
-
 static int choose_cpu(unsigned int *cpu)
 {
 	struct cpus chosen = { 0 };
@@ -91,9 +82,12 @@ static int prepare(struct prove *prove)
 /* With the journal's lock: nobody isolates CPUs meanwhile. */
 static int measure(struct prove *prove)
 {
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction action = { .sa_handler = interrupt, .sa_flags = SA_RESTART };
 	int ret, other;
 
-	catch_signals();
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		sigaction(signals[i], &action, NULL);
 	ret = undo_leftovers(&prove->journal);
 	if (ret)
 		return ret;
@@ -150,21 +144,13 @@ static int prove_all(const char *command)
 	return ret ? ret : other;
 }
 
-/* The command line as it was given. */
-static char *join_words(int argc, char **argv)
-{
-	struct text line = { 0 };
-
-	text_add(&line, "timershield prove");
-	for (int i = 1; i < argc; i++)
-		text_add(&line, " %s", argv[i]);
-	return line.s;
-}
-
 static int run(int argc, char **argv)
 {
-	autofree char *command = join_words(argc, argv);
+	autotext struct text command = { 0 };
 
+	text_add(&command, "timershield prove");
+	for (int i = 1; i < argc; i++)
+		text_add(&command, " %s", argv[i]);
 	if (*file_root())
 		return usage_error(&verb_prove, "it measures this machine, not a directory (--root)");
 	if (request.next_to && load_choose(request.next_to))
@@ -172,7 +158,7 @@ static int run(int argc, char **argv)
 				   request.next_to);
 	if (geteuid())
 		return status_of(failed(-EPERM, "prove runs real-time tasks and switches the shield: run it as root"));
-	return status_of(prove_all(command));
+	return status_of(prove_all(command.s));
 }
 
 const struct verb verb_prove = {

@@ -7,19 +7,9 @@
 #define LATENCY_FINE 10			/* us */
 #define LATENCY_BAD 50
 
-/* The most that somebody lets waking take, by holding this file open; us. */
-static long long latency_limit(void)
-{
-	autotext struct text text = { 0 };
-	int limit = INT_MAX;
-
-	if (!file_read("/dev/cpu_dma_latency", &text) && text.length >= sizeof(limit))
-		memcpy(&limit, text.s, sizeof(limit));
-	return limit;
-}
-
 struct idle {
-	long long limit, worst;
+	int limit;			/* the most that somebody lets waking take; us */
+	long long worst;
 	unsigned int cpu;
 	struct cpus cpus, states;	/* with states that are too deep; which ones */
 	char name[32];			/* of the worst state */
@@ -80,10 +70,13 @@ static void add_awake(struct findings *findings, bool any)
 
 void check_idle_states(struct inspection *inspection)
 {
-	struct idle idle = { .limit = latency_limit() };
+	autotext struct text limit = { 0 };
+	struct idle idle = { .limit = INT_MAX };
 	const struct cpus none = { 0 };
 	autofree char *cpus = NULL, *states = NULL, *list = NULL, *mend = NULL;
 
+	if (!file_read("/dev/cpu_dma_latency", &limit) && limit.length >= sizeof(idle.limit))
+		memcpy(&idle.limit, limit.s, sizeof(idle.limit));
 	cpus_for_each(cpu, &inspection->watched) {
 		autofree char *path = format(CPU_DIRECTORY "/cpu%u/cpuidle", cpu);
 		autonames struct names states_of_cpu = { 0 };
@@ -149,18 +142,6 @@ void check_governor(struct inspection *inspection)
 		    list, names);
 }
 
-/* One CPU must be left to the rest of the system. */
-static char *sibling_mend(const struct inspection *inspection, const struct cpus *siblings,
-			  const char *list)
-{
-	struct cpus rest = cpus_and_not(&inspection->isolation.machine.online,
-					&inspection->isolation.isolated);
-
-	return cpus_subset(&rest, siblings) ?
-	       copy("timershield unisolate: the rest of the system needs a core of its own") :
-	       format("timershield isolate %s", list);
-}
-
 /* With no CPU isolated, the last one stands for all. */
 static void add_threads(struct inspection *inspection)
 {
@@ -190,7 +171,7 @@ static void add_threads(struct inspection *inspection)
 void check_siblings(struct inspection *inspection)
 {
 	const struct cpus *isolated = &inspection->isolation.isolated;
-	struct cpus disturbing;
+	struct cpus disturbing, rest;
 	autofree char *list = NULL, *named = NULL, *mend = NULL;
 	bool many;
 
@@ -204,7 +185,11 @@ void check_siblings(struct inspection *inspection)
 	many = cpus_count(&disturbing) > 1;
 	list = cpus_list(&disturbing);
 	named = cpus_named(&disturbing);
-	mend = sibling_mend(inspection, &disturbing, list);
+	/* One CPU must be left to the rest of the system. */
+	rest = cpus_and_not(&inspection->isolation.machine.online, isolated);
+	mend = cpus_subset(&rest, &disturbing) ?
+	       copy("timershield unisolate: the rest of the system needs a core of its own") :
+	       format("timershield isolate %s", list);
 	finding_add(&inspection->findings, FINDING_BAD, "siblings",
 		    mend,
 		    "%s share%s a core with an isolated CPU and %s not isolated: tasks there slow it down.",

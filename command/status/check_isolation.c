@@ -69,16 +69,6 @@ static void add_broken(struct inspection *inspection, const struct cpus *broken)
 		    "the cgroup timershield has been removed", partition->state ? partition->state : "");
 }
 
-static void add_offline(struct inspection *inspection, const struct cpus *offline)
-{
-	const struct cpus none = { 0 };
-	autofree char *are = cpus_are(offline), *pattern = cpus_pattern(offline, &none);
-	autofree char *mend = format("echo 1 | tee " CPU_DIRECTORY "/cpu%s/online", pattern);
-
-	finding_add(&inspection->findings, FINDING_BAD, "offline", mend,
-		    "%s isolated, but offline: nothing can run there.", are);
-}
-
 /* Interrupts that come new get the default mask. */
 static void add_default_mask(struct inspection *inspection)
 {
@@ -112,18 +102,6 @@ static void add_interrupts(struct inspection *inspection)
 			    count == 1 ? "" : "s", named);
 }
 
-static void add_booted(struct inspection *inspection)
-{
-	const struct cpus *booted = &inspection->isolation.booted;
-	autofree char *are = cpus_are(booted);
-
-	if (!cpus_empty(booted))
-		finding_add(&inspection->findings, FINDING_NOTE, "isolcpus",
-			    "timershield run keeps to these CPUs; boot without isolcpus= and use timershield isolate to keep others off",
-			    "%s isolated since boot (isolcpus=): no task is put there, but any may go there by sched_setaffinity().",
-			    are);
-}
-
 static void add_number(struct text *text, unsigned int number, const char *what)
 {
 	if (number)
@@ -152,24 +130,16 @@ static char *unmoved_sentence(const struct leftovers *unmoved)
 	return text.s;
 }
 
-static void add_by_affinity(struct inspection *inspection)
-{
-	const struct isolation *isolation = &inspection->isolation;
-	autofree char *are = cpus_are(&isolation->procs);
-
-	if (isolation->journal.by_affinity && !cpus_empty(&isolation->procs))
-		finding_add(&inspection->findings, FINDING_NOTE, "by_affinity",
-			    "timershield unisolate, then isolate without --by-affinity, to keep others off",
-			    "%s isolated by the affinities of tasks: any task may go there by sched_setaffinity().",
-			    are);
-}
-
 void check_isolation(struct inspection *inspection)
 {
 	const struct isolation *isolation = &inspection->isolation;
 	struct cpus wanted = cpus_or(&isolation->procs, &isolation->irqs);
 	struct cpus offline = cpus_and_not(&wanted, &isolation->machine.online);
-	struct cpus broken = cpus_and_not(&isolation->procs, &isolation->isolated);
+	struct cpus broken = cpus_and_not(&isolation->procs, &isolation->isolated), none = { 0 };
+	autofree char *offline_are = cpus_are(&offline), *pattern = cpus_pattern(&offline, &none);
+	autofree char *mend = format("echo 1 | tee " CPU_DIRECTORY "/cpu%s/online", pattern);
+	autofree char *procs_are = cpus_are(&isolation->procs);
+	autofree char *booted_are = cpus_are(&isolation->booted);
 	autofree char *sentence = isolate_sentence(&isolation->isolated, &isolation->irqs);
 	autofree char *still = inspection->unmoved.count ? unmoved_sentence(&inspection->unmoved) :
 			       copy("");
@@ -178,14 +148,23 @@ void check_isolation(struct inspection *inspection)
 	if (!cpus_empty(&broken))
 		add_broken(inspection, &broken);
 	if (!cpus_empty(&offline))
-		add_offline(inspection, &offline);
+		finding_add(&inspection->findings, FINDING_BAD, "offline", mend,
+			    "%s isolated, but offline: nothing can run there.", offline_are);
 	if (!cpus_empty(&isolation->irqs) || !cpus_empty(&isolation->isolated))
 		finding_add(&inspection->findings, FINDING_GOOD, "isolation", "", "%s.%s", sentence,
 			    still);
 	else if (cpus_empty(&wanted))
 		add_none(inspection);
-	add_by_affinity(inspection);
-	add_booted(inspection);
+	if (isolation->journal.by_affinity && !cpus_empty(&isolation->procs))
+		finding_add(&inspection->findings, FINDING_NOTE, "by_affinity",
+			    "timershield unisolate, then isolate without --by-affinity, to keep others off",
+			    "%s isolated by the affinities of tasks: any task may go there by sched_setaffinity().",
+			    procs_are);
+	if (!cpus_empty(&isolation->booted))
+		finding_add(&inspection->findings, FINDING_NOTE, "isolcpus",
+			    "timershield run keeps to these CPUs; boot without isolcpus= and use timershield isolate to keep others off",
+			    "%s isolated since boot (isolcpus=): no task is put there, but any may go there by sched_setaffinity().",
+			    booted_are);
 	add_interrupts(inspection);
 	add_default_mask(inspection);
 }

@@ -13,10 +13,7 @@
 #define DEVICES "/sys/class/net"
 
 /* PROFINET, EtherCAT, POWERLINK, SERCOS III */
-static bool is_fieldbus(unsigned int protocol)
-{
-	return protocol == 0x8892 || protocol == 0x88a4 || protocol == 0x88ab || protocol == 0x88cd;
-}
+static const char fieldbuses[] = "8892 88a4 88ab 88cd";
 
 static bool has_socket(pid_t pid, unsigned long inode)
 {
@@ -107,11 +104,12 @@ void check_network(struct inspection *inspection, pid_t pid, int priority)
 	if (file_read(path, &sockets) || file_names(DEVICES, &devices))
 		return;
 	for (rest = sockets.s; (line = strsep(&rest, "\n")); ) {
-		unsigned int protocol, number;
+		unsigned int number;
 		unsigned long inode;
+		char protocol[5];
 
-		if (sscanf(line, "%*x %*u %*u %x %u %*u %*u %*u %lu", &protocol, &number, &inode) == 3 &&
-		    number < CPUS_MAX && (pid ? has_socket(pid, inode) : is_fieldbus(protocol)))
+		if (sscanf(line, "%*x %*u %*u %4s %u %*u %*u %*u %lu", protocol, &number, &inode) == 3 &&
+		    number < CPUS_MAX && (pid ? has_socket(pid, inode) : has_word(fieldbuses, protocol)))
 			cpus_add(&seen, number);
 	}
 	for (size_t i = 0; i < devices.count; i++) {

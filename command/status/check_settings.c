@@ -102,16 +102,6 @@ void check_limits(struct inspection *inspection)
 	refusal_free(&refusal);
 }
 
-static bool users_have_namespaces(void)
-{
-	long long most = 0, debian = 1, ubuntu = 0;
-
-	file_read_number("/proc/sys/user/max_user_namespaces", &most);
-	file_read_number("/proc/sys/kernel/unprivileged_userns_clone", &debian);
-	file_read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", &ubuntu);
-	return most > 0 && debian && !ubuntu;
-}
-
 /* Whether systemd hands groups over to a user who has logged in, with what makes timers of quotas. */
 static bool users_have_quotas(void)
 {
@@ -130,11 +120,18 @@ static bool users_have_quotas(void)
 /* Timers of the kernel's own, which no shield masks. */
 void check_unprivileged(struct inspection *inspection)
 {
-	const bool spaces = users_have_namespaces(), quotas = users_have_quotas();
-	autofree char *mend = format("%s%s%s",
-		spaces ? "sysctl user.max_user_namespaces=0" : "", spaces && quotas ? "; and " : "",
-		quotas ? "in user@.service: Delegate= and then Delegate=memory pids (systemctl edit)" : "");
+	long long most = 0, debian = 1, ubuntu = 0;
+	const bool quotas = users_have_quotas();
+	autofree char *mend = NULL;
+	bool spaces;
 
+	file_read_number("/proc/sys/user/max_user_namespaces", &most);
+	file_read_number("/proc/sys/kernel/unprivileged_userns_clone", &debian);
+	file_read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", &ubuntu);
+	spaces = most > 0 && debian && !ubuntu;
+	mend = format("%s%s%s", spaces ? "sysctl user.max_user_namespaces=0" : "",
+		      spaces && quotas ? "; and " : "",
+		      quotas ? "in user@.service: Delegate= and then Delegate=memory pids (systemctl edit)" : "");
 	if (spaces || quotas)
 		finding_add(&inspection->findings, FINDING_NOTE, "unprivileged", mend,
 			    "Any user may arm timers that no shield masks: %s%s%s.",

@@ -63,27 +63,25 @@ static void add_migration(struct inspection *inspection, const struct cpus *full
 			    "Timers are queued on the CPU that arms them.");
 }
 
-/* A user task that may run on this CPU above that priority. */
-static const struct task *find_outranking(const struct tasks *tasks, unsigned int cpu, int priority)
-{
-	tasks_for_each(task, tasks)
-		if (!(task->flags & TASK_KERNEL_THREAD) && cpus_has(&task->cpus, cpu) &&
-		    task->rt_priority > priority)
-			return task;
-	return NULL;
-}
-
-static void add_outranked(struct inspection *inspection, const struct task *task,
+/* Whether a user task may run on this CPU above the THREAD that works for RCU there. */
+static bool add_outranked(struct inspection *inspection, const struct tasks *tasks,
 			  const struct task *thread, unsigned int cpu)
 {
-	autofree char *policy = policy_text(task->policy, task->rt_priority);
-	autofree char *mend =
-		format("timershield run -p %d -P %d; or boot with nohz_full=%u",
-		       task->rt_priority < 99 ? task->rt_priority + 1 : 99, thread->tid, cpu);
+	tasks_for_each(task, tasks) {
+		autofree char *policy = policy_text(task->policy, task->rt_priority);
+		autofree char *mend =
+			format("timershield run -p %d -P %d; or boot with nohz_full=%u",
+			       task->rt_priority < 99 ? task->rt_priority + 1 : 99, thread->tid, cpu);
 
-	finding_add(&inspection->findings, FINDING_WARNING, "rcu_threads", mend,
-		    "%s[%d], %s, outranks rcuc/%u: if it never sleeps, whatever waits for RCU hangs, on all CPUs.",
-		    task->name, task->tid, policy, cpu);
+		if (task->flags & TASK_KERNEL_THREAD || !cpus_has(&task->cpus, cpu) ||
+		    task->rt_priority <= thread->rt_priority)
+			continue;
+		finding_add(&inspection->findings, FINDING_WARNING, "rcu_threads", mend,
+			    "%s[%d], %s, outranks rcuc/%u: if it never sleeps, whatever waits for RCU hangs, on all CPUs.",
+			    task->name, task->tid, policy, cpu);
+		return true;
+	}
+	return false;
 }
 
 /*
@@ -96,16 +94,12 @@ static void add_rcu_threads(struct inspection *inspection, const struct cpus *ti
 
 	tasks_read(&tasks);
 	tasks_for_each(thread, &tasks) {
-		const struct task *outranking = NULL;
 		unsigned int cpu;
 
 		if (thread->flags & TASK_KERNEL_THREAD &&
-		    sscanf(thread->name, "rcuc/%u", &cpu) == 1 && cpus_has(ticking, cpu))
-			outranking = find_outranking(&tasks, cpu, thread->rt_priority);
-		if (outranking) {
-			add_outranked(inspection, outranking, thread, cpu);
+		    sscanf(thread->name, "rcuc/%u", &cpu) == 1 && cpus_has(ticking, cpu) &&
+		    add_outranked(inspection, &tasks, thread, cpu))
 			return;
-		}
 	}
 }
 

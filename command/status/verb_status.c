@@ -40,6 +40,11 @@ static int inspect(struct inspection *inspection)
 
 	if (ret)
 		return ret;
+	if (pid) {
+		ret = check_process(inspection, pid);
+		findings_sort(&inspection->findings);
+		return ret == -ESRCH ? failed(ret, "no such process: %d", pid) : ret;
+	}
 	inspection->watched = cpus_empty(&isolation->isolated) ? isolation->machine.online :
 			      isolation->isolated;
 	if (!cpus_empty(&isolation->isolated) || !cpus_empty(&isolation->irqs))
@@ -48,16 +53,6 @@ static int inspect(struct inspection *inspection)
 		checks[i](inspection);
 	findings_sort(&inspection->findings);
 	return ret;
-}
-
-static int inspect_process(struct inspection *inspection)
-{
-	int ret = isolation_open(&inspection->isolation, false);
-
-	if (!ret)
-		ret = check_process(inspection, pid);
-	findings_sort(&inspection->findings);
-	return ret == -ESRCH ? failed(ret, "no such process: %d", pid) : ret;
 }
 
 static void json_findings(const struct findings *findings)
@@ -161,7 +156,7 @@ static int run(int argc, char **argv)
 	autotext struct text release = { 0 };
 	int status, ret;
 
-	ret = pid ? inspect_process(&inspection) : inspect(&inspection);
+	ret = inspect(&inspection);
 	if (file_read_line("/proc/sys/kernel/osrelease", &release))
 		text_add(&release, "of unknown version");
 	status = ret ? (int)status_of(ret) : STATUS_OK;
