@@ -32,8 +32,7 @@ seen() { for i in 1 2 3 4 5 6 7 8 9 10; do sed 's/.*) //' /proc/$1/stat | cut -d
 snapshot() {
 	{
 		grep -H '' /proc/irq/default_smp_affinity /proc/irq/*/smp_affinity_list $loopback \
-			/sys/devices/virtual/workqueue/cpumask* /run/timershield/[!l]* \
-			/sys/kernel/debug/sched/fair_server/*/runtime
+			/sys/devices/virtual/workqueue/cpumask* /run/timershield/[!l]*
 		find $cgroup -type d
 		find $cgroup -name 'cpuset.*' -o -name cgroup.subtree_control | xargs grep -H ''
 		grep -H '^Name\|^Cpus_allowed:' /proc/[0-9]*/task/[0-9]*/status | awk '
@@ -395,20 +394,6 @@ test_foreign_processes_in_the_partition() {
 		equal "$(cpus $newest)" 7 afterwards
 		same "after unisolate"
 	done
-}
-
-test_fair_server_stops() {
-	servers=/sys/kernel/debug/sched/fair_server
-	case $(uname -r) in 6.*) skip "before Linux 7.0 the kernel warns when it is written" ;; esac
-	[ -e $servers ] || skip "this kernel has no fair server"
-	was=$(cat $servers/cpu2/runtime)
-	isolate 2
-	equal "$(cat $servers/cpu1/runtime) $(cat $servers/cpu2/runtime)" "$was 0" "CPU 2 isolated"
-	isolate 1
-	unisolate 2
-	equal "$(cat $servers/cpu1/runtime) $(cat $servers/cpu2/runtime)" "0 $was" "CPU 1 isolated"
-	unisolate
-	equal "$(cat $servers/cpu1/runtime)" "$was" "at the end"
 }
 
 test_isolated_at_boot() {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cause.h"
-#include "isolate/fair_server.h"
 #include "isolate/isolation.h"
 #include "isolate/settings.h"
 #include "lib/file.h"

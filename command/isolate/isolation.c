@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "isolation.h"
 #include "affinity.h"
-#include "fair_server.h"
 #include "lib/cgroup.h"
 #include "lib/change.h"
 #include "lib/file.h"
@@ -129,7 +128,6 @@ static int plan(struct isolation *isolation, const struct cpus *procs, const str
 	journal->irqs = *irqs;
 	if (by_cgroup)
 		partition_plan_adoption(journal, procs);
-	fair_server_plan(journal, procs);
 	plan_mode(journal);
 	ret = settings_plan_irqs(journal, &isolation->machine, irqs);
 	return ret ? ret : settings_plan_workqueue(journal, &isolation->machine, procs,
@@ -156,7 +154,6 @@ static int finish(struct journal *journal)
 	records_free(&journal->raised);
 	records_forget(&journal->settings);
 	records_forget(&journal->values);
-	records_forget(&journal->servers);
 	journal->changing = false;
 	ret = change_only_list ? 0 : journal_settle(journal);
 	return ret ? failed(ret, JOURNAL_FILE ": %s", strerror(-ret)) : 0;
@@ -207,12 +204,10 @@ static const struct step {
 	{ give_mode, true },
 	{ partition_release, false },
 	{ settings_narrow_workqueue, false },
-	{ fair_server_start, false },
 	{ set_partition, true },
 	{ settings_apply_irqs, false },
 	{ settings_apply_workqueue, false },
 	{ affinity_apply, false },
-	{ fair_server_stop, false },
 };
 
 static int set(struct isolation *isolation, const struct cpus *procs, const struct cpus *irqs)

@@ -10,7 +10,7 @@
  *	irqs	CPUS			and an empty field, which 2.0.0 expects
  *	run	NAME	ORIGIN
  *	task	TID	START	CPUS
- *	value	WHAT	ORIGINAL	BEFORE	WANTED	and so are set, server, raised, proved
+ *	value	WHAT	ORIGINAL	BEFORE	WANTED	and so are set, raised, proved
  *	end	CHECKSUM			of all that comes before, FNV-1a
  *
  * What has its checksum is what we wrote: it is read as it stands. Anything else is damaged, and
@@ -31,7 +31,7 @@
 #define END "end\t"
 
 static const char * const record_names[JOURNAL_RECORDS] = {
-	"set", "value", "server", "raised", "proved",
+	"set", "value", "raised", "proved",
 };
 
 struct run_group *journal_run(const struct journal *journal, const char *name)

@@ -31,7 +31,7 @@ struct task_record {
 	struct cpus cpus;
 };
 
-#define JOURNAL_RECORDS 5
+#define JOURNAL_RECORDS 4
 
 struct irqs;
 
@@ -51,7 +51,6 @@ struct journal {
 		struct {
 			struct records settings;	/* files of CPUs: settings.h */
 			struct records values;	/* of the switch of the shield */
-			struct records servers;	/* of the CPUs' fair servers */
 			struct records raised;	/* RCU's threads, while a change is under way */
 			struct records proved;	/* by prove, until it ends: prove/undo.c */
 		};

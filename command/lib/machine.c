@@ -31,6 +31,11 @@ bool machine_linux_since(unsigned int major, unsigned int minor)
 		     (is_major > major || (is_major == major && is_minor >= minor));
 }
 
+bool fair_server_can_stop(void)
+{
+	return machine_linux_since(7, 0);
+}
+
 bool machine_is_virtual(void)
 {
 	return file_has("/proc/cpuinfo", " hypervisor");

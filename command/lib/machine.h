@@ -6,6 +6,7 @@
 #include "cpus.h"
 
 #define CPU_DIRECTORY "/sys/devices/system/cpu"
+#define FAIR_SERVER "/sys/kernel/debug/sched/fair_server"
 #define CPU_SIBLINGS CPU_DIRECTORY "/cpu%u/topology/thread_siblings_list"
 
 struct machine {
@@ -15,6 +16,12 @@ struct machine {
 
 /* Whether Linux is MAJOR.MINOR or later; no if its version is not known. */
 bool machine_linux_since(unsigned int major, unsigned int minor);
+
+/*
+ * Whether a fair server can be switched off. Linux 6.12 stops it before it writes, even one that is not
+ * active, and warns in task_non_contending(): that taints a kernel for a timer that is rare there.
+ */
+bool fair_server_can_stop(void);
 
 /* Whether it is a virtual machine, as far as its CPUs tell. */
 bool machine_is_virtual(void);

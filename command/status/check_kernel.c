@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Status: what the kernel is and does. */
 #include "finding.h"
-#include "isolate/fair_server.h"
 #include "lib/file.h"
 #include "lib/kernel.h"
 #include "lib/task.h"

@@ -73,8 +73,6 @@ class Machine:
         }.items():
             self.write(path, text)
         self.write("proc/sys/kernel/osrelease", "7.0.0")
-        for cpu in range(4):
-            self.write(f"sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime", "50000000")
 
     def start(self, verb: str, *words: str, kill_at: int = 0,
               gently: bool = False) -> "subprocess.Popen[str]":

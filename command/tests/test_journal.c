@@ -34,7 +34,6 @@ static void fill(struct journal *journal)
 		cpus_add(&record.cpus, (unsigned int)i);
 		*append(journal->tasks, journal->nr_tasks) = record;
 	}
-	records_add(&journal->servers, "/sys/kernel/debug/x", "50000000", "", "0");
 	records_add(&journal->raised, "301 8", "1 1", "1 99", "");
 	records_add(&journal->proved, "/sys/fs/cgroup/x", "absent", "", "there");
 }
@@ -46,7 +45,7 @@ static void comes_back(const char *text)
 
 	check(!journal_parse(&journal, text, strlen(text), BOOT), "a whole journal");
 	check(journal.settings.count == 22 && journal.nr_runs == 5 && journal.nr_tasks == 10 &&
-	      journal.servers.count == 1 && journal.values.count == 1 &&
+	      journal.values.count == 1 &&
 	      journal.raised.count == 1 && journal.proved.count == 1,
 	      "%zu settings, %zu runs, %zu tasks", journal.settings.count, journal.nr_runs,
 	      journal.nr_tasks);

@@ -65,8 +65,6 @@ class KillTest(StateTest):
         self.assertEqual(state["sys/devices/virtual/workqueue/cpumask"], "d\n")
         self.assertEqual(state[f"{GROUP}/cpuset.cpus"], "1\n")
         self.assertEqual(state[f"{GROUP}/cpuset.cpus.partition"], "isolated\n")
-        self.assertEqual(state["sys/kernel/debug/sched/fair_server/cpu1/runtime"], "0\n")
-        self.assertEqual(state["sys/kernel/debug/sched/fair_server/cpu2/runtime"], "50000000\n")
         self.check_undone("after unisolate")
 
     def kills(self, first: str, then: str) -> Iterator[str]:
@@ -93,7 +91,6 @@ class KillTest(StateTest):
                             ("isolate 1", "unisolate"), ("isolate 1", "isolate --only --irqs 1")):
             for why in self.kills(first, then):
                 self.check_unbound_work(why)
-                self.check_fair_server(why)
 
     def test_by_affinity(self) -> None:
         """Neither is there ever a cgroup."""
@@ -161,12 +158,6 @@ class KillTest(StateTest):
         if not first or state[f"{GROUP}/cpuset.cpus.partition"] != "isolated\n":
             return range(0)
         return range(int(first), int(last or first) + 1)
-
-    def check_fair_server(self, why: str) -> None:
-        """CPUs of a partition that changes have it: the kernel waits for work on them."""
-        for cpu in set(range(4)) - set(self.isolated()):
-            runtime = self.machine.read(f"sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime")
-            self.assertEqual(runtime, "50000000\n", why)
 
     def check_unbound_work(self, why: str) -> None:
         mask = int(self.machine.read("sys/devices/virtual/workqueue/cpumask"), 16)
