@@ -542,7 +542,10 @@ SEC("tp_btf/sched_process_fork")
 int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct *child)
 {
 	u32 key = parent->pid, group = parent->tgid, new = child->pid, one = 1;
+	struct victim *victim = LOOKUP(victims, &key);
 
+	if (victim && parent->mm != child->mm)
+		victim->forked = 1;
 	if (config.on && (LOOKUP(targets, &key) || LOOKUP(targets, &group)) &&
 	    PUT(targets, &new, &one))
 		ADD(lost.targets, 1);

@@ -3,6 +3,8 @@
 
 #include "lib/output.h"
 
+static FILE *out;
+
 static double share_of(const struct victim_report *victim, u64 total)
 {
 	u64 taken = victim->sums.taken;
@@ -14,54 +16,62 @@ static void print_culprit(const struct victim_report *victim, const struct culpr
 			  bool narrow)
 {
 	if (narrow)
-		printf("  %9.1f %6.1f%%  ", microseconds(culprit->total),
-		       share_of(victim, culprit->total));
+		fprintf(out, "  %9.1f %6.1f%%  ", microseconds(culprit->row.row.total),
+		       share_of(victim, culprit->row.row.total));
 	else
-		printf("  %9llu %12.1f %10.1f %6.1f%%  %-6s  ", (unsigned long long)culprit->count,
-		       microseconds(culprit->total), microseconds(culprit->longest),
-		       share_of(victim, culprit->total), masked_text(culprit->masked));
-	printf("%s%s%s", culprit->name, *culprit->level ? " " : "", culprit->level);
+		fprintf(out, "  %9llu %12.1f %10.1f %6.1f%%  %-6s  ", (unsigned long long)culprit->row.row.count,
+		       microseconds(culprit->row.row.total), microseconds(culprit->row.row.longest),
+		       share_of(victim, culprit->row.row.total), masked_text(culprit->masked));
+	fprintf(out, "%s%s%s", culprit->name, *culprit->level ? " " : "", culprit->level);
 	if (*culprit->how)
-		printf(": %s", culprit->how);
+		fprintf(out, ": %s", culprit->how);
 	if (*culprit->function && strcmp(culprit->kind, "kernel-timer") &&
 	    strcmp(culprit->kind, "wheel-timer"))
-		printf(" (%s)", culprit->function);
+		fprintf(out, " (%s)", culprit->function);
 	if (*culprit->stack)
-		printf(" in %s", culprit->stack);
+		fprintf(out, " in %s", culprit->stack);
 	if (*culprit->unit)
-		printf(", %s", culprit->unit);
-	putchar('\n');
+		fprintf(out, ", %s", culprit->unit);
+	putc('\n', out);
 }
 
-/* What no event explains is always shown, and last. */
+/* It would be printed as 0.0 us. */
+static bool is_nothing(u64 time)
+{
+	return time < 50;
+}
+
+/* What no event explains is last. */
 static void print_culprits(const struct victim_report *victim, unsigned int lines, bool narrow)
 {
-	struct culprit rest = { .name = (char *)"", .level = (char *)"", .program = (char *)"", .how = (char *)"",
-				.function = "", .unit = (char *)"", .stack = (char *)"", .kind = "" };
+	struct culprit rest = { .name = (char *)"", .level = (char *)"", .how = (char *)"",
+				.function = "", .unit = "", .stack = (char *)"", .kind = "" };
 	const struct culprit *unexplained = NULL;
-	size_t left = lines && victim->shown > lines ? lines - 2 : victim->shown, more = 0;
+	size_t left = lines && victim->count > lines ? lines - 2 : victim->count, more = 0;
 
-	if (!victim->shown)
+	if (!victim->count || is_nothing(victim->sums.taken))
 		return;
 	if (narrow)
-		puts(CULPRITS_HEAD_NARROW "  share  culprit");
+		fprintf(out, "%s\n", CULPRITS_HEAD_NARROW "  share  culprit");
 	else
-		printf(CULPRITS_HEAD "%12s %10s %7s  %-6s  %s\n", "total us", "longest us", "share",
+		fprintf(out, CULPRITS_HEAD "%12s %10s %7s  %-6s  %s\n", "total us", "longest us", "share",
 		       "mask", "culprit");
-	for (size_t i = 0; i < victim->shown; i++) {
+	for (size_t i = 0; i < victim->count; i++) {
 		const struct culprit *culprit = &victim->culprits[i];
 
-		if (!strcmp(culprit->kind, "unexplained")) {
+		if (is_nothing(culprit->row.row.total)) {
+			continue;
+		} else if (culprit->row.cause.kind == CAUSE_NONE) {
 			unexplained = culprit;
 		} else if (left) {
 			print_culprit(victim, culprit, narrow);
 			left--;
 		} else {
 			more++;
-			rest.count += culprit->count;
-			rest.total += culprit->total;
-			if (culprit->longest > rest.longest)
-				rest.longest = culprit->longest;
+			rest.row.row.count += culprit->row.row.count;
+			rest.row.row.total += culprit->row.row.total;
+			if (culprit->row.row.longest > rest.row.row.longest)
+				rest.row.row.longest = culprit->row.row.longest;
 		}
 	}
 	if (more) {
@@ -80,24 +90,24 @@ static void print_head(const struct victim_report *victim)
 	const bool slept = victim->slept >= 500000;	/* rounds to 1 ms */
 	u64 wanted = sums->ran + sums->taken;
 
-	printf("%s", victim->name);
+	fprintf(out, "%s", victim->name);
 	if (*victim->level)
-		printf(" %s, CPU %u", victim->level, sums->cpu);
-	printf(": ran %.1f ms, ", microseconds(sums->ran) / 1000);
+		fprintf(out, " %s, CPU %u", victim->level, sums->cpu);
+	fprintf(out, ": ran %.1f ms, ", microseconds(sums->ran) / 1000);
 	if (slept)
-		printf("slept %.0f ms (", microseconds(victim->slept) / 1000);
+		fprintf(out, "slept %.0f ms (", microseconds(victim->slept) / 1000);
 	for (size_t i = 0; slept && i < victim->sleep_count; i++)
 		if (!i || victim->sleeps[i].total > victim->slept / 200)
-			printf("%s%s %.0f", i ? ", " : "", victim->sleeps[i].name,
+			fprintf(out, "%s%s %.0f", i ? ", " : "", victim->sleeps[i].name,
 			       microseconds(victim->sleeps[i].total) / 1000);
 	if (slept)
-		printf("), ");
-	printf("%.1f us (%.2f %%) taken from it; longest %.1f us", microseconds(sums->taken),
+		fprintf(out, "), ");
+	fprintf(out, "%.1f us (%.2f %%) taken from it; longest %.1f us", microseconds(sums->taken),
 	       wanted ? 100.0 * (double)sums->taken / (double)wanted : 0,
 	       microseconds(sums->longest));
 	if (sums->longest_job > sums->longest)
-		printf(", %.1f us of one job", microseconds(sums->longest_job));
-	putchar('\n');
+		fprintf(out, ", %.1f us of one job", microseconds(sums->longest_job));
+	putc('\n', out);
 }
 
 /* Each remedy once, with what it is worth: culprits come the worst first. */
@@ -114,11 +124,11 @@ static void print_remedies(const struct victim_report *victim)
 			if (!victim->culprits[j].remedy || strcmp(remedy, victim->culprits[j].remedy))
 				continue;
 			before |= j < i;
-			total += victim->culprits[j].total;
+			total += victim->culprits[j].row.row.total;
 		}
 		if (!remedy || before || share_of(victim, total) < 1)
 			continue;
-		printf("%s    %-36s would save %.1f %%\n", printed ? "" : "  what helps:\n", remedy,
+		fprintf(out, "%s    %-36s would save %.1f %%\n", printed ? "" : "  what helps:\n", remedy,
 		       share_of(victim, total));
 		printed++;
 	}
@@ -130,9 +140,9 @@ static void print_maskable(const struct victim_report *victim, enum masked maske
 
 	for (size_t i = 0; i < victim->count; i++)
 		if (victim->culprits[i].masked == masked)
-			total += victim->culprits[i].total;
+			total += victim->culprits[i].row.row.total;
 	if (total)
-		printf("  TimerShield masks timers of %s: %.1f us (%.1f %%) of this.\n", what,
+		fprintf(out, "  TimerShield masks timers of %s: %.1f us (%.1f %%) of this.\n", what,
 		       microseconds(total), share_of(victim, total));
 }
 
@@ -143,30 +153,31 @@ static void print_unseen(const struct report *report)
 		format("%llu SMIs", (unsigned long long)report->smis) :
 		copy("SMIs (not counted here)");
 
-	printf("\nThese figures lack what the kernel cannot see: the time of %llu NMIs, of %s and of\n"
+	fprintf(out, "\nThese figures lack what the kernel cannot see: the time of %llu NMIs, of %s and of\n"
 	       "a hypervisor's pauses below 10 ms.\n", (unsigned long long)report->nmis, smis);
 }
 
 static void print_lost(const struct report *report)
 {
 	if (report->lost_events)
-		printf("%llu event%s lost, or not told by this kernel: the figures above are not exact.\n",
+		fprintf(out, "%llu event%s lost, or not told by this kernel: the figures above are not exact.\n",
 		       (unsigned long long)report->lost_events,
 		       report->lost_events == 1 ? " was" : "s were");
 	if (report->lost.rows)
-		printf("More than %u rows: %llu entries went to \"unexplained\".\n", MAX_ROWS,
+		fprintf(out, "More than %u rows: %llu entries went to \"unexplained\".\n", MAX_ROWS,
 		       (unsigned long long)report->lost.rows);
 	if (report->lost.victims)
-		printf("More than %u victims: the others are not shown.\n", MAX_VICTIMS);
+		fprintf(out, "More than %u victims: the others are not shown.\n", MAX_VICTIMS);
 	if (report->lost.targets)
-		printf("More than %u threads to watch: %llu were not watched.\n", MAX_TARGETS,
+		fprintf(out, "More than %u threads to watch: %llu were not watched.\n", MAX_TARGETS,
 		       (unsigned long long)report->lost.targets);
 }
 
-void report_print(const struct report *report, unsigned int lines, bool narrow)
+void report_print(FILE *file, const struct report *report, unsigned int lines, bool narrow)
 {
 	size_t shown = report->count;
 
+	out = file;
 	if (lines)
 		shown = report->count < 3 ? report->count : 3;
 	else if (shown > 8)
@@ -174,8 +185,10 @@ void report_print(const struct report *report, unsigned int lines, bool narrow)
 	for (size_t i = 0; i < shown; i++) {
 		const struct victim_report *victim = &report->victims[i];
 
+		if (i && is_nothing(victim->sums.taken))
+			continue;
 		if (i)
-			putchar('\n');
+			putc('\n', out);
 		print_head(victim);
 		print_culprits(victim, lines ? lines / (unsigned int)shown : 30, narrow);
 		print_maskable(victim, MASKED_YES, "ordinary tasks");
@@ -185,10 +198,10 @@ void report_print(const struct report *report, unsigned int lines, bool narrow)
 			print_remedies(victim);
 	}
 	if (shown < report->count)
-		printf("\n%zu more victims lost less; --json shows all, -p one of them.\n",
+		fprintf(out, "\n%zu more victims lost less; --json shows all, -p one of them.\n",
 		       report->count - shown);
 	if (!report->count)
-		puts(report->realtime ? "No real-time task has run. Use -p PID to watch a process, "
+		fprintf(out, "%s\n", report->realtime ? "No real-time task has run. Use -p PID to watch a process, "
 		     "-c CPULIST to watch whatever runs on CPUs." : "None of the tasks to watch has run.");
 	if (report->count && !lines)
 		print_unseen(report);
@@ -209,9 +222,9 @@ static void json_culprit(const struct culprit *culprit)
 	json_string("function", culprit->function);
 	json_string("stack", culprit->stack);
 	json_string("unit", culprit->unit);
-	json_number("count", culprit->count);
-	json_number("total_ns", culprit->total);
-	json_number("longest_ns", culprit->longest);
+	json_number("count", culprit->row.row.count);
+	json_number("total_ns", culprit->row.row.total);
+	json_number("longest_ns", culprit->row.row.longest);
 	json_string("masked", masked_text(culprit->masked));
 	json_string("remedy", culprit->remedy);
 	json_close('}');

@@ -9,7 +9,7 @@
  * At most LINES lines, as far as that is possible; 0: as many as there are. NARROW: of the columns
  * of figures two alone, so that culprits keep their names.
  */
-void report_print(const struct report *report, unsigned int lines, bool narrow);
+void report_print(FILE *file, const struct report *report, unsigned int lines, bool narrow);
 
 /* Into a JSON object that is open. */
 void report_print_json(const struct report *report);
@@ -25,20 +25,13 @@ void timeline_print_json(const struct episode *episode, unsigned int cpu);
 /* In the Chrome trace-event format; closes FILE. 0, or -errno after a message. */
 int timeline_write(FILE *file, const struct episode *episode, unsigned int cpu);
 
-/*
- * The view on a terminal, drawn each second, and the keys that change it.
- *
- * Says that it starts; keys are read at once and not shown, if this process may.
- */
+/* The view on a terminal, drawn each second. Says that it starts. */
 void live_start(void);
 
 /* Draws anew once it is time. 0 or -errno. */
 int live_draw(struct session *session);
 
-/* Waits for a key, for NS at most, and takes it. Whether it was the one to quit. */
-bool live_wait(struct session *session, u64 ns);
-
-/* The terminal is as it was, its screen empty if anything was drawn. */
+/* The screen is empty if anything was drawn. */
 void live_end(void);
 
 #endif

@@ -58,7 +58,8 @@ enum cause_kind {
 	CAUSE_SWITCH,			/* switching tasks, by calibration */
 	CAUSE_THROTTLED,		/* id: enum throttle; how: 0, or the thread that the victim needs */
 	CAUSE_IRQS_OFF,			/* id: thread that kept the victim's timer from expiring */
-	CAUSE_KEPT,			/* id: what ran while thread HOW, which the victim needs, was ready */
+	CAUSE_KEPT,			/* id: what ran while thread HOW, which the victim needs, was ready;
+					 * function: the work that this one does, or how the victim slept */
 	CAUSE_BLOCKED,			/* id: thread that woke it, 0: an interrupt; how: as of a sleep;
 					 * function: 0, or the thread that slept, which the victim needs */
 	CAUSE_FAULT,			/* a page fault of its own */
@@ -158,6 +159,8 @@ struct victim {
 	u64 blocked, unblocked;		/* the last time that it was, and who ended that */
 	struct who by;
 	u32 queued, cpu;		/* queued: enum queued */
+	s32 highest;			/* priority that it had */
+	u32 forked;			/* a child that has copies of its pages */
 	struct who who;
 };
 
@@ -189,7 +192,7 @@ struct lateness {
 	u64 ready;			/* the waker waited for the CPU since then */
 	struct cause kept;		/* what kept it last, at a stretch, and for how long */
 	struct who kept_who;
-	u64 kept_time;
+	u64 kept_time, needed;		/* needed: as cause.function of CAUSE_KEPT */
 	u32 victim, soft, stack;
 	u32 meant;			/* the sleep was: late is what kept the waker */
 	u32 chosen, unused;		/* how the waker was, when it had waited */

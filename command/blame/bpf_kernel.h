@@ -27,6 +27,7 @@ enum { BPF_ANY, BPF_NOEXIST };
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct sched_dl_entity;
+struct mm_struct;
 
 struct rt_rq {
 	int rt_throttled;
@@ -57,6 +58,7 @@ struct sched_info {
 
 struct task_struct {
 	int pid, tgid, prio;
+	struct mm_struct *mm;
 	struct sched_entity se;
 	struct sched_rt_entity rt;
 	struct sched_info sched_info;

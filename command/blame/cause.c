@@ -10,39 +10,11 @@
 #include "symbols.h"
 
 #include <sched.h>
-#include <sys/syscall.h>
+#include <asm/unistd.h>
 
-static const struct {
-	long number;
-	const char *name;
-} calls[] = {
-	{ SYS_clock_nanosleep, "clock_nanosleep" }, { SYS_nanosleep, "nanosleep" },
-	{ SYS_futex, "futex" }, { SYS_ppoll, "ppoll" }, { SYS_pselect6, "pselect" },
-	{ SYS_epoll_pwait, "epoll_wait" }, { SYS_rt_sigtimedwait, "sigtimedwait" },
-	{ SYS_mq_timedreceive, "mq_timedreceive" }, { SYS_mq_timedsend, "mq_timedsend" },
-	{ SYS_semtimedop, "semtimedop" }, { SYS_io_uring_enter, "io_uring_enter" },
-	{ SYS_io_getevents, "io_getevents" }, { 441, "epoll_wait" }, { 449, "futex_waitv" },
-	{ 455, "futex_wait" }, { 333, "io_pgetevents" }, { SYS_read, "read" },
-	{ SYS_write, "write" }, { SYS_fsync, "fsync" }, { SYS_fdatasync, "fdatasync" },
-	{ SYS_flock, "flock" }, { SYS_fcntl, "fcntl" }, { SYS_semop, "semop" },
-	{ SYS_wait4, "wait4" }, { SYS_waitid, "waitid" }, { SYS_recvmsg, "recvmsg" },
-	{ SYS_recvfrom, "recvfrom" }, { SYS_rt_sigsuspend, "sigsuspend" },
-	{ SYS_openat, "openat" }, { SYS_execve, "execve" }, { SYS_munmap, "munmap" },
-	{ SYS_mmap, "mmap" }, { SYS_exit_group, "exit" }, { SYS_exit, "exit" },
-	{ SYS_sched_yield, "sched_yield" }, { SYS_clone, "clone" }, { SYS_ioctl, "ioctl" },
-	{ SYS_sendto, "sendto" }, { SYS_sendmsg, "sendmsg" }, { SYS_connect, "connect" },
-	{ SYS_writev, "writev" }, { SYS_readv, "readv" }, { SYS_pwrite64, "pwrite" },
-	{ SYS_pread64, "pread" }, { SYS_close, "close" }, { SYS_ftruncate, "ftruncate" },
-	{ SYS_renameat2, "rename" }, { SYS_unlinkat, "unlink" }, { SYS_msync, "msync" },
-	{ SYS_mprotect, "mprotect" }, { SYS_madvise, "madvise" }, { SYS_brk, "brk" },
-	{ SYS_newfstatat, "stat" }, { SYS_getdents64, "getdents" }, { 435, "clone" },
-	{ SYS_msgsnd, "msgsnd" }, { SYS_membarrier, "membarrier" }, { SYS_sendfile, "sendfile" },
-	{ SYS_sched_setaffinity, "sched_setaffinity" }, { SYS_sched_setscheduler, "sched_setscheduler" },
-#ifdef SYS_poll
-	{ SYS_open, "open" }, { SYS_stat, "stat" }, { SYS_unlink, "unlink" }, { SYS_vfork, "vfork" },
-	{ SYS_rename, "rename" }, { SYS_renameat, "rename" }, { SYS_mkdir, "mkdir" },
-	{ SYS_poll, "poll" }, { SYS_select, "select" }, { SYS_epoll_wait, "epoll_wait" },
-#endif
+/* Of this machine's system calls, from its <asm/unistd.h>. */
+static const char * const calls[] = {
+#include "calls.h"
 };
 
 static const char * const ways[] = {
@@ -109,16 +81,26 @@ u32 cause_throttle(u32 why)
 }
 
 /* "CPU quota of /user.slice (cpu.max)" */
-static char *quota_name(const char *file)
+static char *limit_name(const char *what, const char *file)
 {
 	const char *group = file ? file + strlen("/sys/fs/cgroup") : NULL;
+	char *name;
 
 	if (!file)
-		return copy("CPU quota of its cgroup");
+		return format("%s of its cgroup", what);
 	if (!strncmp(group, "/cpu/", 5))	/* cgroup v1 */
 		group += strlen("/cpu");
-	return format("CPU quota of %.*s (%s)", (int)(strrchr(group, '/') - group), group,
+	name = format("%s of %.*s (%s)", what, (int)(strrchr(group, '/') - group), group,
 		      strrchr(group, '/') + 1);
+	make_printable(name);
+	return name;
+}
+
+/* The kernel puts whoever has gone beyond it to sleep, where nobody is to wake it but a timer. */
+const char *cause_memory(const struct cause *cause)
+{
+	return cause->kind == CAUSE_BLOCKED && cause->how >> HOW_SHIFT == SLEEP_DEEP && !cause->id ?
+	       task_info_of(&(struct who){ .tid = cause->victim })->memory : NULL;
 }
 
 /* With RT_GROUP_SCHED a group has a budget of its own, less than the machine's; cgroup v1 alone shows it. */
@@ -147,9 +129,7 @@ static char *throttle_name(u32 why, const struct who *victim)
 	case THROTTLE_EITHER:
 		return copy("fair server or real-time throttling");
 	case THROTTLE_QUOTA:
-		name = quota_name(task->quota);
-		make_printable(name);
-		return name;
+		return limit_name("CPU quota", task->quota);
 	default:
 		return copy("its SCHED_DEADLINE budget is used up");
 	}
@@ -199,14 +179,21 @@ char *level_text(const struct who *who)
 	}
 }
 
-char *who_text(const struct who *who)
+/* SEVERAL have this name: without the number of one. */
+static char *name_of(const struct who *who, bool several)
 {
 	const struct task_info *person = task_info_of(who);
+	const bool thread = person->process && person->process != person->tid &&
+			    person->process_comm[0] && strcmp(person->comm, person->process_comm);
+	autofree char *number = several ? copy("") : format("[%u]", person->tid);
 
-	if (!person->process || person->process == person->tid ||
-	    !strcmp(person->comm, person->process_comm) || !person->process_comm[0])
-		return format("%s[%u]", person->comm, person->tid);
-	return format("%s/%s[%u]", person->process_comm, person->comm, person->tid);
+	return format("%s%s%s%s", thread ? person->process_comm : "", thread ? "/" : "", person->comm,
+		      number);
+}
+
+char *who_text(const struct who *who)
+{
+	return name_of(who, false);
 }
 
 /* The name in its line of /proc/interrupts: the last word. */
@@ -227,26 +214,27 @@ static char *interrupt_name(u32 number)
 
 static const char *call_name(u32 call)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
-		if (call && calls[i].number == (long)call - 1)
-			return calls[i].name;
-	return NULL;
+	return call && call <= ARRAY_SIZE(calls) ? calls[call - 1] : NULL;
 }
 
-char *cause_how(const struct cause *cause)
+u32 cause_needs(const struct cause *cause)
 {
-	u32 how = cause->how >> HOW_SHIFT, call = cause->how & 0xffff, needed = 0;
+	if (cause->kind == CAUSE_BLOCKED)
+		return (u32)cause->function;
+	return cause->kind == CAUSE_KEPT || cause->kind == CAUSE_THROTTLED ? cause->how : 0;
+}
+
+char *cause_how(const struct cause *cause, bool several)
+{
+	u32 how = cause->how >> HOW_SHIFT, call = cause->how & 0xffff, needed = cause_needs(cause);
+	const char *work = cause->kind == CAUSE_KEPT ? symbol_name(cause->function) : NULL;
 	autofree char *other = NULL;
 
 	if (cause->kind == CAUSE_IRQS_OFF)
 		return copy("interrupts off");
-	if (cause->kind == CAUSE_BLOCKED)
-		needed = (u32)cause->function;
-	else if (cause->kind == CAUSE_KEPT || cause->kind == CAUSE_THROTTLED)
-		needed = cause->how;
 	if (needed) {
-		other = who_text(&(struct who){ .tid = needed });
-		return format("%s waited for it", other);
+		other = name_of(&(struct who){ .tid = needed }, several);
+		return format("%s%s%s waited for it", other, work ? " with work " : "", work ? work : "");
 	}
 	if (cause->kind != CAUSE_TIMER || how >= ARRAY_SIZE(ways) || !ways[how])
 		return copy("");
@@ -272,16 +260,19 @@ char *sleep_text(u32 how)
 }
 
 /* "blocked in futex, woken by web[812]" */
-static char *block_name(const struct cause *cause, const struct who *who)
+static char *block_name(const struct cause *cause, const struct who *who, bool several)
 {
-	autofree char *waker = cause->id ? who_text(who) : NULL, *sleep = sleep_text(cause->how);
+	autofree char *waker = cause->id ? name_of(who, several) : NULL, *sleep = sleep_text(cause->how);
 	const char *in = cause->how >> HOW_SHIFT < SLEEP_STOPPED ? "blocked in " : "";
+	const char *memory = cause_memory(cause);
 
+	if (memory)
+		return limit_name("memory limit", memory);
 	return waker ? format("%s%s, woken by %s", in, sleep, waker) :
 	       format("%s%s%s", in, sleep, cause->how >> HOW_SHIFT == SLEEP_DEEP ? " (disk, or a lock of the kernel)" : "");
 }
 
-char *cause_name(const struct cause *cause, const struct who *who)
+char *cause_name(const struct cause *cause, const struct who *who, bool several)
 {
 	const char *function = symbol_name(cause->function);
 	autofree char *interrupt = NULL;
@@ -321,7 +312,7 @@ char *cause_name(const struct cause *cause, const struct who *who)
 	case CAUSE_KEPT:
 		return who_text(who);
 	case CAUSE_BLOCKED:
-		return block_name(cause, who);
+		return block_name(cause, who, several);
 	case CAUSE_FAULT:
 		return copy("page faults of its own");
 	case CAUSE_SLACK:
@@ -335,7 +326,7 @@ char *cause_name(const struct cause *cause, const struct who *who)
 
 char *cause_text(const struct cause *cause, const struct who *who)
 {
-	autofree char *name = cause_name(cause, who), *how = cause_how(cause);
+	autofree char *name = cause_name(cause, who, false), *how = cause_how(cause, false);
 	const char *function = symbol_name(cause->function);
 
 	if (*how)

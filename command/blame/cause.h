@@ -24,11 +24,17 @@ enum {
 	SOFTIRQ_RCU = 9
 };
 
-/* "web[812]", "tick", "interrupt 24 virtio0" */
-char *cause_name(const struct cause *cause, const struct who *who);
+/* "web[812]", "tick", "interrupt 24 virtio0"; SEVERAL: threads of that name woke the victim */
+char *cause_name(const struct cause *cause, const struct who *who, bool several);
 
-/* How a task's timer was armed; "" for other causes. */
-char *cause_how(const struct cause *cause);
+/* How a task's timer was armed, or who waited (SEVERAL: without its number); "" for other causes. */
+char *cause_how(const struct cause *cause, bool several);
+
+/* The thread that the victim needed, and that could not run; 0: none. */
+u32 cause_needs(const struct cause *cause);
+
+/* The file that limits the memory of the victim's cgroup, if that is what blocked it; or NULL. */
+const char *cause_memory(const struct cause *cause);
 
 /* The name, and how its timer was armed or what the worker does: "web[812]: timerfd" */
 char *cause_text(const struct cause *cause, const struct who *who);
@@ -46,6 +52,9 @@ char *who_text(const struct who *who);
  */
 char *remedy_for(const struct blame_victim *victim, const struct blame_row *row,
 		 enum masked masked);
+
+/* Whether the two share a CPU that nobody balances, where the victim may run on another one. */
+bool remedy_unbalanced(const struct blame_victim *victim, const struct blame_row *row);
 
 /* What was read of the machine is forgotten. */
 void remedy_free(void);

@@ -508,7 +508,7 @@ inline_always int is_victim(const struct who *who, u32 flags)
 
 static NOINLINE int add_victim(u32 id, const struct who *who)
 {
-	struct victim fresh = { .who = *who };
+	struct victim fresh = { .who = *who, .highest = who->priority };
 
 	if (INSERT(victims, &id, &fresh))
 		ADD(lost.victims, 1);
@@ -526,14 +526,12 @@ inline_always struct victim *make_victim(u32 id, const struct who *who)
 	return victim;
 }
 
-/* It may have been renamed and raised while it ran; its level is the highest that it had. */
+/* It may have been renamed, raised or demoted while it ran. */
 inline_always void know_victim(struct victim *victim, const struct who *who)
 {
-	s32 priority = victim->who.priority;
-
 	victim->who = *who;
-	if (priority < who->priority)
-		victim->who.priority = priority;
+	if (victim->highest > who->priority)
+		victim->highest = who->priority;
 }
 
 /*
@@ -717,7 +715,8 @@ inline_always void on_switch(struct cpu *cpu, void *context, u32 number, u64 now
 		victim = LOOKUP(victims, &cpu->victim);
 		runnable = runnable && is_victim(previous, 0);
 		if (victim) {
-			know_victim(victim, previous);
+			if (!config.realtime || previous->priority < 100)
+				know_victim(victim, previous);
 			victim->since = runnable ? since : 0;
 			victim->queued = runnable ? PREEMPTED : NOT_QUEUED;
 			victim->slept = runnable ? 0 : now;
@@ -775,6 +774,7 @@ static NOINLINE int blame_kept(struct cpu *cpu, const struct segment *segment, u
 	late->kept.kind = kind;
 	late->kept.id = id;
 	late->kept.how = kind == CAUSE_IRQS_OFF ? 0 : late->waker.tid;
+	late->kept.function = kind == CAUSE_KEPT ? late->needed : 0;
 	late->kept_who = why ? late->waker : segment->who;
 	late->kept_time += time;
 	return 0;
@@ -842,6 +842,7 @@ inline_always u64 find_lateness(struct cpu *cpu, const struct victim *victim, u3
 {
 	const struct frame *frame = &cpu->frames[cpu->depth & (MAX_DEPTH - 1)];
 	struct lateness *late = &cpu->late;
+	u64 *work;
 
 	__builtin_memset(late, 0, sizeof(*late));
 	late->victim = id;
@@ -861,6 +862,10 @@ inline_always u64 find_lateness(struct cpu *cpu, const struct victim *victim, u3
 			late->waker.tid = 0;
 		late->cause.id = late->waker.tid;
 		late->cause.how = victim->sleep;
+		late->needed = victim->sleep & 0xffff;
+		work = LOOKUP(works, &late->waker.tid);
+		if (work)
+			late->needed = *work;
 	}
 	return late->since;
 }

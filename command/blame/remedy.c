@@ -9,6 +9,8 @@
 #include "lib/timers.h"
 #include "symbols.h"
 
+#include <sys/syscall.h>
+
 #define NETWORK "/sys/class/net"
 
 /* Read once. */
@@ -91,11 +93,40 @@ static char *give_way(const struct blame_victim *victim, const struct blame_row 
 	return format("taskset -apc %s %u%s", list, culprit->process, else_do);
 }
 
+/* Another CPU on which the victim may run, where nobody would move it to one. */
+static bool find_unbalanced(const struct blame_victim *victim, unsigned int *other)
+{
+	autofree char *status = format("/proc/%u/status", victim->id);
+	autofree char *allowed = file_find(status, "\nCpus_allowed_list:\t");
+	struct cpus cpus;
+
+	if (!machine.open || victim->id & VICTIM_CPU || !allowed || cpus_parse(&cpus, allowed) ||
+	    !cpus_has(&machine.isolation.isolated, victim->victim.cpu))
+		return false;
+	cpus = cpus_and(&cpus, &machine.isolation.isolated);
+	cpus_for_each(cpu, &cpus)
+		if (cpu != victim->victim.cpu)
+			*other = cpu;
+	return cpus_count(&cpus) > 1;
+}
+
+bool remedy_unbalanced(const struct blame_victim *victim, const struct blame_row *row)
+{
+	unsigned int other;
+
+	read_machine();
+	return victim->victim.who.priority >= 100 && row->row.who.priority >= 100 && row->cause.id &&
+	       !task_info_of(&row->row.who)->kernel_thread && find_unbalanced(victim, &other);
+}
+
 /* Among ordinary tasks niceness counts only within a cgroup, or a session. */
 static char *for_ordinary(const struct blame_victim *victim, const struct task_info *culprit)
 {
 	const struct task_info *task = task_info_of(&victim->victim.who);
+	unsigned int other;
 
+	if (find_unbalanced(victim, &other))
+		return format("taskset -pc %u %u", other, victim->id);
 	if (task->unit && culprit->unit && strcmp(task->unit, culprit->unit))
 		return format("chrt -f -p 1 %u, or raise cpu.weight of its cgroup", victim->id);
 	if (task->session && culprit->session && strcmp(task->session, culprit->session) &&
@@ -155,6 +186,9 @@ static char *for_timer(const struct blame_victim *victim, const struct blame_row
 	bool levels = masked == MASKED_LEVELS;
 	int shield = timers_get();
 
+	if (row->cause.how >> HOW_SHIFT == HOW_PERF)
+		return row->cause.id ? format("end %u, or let it sample less often (perf record -F)",
+					      row->cause.id) : NULL;
 	if (levels ? shield != TIMERS_LEVELS && all_are_pinned() :
 	    masked == MASKED_YES && shield <= 0) {
 		if (shield >= 0 || timers_module_there())
@@ -279,17 +313,27 @@ static char *for_ipi(const struct blame_victim *victim, const struct blame_row *
 	return function && !strcmp(function, "rps_trigger_softirq") ? for_steering(cpu) : NULL;
 }
 
-/* It waited for one of a lower level: the owner of a lock, who wakes it, or a thread of the kernel. */
-static char *for_kept(const struct blame_row *row)
+/*
+ * It waited for one of a lower level: the owner of a lock, who wakes it, or a thread of the kernel. The
+ * priority of a worker does not last: any worker may do its work the next time.
+ */
+static char *for_kept(const struct blame_victim *victim, const struct blame_row *row, unsigned int cpu)
 {
-	const struct task_info *waits = task_info_of(&(struct who){ .tid = row->cause.how });
-	int above = row->row.who.priority < 100 ? 99 - row->row.who.priority + 1 : 1;
-	autofree char *raise = above < 99 ? format("chrt -f -p %d %u", above, row->cause.how) : NULL;
+	const struct who waiter = { .tid = row->cause.how };
+	const struct task_info *waits = task_info_of(&waiter);
+	const int above = row->row.who.priority < 100 ? 99 - row->row.who.priority + 1 : 1;
+	const bool mutex = (row->cause.function & 0xffff) == SYS_futex + 1 && !(row->cause.function >> 63);
+	autofree char *whom = row->several ? format("each %s", waits->comm) : format("%u", waiter.tid);
+	autofree char *raise = row->several ? format("a real-time priority for %s", whom) :
+					      format("chrt -f -p %d %s", above, whom);
 
-	if (waits->kernel_thread)
-		return raise ? copy(raise) : NULL;
-	return raise ? format("%s, or PTHREAD_PRIO_INHERIT if that holds its mutex", raise) :
-	       copy("a mutex with PTHREAD_PRIO_INHERIT");
+	read_machine();
+	if (waits->kernel_thread && !strncmp(waits->comm, "kworker/", 8))
+		return give_way(victim, row, cpu, "");
+	if (mutex && !waits->kernel_thread)
+		return above < 99 ? format("%s, or PTHREAD_PRIO_INHERIT if that holds its mutex", raise) :
+				    copy("a mutex with PTHREAD_PRIO_INHERIT");
+	return above < 99 ? copy(raise) : give_way(victim, row, cpu, ", or lower its priority");
 }
 
 /* What is locked is copied nevertheless, once its process has forked, or once KSM has merged it. */
@@ -299,18 +343,24 @@ static char *for_fault(const struct blame_victim *victim)
 
 	if (task->merged)
 		return copy("madvise(MADV_UNMERGEABLE), or echo 2 >/sys/kernel/mm/ksm/run");
-	return copy(task->locked ? "posix_spawn() in place of fork(), and MCL_FUTURE" : task->may_not_lock ?
+	if (task->locked)
+		return copy(victim->victim.forked ? "posix_spawn() in place of fork(), and MCL_FUTURE" :
+			    "mlockall() with MCL_FUTURE");
+	return copy(task->may_not_lock ?
 		    "ulimit -l unlimited, then mlockall(MCL_CURRENT | MCL_FUTURE), and MAP_POPULATE" :
 		    "mlockall(MCL_CURRENT | MCL_FUTURE), and MAP_POPULATE");
 }
 
-static char *for_blocked(const struct blame_victim *victim, const struct blame_row *row)
+static char *for_blocked(const struct blame_row *row)
 {
-	autofree char *waker = row->cause.id ? who_text(&row->row.who) : copy("whoever has it");
+	const char *memory = cause_memory(&row->cause);
+	autofree char *name = row->cause.id ? who_text(&row->row.who) : copy("whoever has it");
 
+	if (row->several)
+		name[strcspn(name, "[")] = '\0';
 	switch (row->cause.how >> HOW_SHIFT) {
 	case SLEEP_LOCK:
-		return format("let %s hold that lock for less time", waker);
+		return format("let %s hold that lock for less time", name);
 	case SLEEP_STOPPED:
 		return copy("send it no SIGSTOP");
 	case SLEEP_TRACED:
@@ -318,8 +368,9 @@ static char *for_blocked(const struct blame_victim *victim, const struct blame_r
 	case SLEEP_FROZEN:
 		return copy("leave cgroup.freeze of its cgroup at 0");
 	default:
-		return row->cause.how & 0xffff ?
-		       copy("leave that system call to another thread") : for_fault(victim);
+		if (memory)
+			return echo("max", memory);
+		return row->cause.how & 0xffff ? copy("leave that system call to another thread") : NULL;
 	}
 }
 
@@ -346,9 +397,9 @@ char *remedy_for(const struct blame_victim *victim, const struct blame_row *row,
 	case CAUSE_IRQS_OFF:
 		return for_task(victim, row, cpu);
 	case CAUSE_KEPT:
-		return for_kept(row);
+		return for_kept(victim, row, cpu);
 	case CAUSE_BLOCKED:
-		return for_blocked(victim, row);
+		return for_blocked(row);
 	case CAUSE_FAULT:
 		return for_fault(victim);
 	case CAUSE_SLACK:

@@ -25,7 +25,8 @@ static int level_of(const struct who *who)
 
 enum masked blame_would_mask(const struct blame_victim *victim, const struct blame_row *row)
 {
-	if (row->cause.kind != CAUSE_TIMER || row->cause.how >> HOW_SHIFT >= HOW_GUEST)
+	if (row->cause.kind != CAUSE_TIMER || row->cause.how >> HOW_SHIFT >= HOW_GUEST ||
+	    row->cause.id == victim->id)
 		return MASKED_NO;
 	if (!row->cause.id || victim->id & VICTIM_CPU)
 		return MASKED_UNKNOWN;
@@ -68,41 +69,26 @@ static char *stack_text(u32 stack, bool *enables)
 	return copy(text.length ? text.s : "");
 }
 
+static bool has_thread(u32 kind)
+{
+	return kind == CAUSE_TASK || kind == CAUSE_TIMER || kind == CAUSE_WORK ||
+	       kind == CAUSE_IRQS_OFF || kind == CAUSE_KEPT || kind == CAUSE_BLOCKED;
+}
+
 static void add_culprit(struct victim_report *victim, const struct blame_row *row)
 {
-	u32 kind = row->cause.kind;
-	bool thread = kind == CAUSE_TASK || kind == CAUSE_TIMER || kind == CAUSE_WORK ||
-		      kind == CAUSE_IRQS_OFF || kind == CAUSE_KEPT || kind == CAUSE_BLOCKED;
 	const struct blame_victim of = { .id = victim->id, .victim = victim->sums };
 	struct culprit culprit = {
-		.kind = cause_kind(row->cause.kind),
-		.name = cause_name(&row->cause, &row->row.who),
-		.how = cause_how(&row->cause),
-		.function = kind == CAUSE_BLOCKED ? NULL : symbol_name(row->cause.function),
-		.masked = blame_would_mask(&of, row),
-		.count = row->row.count, .total = row->row.total, .longest = row->row.longest,
+		.row = *row, .most = row->row.total, .masked = blame_would_mask(&of, row),
 	};
-	const struct task_info *task = NULL;
-	bool enables = false;
 
-	if (!culprit.function)
-		culprit.function = "";
-	if (thread && row->cause.id) {
-		task = task_info_of(&row->row.who);
-		culprit.tid = culprit.last = row->cause.id;
-		culprit.pid = task->process;
+	culprit.stack = stack_text(row->row.stack, &culprit.enables);
+	if (has_thread(row->cause.kind) && row->cause.id) {
+		culprit.task = task_info_of(&row->row.who);
+		culprit.pid = culprit.task->process;
+		culprit.tid = row->cause.id;
 		culprit.threads = culprit.processes = 1;
 	}
-	culprit.program = task ? copy(task->process_comm[0] ? task->process_comm : task->comm) :
-				 copy("");
-	culprit.unit = copy(task && task->unit ? task->unit : "");
-	culprit.level = task ? level_text(&row->row.who) : copy("");
-	culprit.stack = stack_text(row->row.stack, &enables);
-	if (kind == CAUSE_IRQS_OFF && !enables) {
-		free(culprit.how);
-		culprit.how = copy("a timer interrupt came late");
-	}
-	culprit.remedy = remedy_for(&of, row, culprit.masked);
 	*append(victim->culprits, victim->count) = culprit;
 }
 
@@ -114,160 +100,125 @@ static void add_rest(struct victim_report *victim, u32 kind, u64 total)
 	add_culprit(victim, &row);
 }
 
+static int compare(u64 one, u64 other)
+{
+	return one < other ? -1 : one > other;
+}
+
 static int by_total(const void *a, const void *b)
 {
 	const struct culprit *one = a, *other = b;
 
-	return one->total < other->total ? 1 : one->total > other->total ? -1 : 0;
+	return compare(other->row.row.total, one->row.row.total);
 }
 
 static int by_taken(const void *a, const void *b)
 {
 	const struct victim_report *one = a, *other = b;
 
-	return one->sums.taken < other->sums.taken ? 1 : one->sums.taken > other->sums.taken ? -1 : 0;
+	return compare(other->sums.taken, one->sums.taken);
 }
 
-/* Without the numbers of threads: those whom a victim needs may each live for a moment. */
-static int compare_words(const char *one, const char *other)
+static const char *program_of(const struct task_info *task)
 {
-	for (; *one && *one == *other; one++, other++) {
-		if (*one != '[')
-			continue;
-		one += strspn(one + 1, "0123456789");
-		other += strspn(other + 1, "0123456789");
-	}
-	return (unsigned char)*one - (unsigned char)*other;
+	return task->process_comm[0] ? task->process_comm : task->comm;
+}
+
+/* By name: those whom a victim needs may each live for a moment. */
+static int compare_threads(u32 one, u32 other)
+{
+	const struct task_info *a = one ? task_info_of(&(struct who){ .tid = one }) : NULL;
+	const struct task_info *b = other ? task_info_of(&(struct who){ .tid = other }) : NULL;
+	int order = compare(!!one, !!other);
+
+	if (!order && one)
+		order = strcmp(program_of(a), program_of(b));
+	return order || !one ? order : strcmp(a->comm, b->comm);
+}
+
+/* The same for all rows that may become one, of threads that differ in number alone. */
+static int compare_causes(const struct culprit *one, const struct culprit *other)
+{
+	const struct cause *a = &one->row.cause, *b = &other->row.cause;
+	int order = compare(a->kind, b->kind);
+
+	if (!order)
+		order = compare(!one->task, !other->task);
+	if (order || !one->task)
+		return order ? order : compare(a->id, b->id);
+	order = strcmp(program_of(one->task), program_of(other->task));
+	if (!order && a->kind == CAUSE_BLOCKED)
+		order = strcmp(one->task->comm, other->task->comm);
+	if (!order)
+		order = compare_threads(cause_needs(a), cause_needs(b));
+	if (!order && a->kind != CAUSE_KEPT)
+		order = compare(a->how, b->how);
+	if (!order && a->kind != CAUSE_BLOCKED)
+		order = compare(a->function, b->function);
+	if (!order)
+		order = compare(one->masked, other->masked);
+	return order ? order : compare(one->enables, other->enables);
 }
 
 /* Rows of one process are next to each other then, and those of one program. */
 static int by_place(const void *a, const void *b)
 {
 	const struct culprit *one = a, *other = b;
-	int order = strcmp(one->kind, other->kind);
+	int order = compare_causes(one, other);
 
 	if (!order)
-		order = strcmp(one->program, other->program);
-	if (!order)
-		order = compare_words(one->how, other->how);
-	if (!order && !strcmp(one->kind, "blocked"))
-		order = compare_words(one->name, other->name);
-	if (!order)
-		order = strcmp(one->function, other->function);
-	if (!order)
-		order = (int)one->masked - (int)other->masked;
-	if (!order)
-		order = one->pid < other->pid ? -1 : one->pid > other->pid;
-	if (!order)
-		order = one->tid < other->tid ? -1 : one->tid > other->tid;
-	return order;
+		order = compare(one->pid, other->pid);
+	return order ? order : compare(one->tid, other->tid);
 }
 
 static bool is_same_place(const struct culprit *one, const struct culprit *other, enum row_by by)
 {
 	/* a worker is a process, and any of them may do any work */
-	if (!*one->program || strcmp(one->kind, other->kind) || compare_words(one->how, other->how) ||
-	    strcmp(one->function, other->function) || one->masked != other->masked)
-		return false;
-	if (!strcmp(one->kind, "work"))
-		return true;
-	if (!strcmp(one->kind, "blocked"))	/* in what is in the name alone */
-		return !compare_words(one->name, other->name);
-	return by == BY_PROCESS ? one->pid && one->pid == other->pid :
-	       !strcmp(one->program, other->program);
+	return one->task && !compare_causes(one, other) &&
+	       (by == BY_PROGRAM || one->row.cause.kind == CAUSE_WORK ||
+		one->row.cause.kind == CAUSE_BLOCKED || one->pid == other->pid);
 }
 
 static void free_culprit(struct culprit *culprit)
 {
 	free(culprit->name);
-	free(culprit->program);
-	free(culprit->level);
 	free(culprit->how);
-	free(culprit->unit);
+	free(culprit->level);
 	free(culprit->stack);
 	free(culprit->remedy);
 }
 
-/* What both have in common stays. */
-static void keep_common(char **kept, const char *other)
-{
-	if (*kept && (!other || strcmp(*kept, other))) {
-		free(*kept);
-		*kept = copy("");
-	}
-}
-
+/* SUM stays the row of whoever has most of it. */
 static void merge(struct culprit *sum, struct culprit *more)
 {
-	if (sum->last != more->tid)
-		sum->threads += more->threads;
+	struct row *row = &sum->row.row;
+	const struct row *other = &more->row.row;
+
+	if (sum->tid != more->tid)
+		sum->threads++;
 	if (sum->pid != more->pid)
 		sum->processes++;
-	sum->last = more->tid;
-	sum->tid = sum->tid == more->tid ? sum->tid : 0;
-	sum->pid = sum->pid == more->pid ? sum->pid : 0;
-	sum->count += more->count;
-	sum->total += more->total;
-	if (more->longest > sum->longest)
-		sum->longest = more->longest;
-	sum->several |= strcmp(sum->how, more->how) ||
-			(!strcmp(sum->kind, "blocked") && strcmp(sum->name, more->name));
-	keep_common(&sum->level, more->level);
-	keep_common(&sum->unit, more->unit);
+	sum->tid = more->tid;
+	sum->pid = more->pid;
+	sum->row.several |= cause_needs(&sum->row.cause) != cause_needs(&more->row.cause) ||
+			    (sum->threads > 1 && sum->row.cause.kind == CAUSE_BLOCKED);
+	row->count += other->count;
+	row->total += other->total;
+	if (other->longest > row->longest)
+		row->longest = other->longest;
+	if (more->most > sum->most) {
+		sum->most = more->most;
+		sum->task = more->task;
+		sum->row.cause = more->row.cause;
+		row->who = other->who;
+		row->stack = other->stack;
+	}
 	if (!*sum->stack) {
 		free(sum->stack);
-		sum->stack = copy(more->stack);
-	}
-	if (!sum->remedy) {
-		sum->remedy = more->remedy;
-		more->remedy = NULL;
+		sum->stack = more->stack;
+		more->stack = NULL;
 	}
 	free_culprit(more);
-}
-
-static void drop_numbers(char *text)
-{
-	char *to = text;
-
-	for (const char *from = text; *from; from++)
-		if (*from == '[' && from[1 + strspn(from + 1, "0123456789")] == ']')
-			from += 1 + strspn(from + 1, "0123456789");
-		else
-			*to++ = *from;
-	*to = '\0';
-}
-
-/* Of the many who were needed the name stays. */
-static void name_needed(struct culprit *sum)
-{
-	const char *waited;
-
-	drop_numbers(sum->how);
-	waited = strstr(sum->how, " waited for it");
-	if (sum->remedy && waited && !strcmp(sum->kind, "kept")) {
-		free(sum->remedy);
-		sum->remedy = format("a real-time priority for each %.*s, or PTHREAD_PRIO_INHERIT if that holds its mutex",
-				     (int)(waited - sum->how), sum->how);
-	} else if (sum->remedy) {
-		drop_numbers(sum->remedy);
-	}
-}
-
-static void name_sum(struct culprit *sum)
-{
-	if (sum->several)
-		name_needed(sum);
-	if (sum->threads < 2)
-		return;
-	if (!strcmp(sum->kind, "blocked")) {
-		drop_numbers(sum->name);
-		return;
-	}
-	free(sum->name);
-	if (sum->processes > 1)
-		sum->name = format("%s (%u processes)", sum->program, sum->processes);
-	else
-		sum->name = format("%s[%u] (%u threads)", sum->program, sum->pid, sum->threads);
 }
 
 /* The rows of a process, or of all processes of one name, become one. */
@@ -286,8 +237,41 @@ static void merge_rows(struct victim_report *victim, enum row_by by)
 			rows[++count] = rows[i];
 	}
 	victim->count = count + 1;
-	for (size_t i = 0; i < victim->count; i++)
-		name_sum(&rows[i]);
+}
+
+static void name_culprit(const struct victim_report *victim, struct culprit *culprit)
+{
+	const struct blame_victim of = { .id = victim->id, .victim = victim->sums };
+	const struct blame_row *row = &culprit->row;
+	const struct task_info *task = culprit->task;
+	const u32 kind = row->cause.kind;
+	bool unbalanced = kind == CAUSE_TASK && remedy_unbalanced(&of, row);
+
+	/* nearly all of it is that of one thread */
+	if (culprit->threads > 1 && culprit->most * 100 >= row->row.total * 99) {
+		culprit->threads = culprit->processes = 1;
+		culprit->row.several = false;
+	}
+	culprit->tid = culprit->threads == 1 ? row->cause.id : 0;
+	culprit->pid = culprit->processes == 1 ? task->process : 0;
+	if (culprit->threads < 2 || kind == CAUSE_BLOCKED)
+		culprit->name = cause_name(&row->cause, &row->row.who, row->several);
+	else if (culprit->processes > 1)
+		culprit->name = format("%s (%u processes)", program_of(task), culprit->processes);
+	else
+		culprit->name = format("%s[%u] (%u threads)", program_of(task), culprit->pid,
+				       culprit->threads);
+	culprit->kind = cause_kind(kind);
+	culprit->how = kind == CAUSE_IRQS_OFF && !culprit->enables ?
+		       copy("a timer interrupt came late") : unbalanced ?
+		       format("CPU %u has no load balancing", of.victim.cpu) :
+		       cause_how(&row->cause, row->several);
+	culprit->function = kind == CAUSE_BLOCKED ? NULL : symbol_name(row->cause.function);
+	if (!culprit->function)
+		culprit->function = "";
+	culprit->level = culprit->threads == 1 ? level_text(&row->row.who) : copy("");
+	culprit->unit = culprit->pid && task->unit ? task->unit : "";
+	culprit->remedy = remedy_for(&of, row, culprit->masked);
 }
 
 /* The hypervisor stole from the CPU; what ran there lost its share. */
@@ -303,10 +287,11 @@ static u64 stolen_from(const struct victim_report *victim, const u64 *steal, uns
 	return stolen < victim->sums.ran ? stolen : victim->sums.ran;
 }
 
-static void name_victim(struct victim_report *victim)
+static void name_victim(const struct report *report, struct victim_report *victim)
 {
 	struct victim *sums = &victim->sums;
 	const struct task_info *task;
+	autofree char *level = NULL;
 
 	if (victim->id & VICTIM_CPU) {
 		victim->name = format("CPU %u", victim->id & ~VICTIM_CPU);
@@ -315,27 +300,36 @@ static void name_victim(struct victim_report *victim)
 	}
 	task = task_info_of(&sums->who);
 	/* it may have been raised, and run ever since */
-	if (task->alive && task->priority < sums->who.priority)
+	if (task->alive && (!report->realtime || task->priority < 100))
 		sums->who.priority = task->priority;
 	victim->name = who_text(&sums->who);
-	victim->level = level_text(&sums->who);
+	level = level_text(&sums->who);
+	if (sums->highest < 100 && sums->who.priority >= 100)
+		victim->level = format("%s (FIFO %d before)", level, 99 - sums->highest);
+	else
+		victim->level = copy(level);
 }
 
 static void add_sleep(struct victim_report *victim, const struct blame_row *row)
 {
-	struct culprit sleep = { .name = sleep_text(row->cause.how), .total = row->row.total };
+	char *name = sleep_text(row->cause.how);
 	size_t i;
 
-	victim->slept += sleep.total;
-	for (i = 0; i < victim->sleep_count; i++)
-		if (!strcmp(victim->sleeps[i].name, sleep.name))
-			break;
-	if (i == victim->sleep_count) {
-		*append(victim->sleeps, victim->sleep_count) = sleep;
-		return;
-	}
-	victim->sleeps[i].total += sleep.total;
-	free(sleep.name);
+	victim->slept += row->row.total;
+	for (i = 0; i < victim->sleep_count && strcmp(victim->sleeps[i].name, name); i++)
+		;
+	if (i == victim->sleep_count)
+		*append(victim->sleeps, victim->sleep_count) = (struct sleep_report){ name, 0 };
+	else
+		free(name);
+	victim->sleeps[i].total += row->row.total;
+}
+
+static int by_sleep(const void *a, const void *b)
+{
+	const struct sleep_report *one = a, *other = b;
+
+	return compare(other->total, one->total);
 }
 
 /* Nothing of the kernel was interrupted by the late interrupt: it was not the kernel that kept it away. */
@@ -357,7 +351,7 @@ static u64 add_block(const struct report *report, struct victim_report *victim)
 {
 	struct victim *sums = &victim->sums;
 	struct blame_row row = {
-		.cause = { .kind = CAUSE_BLOCKED, .how = sums->sleep },
+		.cause = { .victim = victim->id, .kind = CAUSE_BLOCKED, .how = sums->sleep },
 		.row = { .count = 1, .total = report->until - sums->slept },
 	};
 
@@ -378,7 +372,7 @@ static void make_victim_report(const struct report *report, struct victim_report
 	struct blame_row late = { .cause = { .kind = CAUSE_TIMER_IRQ, .how = 1 } };
 	u64 explained = 0;
 
-	name_victim(victim);
+	name_victim(report, victim);
 	for (size_t i = 0; i < figures->row_count; i++) {
 		const struct blame_row *row = &figures->rows[i];
 
@@ -412,10 +406,11 @@ static void make_victim_report(const struct report *report, struct victim_report
 		add_rest(victim, CAUSE_STEAL, victim->steal);
 	}
 	merge_rows(victim, by);
+	for (size_t i = 0; i < victim->count; i++)
+		name_culprit(victim, &victim->culprits[i]);
 	qsort(victim->culprits, victim->count, sizeof(*victim->culprits), by_total);
-	victim->shown = victim->count;
 	if (victim->sleep_count)
-		qsort(victim->sleeps, victim->sleep_count, sizeof(*victim->sleeps), by_total);
+		qsort(victim->sleeps, victim->sleep_count, sizeof(*victim->sleeps), by_sleep);
 }
 
 void report_make(struct report *report, const struct blame_figures *figures, enum row_by by,
@@ -453,7 +448,7 @@ void report_free(struct report *report)
 			free_culprit(&victim->culprits[j]);
 		free(victim->culprits);
 		for (size_t j = 0; j < victim->sleep_count; j++)
-			free_culprit(&victim->sleeps[j]);
+			free(victim->sleeps[j].name);
 		free(victim->sleeps);
 		free(victim->name);
 		free(victim->level);

@@ -4,26 +4,32 @@
 #define TIMERSHIELD_BLAME_REPORT_H
 
 #include "source.h"
+#include "task_info.h"
 
 /* What one row is about; those of kernel threads and interrupts are rows of their own. */
 enum row_by { BY_PROCESS, BY_PROGRAM, BY_THREAD };
 
 struct culprit {
+	struct blame_row row;		/* of several threads: sums, and who has most of them */
+	const struct task_info *task;	/* NULL: it is none */
+	u64 most;			/* of the total: that of whoever has most */
+	enum masked masked;
+	bool enables;			/* the stack begins where interrupts are switched on */
+	u32 tid, pid;			/* 0: several, or none */
+	u32 threads, processes;		/* in this row */
 	const char *kind;		/* for programs */
 	char *name;			/* process and thread, function, interrupt ... */
-	char *program;			/* what the process is called; "" if it is not a task */
-	char *level;			/* "FIFO 80"; "" if it has none */
 	char *how;			/* how its timer was armed, what it was waiting for */
+	char *level;			/* "FIFO 80"; "" if it has none */
 	const char *function;		/* "" if there is none or its name is not known */
 	char *stack;			/* "write < ksys_write": where it was; "" if not known */
-	char *unit;			/* "" if it has none */
+	const char *unit;		/* "" if it has none */
 	char *remedy;			/* a command; NULL if we know none */
-	enum masked masked;
-	u32 tid, pid;			/* 0: several, or none */
-	u32 last;			/* thread of several */
-	u32 threads, processes;		/* in this row */
-	u64 count, total, longest;
-	bool several;			/* waited for it, or woke the victim */
+};
+
+struct sleep_report {
+	char *name;
+	u64 total;
 };
 
 struct victim_report {
@@ -32,9 +38,9 @@ struct victim_report {
 	struct victim sums;
 	u64 steal;			/* part of taken */
 	struct culprit *culprits;	/* the worst first; their totals sum to taken */
-	size_t count, shown;		/* only so many of them are printed as text */
+	size_t count;
 	u64 slept;
-	struct culprit *sleeps;		/* how, each with a name */
+	struct sleep_report *sleeps;
 	size_t sleep_count;
 };
 

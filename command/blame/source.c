@@ -52,8 +52,7 @@ static void choose_programs(const struct blame_config *config, const struct btf 
 		if (config->victims_are == VICTIMS_CPUS &&
 		    (!strcmp(event, "sched_wakeup") || !strcmp(event, "sched_migrate_task")))
 			wanted = false;
-		if (config->victims_are != VICTIMS_TARGETS &&
-		    (!strcmp(event, "sched_process_fork") || !strcmp(event, "sched_process_free")))
+		if (config->victims_are != VICTIMS_TARGETS && !strcmp(event, "sched_process_free"))
 			wanted = false;
 		bpf_program__set_autoload(one, wanted);
 	}

@@ -18,6 +18,7 @@ enum masked { MASKED_NO, MASKED_YES, MASKED_LEVELS, MASKED_UNKNOWN };
 struct blame_row {
 	struct cause cause;		/* of cause.victim */
 	struct row row;
+	bool several;			/* threads of one name were needed, or woke the victim */
 };
 
 struct blame_victim {

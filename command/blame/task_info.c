@@ -43,55 +43,71 @@ static void read_process(struct task_info *person)
 	person->session = session;
 }
 
-/* How often each group had been throttled when it was seen first. */
+/* How often each group had reached a limit when it was seen first. */
 static struct group {
-	char *path;
-	long long throttled;
+	char *file;
+	long long times;
 } *groups;
 static size_t nr_groups;
 
-/* How often a group has been throttled since it was seen first; TOTAL: since it was made. */
-static long long throttled_since(const char *path, long long *total)
+/* How often a group has reached its limit since it was seen first; TOTAL: since it was made. */
+static long long times_since(const char *file, const char *key, long long *total)
 {
-	autofree char *file = format("%s/cpu.stat", path);
-	autofree char *number = file_find(file, "nr_throttled ");
+	autofree char *number = file_find(file, key);
 
 	*total = number ? atoll(number) : 0;
 	for (size_t i = 0; i < nr_groups; i++)
-		if (!strcmp(groups[i].path, path))
-			return *total - groups[i].throttled;
-	*append(groups, nr_groups) = (struct group){ copy(path), *total };
+		if (!strcmp(groups[i].file, file))
+			return *total - groups[i].times;
+	*append(groups, nr_groups) = (struct group){ copy(file), *total };
 	return 0;
 }
 
-/* Of its group and those above it, which of those that are limited was throttled most. */
-static void find_quota(struct task_info *person)
+struct limit {
+	const char *mount, *file, *unlimited, *counters, *key;
+};
+
+/* Of its group and those above it, the file of the one that has reached its limit most often. */
+static long long find_limit(const struct task_info *person, const struct limit *limit, char **found)
 {
-	const char *mount = person->old ? CGROUP "/cpu" : CGROUP;
-	const char *file = person->old ? "cpu.cfs_quota_us" : "cpu.max";
-	const char *unlimited = person->old ? "-1" : "max";
 	autofree char *group = copy(person->group ? person->group : "/");
 	long long most = -1, most_total = -1, total;
 	char *end;
 
-	free(person->quota);
-	person->quota = NULL;
+	free(*found);
+	*found = NULL;
 	for (; (end = strrchr(group, '/')) && end[1]; *end = '\0') {
-		autofree char *path = format("%s%s", mount, group);
-		autofree char *limit = format("%s/%s", path, file);
+		autofree char *file = format("%s%s/%s", limit->mount, group, limit->file);
+		autofree char *counters = format("%s%s/%s", limit->mount, group, limit->counters);
 		autotext struct text value = { 0 };
 		long long since;
 
-		if (file_read(limit, &value) || !strncmp(value.s, unlimited, strlen(unlimited)))
+		if (file_read(file, &value) ||
+		    !strncmp(value.s, limit->unlimited, strlen(limit->unlimited)))
 			continue;
-		since = throttled_since(path, &total);
+		since = times_since(counters, limit->key, &total);
 		if (since < most || (since == most && total <= most_total))
 			continue;
 		most = since;
 		most_total = total;
-		free(person->quota);
-		person->quota = copy(limit);
+		free(*found);
+		*found = copy(file);
 	}
+	return most;
+}
+
+static void find_limits(struct task_info *person)
+{
+	static const struct limit
+		memory = { CGROUP, "memory.high", "max", "memory.events", "\nhigh " },
+		quota = { CGROUP, "cpu.max", "max", "cpu.stat", "nr_throttled " },
+		old_quota = { CGROUP "/cpu", "cpu.cfs_quota_us", "-1", "cpu.stat", "nr_throttled " };
+
+	find_limit(person, person->old ? &old_quota : &quota, &person->quota);
+	if (find_limit(person, &memory, &person->memory) > 0)
+		return;
+	free(person->memory);
+	person->memory = NULL;
 }
 
 /* The last part of its place in cgroup v2: a systemd unit, as a rule; and its group of quotas. */
@@ -177,7 +193,7 @@ static bool refresh(struct task_info *person)
 	if (person->process)
 		read_unit(person);
 	read_process(person);
-	find_quota(person);
+	find_limits(person);
 	return true;
 }
 
@@ -215,7 +231,7 @@ const struct task_info *task_info_of(const struct who *who)
 	if (refresh(person))
 		return person;
 	/* It has ended; its last events know it best. Its group may still be there. */
-	find_quota(person);
+	find_limits(person);
 	task_info_name(who);
 	person->policy = (int)who->policy;
 	return person;

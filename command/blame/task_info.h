@@ -22,6 +22,7 @@ struct task_info {
 	char *group;			/* its path in the hierarchy of CPU quotas; NULL: not known */
 	bool old;			/* that of cgroup v1 */
 	char *quota;			/* the file of the group that limits it; NULL: none */
+	char *memory;			/* the same of memory, if it was reached meanwhile */
 };
 
 /* What was read since this; it still lived then, or not. Never NULL. */

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 
 static struct {
 	struct cpus cpus;
@@ -227,21 +228,20 @@ static bool is_live(void)
 }
 
 /* Until there may be something to do. */
-static u64 pause_length(u64 now, u64 end)
+static long pause_length(u64 now, u64 end)
 {
-	return end - now < 20000000 ? end - now : 20000000;
+	return end - now < 20000000 ? (long)(end - now) : 20000000;
 }
 
 static int watch(struct session *session, struct child *child)
 {
 	u64 end = request.seconds ? session->config.started + (u64)(request.seconds * 1e9) : ~0ull;
 	u64 looked = session->config.started, printed = looked, now;
-	bool quit = false;
 	int ret = 0;
 
-	while (!ret && !quit && !session_interrupted && (now = clock_ns()) < end && !child_ended(child) &&
+	while (!ret && !session_interrupted && (now = clock_ns()) < end && !child_ended(child) &&
 	       !(request.pid && process_ended(request.pid))) {
-		quit = live_wait(session, pause_length(now, end));
+		nanosleep(&(struct timespec){ .tv_nsec = pause_length(now, end) }, NULL);
 		now = clock_ns();
 		ret = session_update(session);
 		now = clock_ns();
@@ -291,7 +291,7 @@ static int print_result(struct session *session, int *status)
 			timeline_print_json(worst, cpu);
 		json_close('}');
 	} else {
-		report_print(&report, 0, false);
+		report_print(stdout, &report, 0, false);
 		if (request.over > 0 && worst->length)
 			timeline_print(worst, cpu);
 		else if (request.over > 0)
@@ -321,6 +321,15 @@ static int choose_victims(struct session *session,
 	return ret;
 }
 
+/* The kernel checks our programs, which takes a second or two, and more if it is busy. */
+static void say_that_it_starts(int number)
+{
+	static const char text[] = "timershield: blame is still starting\n";
+
+	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
+		return;
+}
+
 static int blame(void)
 {
 	struct session session = {
@@ -335,12 +344,15 @@ static int blame(void)
 				     VICTIMS_ALL;
 	session.config.realtime = request.realtime || session.config.victims_are == VICTIMS_ALL;
 	session_catch_signals();
+	signal(SIGALRM, say_that_it_starts);
+	alarm(1);
 	if (request.command)
 		ret = start_child(&child, request.command);
 	if (!ret && is_live())
 		live_start();
 	if (!ret)
 		ret = session_start(&session, cpus);
+	alarm(0);
 	if (ret) {
 		live_end();
 		goto out;

@@ -397,7 +397,8 @@ static void blocked(void)
 	wake_by(0, 200);
 	switch_tasks(0, 205, &who_other, 1, &who_victim);
 	expect_taken(195);
-	check(total_of((struct cause){ .kind = CAUSE_KEPT, .id = ABOVE, .how = OTHER }) == 20, "kept");
+	check(total_of((struct cause){ .kind = CAUSE_KEPT, .id = ABOVE, .how = OTHER,
+				       .function = 203 }) == 20, "kept");
 	check(total_of((struct cause){ .kind = CAUSE_BLOCKED, .id = OTHER, .how = sleep }) == 170,
 	      "blocked");
 	longest_is(195);

@@ -11,9 +11,11 @@
 #include "lib/file.h"
 
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #define TICK 0xffffffff81000010ull
+#define FUTEX (SYS_futex + 1)
 #define CGROUP "sys/fs/cgroup"
 
 static const struct who victim_who = { .tid = 70, .tgid = 70, .comm = "loop", .priority = 49 };
@@ -158,7 +160,17 @@ static void for_what_keeps_it(void)
 	advises("timershield isolate 1", (struct cause){ .kind = CAUSE_IRQS_OFF, .id = 80 },
 		&ordinary, MASKED_NO);
 	advises("chrt -f -p 91 80, or PTHREAD_PRIO_INHERIT if that holds its mutex", (struct cause){
-		.kind = CAUSE_KEPT, .id = 81, .how = 80 }, &higher, MASKED_NO);
+		.kind = CAUSE_KEPT, .id = 81, .how = 80, .function = FUTEX }, &higher, MASKED_NO);
+	advises("chrt -f -p 91 80", (struct cause){
+		.kind = CAUSE_KEPT, .id = 81, .how = 80, .function = 46 }, &higher, MASKED_NO);
+	put("proc/16/task/16/stat", "16 (kworker/u4:1) S 2 0 0 0 -1 2097184 0 0 0 0 0 0 0 0 20 0 1 0 1"
+	    " 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n");
+	advises("taskset -apc 0,2-3 81", (struct cause){ .kind = CAUSE_KEPT, .id = 81, .how = 16 },
+		&higher, MASKED_NO);
+	advises("end 80, or let it sample less often (perf record -F)", (struct cause){
+		.kind = CAUSE_TIMER, .id = 80, .how = HOW_PERF << HOW_SHIFT }, &ordinary, MASKED_NO);
+	advises(NULL, (struct cause){ .kind = CAUSE_BLOCKED, .how = SLEEP_DEEP << HOW_SHIFT },
+		&unknown, MASKED_NO);
 	put("proc/15/task/15/stat", "15 (ktimers/0) S 2 0 0 0 -1 2097152 0 0 0 0 0 0 0 0 20 0 1 0 1"
 	    " 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 1\n");
 	advises("chrt -f -p 91 15", (struct cause){ .kind = CAUSE_KEPT, .id = 81, .how = 15 },
@@ -207,7 +219,7 @@ static void in_the_same_process(void)
 	advises("mlockall(MCL_CURRENT | MCL_FUTURE), and MAP_POPULATE", fault, &victim_who, MASKED_NO);
 	put("proc/70/status", "Name:\tloop\nTgid:\t70\nVmLck:\t    4000 kB\n");
 	advises_for_task("taskset -pc 0,2-3 81, or lower its priority", &sibling);
-	advises("posix_spawn() in place of fork(), and MCL_FUTURE", fault, &victim_who, MASKED_NO);
+	advises("mlockall() with MCL_FUTURE", fault, &victim_who, MASKED_NO);
 	put("proc/70/ksm_merging_pages", "9\n");
 	advises("madvise(MADV_UNMERGEABLE), or echo 2 >/sys/kernel/mm/ksm/run", fault, &victim_who,
 		MASKED_NO);
@@ -247,6 +259,48 @@ static void where_it_may_not_run(void)
 		    THROTTLE_SERVER);
 }
 
+/* A group whose memory.high was reached while blame watched; its parent's was not. */
+static void where_memory_is_limited(void)
+{
+	const struct cause cause = { .victim = 70, .kind = CAUSE_BLOCKED, .how = SLEEP_DEEP << HOW_SHIFT };
+	autofree char *before = NULL, *after = NULL;
+
+	put_task(70, "loop", "0 0");
+	put("proc/70/status", "Name:\tloop\nTgid:\t70\n");
+	put("proc/70/cgroup", "0::/pod/app\n");
+	put(CGROUP "/pod/memory.high", "90000000\n");
+	put(CGROUP "/pod/memory.events", "low 0\nhigh 7\n");
+	put(CGROUP "/pod/app/memory.high", "30000000\n");
+	put(CGROUP "/pod/app/memory.events", "low 0\nhigh 5\n");
+	before = cause_name(&cause, &unknown, false);
+	check(!strcmp(before, "blocked in page fault (disk, or a lock of the kernel)"), "%s", before);
+	put(CGROUP "/pod/app/memory.events", "low 0\nhigh 6\n");
+	after = cause_name(&cause, &unknown, false);
+	check(!strcmp(after, "memory limit of /pod/app (memory.high)"), "%s", after);
+	advises("echo max >'/sys/fs/cgroup/pod/app/memory.high'", cause, &unknown, MASKED_NO);
+}
+
+/* Two ordinary tasks on a CPU of isolcpus=, and the victim may run on another one. */
+static void where_nobody_balances(void)
+{
+	const struct blame_victim victim = {
+		.id = 70, .victim = { .cpu = 1, .who = { .tid = 70, .tgid = 70, .priority = 120 } },
+	};
+	struct blame_row row = { .cause = { .kind = CAUSE_TASK, .id = 80 }, .row.who = ordinary };
+	autofree char *remedy = NULL;
+
+	put("proc/cmdline", "isolcpus=1-2\n");
+	put("sys/devices/system/cpu/isolated", "1-2\n");
+	put_task(70, "loop", "0 0");
+	put_task(80, "hog", "0 0");
+	put("proc/70/status", "Name:\tloop\nTgid:\t70\nCpus_allowed_list:\t1-2\n");
+	check(remedy_unbalanced(&victim, &row), "it is not seen");
+	remedy = remedy_for(&victim, &row, MASKED_NO);
+	check(!strcmp(remedy, "taskset -pc 2 70"), "%s", remedy);
+	put("proc/70/status", "Name:\tloop\nTgid:\t70\nCpus_allowed_list:\t1\n");
+	check(!remedy_unbalanced(&victim, &row), "there is no other CPU");
+}
+
 /* A user's own group: what blame prints does nothing to a terminal, nor to a shell. */
 static void is_in_group(const char *group, const char *name, const char *remedy)
 {
@@ -256,7 +310,7 @@ static void is_in_group(const char *group, const char *name, const char *remedy)
 
 	put("proc/70/cgroup", line);
 	put(max, "20000 100000\n");
-	called = cause_name(&cause, &victim_who);
+	called = cause_name(&cause, &victim_who, false);
 	check(!strcmp(called, name), "%s", called);
 	advises_for(remedy, CAUSE_THROTTLED, THROTTLE_QUOTA);
 }
@@ -283,11 +337,11 @@ static void where_throttling_is(void)
 	put("proc/70/status", "Name:\tloop\nTgid:\t70\n");
 	put("proc/70/cgroup", "1:cpu:/\n");
 	put(CGROUP "/cpu/cpu.rt_runtime_us", "950000\n");
-	alone = cause_name(&cause, &victim_who);
+	alone = cause_name(&cause, &victim_who, false);
 	check(!strcmp(alone, "real-time throttling"), "%s", alone);
 	put("proc/70/cgroup", "1:cpu:/robot\n");
 	put(CGROUP "/cpu/robot/cpu.rt_runtime_us", "300000\n");
-	in_group = cause_name(&cause, &victim_who);
+	in_group = cause_name(&cause, &victim_who, false);
 	check(!strcmp(in_group, "real-time throttling of /robot (cpu.rt_runtime_us)"), "%s", in_group);
 }
 
@@ -329,7 +383,7 @@ static void is_device(const char *device, u32 id, const char *wanted)
 	autofree char *name = NULL;
 
 	memcpy(who.comm, device, strnlen(device, COMM_SIZE));
-	name = cause_name(&cause, &who);
+	name = cause_name(&cause, &who, false);
 	check(!strcmp(name, wanted), "%s", name);
 }
 
@@ -346,10 +400,10 @@ static void devices(void)
 static void rows_of_a_process(void)
 {
 	struct blame_row rows[] = {
-		{ { 70, CAUSE_TASK, 80, 0, 0 }, { .count = 1, .total = 4, .who = ordinary } },
-		{ { 70, CAUSE_TASK, 84, 0, 0 }, { .count = 1, .total = 3, .who = { .tid = 84, .tgid = 80 } } },
-		{ { 70, CAUSE_BLOCKED, 80, SLEEP_DEEP << HOW_SHIFT | 75, 0 }, { .total = 2, .who = ordinary } },
-		{ { 70, CAUSE_BLOCKED, 80, SLEEP_DEEP << HOW_SHIFT | 76, 0 }, { .total = 1, .who = ordinary } },
+		{ { 70, CAUSE_TASK, 80, 0, 0 }, { .count = 1, .total = 4, .who = ordinary }, false },
+		{ { 70, CAUSE_TASK, 84, 0, 0 }, { .count = 1, .total = 3, .who = { .tid = 84, .tgid = 80 } }, false },
+		{ { 70, CAUSE_BLOCKED, 80, SLEEP_DEEP << HOW_SHIFT | 75, 0 }, { .total = 2, .who = ordinary }, false },
+		{ { 70, CAUSE_BLOCKED, 80, SLEEP_DEEP << HOW_SHIFT | 76, 0 }, { .total = 1, .who = ordinary }, false },
 	};
 	struct blame_victim victim = { 70, { .taken = 10, .who = victim_who } };
 	struct blame_figures figures = {
@@ -373,10 +427,10 @@ static void rows_of_many_who_were_needed(void)
 {
 	static const u32 lock = SLEEP_LOCK << HOW_SHIFT | 203;
 	struct blame_row rows[] = {
-		{ { 70, CAUSE_KEPT, 80, 90, 0 }, { .total = 3, .who = ordinary } },
-		{ { 70, CAUSE_KEPT, 80, 91, 0 }, { .total = 4, .who = ordinary } },
-		{ { 70, CAUSE_BLOCKED, 90, lock, 0 }, { .total = 2, .who = { .tid = 90, .tgid = 90, .comm = "child" } } },
-		{ { 70, CAUSE_BLOCKED, 91, lock, 0 }, { .total = 1, .who = { .tid = 91, .tgid = 91, .comm = "child" } } },
+		{ { 70, CAUSE_KEPT, 80, 90, 203 }, { .total = 3, .who = ordinary }, false },
+		{ { 70, CAUSE_KEPT, 80, 91, 203 }, { .total = 4, .who = ordinary }, false },
+		{ { 70, CAUSE_BLOCKED, 90, lock, 0 }, { .total = 2, .who = { .tid = 90, .tgid = 90, .comm = "child" } }, false },
+		{ { 70, CAUSE_BLOCKED, 91, lock, 0 }, { .total = 1, .who = { .tid = 91, .tgid = 91, .comm = "child" } }, false },
 	};
 	struct blame_victim victim = { 70, { .taken = 10, .who = victim_who } };
 	struct blame_figures figures = {
@@ -389,10 +443,10 @@ static void rows_of_many_who_were_needed(void)
 	check(report.victims[0].count == 3, "%zu rows", report.victims[0].count);
 	kept = &report.victims[0].culprits[0];
 	blocked = &report.victims[0].culprits[1];
-	check(kept->total == 7 && !strcmp(kept->how, "child waited for it"), "%s", kept->how);
+	check(kept->row.row.total == 7 && !strcmp(kept->how, "child waited for it"), "%s", kept->how);
 	check(!strcmp(kept->name, "hog[80]"), "%s", kept->name);
 	check(strstr(kept->remedy, "each child, or PTHREAD_PRIO_INHERIT"), "%s", kept->remedy);
-	check(blocked->total == 3 && strstr(blocked->name, "woken by child") &&
+	check(blocked->row.row.total == 3 && strstr(blocked->name, "woken by child") &&
 	      !strchr(blocked->name, '['), "%s", blocked->name);
 	check(!strcmp(blocked->remedy, "let child hold that lock for less time"), "%s",
 	      blocked->remedy);
@@ -433,6 +487,8 @@ int main(void)
 	on(on_a_single_cpu);
 	on(where_it_is_isolated);
 	on(where_it_may_not_run);
+	on(where_memory_is_limited);
+	on(where_nobody_balances);
 	on(where_users_name_groups);
 	on(where_throttling_is);
 	on(virtual_machines);
