@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The kernel part; kernel/apply, kernel/refresh and kernel/series are links to this file.
 
-TimerShield is two series, classes and then levels. Of each, the new files of ``kernel/src`` are
-copied to the same paths of a Linux tree, and the patches of ``kernel/patches/VERSION/SERIES`` apply
-after that, in the order of their names: a line ``Subject: …``, a message, ``---``, a diff.
+TimerShield is two series, classes and, for some versions, levels. Of each, the new files of
+``kernel/src`` are copied to the same paths of a Linux tree, and the patches of
+``kernel/patches/VERSION/SERIES`` apply after that, in the order of their names: a line
+``Subject: …``, a message, ``---``, a diff.
 """
 
 import argparse
@@ -54,6 +55,11 @@ class ToolError(Exception):
     """Something the user can act on; a command prints it without a traceback."""
 
 
+def series_for(linux: str) -> list[str]:
+    """Those that a version of Linux has."""
+    return [name for name in SERIES if (PATCHES / linux / name).is_dir()]
+
+
 def new_files(*series: str) -> list[str]:
     """Those of the series, or of all; relative to a Linux tree."""
     found = sorted(str(p.relative_to(NEW_FILES)) for p in NEW_FILES.rglob("*") if p.is_file())
@@ -75,11 +81,11 @@ def _new_files(series: str) -> str:
     return new
 
 
-def texts(linux: str, *more: Path, series: Sequence[str] = SERIES) -> dict[str, str]:
+def texts(linux: str, *more: Path, series: Sequence[str] = ()) -> dict[str, str]:
     """Name -> text of each patch of a version, then ``more`` diffs; of each series the new files
     are the first."""
     found = {}
-    for name in series:
+    for name in series or series_for(linux):
         if new_files(name):
             found[f"{name}/0000-new-files.patch"] = _new_files(name)
         found |= {f"{name}/{p.name}": p.read_text() for p in patches(linux, name)}
@@ -191,13 +197,13 @@ def apply(tree: Path, linux: str, check: bool = False, reverse: bool = False,
             return
     contents = compute(tree, ours, reverse)
     print(f"Linux {linux_version(tree)}: {len(patches(linux))} patches and "
-          f"{len(new_files())} new files {'can be taken off' if reverse else 'fit'}")
+          f"{len(new_files(*series_for(linux)))} new files {'can be taken off' if reverse else 'fit'}")
     if commit and not check:
         _require_clean(tree)
         git(tree, "tag", "-f", BASE)
         try:
             git(tree, "am", "-q", text="".join(
-                mail for name in SERIES for mail in list(mails(linux, name).values())[1:]))
+                mail for name in series_for(linux) for mail in list(mails(linux, name).values())[1:]))
         except BaseException:
             git(tree, "am", "--abort")
             raise
@@ -213,7 +219,7 @@ def refresh(tree: Path, linux: str, base: str = BASE) -> None:
         raise ToolError(f"{tree}: {fixup.strip()}: first git rebase -i --autosquash {base}")
     found: dict[str, bytes | None] = {str(path.relative_to(PATCHES / linux)): None
                                       for path in patches(linux)}
-    files: dict[str, bytes | None] = dict.fromkeys(new_files())
+    files: dict[str, bytes | None] = dict.fromkeys(new_files(*series_for(linux)))
     commits = git(tree, "log", "--reverse", "-p", "--no-renames", "--format=%x00%H %f%n%s%n%n%b",
                   f"{base}..").split("\0")[1:]
     series, number = "", 0
@@ -266,7 +272,9 @@ def write_series(output: Path, linux: str, signoff: bool, step: int) -> None:
     """Write the mails."""
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise ToolError(f"{output} is there already and is not an empty directory")
-    written = mails(linux, SERIES[step - 1], signoff)
+    if (series := SERIES[step - 1]) not in series_for(linux):
+        raise ToolError(f"step {step} is not for Linux {linux}")
+    written = mails(linux, series, signoff)
     write_all(output, {name: text.encode() for name, text in written.items()})
     print(f"{len(written)} files in {output}; to apply them: git am {output}/*.patch")
     if not signoff:

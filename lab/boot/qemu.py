@@ -104,6 +104,8 @@ class Machine:
         # Linux has data races of its own.
         if kernel.debug and kernel.feature != "kcsan":
             words += ["panic_on_warn=1"]
+        if kernel.patched:
+            words += ["timershield=1"]
         if quiet:
             words += ["loglevel=5"]
         return " ".join([*words, self.append]).strip()

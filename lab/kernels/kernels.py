@@ -155,8 +155,6 @@ class Kernel:
         """Configuration fragments in the order in which they override each other."""
         names = ["base", self.arch, self.flavour]
         names += [n for n in (self.linux, f"{self.linux}-{self.arch}") if (CONFIGS / n).exists()]
-        if self.patched:
-            names.append("shielded")
         if self.debug:
             names.append("debug")
         if self.variant == MODULE_VARIANT:
