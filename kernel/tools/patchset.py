@@ -196,14 +196,16 @@ def apply(tree: Path, linux: str, check: bool = False, reverse: bool = False,
             print(f"{tree}: TimerShield is applied already; nothing to do")
             return
     contents = compute(tree, ours, reverse)
+    added = new_files(*series_for(linux))
     print(f"Linux {linux_version(tree)}: {len(patches(linux))} patches and "
-          f"{len(new_files(*series_for(linux)))} new files {'can be taken off' if reverse else 'fit'}")
+          f"{len(added)} new files {'can be taken off' if reverse else 'fit'}")
     if commit and not check:
         _require_clean(tree)
         git(tree, "tag", "-f", BASE)
         try:
             git(tree, "am", "-q", text="".join(
-                mail for name in series_for(linux) for mail in list(mails(linux, name).values())[1:]))
+                mail for name in series_for(linux)
+                for mail in list(mails(linux, name).values())[1:]))
         except BaseException:
             git(tree, "am", "--abort")
             raise
