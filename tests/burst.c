@@ -25,9 +25,6 @@
 #define BURSTS 16u
 #define PERIOD (80 * MSEC)	/* from one burst to the next, ... */
 #define ARM_BEFORE (50 * MSEC)	/* ... which is armed by then */
-/* A few services of other timers, one of which may just have begun. */
-#define TOLERANCE (5 * USEC)
-
 /*
  * The worst lateness of a FIFO-90 task that wakes up once in every burst, later
  * from one to the next: one of them falls into the pause if there is one.
@@ -86,7 +83,7 @@ static bool hang_is_reported(void)
 
 static void check_lateness(u64 alone, u64 late, unsigned int before, const char *load)
 {
-	measured(late <= alone + TOLERANCE, "%s: %llu ns late at worst, %llu alone; %u hangs", load,
+	measured(late <= alone + PROMPT, "%s: %llu ns late at worst, %llu alone; %u hangs", load,
 		 late, alone, hangs() - before);
 	check(reported_before || !hang_is_reported(), "the interrupt wrote a message");
 }

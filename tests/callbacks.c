@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Rule R12 bounds the number of callbacks in a go, not what one of them does: a timer behind which
+ * Rule R12 bounds how long an interrupt serves timers, not what one callback does: a timer behind which
  * thousands of epoll entries wait takes milliseconds, on stock too. An unprivileged process has such
  * timers. A FIFO-99 loop next to it must not fare worse than with the shield off, a real-time task
  * that is released or woken with them must not wait for them, and a tick expires one of them, not
@@ -249,40 +249,6 @@ TEST(ordinary_timers_wait_for_a_real_time_task)
 	late = off_and_on(late_before_slow_timers);
 	require(late.off > 10 * TOLERANCE, "the attack does nothing: %llu ns late", late.off);
 	measured(late.on < late.off / 4, "%llu ns late, with the shield off %llu", late.on, late.off);
-}
-
-/* FIFO 80 wakes with each tick while FIFO 10 computes. Slow timers expire between two ticks. */
-static u64 late_with_the_tick(void)
-{
-	struct slow *slow = new_slow_timers(8, MSEC);
-	pid_t attacker = newest;
-	u64 late, end = slow->start + 12 * TICK;
-
-	ASLEEP(FIFO(80))
-		for (u64 due = slow->start - 300 * USEC; due < end; due += TICK) {
-			sleep_until(due);
-			late = now() - due;
-			if (late > slow->woke)
-				slow->woke = late;
-		}
-	ASLEEP(FIFO(10)) {
-		sleep_until(slow->start);
-		spin_until(end);
-	}
-	sleep_until(end + TICK);
-	require(slow->woke, "FIFO 80 was not woken");
-	end_process(attacker);
-	return slow->woke;
-}
-
-/* The share of a tick waits for a task that the tick has woken. The module's does not. */
-TEST(a_tick_wakes_a_task_first)
-{
-	not_by_a_thread();
-	needs_a_fast_kernel();
-	if (shield_is_module())
-		skip("a tick expires one before the task runs");
-	late_at_most(late_with_the_tick, TOLERANCE);
 }
 
 /*

@@ -11,6 +11,7 @@
 #include "lib/shield.h"
 #include "lib/situation.h"
 #include "lib/timers.h"
+#include "lib/scene.h"
 #include "lib/window.h"
 
 #include <poll.h>
@@ -128,51 +129,6 @@ TEST(looks_answer_as_on_stock)
 	}
 }
 
-static void fall_below(void)
-{
-	become(LOW(10));
-}
-
-/* A FIFO-80 task arms for a FIFO-10 thread: the timer is below the threshold at once. */
-TEST(armed_while_masked_is_released)
-{
-	COMPARE(s, 5 * TOLERANCE) {
-		STARTED(OTHER) {
-			struct signal_waiter waiter = { .settle = fall_below, .woke = &s->woke };
-			pthread_t thread = signal_waiter_start(&waiter);
-
-			sleep_for(MSEC * slowness());
-			become(ABOVE);
-			s->expiry = now() + MSEC * slowness();
-			posix_timer_arm(SIGEV_THREAD_ID, waiter.thread, s->expiry, 0);
-			spin_until(s->expiry + MSEC * slowness());
-			/* What is late is late from now on. */
-			s->expiry = now();
-			pthread_join(thread, NULL);
-		}
-		STARTED(FIFO(5)) spin_to_the_end(s);
-		sleep_until(s->hog_ends + LEAD);
-		require(s->woke, "the thread was not woken");
-		s->late = s->woke > s->expiry ? s->woke - s->expiry : 1;
-	}
-}
-
-TEST(lower_look_does_not_sink_it)
-{
-	u64 expiry = now() + 3600 * SEC;
-	int fd = timerfd_new(CLOCK_MONOTONIC, 0);
-
-	if (!shield_present())
-		fail("no " SHIELD_SWITCH);
-	pin(test_cpu);
-	become(FIFO(95));
-	timerfd_arm(fd, expiry, 0);
-	become(FIFO(99));
-	ASLEEP(ABOVE) timerfd_await(fd);
-	ENDED(LOW(10)) poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0);
-	expect_level("timerfd_tmrproc", expiry, policy_level(FIFO(95)), "after a lower look");
-}
-
 /* How often a task that sleeps for 10 ms again and again wakes next to one that never does. */
 static unsigned int wakeups(struct policy sleeper, struct policy hog, u64 length)
 {
@@ -251,17 +207,12 @@ TEST(release_in_bounded_goes)
 	sleep_for((slowness() > 1 ? 100 : 20) * MSEC * slowness());
 	window_close(&window);
 	window_read(&window);
-	note("%u timers expired, at most %u in an interrupt, %u in ticks, %u interrupts for them",
-	     window.expired, window.most, window.held, window.foreign);
+	note("%u timers expired, at most %u in an interrupt, %u with others of the kernel's",
+	     window.expired, window.most, window.held);
 	check(window.expired + window.held >= MANY, "%u of %u timers expired",
 	      window.expired + window.held, MANY);
-	check(window.most <= (shield_has_levels() ? GO : GO_FRESH) + 1,
-	      "%u timers expired in one interrupt", window.most);
-	/*
-	 * The shield that is built in releases them in the switch; in interrupts it would take 13.
-	 * One ends the sleep, and one or two come in vain, for what the device was set to before.
-	 */
-	check(shield_is_module() || window.foreign <= 4, "%u interrupts for them", window.foreign);
+	/* A callback takes some 0.5 us here: in 20 us there are far fewer. */
+	check(window.most <= MANY / 4, "%u timers expired in one interrupt", window.most);
 }
 
 /* How late FIFO 70 runs, whose timer is released with others and expired before them. */
@@ -296,7 +247,7 @@ TEST(release_stops_for_a_task)
 		skip("a thread expires timerfds on PREEMPT_RT");
 	alone = late_in_a_release(0);
 	late = late_in_a_release(MANY);
-	measured(late <= alone + 3 * TOLERANCE, "%llu ns late, alone %llu", late, alone);
+	measured(late <= alone + PROMPT, "%llu ns late, alone %llu", late, alone);
 }
 
 /*

@@ -116,53 +116,6 @@ TEST(cpu_goes_with_pending_timers)
 	set_online(true);
 }
 
-TEST(levels_survive)
-{
-	static const struct policy policies[] = { FIFO(33), IDLE, OTHER };
-	u64 expiry = now() + 3600 * SEC;
-
-	prepare();
-	for (unsigned int i = 0; i < 3; i++)
-		ASLEEP(policies[i], 1) sleep_until(expiry + i * USEC);
-	set_online(false);
-	for (unsigned int i = 0; i < 3; i++)
-		expect_level("hrtimer_wakeup", expiry + i * USEC, policy_level(policies[i]),
-			     "after its CPU went");
-	set_online(true);
-}
-
-/* A timerfd that ranks with its reader still does when it has moved. */
-TEST(readers_level_survives)
-{
-	u64 expiry = now() + 3600 * SEC;
-	int fd;
-
-	prepare();
-	fd = timerfd_new(CLOCK_MONOTONIC, 0);
-	ENDED(OTHER, 1) timerfd_arm(fd, expiry, 0);
-	ASLEEP(FIFO(33)) timerfd_await(fd);
-	for (unsigned int round = 0; round < 2; round++) {
-		expect_level("timerfd_tmrproc", expiry, policy_level(FIFO(33)),
-			     round ? "after its CPU went" : "before its CPU went");
-		set_online(false);
-	}
-	set_online(true);
-}
-
-/* An ordinary sleeper whose CPU has gone becomes FIFO 80 on another one: its timer follows (R5). */
-TEST(sleeper_whose_cpu_went_is_followed)
-{
-	prepare();
-	COMPARE_SMP(s, TOLERANCE_SMP) {
-		set_online(true);
-		situation_start(s, 10 * LEAD);
-		ASLEEP(OTHER, 1) sleep_to_expiry(s);
-		set_online(false);
-		require(!set_policy(newest, ABOVE), "the sleeper cannot be raised");
-	}
-	set_online(true);
-}
-
 /* On a CPU that came back, the shield works as before. */
 TEST(cpu_that_came_back_masks)
 {

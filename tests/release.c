@@ -2,8 +2,7 @@
 /*
  * Rule R2, release: a masked timer whose time has come expires as soon as its
  * CPU's running level no longer outranks it, before a lower-ranking task
- * executes in user space for more than the few microseconds that the hardware
- * needs to raise the interrupt. It does not wait for the next tick (4 ms).
+ * executes in user space for more than 50 us. It does not wait for the next tick (4 ms).
  *
  * On a stock kernel these tests fail because the timer was never held back.
  * With the defect "thresholds change, the device is not programmed anew" put
@@ -18,7 +17,7 @@
 #include <unistd.h>
 
 /* How long a lower-ranking task may execute in user space before the owner. */
-#define HOG_ALLOWED (5 * USEC)
+#define HOG_ALLOWED PROMPT
 
 static void by_blocking(struct scene *scene)
 {

@@ -12,6 +12,7 @@
 #define TESTS_SCENE_H
 
 #include "api.h"
+#include "shield.h"
 #include "task.h"
 #include "window.h"
 
@@ -79,11 +80,5 @@ void check_served(const struct scene *scene);
 
 /* Every owner ran at most LIMIT ns after the release. */
 void check_prompt(const struct scene *scene, u64 limit);
-
-/*
- * How late a task may be that a release wakes, or an expiry. A release takes 5 to 10 us of this; one
- * that was forgotten comes with the next tick, 4 ms later.
- */
-#define PROMPT (50 * USEC * slowness())
 
 #endif

@@ -12,9 +12,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The index of the first clock base of ordinary tasks' timers: behind the hard and the soft ones */
-#define ORDINARY_BASES 8
-
 bool shield_present(void)
 {
 	return access(SHIELD_SWITCH, F_OK) == 0;
@@ -101,67 +98,4 @@ int shield_get(void)
 	int ret = file_read(SHIELD_SWITCH, text, sizeof(text));
 
 	return ret < 0 ? ret : atoi(text);
-}
-
-int shield_read(unsigned int cpu, struct shield_cpu *state)
-{
-	static char text[1 << 14];
-	char *line = text;
-	int ret = file_read(SHIELD_STATE, text, sizeof(text));
-
-	if (ret < 0)
-		return ret;
-	while ((line = strchr(line, '\n'))) {
-		line++;
-		if (sscanf(line, "%u\t%u\t%llu\t%llu\t%llu\t%llu",
-			   &state->cpu, &state->threshold, &state->masked,
-			   &state->released, &state->avoided,
-			   &state->longest_hold) == 6 && state->cpu == cpu)
-			return 0;
-	}
-	return -ENOENT;
-}
-
-/*
- * An entry of /proc/timer_list is two lines:
- *  #0: <0000000000000000>, hrtimer_wakeup, S:01, L:12
- *  # expires at 5000000000-5000000000 nsecs [in 1000 to 1000 nsecs]
- */
-int timer_level(const char *function, u64 expiry)
-{
-	FILE *list = fopen("/proc/timer_list", "re");
-	bool levels = shield_has_levels();
-	char line[256], head[256] = "";
-	int level = -ENOENT, base = 0;
-
-	if (shield_is_module())
-		skip("/proc/timer_list does not show the module's timers");
-	if (!list)
-		return -errno;
-	while (fgets(line, sizeof(line), list)) {
-		u64 soft, hard;
-		char *at;
-
-		if (sscanf(line, " .index: %d", &base) == 1)
-			continue;
-		if (sscanf(line, " # expires at %llu-%llu", &soft, &hard) != 2) {
-			memcpy(head, line, sizeof(head));
-			continue;
-		}
-		if ((expiry && soft != expiry) || (function && !strstr(head, function)))
-			continue;
-		at = strstr(head, "L:");
-		if (levels)
-			level = at ? atoi(at + 2) : -ENODATA;
-		else
-			level = base < ORDINARY_BASES ? LEVEL_FIFO + 1 : LEVEL_FAIR;
-		break;
-	}
-	fclose(list);
-	return level;
-}
-
-unsigned int shown_level(unsigned int level)
-{
-	return shield_has_levels() || level <= LEVEL_FAIR ? level : LEVEL_FIFO + 1;
 }

@@ -1,29 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the kernel shows of the shield: switch, counters, levels of pending timers. */
+/* The switch of the shield. */
 #ifndef TESTS_SHIELD_H
 #define TESTS_SHIELD_H
 
 #include "mode.h"
 #include "tap.h"
+#include "task.h"
 
-#define SHIELD_STATE "/proc/timershield"
 #define SHIELD_MODULE "/lab/modules/timershield.ko"
-
-/* Levels as the kernel's documentation defines them. */
-enum {
-	LEVEL_FAIR = 1,			/* idle, and all that is neither of the others */
-	LEVEL_FIFO = 1,			/* + priority 1..99 */
-	LEVEL_DEADLINE = 101,
-};
 
 /* The lab's kernels have HZ=250. */
 #define TICK (4 * MSEC)
 /* The tick expires what has been held for a tick: at worst it does so in the tick after. */
 #define HOLD (2 * TICK)
-/* Callbacks of held timers at most in one go, and timers at most that a tick expires */
-#define GO 8
-/* Callbacks of others at most in one go */
-#define GO_FRESH 32
+
+/*
+ * How late a task may be that a release wakes, or an expiry (R2). One that was forgotten comes with
+ * the next tick, 4 ms later.
+ */
+#define PROMPT (50 * USEC * slowness())
 
 /* Whether this kernel has the shield at all. */
 bool shield_present(void);
@@ -71,29 +66,5 @@ int shield_get(void);
 
 /* Writes TEXT to the switch; 0 or -errno. */
 int shield_write(const char *text);
-
-/* One line of /proc/timershield, which the module has. */
-struct shield_cpu {
-	unsigned int cpu;
-	unsigned int threshold;
-	u64 masked;
-	u64 released;
-	u64 avoided;
-	u64 longest_hold;		/* ns */
-};
-
-/* Reads the line of CPU; 0, -ENOENT without such a line, or -errno. */
-int shield_read(unsigned int cpu, struct shield_cpu *state);
-
-/*
- * Level of the pending timer that runs FUNCTION (NULL: any) and expires at
- * EXPIRY (0: any) on its own clock; -ENOENT if there is none, -ENODATA if the kernel
- * shows no level. On the module the test is skipped. Where the shield knows classes only,
- * the clock base tells the class: LEVEL_FAIR or the lowest of real-time tasks.
- */
-int timer_level(const char *function, u64 expiry);
-
-/* What timer_level() tells of a timer of that level. */
-unsigned int shown_level(unsigned int level);
 
 #endif

@@ -89,15 +89,3 @@ struct situation *comparison_next(struct situation *s)
 	set_softirq_threads(0, OTHER);
 	return NULL;
 }
-
-void expect_level(const char *function, u64 expiry, unsigned int level, const char *when)
-{
-	int found;
-
-	if (kernel_is_rt())
-		skip("timers that expire in a thread have no level");
-	found = timer_level(function, expiry);
-	level = shown_level(level);
-	check(found == (int)level, "%s: %s has level %d, expected %u", when, function, found,
-	      level);
-}

@@ -83,10 +83,4 @@ u64 situation_lateness(struct situation *s);
 struct situation *comparison_begin(u64 tolerance, struct policy softirq_threads);
 struct situation *comparison_next(struct situation *s);
 
-/*
- * The test fails unless the pending timer that runs FUNCTION and expires at EXPIRY
- * (0: whenever) has this LEVEL in /proc/timer_list.
- */
-void expect_level(const char *function, u64 expiry, unsigned int level, const char *when);
-
 #endif

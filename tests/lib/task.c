@@ -50,19 +50,6 @@ int set_policy(pid_t pid, struct policy policy)
 	return syscall(SYS_sched_setattr, pid, &attributes, 0) ? -errno : 0;
 }
 
-unsigned int policy_level(struct policy policy)
-{
-	switch (policy.policy) {
-	case SCHED_FIFO:
-	case SCHED_RR:
-		return LEVEL_FIFO + policy.priority;
-	case SCHED_DEADLINE:
-		return LEVEL_DEADLINE;
-	default:
-		return LEVEL_FAIR;
-	}
-}
-
 void become(struct policy policy)
 {
 	int ret = set_policy(0, policy);

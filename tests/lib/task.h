@@ -46,9 +46,6 @@ struct policy {
 #define DEADLINE(r, p) \
 	((struct policy){ .policy = SCHED_DEADLINE, .runtime = (r), .period = (p) })
 
-/* The level that the shield gives a task of this policy. */
-unsigned int policy_level(struct policy policy);
-
 /* Sets the policy of a task (0: the caller); 0 or -errno. */
 int set_policy(pid_t pid, struct policy policy);
 

@@ -25,14 +25,6 @@ static void write_or_fail(const char *name, const char *text)
 	require(!ret, "%s: %s", path, strerror(-ret));
 }
 
-bool trace_has(const char *event)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), TRACING "events/%s/enable", event);
-	return access(path, F_OK) == 0;
-}
-
 void trace_enable(const char *event)
 {
 	char name[128];

@@ -8,8 +8,6 @@
 /* Stops and empties the trace, and disables every event. */
 void trace_prepare(void);
 
-/* Whether there is such an event, "system/event". */
-bool trace_has(const char *event);
 void trace_enable(const char *event);
 
 void trace_clear(void);

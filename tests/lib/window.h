@@ -8,8 +8,8 @@
  * - the kernel's tracepoints: every timer interrupt on the CPU, and every
  *   hrtimer that expired on it.
  *
- * The tick stays whatever the shield does; timers that expire in it because they were held
- * for a tick are counted apart. A timer interrupt is "foreign" if it
+ * The tick stays whatever the shield does; timers that expire in it, or in another interrupt of
+ * the kernel's, because they were held for a tick are counted apart. A timer interrupt is "foreign" if it
  * expired a task's timer, or if it expired neither the tick nor another timer of
  * the kernel's own (a needless interrupt is an interruption too).
  */
@@ -24,12 +24,11 @@ struct window {
 	u64 begin, end;			/* CLOCK_MONOTONIC */
 	unsigned int gaps;		/* interruptions that the task saw */
 	u64 longest;			/* the longest of them, ns */
-	u64 ipis;			/* interrupts from other CPUs, or one or two more */
 	unsigned int interrupts;	/* timer interrupts, by the tracepoints */
 	unsigned int ticks;		/* of these: with the tick */
 	unsigned int foreign;		/* of these: foreign */
 	unsigned int expired;		/* tasks' timers that expired, but for ... */
-	unsigned int held;		/* ... those in the tick that had been held for one */
+	unsigned int held;		/* ... those in an interrupt that came anyway */
 	unsigned int most;		/* of expired, in one interrupt */
 };
 
