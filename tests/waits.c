@@ -21,8 +21,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LEAD_OF_ALL (60 * MSEC)
-#define LONG_HOG (600 * MSEC)
+#define LEAD_OF_ALL (30 * MSEC)
+#define LONG_HOG (200 * MSEC)
 #define OTHERS 100
 #define MANY_OTHERS 1000
 #define OTHERS_BEFORE (3 * MSEC)	/* of the expiry, and the last of them 1 ms before it */
