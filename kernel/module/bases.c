@@ -69,12 +69,55 @@ static int __init find_stock(void)
 	return ret;
 }
 
+/* What a level's queues need besides zeroes; @stock: those of the kernel on that CPU */
+static void set_up(struct shield_level *at, u8 level, struct hrtimer_cpu_base *base,
+		   const struct hrtimer_cpu_base *stock)
+{
+	int i;
+
+	at->level = level;
+	for (i = 0; i < SHIELD_CLOCKS; i++) {
+		struct hrtimer_clock_base *queue = &at->queue[i];
+
+		/* index and clock */
+		memcpy(queue, &stock->clock_base[i], sizeof(*queue));
+		queue->cpu_base = base;
+		queue->running = NULL;
+		queue->offset = 0;
+		seqcount_raw_spinlock_init(&queue->seq, &base->lock);
+		ts_queue_init(&queue->active);
+		first_timer_changed(queue);
+	}
+}
+
+/* The queues that mode 2 needs, for all CPUs. They, too, stay. */
+int timershield_add_levels(void)
+{
+	unsigned int level;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct shield_bases *bases = per_cpu(timershield_bases, cpu);
+		struct shield_level *levels;
+
+		if (bases->realtime)
+			continue;
+		levels = kvcalloc(TIMERSHIELD_DEADLINE, sizeof(*levels), GFP_KERNEL);
+		if (!levels)
+			return -ENOMEM;
+		for (level = TIMERSHIELD_REALTIME; level <= TIMERSHIELD_DEADLINE; level++)
+			set_up(&levels[level - TIMERSHIELD_REALTIME], level, &bases->base,
+			       per_cpu_ptr(timershield_stock, cpu));
+		smp_store_release(&bases->realtime, levels);
+	}
+	return 0;
+}
+EXPORT_SYMBOL_GPL(timershield_add_levels);
+
 static struct shield_bases * __init new_bases(int cpu)
 {
-	const struct hrtimer_cpu_base *stock = per_cpu_ptr(timershield_stock, cpu);
 	struct shield_bases *bases;
 	struct hrtimer_cpu_base *base;
-	int i;
 
 	bases = kvzalloc_node(sizeof(*bases), GFP_KERNEL, cpu_to_node(cpu));
 	if (!bases)
@@ -85,22 +128,7 @@ static struct shield_bases * __init new_bases(int cpu)
 	/* The kernel warns when it queues a timer again on a CPU that is off. */
 	base->online = 1;
 	base->expires_next = KTIME_MAX;
-	base->softirq_expires_next = KTIME_MAX;
-#ifdef CONFIG_PREEMPT_RT
-	spin_lock_init(&base->softirq_expiry_lock);
-#endif
-	for (i = 0; i < SHIELD_QUEUES; i++) {
-		struct hrtimer_clock_base *queue = &bases->queue[i];
-
-		/* index and clock */
-		memcpy(queue, &stock->clock_base[i % HRTIMER_MAX_CLOCK_BASES], sizeof(*queue));
-		queue->cpu_base = base;
-		queue->running = NULL;
-		queue->offset = 0;
-		seqcount_raw_spinlock_init(&queue->seq, &base->lock);
-		ts_queue_init(&queue->active);
-		first_timer_changed(queue);
-	}
+	set_up(&bases->ordinary, TIMERSHIELD_ORDINARY, base, per_cpu_ptr(timershield_stock, cpu));
 	return bases;
 }
 
@@ -126,4 +154,5 @@ no_memory:
 module_init(bases_init);
 
 MODULE_DESCRIPTION("TimerShield: queues that outlive the shield");
+MODULE_VERSION(TIMERSHIELD_VERSION);
 MODULE_LICENSE("GPL");

@@ -12,6 +12,8 @@
 #include <linux/tracepoint.h>
 #include <linux/version.h>
 
+#define TIMERSHIELD_VERSION	"3.0.0"
+
 #define KERNEL_IS(major, minor) \
 	(LINUX_VERSION_CODE >= KERNEL_VERSION(major, minor, 0) && \
 	 LINUX_VERSION_CODE < KERNEL_VERSION(major, (minor) + 1, 0))
@@ -46,11 +48,9 @@
 #define TIMERSHIELD_USER_START	/* there is hrtimer_start_range_ns_user() */
 #define timer_queued		is_queued
 #define TS_HRTICK		IS_ENABLED(CONFIG_SCHED_HRTICK)
-#define TIMER_LAST_MEMBER	is_lazy
 #define ts_queue_init		timerqueue_linked_init_head
 #define ts_queue_add		timerqueue_linked_add
 #define ts_queue_del		timerqueue_linked_del
-#define ts_node_of(timer)	(&(timer)->node.node.node)
 
 static inline struct hrtimer *first_timer(struct hrtimer_clock_base *base)
 {
@@ -79,11 +79,9 @@ static inline void first_timer_changed(struct hrtimer_clock_base *base)
 #else
 #define timer_queued		state
 #define TS_HRTICK		0	/* off unless it is asked for */
-#define TIMER_LAST_MEMBER	is_hard
 #define ts_queue_init		timerqueue_init_head
 #define ts_queue_add		timerqueue_add
 #define ts_queue_del		timerqueue_del
-#define ts_node_of(timer)	(&(timer)->node.node)
 
 static inline struct hrtimer *first_timer(struct hrtimer_clock_base *base)
 {
@@ -110,27 +108,6 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 }
 #endif
 
-/*
- * What sends the signal of a POSIX timer that is being set anew. Since 6.13 the signals of a
- * setting that is gone are dropped.
- */
-#if KERNEL_IS(6, 1)
-#define TS_SEND_SIGNAL		"posix_timer_event"
-#define ts_send_signal(f, timer)	((int (*)(struct k_itimer *, int))(f))(timer, 0)
-#else
-#define TS_SEND_SIGNAL		"posix_timer_queue_signal"
-#define ts_send_signal(f, timer)	((int (*)(struct k_itimer *))(f))(timer)
-#endif
-
-/* A process's list of POSIX timers; with its siglock held */
-#if KERNEL_IS(6, 1)
-#define ts_for_each_posix_timer(timer, signal)	\
-	list_for_each_entry(timer, &(signal)->posix_timers, list)
-#else
-#define ts_for_each_posix_timer(timer, signal)	\
-	hlist_for_each_entry(timer, &(signal)->posix_timers, list)
-#endif
-
 /* Around the call of the functions attached to a tracepoint. */
 #if KERNEL_IS_7
 #define ts_trace_begin()	struct srcu_ctr __percpu *ts_srcu = \
@@ -145,19 +122,15 @@ typedef int (*ts_expire_entry_t)(void *, struct hrtimer *, ktime_t);
 typedef int (*ts_expire_entry_t)(void *, struct hrtimer *, ktime_t *);
 #endif
 
+/* ts_behind_flags: the member of struct signal_struct behind the bits of its parents and children */
 #if KERNEL_IS(6, 1)
+#define ts_behind_flags		posix_timer_id
 #define TS_TIMERFD_READ		"timerfd_read"
 #define ts_redirect(fregs, to)	ftrace_instruction_pointer_set(fregs, (unsigned long)(to))
 #else
+#define ts_behind_flags		next_posix_timer_id
 #define TS_TIMERFD_READ		"timerfd_read_iter"
 #define ts_redirect(fregs, to)	ftrace_regs_set_instruction_pointer(fregs, (unsigned long)(to))
-#endif
-
-/* The end of the stack of a task that sleeps. */
-#ifdef CONFIG_X86_64
-#define ts_saved_sp(task)	((task)->thread.sp)
-#else
-#define ts_saved_sp(task)	thread_saved_sp(task)
 #endif
 
 /* The first or the second one of the function that is being called. */

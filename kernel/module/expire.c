@@ -1,128 +1,166 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The two proxies of each CPU, which expire the timers in its queues. */
-#include <linux/interrupt.h>
-#include <linux/jiffies.h>
+/*
+ * Each CPU's proxy, which expires the timers in its queues, and how they get there.
+ *
+ * Locks: a runqueue's, then that of a CPU's shield_bases, then that of the kernel's queues.
+ */
+#include "shield.h"
 
-#include "queue.h"
-#include "timershield_expire.h"
+/* How long timers expire in one go, ns */
+#define SHIELD_TIME	(20 * NSEC_PER_USEC)
+/* How long the CPU then runs at least and at most, ns; what is due meanwhile waits */
+#define SHIELD_GAP	2000LL
+#define SHIELD_PAUSE	(100 * NSEC_PER_USEC)
+/* After what time a task that has been woken runs, or does not, ns */
+#define SHIELD_LOOK	(20 * NSEC_PER_USEC)
+/* A switch of tasks leaves a proxy where it is that expires so much later, ns */
+#define SHIELD_FAR	NSEC_PER_SEC
 
 DEFINE_PER_CPU(struct shield, shields);
 u8 shield_ceiling;
 
-/* Without PREEMPT_RT no task's timer expires in a softirq. */
-#define CONTEXTS	(IS_ENABLED(CONFIG_PREEMPT_RT) ? SHIELD_CONTEXTS : 1)
+/* The first timer of the highest level that has expired */
+static struct hrtimer *highest(struct shield *shield, ktime_t now)
+{
+	u8 level;
+
+	while ((level = minima_highest(&shield->minima, now))) {
+		struct hrtimer *timer = queue_first(shield, level);
+
+		if (timer && timer_expiry(timer) <= now)
+			return timer;
+		queue_correct(shield, level);
+	}
+	return NULL;
+}
+
+/* The first timer at or above a level */
+static struct hrtimer *earliest(struct shield *shield, u8 level)
+{
+	u8 first;
+
+	while ((first = minima_earliest(&shield->minima, level))) {
+		struct hrtimer *timer = queue_first(shield, first);
+
+		if (timer && timer_expiry(timer) <= minima_of(&shield->minima, first))
+			return timer;
+		queue_correct(shield, first);
+	}
+	return NULL;
+}
 
 /*
- * The time at which the next timer of a context may expire. If it is due at @now, that is after
- * @gap: other interrupts get in, and the kernel does not take it for a hang. If it is masked, it is
- * the first tick after it has been held for the length of one. The kernel's ticks are at
- * multiples of their length (except with skew_tick=), so this takes no interrupt of its own.
+ * The timer to expire now: the highest level first, none below @floor. Then the oldest one of those
+ * that have been held since @held.
  */
-static ktime_t next_event(struct shield *shield, enum shield_context context, ktime_t now,
-			  ktime_t gap)
+static struct hrtimer *next_timer(struct shield *shield, u8 floor, ktime_t held, ktime_t now)
 {
-	struct timershield_cpu *core = &shield->core;
-	ktime_t first = KTIME_MAX, held;
-	u8 threshold = context == SHIELD_SOFT ? max(core->threshold, shield->left) : core->threshold;
-	struct hrtimer *timer = timershield_earliest(core, context, threshold);
+	struct hrtimer *timer = highest(shield, now);
 
-	if (timer) {
-		first = timershield_mono(timer);
-		first = first > now ? max(first, now + SHIELD_GAP) : now + gap;
+	if (timer && queue_level(timer->base) >= floor)
+		return timer;
+	if (!timer) {
+		/* As in the kernel's queues, the slack of ordinary tasks lets them expire early. */
+		if (floor > TIMERSHIELD_ORDINARY)
+			return NULL;
+		timer = queue_first(shield, TIMERSHIELD_ORDINARY);
+		return timer && queue_expiry(timer->base, hrtimer_get_softexpires(timer)) <= now ?
+		       timer : NULL;
 	}
-	if (minima_all(&core->minima[context]) < first) {
-		timer = timershield_earliest(core, context, TIMERSHIELD_ORDINARY);
-		held = timer && timershield_queued_level(timer) < threshold ?
-		       max(timershield_expired(core, timer), READ_ONCE(shield->held)) : KTIME_MAX;
-		if (held < KTIME_MAX - 2 * TICK_NSEC)
-			first = min(first, max(roundup(held, TICK_NSEC) + TICK_NSEC, now + gap));
-	}
-	return max(first, 0);
+	timer = earliest(shield, TIMERSHIELD_ORDINARY);
+	return timer_expiry(timer) <= held ? timer : NULL;
 }
 
-void shield_arm(struct shield *shield, enum shield_context context, ktime_t expires)
+/*
+ * The time of the next interrupt, @pause after @now if something is due. If only masked timers are
+ * left, it is the first tick after one has been held for the length of a tick, right behind it. The
+ * kernel's ticks are at multiples of their length (except with skew_tick=), so this takes no
+ * interrupt of its own.
+ */
+static ktime_t next_event(struct shield *shield, ktime_t now, ktime_t pause)
 {
-	struct hrtimer *proxy = &shield->proxy[context];
+	struct hrtimer *timer = earliest(shield, shield->threshold);
+	ktime_t next = timer ? max(timer_expiry(timer), now + pause) : KTIME_MAX, held;
 
-	if (shield->armed[context] == expires)
+	if (minima_all(&shield->minima) >= next)
+		return next;
+	timer = earliest(shield, TIMERSHIELD_ORDINARY);
+	if (!timer)
+		return next;
+	held = max(ktime_add_safe(timer_expiry(timer), TICK_NSEC), now);
+	if (held < KTIME_MAX - TICK_NSEC)
+		next = min(next, roundup(held, TICK_NSEC) + 1);
+	return next;
+}
+
+static void arm(struct shield *shield, ktime_t expires)
+{
+	if (shield->armed == expires)
 		return;
-	shield->armed[context] = expires;
+	shield->armed = expires;
 	if (expires == KTIME_MAX)
-		hrtimer_try_to_cancel(proxy);
+		hrtimer_try_to_cancel(&shield->proxy);
 	else
-		hrtimer_start(proxy, expires, context == SHIELD_HARD ?
-			      HRTIMER_MODE_ABS_PINNED_HARD : HRTIMER_MODE_ABS_PINNED_SOFT);
+		hrtimer_start(&shield->proxy, expires, HRTIMER_MODE_ABS_PINNED_HARD);
 }
 
-static void rearm(struct shield *shield, ktime_t now, ktime_t gap)
+/*
+ * A proxy that is right for a task that masks nothing, and far away, stays. If a task masks for that
+ * long, it is interrupted once in vain.
+ */
+static void rearm(struct shield *shield)
 {
-	ktime_t first[SHIELD_CONTEXTS];
-	int context;
+	ktime_t now = ktime_get(), next;
 
-	if (!shield->on)
+	if (!shield->on || (shield->armed > now + SHIELD_FAR &&
+			    shield->armed <= minima_all(&shield->minima)))
 		return;
 	raw_spin_lock(&shield->bases->base.lock);
-	for (context = 0; context < CONTEXTS; context++)
-		first[context] = next_event(shield, context, now, gap);
+	next = next_event(shield, now, 0);
 	raw_spin_unlock(&shield->bases->base.lock);
-	for (context = 0; context < CONTEXTS; context++)
-		shield_arm(shield, context, first[context]);
-}
-
-/* Looks only at timers that may be due earlier than the proxy's expiry. */
-static void set_level(struct shield *shield, u8 level)
-{
-	struct timershield_cpu *core = &shield->core;
-
-	if (!shield_empty(shield)) {
-		if (level < core->threshold)
-			core->fell = ktime_get();
-		else if (core->threshold == TIMERSHIELD_ORDINARY)
-			shield->held = ktime_get();
-	}
-	core->threshold = level;
+	arm(shield, next);
 }
 
 /*
- * The proxies are right for a task that masks nothing, and far away. If a task masks for that long,
- * they interrupt it once in vain.
+ * What a task masks while it runs. A kernel thread raises no mask; while a real-time one runs, the
+ * mask stays as it is.
  */
-static bool may_stay(const struct shield *shield)
+u8 shield_masks(const struct shield *shield, const struct task_struct *task)
 {
-	ktime_t far = ktime_get() + SHIELD_FAR;
-	int context;
+	u8 level = min(shield_level(task), READ_ONCE(shield_ceiling));
 
-	for (context = 0; context < CONTEXTS; context++)
-		if (shield->armed[context] < far ||
-		    shield->armed[context] > minima_all(&shield->core.minima[context]))
-			return false;
-	return true;
+	return task->flags & PF_KTHREAD && level > TIMERSHIELD_ORDINARY ? shield->threshold : level;
+}
+
+static void set_threshold(struct shield *shield, u8 level)
+{
+	if (level < shield->threshold && !shield_empty(shield))
+		shield->fell = ktime_get();
+	shield->threshold = level;
 }
 
 /*
  * Another task runs on this CPU now, or the same one at another level. An ordinary task starts the
  * hrtick anew when it is picked.
  */
-void shield_switch(struct shield *shield, u8 level)
+void shield_switch(struct shield *shield, const struct task_struct *task)
 {
+	u8 level = shield_masks(shield, task);
+
 	if (level > TIMERSHIELD_ORDINARY)
 		ts_cancel_hrtick(shield->hrtick);
-	if (shield->core.threshold == level && !shield->left && !shield->raised)
+	if (shield->threshold == level && !shield->woken)
 		return;
-	shield->left = 0;
-	shield->raised = false;
-	if (shield->core.threshold != level)
-		set_level(shield, level);
-	if (!shield_empty(shield) && !may_stay(shield))
-		rearm(shield, 0, 0);
+	set_threshold(shield, level);
+	shield->woken = false;
+	if (!shield_empty(shield))
+		rearm(shield);
 }
 
-const void *timerfd_callback;
-
 /* As the kernel's __run_hrtimer() does it, for readers without a lock. */
-static void expire(struct hrtimer_clock_base *queue, struct hrtimer *timer, ktime_t now,
-		   unsigned long flags)
+static void expire(struct hrtimer *timer, ktime_t now)
 {
+	struct hrtimer_clock_base *queue = timer->base;
 	struct hrtimer_cpu_base *base = queue->cpu_base;
 	enum hrtimer_restart (*function)(struct hrtimer *timer);
 	enum hrtimer_restart restart;
@@ -133,172 +171,159 @@ static void expire(struct hrtimer_clock_base *queue, struct hrtimer *timer, ktim
 	queue_del(queue, timer);
 	WRITE_ONCE(timer->timer_queued, 0);
 	function = ACCESS_PRIVATE(timer, function);
-	if (function == timerfd_callback)
-		timershield_forget(timerfd_seen(timer));
-	raw_spin_unlock_irqrestore(&base->lock, flags);
+	raw_spin_unlock(&base->lock);
 
-	trace_timer(TRACE_EXPIRE_ENTRY, timer, now);
+	trace_timer(TRACE_EXPIRE_ENTRY, timer, ktime_sub(now, queue_expiry(queue, 0)));
 	hard = lockdep_hrtimer_enter(timer);
 	restart = function(timer);
 	lockdep_hrtimer_exit(hard);
 	trace_timer(TRACE_EXPIRE_EXIT, timer, 0);
 
-	raw_spin_lock_irq(&base->lock);
+	raw_spin_lock(&base->lock);
 	if (restart != HRTIMER_NORESTART && !timer->timer_queued) {
 		WRITE_ONCE(timer->timer_queued, 1);
 		queue_add(queue, timer);
 	}
 	raw_write_seqcount_barrier(&queue->seq);
 	queue->running = NULL;
+	/* The kernel, too, may have queued it here meanwhile. */
+	queue_correct(&per_cpu(shields, base->cpu), queue_level(queue));
 }
 
-#ifdef CONFIG_PREEMPT_RT
-static void lock_expiry(struct hrtimer_cpu_base *base)
-{
-	spin_lock(&base->softirq_expiry_lock);
-}
-
-static void unlock_expiry(struct hrtimer_cpu_base *base)
-{
-	spin_unlock(&base->softirq_expiry_lock);
-}
-
-/* Let in the tasks that wait for the end of a callback. */
-static void yield_expiry(struct hrtimer_cpu_base *base, unsigned long flags)
-{
-	if (!atomic_read(&base->timer_waiters))
-		return;
-	raw_spin_unlock_irqrestore(&base->lock, flags);
-	unlock_expiry(base);
-	lock_expiry(base);
-	raw_spin_lock_irq(&base->lock);
-}
-#else
-static void lock_expiry(struct hrtimer_cpu_base *base) { }
-static void unlock_expiry(struct hrtimer_cpu_base *base) { }
-static void yield_expiry(struct hrtimer_cpu_base *base, unsigned long flags) { }
-#endif
-
-static bool only_classes(void)
-{
-	return shield_never_masks(TIMERSHIELD_ORDINARY + 1);
-}
-
-/*
- * Only timers of ordinary tasks are due here, and one is due in the kernel's queues. With two
- * classes it may be a real-time task's: it comes first.
- */
-static bool gives_way(const struct shield *shield, ktime_t now)
+/* A timer in the kernel's queues is due. It may be a real-time task's: it comes first. */
+static bool kernel_is_due(struct shield *shield, ktime_t now)
 {
 	struct hrtimer_cpu_base *stock = shield->stock;
 	bool due = false;
-	int i;
+	int clock;
 
-	if (!only_classes() ||
-	    minima_highest(&shield->core.minima[SHIELD_HARD], now) > TIMERSHIELD_ORDINARY)
-		return false;
 	raw_spin_lock_nested(&stock->lock, SINGLE_DEPTH_NESTING);
-	for (i = 0; i < HRTIMER_MAX_CLOCK_BASES / 2; i++) {
-		const struct hrtimer *timer = first_timer(&stock->clock_base[i]);
+	for (clock = 0; clock < SHIELD_CLOCKS; clock++) {
+		const struct hrtimer *timer = first_timer(&stock->clock_base[clock]);
 
-		due |= timer && timershield_mono(timer) <= now;
+		due |= timer && timer_expiry(timer) <= now;
 	}
 	raw_spin_unlock(&stock->lock);
 	return due;
 }
 
 /*
- * Expire timers of a context as the kernel part does. Masked timers wait for a tick and no
- * longer, but only a few of them interrupt the task in one tick.
+ * Expire timers for a while; the rest waits for as long, so that others run meanwhile. Once one has
+ * woken a task that is going to preempt the current one, those below it wait for the next switch.
+ * Only timers that were released together expire together: one by one they would cost two switches
+ * each.
  */
-static void serve(struct shield *shield, enum shield_context context)
+static ktime_t serve(struct shield *shield)
 {
-	struct timershield_run run = {};
-	struct timershield_cpu *core = &shield->core;
-	struct shield_bases *bases = shield->bases;
-	struct hrtimer *timer;
-	unsigned long flags;
+	ktime_t now = ktime_get(), began = now, held = KTIME_MIN, next;
+	u8 floor;
 
-	timershield_begin(&run, ktime_get());
-	raw_spin_lock_irqsave(&bases->base.lock, flags);
-	core->tick = READ_ONCE(shield->held) <= run.now - TICK_NSEC;
-	while ((timer = context == SHIELD_SOFT ? timershield_next_soft(core, &run) :
-			gives_way(shield, run.now) ? NULL : timershield_next(core, &run))) {
-		struct hrtimer_clock_base *queue = timer->base;
+	raw_spin_lock(&shield->bases->base.lock);
+	/* A timer of the kernel has woken a task, which may be real-time. */
+	shield->woken = need_resched();
+	if (!shield->woken)
+		set_threshold(shield, shield_masks(shield, current));
+	else if (shield->threshold == TIMERSHIELD_ORDINARY)
+		shield->threshold = TIMERSHIELD_REALTIME;
+	if (now - shield->served >= TICK_NSEC / 2)
+		held = now - (shield->woken ? 2 : 1) * TICK_NSEC;
+	floor = shield->threshold;
 
-		expire(queue, timer, ktime_sub(run.now, queue_expiry(queue, 0)), flags);
-		/* The kernel, too, may have queued it here meanwhile. */
-		core->clocks[queue_level(queue)] |= BIT(queue->index);
-		timershield_update_minima(core, queue_level(queue), context);
-		if (context == SHIELD_SOFT)
-			yield_expiry(queue->cpu_base, flags);
+	while (now - began < SHIELD_TIME) {
+		struct hrtimer *timer = next_timer(shield, floor, held, now);
+		ktime_t expiry;
+		u8 level;
+
+		if (!timer)
+			break;
+		level = queue_level(timer->base);
+		if (level == TIMERSHIELD_ORDINARY && kernel_is_due(shield, now))
+			break;
+		expiry = timer_expiry(timer);
+		if (level < floor)
+			shield->served = now;
+		expire(timer, now);
+		if (expiry < shield->fell)
+			level = min(level, TIMERSHIELD_REALTIME);
+		if (need_resched() && level > floor) {
+			floor = level;
+			shield->woken = true;
+		}
+		now = ktime_get();
 	}
-	if (context == SHIELD_SOFT || (core->tick && run.nr_held))
-		shield->held = max(shield->held, rounddown(run.now, TICK_NSEC));
-	if (context == SHIELD_HARD)
-		timershield_done(core, &run);
-	/* The thread masks the rest, so that it ends; the switch to the next task releases them. */
-	else if (current->flags & PF_KTHREAD &&
-		 minima_all(&core->minima[SHIELD_SOFT]) <= run.now)
-		shield->left = run.level + 1;
-	raw_spin_unlock_irqrestore(&bases->base.lock, flags);
+	shield->threshold = floor;
+	next = next_event(shield, now, now - began < SHIELD_TIME ? SHIELD_GAP :
+			  min(now - began, SHIELD_PAUSE));
+	if (shield->woken && !shield_empty(shield))
+		next = min(next, now + SHIELD_LOOK);
+	raw_spin_unlock(&shield->bases->base.lock);
+	return next;
 }
 
-static enum hrtimer_restart hard_proxy(struct hrtimer *proxy)
+static enum hrtimer_restart proxy_expires(struct hrtimer *proxy)
 {
-	struct shield *shield = container_of(proxy, struct shield, proxy[SHIELD_HARD]);
+	struct shield *shield = container_of(proxy, struct shield, proxy);
 
-	shield->armed[SHIELD_HARD] = KTIME_MAX;
+	shield->armed = serve(shield);
+	if (shield->armed == KTIME_MAX)
+		return HRTIMER_NORESTART;
+	hrtimer_set_expires(proxy, shield->armed);
+	return HRTIMER_RESTART;
+}
+
+/*
+ * Arm a timer for a task of @level. False: the kernel must arm it, because its callback runs now
+ * and it has to stay where it is.
+ */
+bool shield_start(struct shield *shield, struct hrtimer *timer, u8 level, ktime_t time,
+		  u64 slack, enum hrtimer_mode mode)
+{
+	struct hrtimer_clock_base *old = READ_ONCE(timer->base), *queue;
+	ktime_t expires;
+
+	if (!shield->on)
+		return false;
+	if (mode & HRTIMER_MODE_REL)
+		time = ktime_add_safe(time, hrtimer_cb_get_time(timer));
+	/* What has expired already was never masked; 7.3 refuses such a timer. */
+	if (queue_expiry(old, time) <= ktime_get())
+		return false;
+	queue = &level_at(shield->bases, level)->queue[old->index];
+	if (hrtimer_try_to_cancel(timer) < 0)
+		return false;
 	/*
-	 * It may have changed its priority. If it is about to be preempted, the mask is higher: with
-	 * two classes a timer of the kernel may have woken a real-time task.
+	 * Nobody else arms this timer meanwhile, for that is its owner's business, so it stays
+	 * inactive and where it is; the lock makes those wait that try to cancel it.
 	 */
-	shield->raised = need_resched() && only_classes();
-	if (!need_resched())
-		set_level(shield, shield_masks(current));
-	else if (shield->raised && shield->core.threshold == TIMERSHIELD_ORDINARY)
-		set_level(shield, TIMERSHIELD_ORDINARY + 1);
-	serve(shield, SHIELD_HARD);
-	/*
-	 * What is left over has to wait a little: other interrupts get in, and the kernel does
-	 * not take it for a hang.
-	 */
-	if (!shield_empty(shield)) {
-		rearm(shield, ktime_get(), SHIELD_GAP);
-		if (shield->raised)
-			shield_arm(shield, SHIELD_HARD,
-				   min(shield->armed[SHIELD_HARD], ktime_get() + SHIELD_LOOK));
+	old = READ_ONCE(timer->base);
+	if (old != queue) {
+		raw_spin_lock(&old->cpu_base->lock);
+		WRITE_ONCE(timer->base, queue);
+		raw_spin_unlock(&old->cpu_base->lock);
 	}
-	return HRTIMER_NORESTART;
+
+	raw_spin_lock(&queue->cpu_base->lock);
+	hrtimer_set_expires_range_ns(timer, time, slack);
+	WRITE_ONCE(timer->timer_queued, 1);
+	trace_timer(TRACE_START, timer, mode);
+	queue_add(queue, timer);
+	expires = timer_expiry(timer);
+	raw_spin_unlock(&queue->cpu_base->lock);
+
+	if (expires < shield->armed && level >= shield->threshold)
+		arm(shield, expires);
+	else if (expires < shield->armed)
+		rearm(shield);
+	return true;
 }
 
-/* In a softirq; only PREEMPT_RT has such timers, and there it is a thread and preemptible. */
-static enum hrtimer_restart soft_proxy(struct hrtimer *proxy)
-{
-	struct shield *shield = container_of(proxy, struct shield, proxy[SHIELD_SOFT]);
-	struct hrtimer_cpu_base *base = &shield->bases->base;
-	unsigned long flags;
-
-	local_irq_save(flags);
-	shield->armed[SHIELD_SOFT] = KTIME_MAX;
-	local_irq_restore(flags);
-
-	lock_expiry(base);
-	serve(shield, SHIELD_SOFT);
-	unlock_expiry(base);
-
-	local_irq_save(flags);
-	rearm(shield, 0, 0);
-	local_irq_restore(flags);
-	return HRTIMER_NORESTART;
-}
-
+/* The interrupt that comes at once looks at the running task, and at the queues. */
 static void look(void *unused)
 {
 	struct shield *shield = this_cpu_ptr(&shields);
 
-	set_level(shield, shield_masks(current));
-	rearm(shield, 0, 0);
+	if (shield->on)
+		arm(shield, 0);
 }
 
 /* Make a CPU check its queues and its running task again. */
@@ -309,7 +334,7 @@ void shield_kick(int cpu)
 
 	local_irq_save(flags);
 	if (cpu == smp_processor_id()) {
-		rearm(shield, 0, 0);
+		look(NULL);
 	} else {
 		/* Several CPUs may do so at once. -EBUSY: it is on its way already */
 		raw_spin_lock(&shield->bases->base.lock);
@@ -323,22 +348,18 @@ void shield_kick(int cpu)
 /* Timers that are armed already leave from where they are. */
 void shield_choose(enum shield_mode mode)
 {
-	WRITE_ONCE(shield_ceiling,
-		   mode == SHIELD_CLASSES ? TIMERSHIELD_ORDINARY + 1 : TIMERSHIELD_CRITICAL);
+	smp_store_release(&shield_ceiling, mode == SHIELD_CLASSES ? TIMERSHIELD_REALTIME : U8_MAX);
 	on_each_cpu(look, NULL, true);
 }
 
 void shield_setup(struct shield *shield, int cpu)
 {
-	shield->core = (struct timershield_cpu)TIMERSHIELD_CPU_INIT;
+	memset64((u64 *)shield->minima.first, KTIME_MAX, ARRAY_SIZE(shield->minima.first));
+	shield->threshold = TIMERSHIELD_ORDINARY;
 	shield->bases = per_cpu(timershield_bases, cpu);
 	shield->stock = per_cpu_ptr(timershield_stock, cpu);
-	hrtimer_setup(&shield->proxy[SHIELD_HARD], hard_proxy, CLOCK_MONOTONIC,
-		      HRTIMER_MODE_ABS_HARD);
-	hrtimer_setup(&shield->proxy[SHIELD_SOFT], soft_proxy, CLOCK_MONOTONIC,
-		      HRTIMER_MODE_ABS_SOFT);
-	shield->armed[SHIELD_HARD] = KTIME_MAX;
-	shield->armed[SHIELD_SOFT] = KTIME_MAX;
+	hrtimer_setup(&shield->proxy, proxy_expires, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_HARD);
+	shield->armed = KTIME_MAX;
 	INIT_CSD(&shield->kick, look, NULL);
 }
 
@@ -347,7 +368,7 @@ int shield_up(unsigned int cpu)
 	struct shield *shield = per_cpu_ptr(&shields, cpu);
 
 	local_irq_disable();
-	shield->core.threshold = TIMERSHIELD_ORDINARY;
+	shield->threshold = TIMERSHIELD_ORDINARY;
 	shield->on = true;
 	local_irq_enable();
 	return 0;
@@ -359,24 +380,18 @@ int shield_down(unsigned int cpu)
 	struct shield *shield = per_cpu_ptr(&shields, cpu);
 	bool more;
 
-	local_irq_disable();
 	/* A kick that was sent before comes when interrupts are enabled; then there are none. */
-	raw_spin_lock(&shield->bases->base.lock);
+	raw_spin_lock_irq(&shield->bases->base.lock);
 	shield->on = false;
-	raw_spin_unlock(&shield->bases->base.lock);
-	shield->armed[SHIELD_SOFT] = KTIME_MAX;
-	local_irq_enable();
-	/* waits for its callback, so that no callback of ours runs */
-	hrtimer_cancel(&shield->proxy[SHIELD_SOFT]);
-
+	raw_spin_unlock_irq(&shield->bases->base.lock);
 	/* Nothing is queued here any more. In between other interrupts get in. */
 	do {
 		local_irq_disable();
 		more = queues_drain(shield);
 		/* When its first timer goes, the kernel looks through its queues for the next. */
-		hrtimer_start(&shield->proxy[SHIELD_HARD], 0, HRTIMER_MODE_ABS_PINNED_HARD);
-		hrtimer_try_to_cancel(&shield->proxy[SHIELD_HARD]);
-		shield->armed[SHIELD_HARD] = KTIME_MAX;
+		hrtimer_start(&shield->proxy, 0, HRTIMER_MODE_ABS_PINNED_HARD);
+		hrtimer_try_to_cancel(&shield->proxy);
+		shield->armed = KTIME_MAX;
 		local_irq_enable();
 	} while (more);
 	return 0;

@@ -7,8 +7,6 @@
 
 #include <linux/cpuhotplug.h>
 #include <linux/module.h>
-#include <linux/proc_fs.h>
-#include <linux/seq_file.h>
 #include <linux/sysctl.h>
 
 #include "shield.h"
@@ -50,19 +48,34 @@ static int turn_on(void)
 	return err;
 }
 
+static const char * const effects[] = {
+	[SHIELD_OFF] = "no timer is masked",
+	[SHIELD_CLASSES] = IS_ENABLED(CONFIG_PREEMPT_RT) ?
+		"timers of ordinary tasks are masked; on PREEMPT_RT that gains next to nothing" :
+		"timers of ordinary tasks do not interrupt real-time tasks",
+	[SHIELD_LEVELS] = "timers do not interrupt tasks of a higher real-time priority",
+};
+
 static int choose(int chosen)
 {
 	int err = 0;
 
+	if (chosen == SHIELD_LEVELS)
+		err = timershield_add_levels();
+	if (err)
+		return err;
 	if (chosen != SHIELD_OFF)
 		shield_choose(chosen);
 	if (mode == SHIELD_OFF && chosen != SHIELD_OFF)
 		err = turn_on();
 	else if (mode != SHIELD_OFF && chosen == SHIELD_OFF)
 		turn_off();
-	if (!err)
-		mode = chosen;
-	return err;
+	if (err)
+		return err;
+	mode = chosen;
+	pr_info("version %s, kernel.timershield=%d: %s\n", TIMERSHIELD_VERSION, mode,
+		effects[mode]);
+	return 0;
 }
 
 #if KERNEL_IS(6, 1)
@@ -86,7 +99,7 @@ static int set_mode(const struct ctl_table *table, int write, void *buffer, size
 	mutex_lock(&mode_lock);
 	value = mode;
 	err = proc_dointvec_minmax(&copy, write, buffer, length, position);
-	if (!err && write)
+	if (!err && write && value != mode)
 		err = choose(value);
 	mutex_unlock(&mode_lock);
 	return err;
@@ -102,25 +115,6 @@ static struct ctl_table sysctls[] = {
 	{ }
 #endif
 };
-
-static int show(struct seq_file *file, void *unused)
-{
-	int cpu;
-
-	seq_puts(file, "cpu\tthreshold\tmasked\treleased\tavoided\tlongest_hold_ns\n");
-	for_each_online_cpu(cpu) {
-		const struct shield *shield = per_cpu_ptr(&shields, cpu);
-		const struct timershield_counters *counters = &shield->core.counters;
-		u64 masked = READ_ONCE(counters->masked);
-
-		seq_printf(file, "%d\t%d\t%llu\t%llu\t%llu\t%llu\n", cpu,
-			   READ_ONCE(shield->core.threshold), masked,
-			   READ_ONCE(counters->released),
-			   masked - min(masked, READ_ONCE(counters->interrupts)),
-			   READ_ONCE(counters->longest));
-	}
-	return 0;
-}
 
 static int __init check_kernel(void)
 {
@@ -157,14 +151,10 @@ static int __init shield_init(void)
 	err = choose(at_first);
 	if (err)
 		goto no_mode;
-	err = -ENOMEM;
-	if (!proc_create_single("timershield", 0400, NULL, show))
-		goto no_proc;
 	sysctl = register_sysctl("kernel", sysctls);
 	if (sysctl)
 		return 0;
-	remove_proc_entry("timershield", NULL);
-no_proc:
+	err = -ENOMEM;
 	choose(SHIELD_OFF);
 no_mode:
 	hooks_release();
@@ -175,11 +165,11 @@ module_init(shield_init);
 static void __exit shield_exit(void)
 {
 	unregister_sysctl_table(sysctl);
-	remove_proc_entry("timershield", NULL);
 	choose(SHIELD_OFF);
 	hooks_release();
 }
 module_exit(shield_exit);
 
 MODULE_DESCRIPTION("TimerShield: real-time tasks are not interrupted by ordinary tasks' timers");
+MODULE_VERSION(TIMERSHIELD_VERSION);
 MODULE_LICENSE("GPL");

@@ -2,7 +2,10 @@
 /* The queues of owned timers, their minima, and how timers go back to the kernel. */
 #include <linux/debugobjects.h>
 
-#include "queue.h"
+#include "shield.h"
+
+/* Timers that go back to the kernel with interrupts disabled */
+#define BATCH	32
 
 /* The kernel's own is not exported; that also has functions that repair a wrong state. */
 static const struct debug_obj_descr hrtimer_descr = { .name = "hrtimer" };
@@ -18,12 +21,8 @@ static void insert(struct hrtimer_clock_base *queue, struct hrtimer *timer)
 
 void queue_add(struct hrtimer_clock_base *queue, struct hrtimer *timer)
 {
-	struct timershield_cpu *core = &per_cpu(shields, queue->cpu_base->cpu).core;
-	u8 level = queue_level(queue);
-
 	insert(queue, timer);
-	core->clocks[level] |= BIT(queue->index);
-	minima_lower(&core->minima[context_of(queue)], level,
+	minima_lower(&per_cpu(shields, queue->cpu_base->cpu).minima, queue_level(queue),
 		     queue_expiry(queue, timer->node.expires));
 }
 
@@ -36,89 +35,103 @@ void queue_del(struct hrtimer_clock_base *queue, struct hrtimer *timer)
 	first_timer_changed(queue);
 }
 
-/* The first timer of a level; NULL if there is none */
-struct hrtimer *timershield_first_of(struct timershield_cpu *core, u8 level, bool soft)
+static u8 highest_level(const struct shield_bases *bases)
 {
-	struct shield *shield = container_of(core, struct shield, core);
-	unsigned int half = HRTIMER_MAX_CLOCK_BASES / 2;
-	unsigned int clocks = core->clocks[level] & (GENMASK(half - 1, 0) << (soft ? half : 0));
+	return bases->realtime ? TIMERSHIELD_DEADLINE : TIMERSHIELD_ORDINARY;
+}
+
+/* The first timer of a level; NULL if there is none */
+struct hrtimer *queue_first(struct shield *shield, u8 level)
+{
+	struct shield_level *at = level_at(shield->bases, level);
 	struct hrtimer *first = NULL;
+	int clock;
 
-	for (; clocks; clocks &= clocks - 1) {
-		unsigned int clock = __ffs(clocks);
-		struct hrtimer *timer = first_timer(&shield->bases->queue[level *
-						    HRTIMER_MAX_CLOCK_BASES + clock]);
+	for (clock = 0; clock < SHIELD_CLOCKS; clock++) {
+		struct hrtimer *timer = first_timer(&at->queue[clock]);
 
-		if (!timer)
-			core->clocks[level] &= ~BIT(clock);
-		else if (!first || timershield_mono(timer) < timershield_mono(first))
+		if (timer && (!first || timer_expiry(timer) < timer_expiry(first)))
 			first = timer;
 	}
 	return first;
 }
 
-void timershield_update_minima(struct timershield_cpu *core, u8 level, bool soft)
+void queue_correct(struct shield *shield, u8 level)
 {
-	const struct hrtimer *first = timershield_first_of(core, level, soft);
+	const struct hrtimer *first = queue_first(shield, level);
 
-	minima_set(&core->minima[soft], level, first ? timershield_mono(first) : KTIME_MAX);
+	minima_set(&shield->minima, level, first ? timer_expiry(first) : KTIME_MAX);
 }
 
-static void update_all_minima(struct timershield_cpu *core)
+static void correct_all(struct shield *shield)
 {
-	unsigned int level;
+	u8 level;
 
-	for (level = TIMERSHIELD_ORDINARY; level <= TIMERSHIELD_DEADLINE; level++) {
-		timershield_update_minima(core, level, SHIELD_HARD);
-		timershield_update_minima(core, level, SHIELD_SOFT);
-	}
+	for (level = TIMERSHIELD_ORDINARY; level <= highest_level(shield->bases); level++)
+		queue_correct(shield, level);
 }
 
 /* A clock was set: the minima of its timers are out of date. */
-void queues_clock_set(struct shield *shield, ktime_t now)
+void queues_clock_set(struct shield *shield)
 {
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&shield->bases->base.lock, flags);
-	/* As in the kernel part: a clock that is set all the time puts off no hold for ever. */
-	if (now - shield->core.clock_set > 2 * TICK_NSEC)
-		shield->core.clock_set = now;
-	if (!shield_empty(shield))
-		update_all_minima(&shield->core);
+	correct_all(shield);
 	raw_spin_unlock_irqrestore(&shield->bases->base.lock, flags);
 }
 
-static unsigned int drain(struct hrtimer_clock_base *from, struct hrtimer_clock_base *to,
-			  unsigned int nr)
+/* A timer goes back to the kernel, which does not look at it before its next interrupt. */
+static void give_back(struct shield *shield, struct hrtimer_clock_base *from,
+		      struct hrtimer *timer)
 {
-	struct hrtimer *timer;
+	struct hrtimer_clock_base *to = &shield->stock->clock_base[from->index];
 
-	for (; nr && (timer = first_timer(from)); nr--) {
-		queue_del(from, timer);
-		WRITE_ONCE(timer->base, to);
-		insert(to, timer);
-		to->cpu_base->active_bases |= 1 << to->index;
-	}
-	return nr;
+	queue_del(from, timer);
+	WRITE_ONCE(timer->base, to);
+	insert(to, timer);
+	shield->stock->active_bases |= 1 << to->index;
 }
 
-/*
- * Give a few timers back to the kernel; true if there may be more. Never by way of a third queue:
- * see shield_move().
- */
+/* Give a few timers back; true if there may be more. */
 bool queues_drain(struct shield *shield)
 {
 	struct shield_bases *bases = shield->bases;
-	struct hrtimer_cpu_base *stock = shield->stock;
-	unsigned int i, nr = TIMERSHIELD_BATCH;
+	u8 level = highest_level(bases);
+	unsigned int nr = BATCH;
+	struct hrtimer *timer;
 
 	raw_spin_lock(&bases->base.lock);
-	raw_spin_lock_nested(&stock->lock, SINGLE_DEPTH_NESTING);
-	for (i = 0; i < SHIELD_QUEUES && nr; i++)
-		nr = drain(&bases->queue[i], &stock->clock_base[i % HRTIMER_MAX_CLOCK_BASES], nr);
-	raw_spin_unlock(&stock->lock);
-	if (nr)
-		update_all_minima(&shield->core);
+	raw_spin_lock_nested(&shield->stock->lock, SINGLE_DEPTH_NESTING);
+	for (; nr && level >= TIMERSHIELD_ORDINARY; level--)
+		for (; nr && (timer = queue_first(shield, level)); nr--)
+			give_back(shield, timer->base, timer);
+	raw_spin_unlock(&shield->stock->lock);
+	correct_all(shield);
 	raw_spin_unlock(&bases->base.lock);
 	return !nr;
+}
+
+/* A task of @level waits for this timer: if ours holds it at a lower level, it does so no longer. */
+void queue_release(struct hrtimer *timer, u8 level)
+{
+	struct hrtimer_clock_base *queue = READ_ONCE(timer->base);
+	struct hrtimer_cpu_base *base = queue->cpu_base;
+	struct shield *shield = per_cpu_ptr(&shields, base->cpu);
+	unsigned long flags;
+	bool masked;
+
+	if (base != &shield->bases->base)
+		return;
+	raw_spin_lock_irqsave(&base->lock, flags);
+	masked = READ_ONCE(timer->base) == queue && queue->running != timer &&
+		 timer->timer_queued && queue_level(queue) < level;
+	if (masked) {
+		raw_spin_lock_nested(&shield->stock->lock, SINGLE_DEPTH_NESTING);
+		give_back(shield, queue, timer);
+		raw_spin_unlock(&shield->stock->lock);
+	}
+	raw_spin_unlock_irqrestore(&base->lock, flags);
+	if (masked)
+		shield_kick(base->cpu);
 }
