@@ -31,8 +31,6 @@ QUOTED = {
     "nothing": "nothing else",
     "1,000 timerfds": "1,000 timerfds of one unprivileged process",
     "50 sleeping threads": "50 unprivileged sleeping threads",
-    "100 synchronized FIFO sleepers":
-        "100 FIFO 70 tasks that wake at the same time (`kernel.timershield=2`)",
     "2 CPU hogs": "two ordinary tasks that compute",
 }
 Figures = Mapping[str, Any]
