@@ -71,7 +71,7 @@ def picture(found: Figures) -> str:
     with plt.rc_context({"svg.hashsalt": "timershield", "svg.fonttype": "none", "font.size": 9}):
         figure, axes = plt.subplots(figsize=(5.2, 0.26 * len(module["rows"]) + 1),
                                     layout="constrained")
-        for i, (p50, _, most, _) in enumerate(module["rows"].values()):
+        for i, (p50, most, _) in enumerate(module["rows"].values()):
             for mode, y, face in ((0, i - 0.13, "none"), (1, i + 0.13, "#000000")):
                 axes.plot([p50[mode], most[mode]], [y, y], color="#808080", linewidth=1)
                 axes.plot([p50[mode]], [y], marker="o", color="#000000", markerfacecolor=face,
@@ -105,7 +105,7 @@ def _table(found: Figures) -> str:
     head = ("a 1 kHz control loop, SCHED_FIFO 99, 300 µs of work, next to …",
             "response time, median", "longest", "interruptions per job")
     lines = [(title, cell(p50, " µs"), cell(most, " µs"), cell(interruptions, digits=".2g"))
-             for title, (p50, _, most, interruptions) in (
+             for title, (p50, most, interruptions) in (
                  (title, found["module"]["rows"][load]) for load, title in QUOTED.items())]
     first, *others = (f"| {' | '.join(line)} |\n" for line in (head, *lines))
     return f"\n{first}|{'---|' * len(head)}\n{''.join(others)}"
