@@ -26,7 +26,7 @@ def test_the_picture_has_colours_for_dark_pages_and_fits_a_phone() -> None:
 
 
 def test_the_demos_table_is_read() -> None:
-    shown = demo.Shown("Linux", PRINTED.format("0.00", HELPS), Path())
+    shown = demo.Shown("Linux", PRINTED.format(HELPS, "0.00"), Path())
     assert figures.figures(shown) == {"module": {"kernel": "Linux", "jobs": 600, "rows": {
         "nothing": [[303.7, 303.8], [304.6, 304.8], [0, 0]],
         "timerfds": [[384.1, 308.4], [427.3, 337.1], [60.02, 0]]}}}
