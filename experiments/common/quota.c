@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #define ROOT "/sys/fs/cgroup"
-#define HALF "500 1000"
+#define HALF "1000 2000"	/* us; no less than 1 ms */
 
 static int set(const char *directory, const char *file, const char *text)
 {

@@ -26,7 +26,7 @@ PAPER = ("--products=1500",)
 NUMBERS = (*range(1, 11), 15, 20, 30, 40, 50, 70, 80, 100)
 """Of low-priority tasks, for the figure of where the shield begins to pay."""
 QUOTA = ("--quota=20",)
-"""Groups, each in the other, of which each may have half of every ms (cpu.max)."""
+"""Groups, each in the other, of which each may have half of every 2 ms (cpu.max)."""
 
 
 def _sleepers(n: int, synchronized: bool) -> Load:
