@@ -24,8 +24,8 @@ def both(scenario: str, *systems: Measured) -> bool:
 
 
 def timed(system: Measured) -> list[str]:
-    """Scenarios whose jobs do a fixed amount of work."""
-    others = ("endless-", "matrix-", "most-")
+    """Scenarios whose jobs do a fixed amount of work, next to timers of tasks."""
+    others = ("endless-", "matrix-", "most-", "quota-")
     return [s for s in system.scenarios if not s.startswith(others)]
 
 

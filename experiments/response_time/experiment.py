@@ -66,7 +66,7 @@ def _interrupted(system: Measured, scenario: str) -> int:
 def _interruptions(shielded: Measured) -> Found | None:
     """What the tick does where nothing else runs is not counted."""
     counts = {s: _interrupted(shielded, s) for s in compare.timed(shielded)
-              if s != "quota-2" and not s.startswith("phase-")}
+              if not s.startswith("phase-")}
     if not counts:
         return None
     most = max(counts, key=lambda s: counts[s])
