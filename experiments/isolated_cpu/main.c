@@ -35,7 +35,6 @@ struct run {
 	unsigned int samples;
 	enum load load;
 	bool isolate;
-	bool device;			/* an interrupt of a device, which has an affinity */
 	int period_ns;
 	uint32_t missed;		/* interrupts that were read late, with another */
 	int64_t *response;		/* of the first interrupt that had not been read yet */
@@ -47,7 +46,7 @@ static int measure(struct run *run)
 	uint32_t index = 0;
 	int ret;
 
-	ret = run->device ? source_open_hpet(&source, MEASURED_CPU) : source_open_rtc(&source);
+	ret = source_open(&source, MEASURED_CPU);
 	if (ret)
 		return ret;
 	run->period_ns = source.period_ns;
@@ -57,7 +56,7 @@ static int measure(struct run *run)
 
 		if (!count)
 			return -EIO;
-		run->response[i] = woke - source_due_ns(&source, index, count, woke);
+		run->response[i] = woke - source_due_ns(&source, count, woke);
 		index += count;
 	}
 	run->missed = index - run->samples;
@@ -240,8 +239,6 @@ int main(int argc, char **argv)
 		  OPT_TEXT(set_load, &run->load) },
 		{ "isolate", NULL, "isolate CPU 0 from all other tasks and interrupts meanwhile",
 		  OPT_FLAG(&run->isolate) },
-		{ "device", NULL, "read the HPET's interrupt, directed to CPU 0 (2,000 a second), not the "
-		  "real-time clock's (2,048), which Linux serves by a timer", OPT_FLAG(&run->device) },
 		{ "preempt", "HOW", "set the kernel's preemption: none, voluntary or full",
 		  OPT_TEXT(set_preemption, NULL) },
 		{ }

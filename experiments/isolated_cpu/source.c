@@ -8,14 +8,12 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <linux/hpet.h>
-#include <linux/rtc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define RTC_RATE	2048
 #define HPET_RATE	2000	/* a whole number of its ticks, wherever these are 10 ns */
 
 struct hpet_registers {
@@ -29,30 +27,6 @@ struct hpet_registers {
 		uint64_t unused[2];
 	} timer[];
 };
-
-static int read_rtc(int fd)
-{
-	unsigned long data;
-
-	return read(fd, &data, sizeof(data)) == sizeof(data) ? data >> 8 : 0;
-}
-
-static int read_count(int fd)
-{
-	uint64_t count;
-
-	return read(fd, &count, sizeof(count)) == sizeof(count) ? count : 0;
-}
-
-int source_open_rtc(struct source *source)
-{
-	*source = (struct source){ .period_ns = NSEC_PER_SEC / RTC_RATE, .read = read_rtc };
-	source->fd = open("/dev/rtc0", O_RDONLY | O_CLOEXEC);
-	if (source->fd < 0 || ioctl(source->fd, RTC_IRQP_SET, RTC_RATE))
-		return -errno;
-	source->start_ns = clock_ns();
-	return ioctl(source->fd, RTC_PIE_ON) ? -errno : 0;
-}
 
 /* The interrupt of timer N of the HPET is called hpetN. */
 static int direct(unsigned int timer, int cpu)
@@ -70,12 +44,12 @@ static int direct(unsigned int timer, int cpu)
 	return file_write(name, where);
 }
 
-int source_open_hpet(struct source *source, int cpu)
+int source_open(struct source *source, int cpu)
 {
 	struct hpet_info info;
 	int ret;
 
-	*source = (struct source){ .period_ns = NSEC_PER_SEC / HPET_RATE, .read = read_count };
+	*source = (struct source){ .period_ns = NSEC_PER_SEC / HPET_RATE };
 	source->fd = open("/dev/hpet", O_RDONLY | O_CLOEXEC);
 	if (source->fd < 0)
 		return -errno;
@@ -93,31 +67,25 @@ int source_open_hpet(struct source *source, int cpu)
 		ret = direct(source->timer, cpu);
 	} while (ret == -EBUSY);
 	/* Nor is the one measured that came meanwhile */
-	if (!ret && !source_wait(source))
-		ret = -EIO;
-	source->start_ns = clock_ns();
-	return ret;
+	return !ret && !source_wait(source) ? -EIO : ret;
 }
 
 uint32_t source_wait(const struct source *source)
 {
-	return source->read(source->fd);
+	uint64_t count;
+
+	return read(source->fd, &count, sizeof(count)) == sizeof(count) ? count : 0;
 }
 
-int64_t source_due_ns(const struct source *source, uint32_t before, uint32_t count,
-		      int64_t now_ns)
+int64_t source_due_ns(const struct source *source, uint32_t count, int64_t now_ns)
 {
 	const volatile struct hpet_registers *hpet = source->hpet;
-	uint64_t tick_fs;
-	int32_t left;
-
-	if (!hpet)
-		return source->start_ns + (int64_t)(before + 1) * source->period_ns;
+	uint64_t tick_fs = hpet->capabilities >> 32;
 	/*
 	 * The comparator has when the next is due, in 32 bits, as Linux sets it. Right unless
 	 * another came meanwhile.
 	 */
-	tick_fs = hpet->capabilities >> 32;
-	left = hpet->timer[source->timer].comparator - hpet->counter;
+	int32_t left = hpet->timer[source->timer].comparator - hpet->counter;
+
 	return now_ns + left * (int64_t)tick_fs / 1000000 - (int64_t)count * source->period_ns;
 }
