@@ -148,7 +148,7 @@ static int64_t instant_of(clockid_t *clock, int flags, const struct timespec *re
 
 	if ((flags && flags != TIMER_ABSTIME) || !request ||
 	    (*clock != CLOCK_MONOTONIC && *clock != CLOCK_REALTIME && *clock != CLOCK_TAI) ||
-	    request->tv_sec < 0 || request->tv_sec >= INT64_MAX / NSEC_PER_SEC / 2 ||
+	    request->tv_sec < 0 || (int64_t)request->tv_sec >= INT64_MAX / NSEC_PER_SEC / 2 ||
 	    request->tv_nsec < 0 || request->tv_nsec >= NSEC_PER_SEC)
 		return -1;
 	instant = request->tv_sec * NSEC_PER_SEC + request->tv_nsec;

@@ -9,6 +9,13 @@
 
 #include "platform.h"
 
+/* the one that takes 64 bits each */
+#ifdef SYS_futex_time64
+#define FUTEX SYS_futex_time64
+#else
+#define FUTEX SYS_futex
+#endif
+
 static struct timespec timespec_of(int64_t ns)
 {
 	return (struct timespec){ .tv_sec = ns / NSEC_PER_SEC, .tv_nsec = ns % NSEC_PER_SEC };
@@ -16,18 +23,18 @@ static struct timespec timespec_of(int64_t ns)
 
 int pf_futex_wait(const _Atomic uint32_t *word, uint32_t val, int64_t until)
 {
-	struct timespec ts = timespec_of(until > 0 ? until : 0);
+	int64_t ts[] = { until / NSEC_PER_SEC, until % NSEC_PER_SEC };
 
 	/* FUTEX_WAIT_BITSET takes an absolute CLOCK_MONOTONIC time, FUTEX_WAIT a relative one */
-	if (syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, val,
-		    until == INT64_MAX ? NULL : &ts, NULL, FUTEX_BITSET_MATCH_ANY))
+	if (syscall(FUTEX, word, FUTEX_WAIT_BITSET_PRIVATE, val,
+		    until == INT64_MAX ? NULL : ts, NULL, FUTEX_BITSET_MATCH_ANY))
 		return -errno;
 	return 0;
 }
 
 void pf_futex_wake(const _Atomic uint32_t *word)
 {
-	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+	syscall(FUTEX, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 }
 
 int pf_sleep(clockid_t clock, int64_t until)
