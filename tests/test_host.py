@@ -66,8 +66,9 @@ def test_command() -> None:
 
 def test_rust() -> None:
     # the rest is --offline, as where packages are built
-    call("cargo", "fetch", "--manifest-path", "clockfix/rust/Cargo.toml")
-    call("make", "-C", "clockfix/rust", TOOLS, "lint", "check", "crate")
+    for crate in ("clockfix/rust", "clockfix/rust/tokio"):
+        call("cargo", "fetch", "--manifest-path", f"{crate}/Cargo.toml")
+    call("make", "-C", "clockfix/rust", TOOLS, "lint", "check", "check-tokio", "crate")
 
 
 def test_python() -> None:

@@ -27,7 +27,7 @@ def test_example(path: Path) -> None:
 
 def test_readme() -> None:
     text = (EXAMPLES.parent / "README.md").read_text()
-    loop, coroutine = re.findall("```python\n(.*?)```", text, re.DOTALL)
+    call, loop, coroutine = re.findall("```python\n(.*?)```", text, re.DOTALL)
     calls: list[str] = []
 
     def step() -> None:
@@ -36,6 +36,7 @@ def test_readme() -> None:
             raise StopIteration
 
     names: dict[str, Any] = {"step": step, "AsyncTimer": AsyncTimer}
+    exec(call, names)
     with contextlib.suppress(StopIteration):
         exec(loop, names)
     assert len(calls) > 20
