@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cause.h"
 #include "isolate/isolation.h"
-#include "isolate/settings.h"
 #include "lib/file.h"
 #include "lib/kernel.h"
 #include "lib/machine.h"

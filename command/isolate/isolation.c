@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "isolation.h"
-#include "affinity.h"
 #include "lib/cgroup.h"
 #include "lib/change.h"
 #include "lib/file.h"
 #include "lib/message.h"
 #include "lib/timers.h"
-#include "rcu_threads.h"
-#include "settings.h"
 
 #include <signal.h>
 

@@ -4,7 +4,7 @@
 #include "lib/machine.h"
 #include "lib/task.h"
 #include "partition.h"
-#include "settings.h"
+#include "isolation.h"
 
 #define IRQ_DIRECTORY "/proc/irq"
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "rcu_threads.h"
+#include "isolation.h"
 #include "lib/change.h"
 #include "lib/file.h"
 #include "lib/message.h"
+#include "lib/task.h"
 
 #include <sched.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "rivals.h"
+#include "isolation.h"
 #include "lib/cgroup.h"
 #include "lib/machine.h"
 #include "partition.h"

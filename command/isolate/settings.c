@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "settings.h"
+#include "isolation.h"
 #include "lib/change.h"
 #include "lib/file.h"
 #include "lib/message.h"

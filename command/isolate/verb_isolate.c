@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "config.h"
-#include "settings.h"
-#include "leftovers.h"
 #include "isolation.h"
+#include "leftovers.h"
 #include "lib/change.h"
 #include "lib/file.h"
 #include "lib/message.h"

@@ -2,7 +2,6 @@
 #include "schedule.h"
 #include "isolate/isolation.h"
 #include "isolate/partition.h"
-#include "isolate/rcu_threads.h"
 #include "lib/cgroup.h"
 #include "lib/message.h"
 #include "lib/refusal.h"

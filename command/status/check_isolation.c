@@ -2,7 +2,7 @@
 /* Status: which CPUs are isolated, and what still runs or interrupts there. */
 #include "finding.h"
 #include "isolate/leftovers.h"
-#include "isolate/settings.h"
+#include "isolate/isolation.h"
 #include "lib/cgroup.h"
 #include "lib/file.h"
 
