@@ -12,10 +12,10 @@ module=/lab/modules/timershield.ko
 rt() { uname -v | grep -q PREEMPT_RT; }
 levels() { grep -q timershield=2 /proc/cmdline; }
 mode() { cat $switch 2>/dev/null || echo none; }
-loads() { for t in /proc/[0-9]*; do grep -qs '^prove-load' $t/comm && ! grep -qs '^State:.Z' $t/status && echo $t; done; }
+loads() { for f in $(grep -ls '^prove-load' /proc/[0-9]*/comm); do grep -qs '^State:.[^Z]' ${f%comm}status && echo $f; done; }
 
 # await WHAT WORDS...: within a minute the words, a command, succeed
-await() { what=$1; shift; for i in $(seq 6000); do "$@" && return; usleep 10000; done; fault "$what"; exit 1; }
+await() { what=$1; shift; for i in $(seq 1200); do "$@" && return; usleep 50000; done; fault "$what"; exit 1; }
 running() { [ "$(loads)" ]; }
 ended() { ! running; }
 
