@@ -27,16 +27,6 @@ void partition_read(struct partition *partition, const char *mount)
 		partition->isolated = cgroup_read_cpus(group, "cpuset.cpus.effective");
 }
 
-static int check_partition(const char *group, const struct cpus *cpus)
-{
-	autofree char *state = cgroup_read(group, TYPE), *named = cpus_named(cpus);
-
-	if (change_only_list || (state && !strcmp(state, "isolated")))
-		return 0;
-	return failed(-EINVAL, "the kernel does not isolate %s: %s", named,
-		      state ? state : "the cgroup was removed");
-}
-
 /*
  * The CPUs of a partition are not changed while it is one: Linux 6.12 may then lose count of them
  * (a warning in update_parent_effective_cpumask()), and keep CPUs isolated when the partition has
@@ -59,6 +49,7 @@ static int set_cpus(const char *group, const char *list)
 static int make_partition(const char *mount, const struct cpus *cpus)
 {
 	autofree char *group = format("%s" PARTITION, mount), *list = cpus_list(cpus);
+	autofree char *named = cpus_named(cpus), *state = NULL;
 	int ret = 0;
 
 	if (!cgroup_controller_enabled(mount))
@@ -75,9 +66,11 @@ static int make_partition(const char *mount, const struct cpus *cpus)
 			failed(ret, "%s: no isolated partition: %s (needs Linux 6.1 or later)",
 			       group, strerror(-ret));
 	}
-	if (!ret)
-		ret = check_partition(group, cpus);
-	return ret;
+	state = cgroup_read(group, TYPE);
+	if (ret || change_only_list || (state && !strcmp(state, "isolated")))
+		return ret;
+	return failed(-EINVAL, "the kernel does not isolate %s: %s", named,
+		      state ? state : "the cgroup was removed");
 }
 
 bool partition_is(const char *group)
@@ -135,15 +128,6 @@ static int send_back(const char *mount, const char *group, const char *origin)
 	return ret;
 }
 
-/* NAME, below the partition, is run-PID or below that. */
-static const char *origin_of(const struct journal *journal, const char *name)
-{
-	autofree char *first = format("%.*s", (int)strcspn(name, "/"), name);
-	const struct run_group *run = journal_run(journal, first);
-
-	return run ? run->origin : "";
-}
-
 /* Sends all processes back and removes their groups, as far as that goes. */
 static void expel(const char *mount, const struct journal *journal)
 {
@@ -153,9 +137,14 @@ static void expel(const char *mount, const struct journal *journal)
 	/* First those that sit in threaded groups: they are listed at the top alone. */
 	send_back(mount, top, "");
 	cgroup_below(top, PROCESSES, &groups);
-	for (size_t i = groups.count; i--; )
-		send_back(mount, groups.items[i],
-			  origin_of(journal, groups.items[i] + strlen(top) + 1));
+	for (size_t i = groups.count; i--; ) {
+		/* run-PID, or below that */
+		const char *name = groups.items[i] + strlen(top) + 1;
+		autofree char *first = format("%.*s", (int)strcspn(name, "/"), name);
+		const struct run_group *run = journal_run(journal, first);
+
+		send_back(mount, groups.items[i], run ? run->origin : "");
+	}
 	for (size_t i = groups.count; i-- && !cgroup_remove(groups.items[i]); )
 		;
 	send_back(mount, top, "");

@@ -74,24 +74,21 @@ static bool find_budget(struct refusal *refusal, pid_t tid)
 	return true;
 }
 
-static bool find_filter(struct refusal *refusal)
-{
-	autofree char *mode = file_find("/proc/self/status", "Seccomp:");
-
-	if (!mode || atoi(mode) != 2)
-		return false;
-	refusal->reason = copy("a seccomp filter is on, and may refuse sched_setscheduler()");
-	refusal->mend = copy("allow sched_setscheduler() there, in a container by --cap-add=SYS_NICE or --security-opt seccomp=PROFILE");
-	return true;
-}
-
 bool refusal_find(struct refusal *refusal, pid_t tid, int priority)
 {
+	autofree char *filter = file_find("/proc/self/status", "Seccomp:");
 	long long limit = refusal_limit();
 
 	*refusal = (struct refusal){ 0 };
-	if (limit >= priority)
-		return find_budget(refusal, tid) || find_filter(refusal);
+	if (limit >= priority && find_budget(refusal, tid))
+		return true;
+	if (limit >= priority) {
+		if (!filter || atoi(filter) != 2)
+			return false;
+		refusal->reason = copy("a seccomp filter is on, and may refuse sched_setscheduler()");
+		refusal->mend = copy("allow sched_setscheduler() there, in a container by --cap-add=SYS_NICE or --security-opt seccomp=PROFILE");
+		return true;
+	}
 	refusal->reason = format("%s, and RLIMIT_RTPRIO (ulimit -r) is %lld", has_capability() ?
 				 "CAP_SYS_NICE does not count in a user namespace" :
 				 "CAP_SYS_NICE is missing", limit < 0 ? 0 : limit);

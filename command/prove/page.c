@@ -123,16 +123,6 @@ static void add_figure(struct text *page, const struct prove *prove, size_t tria
 	free(on.responses);
 }
 
-static void add_legend(struct text *page, const struct prove *prove)
-{
-	text_add(page, "<p class=\"key\">First the share of jobs that took no longer, up to p99.9; then the share that took as long or longer, up to the maximum. The axes are the same everywhere.\n");
-	add_key(page, "alone", "next to nothing");
-	add_key(page, "off", prove->shield ? "shield off" : "next to the load");
-	if (prove->shield)
-		add_key(page, "on", "shield on");
-	text_add(page, "</p>\n");
-}
-
 /* Of the same axes for all plots: a curve can be compared with that of any other load. */
 static struct scale find_scale(const struct prove *prove)
 {
@@ -172,13 +162,11 @@ static char *file_or(const char *path, const char *other)
 	return file_read_line(path, &text) || !text.length ? copy(other) : copy(text.s);
 }
 
-static void add_machine(struct text *page, const struct prove *prove, const char *command,
-			bool with_command_line)
+static void add_machine(struct text *page, const struct prove *prove, const char *command)
 {
 	autofree char *cpu = processor(), *online = file_or("/sys/devices/system/cpu/online", "?");
 	autofree char *vendor = file_or("/sys/class/dmi/id/sys_vendor", "");
 	autofree char *product = file_or("/sys/class/dmi/id/product_name", "unknown");
-	autofree char *cmdline = file_or("/proc/cmdline", "unknown");
 	autofree char *clock = file_or(CLOCKSOURCE, "unknown");
 	autofree char *machine = format("%s %s", vendor, product);
 	autofree char *kernel = NULL;
@@ -195,8 +183,6 @@ static void add_machine(struct text *page, const struct prove *prove, const char
 	add_fact(page, "shield", prove->kind);
 	add_fact(page, "date", date);
 	add_fact(page, "kernel", kernel);
-	if (with_command_line)
-		add_fact(page, "kernel command line", cmdline);
 	add_fact(page, "clock", clock);
 	add_fact(page, "machine", machine);
 	add_fact(page, "processor", cpu);
@@ -228,7 +214,7 @@ static int write_all(FILE *file, const struct text *page)
 	return ret ? failed(ret, "the report: %s", strerror(-ret)) : 0;
 }
 
-int page_write(FILE *file, const struct prove *prove, const char *command, bool with_command_line)
+int page_write(FILE *file, const struct prove *prove, const char *command)
 {
 	autofree char *headline = prove_headline(prove), *summary = prove_summary(prove);
 	autofree char *method = prove_method(prove), *meanwhile = prove_meanwhile(prove);
@@ -240,7 +226,12 @@ int page_write(FILE *file, const struct prove *prove, const char *command, bool 
 	text_add(&page, "%s", head);
 	add_element(&page, "h1", "", headline);
 	add_figure(&page, prove, shown, &scale);
-	add_legend(&page, prove);
+	text_add(&page, "<p class=\"key\">First the share of jobs that took no longer, up to p99.9; then the share that took as long or longer, up to the maximum. The axes are the same everywhere.\n");
+	add_key(&page, "alone", "next to nothing");
+	add_key(&page, "off", prove->shield ? "shield off" : "next to the load");
+	if (prove->shield)
+		add_key(&page, "on", "shield on");
+	text_add(&page, "</p>\n");
 	add_table(&page, prove);
 	add_element(&page, "p", "verdict", summary);
 	if (*advice)
@@ -253,7 +244,7 @@ int page_write(FILE *file, const struct prove *prove, const char *command, bool 
 	if (prove->shield)
 		add_element(&page, "p", "", rule);
 	add_element(&page, "p", "", meanwhile);
-	add_machine(&page, prove, command, with_command_line);
+	add_machine(&page, prove, command);
 	text_add(&page, "</body></html>\n");
 	return write_all(file, &page);
 }

@@ -33,6 +33,6 @@ FILE *page_open(const char *path);
  * Writes one HTML page that needs nothing else: the verdict, the table, a figure for each load,
  * the machine. COMMAND: the command line. Closes FILE. 0, or -errno after a message.
  */
-int page_write(FILE *file, const struct prove *prove, const char *command, bool with_command_line);
+int page_write(FILE *file, const struct prove *prove, const char *command);
 
 #endif

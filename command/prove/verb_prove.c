@@ -17,7 +17,7 @@
 
 static struct {
 	int cpu, seconds;
-	bool load, levels, progress, command_line;
+	bool load, levels, progress;
 	const char *next_to, *report;
 } request = { .cpu = -1, .seconds = 30 };
 
@@ -36,8 +36,6 @@ static const struct verb_option options[] = {
 	  .flag = &request.levels },
 	{ "report", 0, "FILE", "write figures and pictures to FILE, one HTML page",
 	  "<files>", .text = &request.report },
-	{ "command-line", 0, NULL, "put the kernel's command line into the report, too",
-	  .flag = &request.command_line },
 	{ "progress", 0, NULL, "say what is measured, even if standard error is no terminal",
 	  .flag = &request.progress },
 	{ 0 }
@@ -113,7 +111,7 @@ static int print(const struct prove *prove, FILE *report, const char *command)
 		prove_print_json(prove);
 	else
 		prove_print(prove);
-	return report ? page_write(report, prove, command, request.command_line) : 0;
+	return report ? page_write(report, prove, command) : 0;
 }
 
 static int prove_all(const char *command)

@@ -2,7 +2,6 @@
 /* Status: what interrupts the CPUs now. Counters are read twice, 0.1 s apart. */
 #include "finding.h"
 #include "lib/file.h"
-#include "lib/task.h"
 #include "lib/unseen.h"
 
 #include <time.h>

@@ -2,7 +2,6 @@
 /* Status: what the CPUs do. */
 #include "finding.h"
 #include "lib/file.h"
-#include "lib/task.h"
 
 #define LATENCY_FINE 10			/* us */
 #define LATENCY_BAD 50
@@ -198,10 +197,7 @@ void check_siblings(struct inspection *inspection)
 
 void check_irqbalance(struct inspection *inspection)
 {
-	autotasks struct tasks tasks = { 0 };
-
-	tasks_read(&tasks);
-	tasks_for_each(task, &tasks)
+	tasks_for_each(task, &inspection->tasks)
 		if (!strcmp(task->name, "irqbalance")) {
 			finding_add(&inspection->findings, FINDING_WARNING, "irqbalance",
 				    "systemctl disable --now irqbalance",

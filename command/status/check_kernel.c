@@ -3,7 +3,6 @@
 #include "finding.h"
 #include "lib/file.h"
 #include "lib/kernel.h"
-#include "lib/task.h"
 #include "lib/timers.h"
 
 #define DEBUGFS "/sys/kernel/debug"
@@ -122,14 +121,12 @@ void check_preemption(struct inspection *inspection)
 }
 
 /* A task is where its timer is served only if it cannot have moved meanwhile. */
-static void check_levels(struct findings *findings)
+static void check_levels(struct inspection *inspection)
 {
+	const struct task *task = tasks_unpinned(&inspection->tasks);
+	struct findings *findings = &inspection->findings;
 	autofree char *cpus = NULL, *policy = NULL, *mend = NULL;
-	autotasks struct tasks tasks = { 0 };
-	const struct task *task;
 
-	tasks_read(&tasks);
-	task = tasks_unpinned(&tasks);
 	if (!task) {
 		finding_add(findings, FINDING_GOOD, "timers_mode", "",
 			    "The timer shield orders real-time tasks by level, and all of them are pinned.");
@@ -170,7 +167,7 @@ void check_timers(struct inspection *inspection)
 	int state = timers_get();
 
 	if (state == TIMERS_LEVELS)
-		check_levels(findings);
+		check_levels(inspection);
 	if (state > 0)
 		finding_add(findings, FINDING_GOOD, "timers", "", "The timer shield is on.");
 	else if (!state || state == -ENOENT)

@@ -2,7 +2,6 @@
 /* Status: how frames of a fieldbus reach its program: coalescing, and the threads of interrupts. */
 #include "finding.h"
 #include "lib/file.h"
-#include "lib/task.h"
 
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
@@ -65,15 +64,13 @@ static void add_coalescing(struct findings *findings, const char *device)
 }
 
 /* The threads of its interrupts, with PREEMPT_RT or threadirqs, below a task of this PRIORITY. */
-static void add_threads(struct findings *findings, const char *device, int priority)
+static void add_threads(struct inspection *inspection, const char *device, int priority)
 {
 	autofree char *directory = format(DEVICES "/%s/device/msi_irqs", device);
 	autonames struct names irqs = { 0 };
-	autotasks struct tasks tasks = { 0 };
 
-	if (!file_names(directory, &irqs))
-		tasks_read(&tasks);
-	tasks_for_each(task, &tasks) {
+	file_names(directory, &irqs);
+	tasks_for_each(task, &inspection->tasks) {
 		autofree char *policy = policy_text(task->policy, task->rt_priority), *mend = NULL;
 		unsigned int irq;
 		size_t i = 0;
@@ -87,7 +84,7 @@ static void add_threads(struct findings *findings, const char *device, int prior
 			continue;
 		mend = format("timershield run -p %d -P %d", priority < 99 ? priority + 1 : 99,
 			      task->tid);
-		finding_add(findings, FINDING_WARNING, "frames", mend,
+		finding_add(&inspection->findings, FINDING_WARNING, "frames", mend,
 			    "A fieldbus's frames come from %s through %s[%d], %s: real-time tasks up to FIFO %d keep them waiting.",
 			    device, task->name, task->tid, policy, priority);
 	}
@@ -120,17 +117,15 @@ void check_network(struct inspection *inspection, pid_t pid, int priority)
 		    !cpus_has(&seen, (unsigned int)number))
 			continue;
 		add_coalescing(&inspection->findings, devices.items[i]);
-		add_threads(&inspection->findings, devices.items[i], priority);
+		add_threads(inspection, devices.items[i], priority);
 	}
 }
 
 void check_fieldbuses(struct inspection *inspection)
 {
-	autotasks struct tasks tasks = { 0 };
 	int highest = 0;
 
-	tasks_read(&tasks);
-	tasks_for_each(task, &tasks)
+	tasks_for_each(task, &inspection->tasks)
 		if (!(task->flags & TASK_KERNEL_THREAD) && task->rt_priority > highest)
 			highest = task->rt_priority;
 	check_network(inspection, 0, highest);

@@ -3,7 +3,6 @@
 #include "finding.h"
 #include "lib/file.h"
 #include "lib/kernel.h"
-#include "lib/task.h"
 
 /* WHAT happens on these CPUs, and would not with OPTION, of a kernel with CONFIG. */
 static void add_work(struct inspection *inspection, const char *id, const struct cpus *cpus,
@@ -64,10 +63,9 @@ static void add_migration(struct inspection *inspection, const struct cpus *full
 }
 
 /* Whether a user task may run on this CPU above the THREAD that works for RCU there. */
-static bool add_outranked(struct inspection *inspection, const struct tasks *tasks,
-			  const struct task *thread, unsigned int cpu)
+static bool add_outranked(struct inspection *inspection, const struct task *thread, unsigned int cpu)
 {
-	tasks_for_each(task, tasks) {
+	tasks_for_each(task, &inspection->tasks) {
 		autofree char *policy = policy_text(task->policy, task->rt_priority);
 		autofree char *mend =
 			format("timershield run -p %d -P %d; or boot with nohz_full=%u",
@@ -90,15 +88,12 @@ static bool add_outranked(struct inspection *inspection, const struct tasks *tas
  */
 static void add_rcu_threads(struct inspection *inspection, const struct cpus *ticking)
 {
-	autotasks struct tasks tasks = { 0 };
-
-	tasks_read(&tasks);
-	tasks_for_each(thread, &tasks) {
+	tasks_for_each(thread, &inspection->tasks) {
 		unsigned int cpu;
 
 		if (thread->flags & TASK_KERNEL_THREAD &&
 		    sscanf(thread->name, "rcuc/%u", &cpu) == 1 && cpus_has(ticking, cpu) &&
-		    add_outranked(inspection, &tasks, thread, cpu))
+		    add_outranked(inspection, thread, cpu))
 			return;
 	}
 }

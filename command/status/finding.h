@@ -5,6 +5,7 @@
 
 #include "isolate/isolation.h"
 #include "isolate/leftovers.h"
+#include "lib/task.h"
 
 /* From the worst to the best; the order in which they are shown. */
 enum severity { FINDING_BAD, FINDING_WARNING, FINDING_UNKNOWN, FINDING_NOTE, FINDING_GOOD };
@@ -25,6 +26,7 @@ struct findings {
 struct inspection {
 	struct findings findings;
 	struct isolation isolation;
+	struct tasks tasks;
 	struct leftovers unmoved;
 	struct cpus watched;		/* isolated CPUs, or all that are online if there are none */
 };

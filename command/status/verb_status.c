@@ -38,6 +38,8 @@ static int inspect(struct inspection *inspection)
 	struct isolation *isolation = &inspection->isolation;
 	int ret = isolation_open(isolation, false);
 
+	if (!ret)
+		ret = tasks_read(&inspection->tasks);
 	if (ret)
 		return ret;
 	if (pid) {
@@ -172,6 +174,7 @@ static int run(int argc, char **argv)
 		status = STATUS_FAILED;
 	leftovers_free(&inspection.unmoved);
 	findings_free(&inspection.findings);
+	tasks_free(&inspection.tasks);
 	isolation_close(&inspection.isolation);
 	return status;
 }
