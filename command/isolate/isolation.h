@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* Isolation of CPUs: by a cpuset partition, and by the affinities of interrupts and tasks. */
 #ifndef TIMERSHIELD_ISOLATION_H
 #define TIMERSHIELD_ISOLATION_H
 
 #include "journal.h"
 #include "lib/machine.h"
-#include "partition.h"
 
 #include <signal.h>
 
@@ -37,6 +37,13 @@ char *rivals_named(const struct rivals *rivals, const struct cpus *cpus);
 
 /* Writes its type back to each partition that was valid and is not any more. */
 void rivals_restore(const struct rivals *rivals);
+
+/* What the kernel says of it. */
+struct partition {
+	char *state;			/* such as "isolated"; NULL if there is none */
+	struct cpus cpus;		/* those that it was given */
+	struct cpus isolated;		/* those of them that it isolates now */
+};
 
 struct isolation {
 	struct machine machine;
@@ -84,6 +91,7 @@ int isolation_set(struct isolation *isolation, const struct cpus *procs, const s
  * writes that. In between the journal is saved. A value that somebody else wrote since
  * is taken for the original one, and comes back when the isolation ends.
  */
+
 /* Where packets are steered to; a pattern. */
 #define STEERING_FILES "/sys/class/net/*/queues/rx-*/rps_cpus"
 
@@ -151,6 +159,7 @@ int irqs_find(const char *name, struct irqs *irqs);
  * Isolation by affinity has no partition: each task is told which CPUs it may use, as in
  * Brosky's article. What asks for an isolated CPU and others later gets it.
  */
+
 /*
  * Notes in the journal what each task asked for. Nobody asked to be kept off the CPUs TAKEN by
  * partitions of others. 0, or -errno after a message.
@@ -172,9 +181,51 @@ int affinity_apply(struct isolation *isolation);
  * A change of a cpuset waits for RCU. On PREEMPT_RT a CPU's rcuc thread has to run for that, so a
  * task above it that never sleeps would make the change hang: meanwhile these threads outrank all.
  */
+
 /* Notes them in the journal, after undoing what a change that was killed has left. 0 or -errno. */
 int rcu_threads_plan(struct journal *journal);
 void rcu_threads_raise(const struct journal *journal);
 void rcu_threads_lower(const struct journal *journal);
+
+/*
+ * An isolated cpuset partition, "timershield" below the root of cgroup v2.
+ *
+ * It enables the controller for its own children, which keeps others (systemd does on
+ * a reload) from disabling it at the root. Processes live in child groups run-PID.
+ */
+
+/* Below the mount point of cgroup v2. */
+#define PARTITION "/timershield"
+
+/*
+ * Makes the partition, or changes its CPUs, and takes in what is to be adopted. With no CPUs: sends
+ * its processes back to where they came from, removes it, and disables the controller if the
+ * journal says that we enabled it. Each can be done again. 0, or -errno after a message.
+ */
+int partition_set(const char *mount, struct journal *journal, const struct cpus *cpus);
+
+void partition_read(struct partition *partition, const char *mount);
+void partition_free(struct partition *partition);
+
+/* Whether this cgroup is the partition or in it, and whether this process is. */
+bool partition_is(const char *group);
+bool partition_has(pid_t pid);
+
+/* Moves a process into the child group NAME, which is made. 0, or -errno after a message. */
+int partition_enter(const char *mount, const char *name, pid_t pid);
+
+/* Moves a process back to where it came from. 0, or -errno after a message. */
+int partition_leave(const char *mount, const struct journal *journal, pid_t pid);
+
+/*
+ * Processes all of whose threads asked for isolated CPUs alone stay there: the partition
+ * takes them in. Planning notes them in the journal. Releasing sends those back that no
+ * longer belong there, before CPUs leave the partition; always 0.
+ */
+void partition_plan_adoption(struct journal *journal, const struct cpus *procs);
+int partition_release(struct isolation *isolation);
+
+/* Removes the groups of processes that have ended, also from the journal. */
+void partition_forget_ended(const char *mount, struct journal *journal);
 
 #endif

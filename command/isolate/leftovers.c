@@ -3,7 +3,6 @@
 #include "lib/file.h"
 #include "lib/machine.h"
 #include "lib/task.h"
-#include "partition.h"
 #include "isolation.h"
 
 #define IRQ_DIRECTORY "/proc/irq"

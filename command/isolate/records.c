@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "journal.h"
+#include "records.h"
 #include "lib/message.h"
 
 struct record *records_find(const struct records *records, const char *what)

@@ -2,7 +2,6 @@
 #include "isolation.h"
 #include "lib/cgroup.h"
 #include "lib/machine.h"
-#include "partition.h"
 
 #define TYPE "cpuset.cpus.partition"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "schedule.h"
 #include "isolate/isolation.h"
-#include "isolate/partition.h"
 #include "lib/cgroup.h"
 #include "lib/message.h"
 #include "lib/refusal.h"
