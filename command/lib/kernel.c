@@ -2,12 +2,6 @@
 #include "kernel.h"
 #include "file.h"
 
-#include <sys/klog.h>
-
-#define LOG_FILE "/var/log/dmesg"	/* of the boot, on systems that keep one */
-
-enum { READ_ALL = 3, SIZE = 10 };	/* of syslog(2) */
-
 static int unpack(const char *path, struct text *text)
 {
 	autofree char *full = file_path(path), *command = format("gzip -dc '%s' 2>/dev/null", full);
@@ -79,30 +73,4 @@ char *kernel_parameter(const char *name)
 		value = copy(word + length + !!word[length]);
 	}
 	return value;
-}
-
-static void read_log(struct text *log)
-{
-	int size = *file_root() ? -1 : klogctl(SIZE, NULL, 0);
-	autofree char *buffer = NULL;
-
-	if (size > 0) {
-		buffer = grow(NULL, (size_t)size, 1);
-		size = klogctl(READ_ALL, buffer, size);
-		if (size > 0)
-			text_add_bytes(log, buffer, (size_t)size);
-	}
-	if (!log->length)
-		file_read(LOG_FILE, log);
-}
-
-char *kernel_log_last(const char *key)
-{
-	const char *last = NULL, *at;
-	autotext struct text log = { 0 };
-
-	read_log(&log);
-	for (at = log.s; (at = strstr(at, key)); at += strlen(key))
-		last = at;
-	return last ? text_after(last, key) : NULL;
 }

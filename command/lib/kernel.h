@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How the kernel was built and what it logged, as far as that can be read. */
+/* How the kernel was built and started, as far as that can be read. */
 #ifndef TIMERSHIELD_KERNEL_H
 #define TIMERSHIELD_KERNEL_H
 
@@ -19,8 +19,5 @@ bool kernel_has(const char *name);
  * if it is not there. The caller frees it.
  */
 char *kernel_parameter(const char *name);
-
-/* What follows the last KEY in the kernel's log, to the line's end; the caller frees it. */
-char *kernel_log_last(const char *key);
 
 #endif

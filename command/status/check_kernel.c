@@ -27,23 +27,16 @@ static const struct preemption models[] = {
 	  "The kernel is not preemptible: system calls may delay real-time tasks for milliseconds." },
 };
 
-static const struct preemption *model_of(const char *text, const char *before, const char *after)
-{
-	for (size_t i = 0; text && i < ARRAY_SIZE(models); i++) {
-		autofree char *word = format("%s%s%s", before, models[i].name, after);
-
-		if (strstr(text, word))
-			return &models[i];
-	}
-	return NULL;
-}
-
 static const struct preemption *model_by_file(const char *path, const char *before,
 					      const char *after)
 {
-	autotext struct text text = { 0 };
+	for (size_t i = 0; i < ARRAY_SIZE(models); i++) {
+		autofree char *word = format("%s%s%s", before, models[i].name, after);
 
-	return file_read(path, &text) ? NULL : model_of(text.s, before, after);
+		if (file_has(path, word))
+			return &models[i];
+	}
+	return NULL;
 }
 
 static const struct preemption *model_by_option(void)
@@ -62,11 +55,8 @@ static const struct preemption *model_by_option(void)
 /* With PREEMPT_DYNAMIC it is chosen at boot, and may be changed: the latest word counts. */
 static const struct preemption *chosen_model(void)
 {
-	autofree char *log = kernel_log_last("Dynamic Preempt: ");
 	const struct preemption *model = model_by_file(PREEMPT_FILE, "(", ")");
 
-	if (!model)
-		model = model_of(log, "", "");
 	if (!model)
 		model = model_by_file("/proc/cmdline", "preempt=", "");
 	return model ? model : model_by_option();
@@ -82,7 +72,7 @@ static void check_dynamic_preemption(struct findings *findings)
 	if (!model)
 		finding_add(findings, FINDING_UNKNOWN, "preemption",
 			    geteuid() ? "run timershield as root" : mend,
-			    "Whether the kernel is preemptible is unknown: debugfs, its log, command line and configuration do not say (PREEMPT_DYNAMIC).");
+			    "Whether the kernel is preemptible is unknown: debugfs, its command line and configuration do not say (PREEMPT_DYNAMIC).");
 	else if (model->severity == FINDING_GOOD)
 		finding_add(findings, FINDING_GOOD, "preemption", "", "%s", model->text);
 	else
