@@ -16,5 +16,6 @@ NEVER(source_read, (struct blame_figures *figures))
 NEVER(source_read_cpu, (unsigned int number, struct cpu *cpu))
 NEVER(source_read_stack, (u32 stack, u64 *addresses))
 u64 source_taken(u32 id) { return 0; }
+void source_attach_job(const char *file) { }
 void source_configure(const struct blame_config *config) { }
 void source_stop(void) { }

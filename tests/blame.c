@@ -99,8 +99,9 @@ static const struct {
 	const char *api, *how;
 } calls[] = {
 	{ "clock_nanosleep", "" }, { "nanosleep", "clock_nanosleep" }, { "futex", "" },
-	{ "poll", "" }, { "ppoll", "" }, { "select", "pselect" }, { "pselect", "" }, { "epoll_wait", "" },
-	{ "epoll_pwait2", "epoll_wait" }, { "sigtimedwait", "" }, { "mq_timedreceive", "" },
+	{ "poll", "" }, { "ppoll", "" }, { "select", "pselect6" }, { "pselect", "pselect6" },
+	{ "epoll_wait", "" }, { "epoll_pwait2", "" }, { "sigtimedwait", "rt_sigtimedwait" },
+	{ "mq_timedreceive", "" },
 	{ "semtimedop", "" }, { "io_getevents", "" }, { "timerfd", "" },
 	{ "timerfd_realtime", "timerfd" }, { "timer_settime_signal", "POSIX timer" },
 	{ "timer_settime_thread_id", "POSIX timer" }, { "setitimer", "itimer" },

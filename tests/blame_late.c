@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "lib/blame.h"
+#include "lib/network.h"
 #include "lib/shield.h"
 
 #include "file.h"
@@ -13,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -24,15 +26,17 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
-#define CYCLE (2 * MSEC)
+#define CYCLE BLAME_PERIOD
 #define CYCLES (BLAME_SPIN / CYCLE)
 #define WATCHERS 6000		/* of one eventfd: to wake them all takes more than 0.5 ms */
 #define PAGES 64
@@ -255,8 +259,120 @@ static void be_fed_in_time(void)
 	wait_for_work(51);
 }
 
+static int wire[2];
+
+/* The one that answers, like a device on a fieldbus. */
+static void *answer(void *priority)
+{
+	char byte;
+
+	prctl(PR_SET_NAME, "replier");
+	if (priority)
+		set_policy(0, FIFO((uintptr_t)priority));
+	else
+		set_policy(0, OTHER);
+	while (recv(wire[1], &byte, 1, 0) == 1)
+		if (send(wire[1], &byte, 1, 0) != 1)
+			break;
+	return NULL;
+}
+
+static void request(void)
+{
+	char byte = 0;
+
+	if (send(wire[0], &byte, 1, 0) != 1 || recv(wire[0], &byte, 1, 0) != 1)
+		_exit(1);
+}
+
+/* By UDP: softirqs carry it. */
+static void connect_wire(void)
+{
+	struct sockaddr_in ends[2];
+	socklen_t length = sizeof(ends[0]);
+
+	network_set_up("lo");
+	for (int i = 0; i < 2; i++) {
+		ends[i] = (struct sockaddr_in){
+			.sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) },
+		};
+		wire[i] = socket(AF_INET, SOCK_DGRAM, 0);
+		bind(wire[i], (struct sockaddr *)&ends[i], length);
+		getsockname(wire[i], (struct sockaddr *)&ends[i], &length);
+	}
+	for (int i = 0; i < 2; i++)
+		connect(wire[i], (struct sockaddr *)&ends[!i], length);
+}
+
+static void ask(uintptr_t priority)
+{
+	pthread_t thread;
+
+	connect_wire();
+	pthread_create(&thread, NULL, answer, (void *)priority);
+	pthread_create(&thread, NULL, hog, (void *)50);
+	cycle(request, no_rest);
+	_exit(0);
+}
+
+static void ask_an_ordinary_one(void)
+{
+	ask(0);
+}
+
+static void ask_an_important_one(void)
+{
+	ask(51);
+}
+
+static void work_for_a_while(void)
+{
+	burn(500 * USEC);
+}
+
+static void work_each_cycle(void)
+{
+	cycle(work_for_a_while, no_rest);
+}
+
+/* It is an ordinary one when the loop ends. */
+static void be_demoted(void)
+{
+	set_policy(0, OTHER);
+	work_each_cycle();
+}
+
+static void compute(unsigned int load)
+{
+	set_policy(0, OTHER);
+	blame_ready();
+	while (!atomic_load(&truth->done))
+		truth->loads[load].count++;
+}
+
 static void nothing(void)
 {
+}
+
+static void have_no_slack(void)
+{
+	prctl(PR_SET_TIMERSLACK, 1);
+	cycle(nothing, no_rest);
+}
+
+static void take_time(int number)
+{
+	burn(500 * USEC);
+}
+
+/* As a profiler in the process does. */
+static void be_profiled(void)
+{
+	struct itimerval each = { { 0, 4000 }, { 0, 4000 } };
+
+	signal(SIGPROF, take_time);
+	setitimer(ITIMER_PROF, &each, NULL);
+	work_each_cycle();
 }
 
 static void only_wake_up(void)
@@ -471,6 +587,18 @@ static const struct blame_scenario scenarios[] = {
 	},
 	{ .name = "chain", .victim = FIFO(80), .loop = wait_in_chain },
 	{ .name = "served", .victim = FIFO(80), .loop = be_served },
+	{ .name = "asking", .victim = FIFO(80), .loop = ask_an_ordinary_one },
+	{ .name = "asking-important", .victim = FIFO(80), .loop = ask_an_important_one },
+	{
+		.name = "demoted", .victim = FIFO(80), .loop = be_demoted,
+		.loads = { { "encoder", compute, 1 } },
+	}, {
+		.name = "realtime", .victim = FIFO(1), .loop = work_each_cycle,
+		.loads = { { "encoder", compute, 1 } },
+	},
+	{ .name = "profiled", .victim = FIFO(80), .loop = be_profiled },
+	{ .name = "slack", .victim = OTHER, .loop = only_wake_up },
+	{ .name = "no-slack", .victim = OTHER, .loop = have_no_slack },
 	{ .name = "fed-late", .victim = FIFO(80), .loop = be_fed_late },
 	{ .name = "fed-in-time", .victim = FIFO(80), .loop = be_fed_in_time },
 	{
@@ -509,11 +637,27 @@ static const char *blames(const char *scenario, const char *kind,
 	check(longest > truth->late_longest / 2 && longest < truth->late_longest * 1.1,
 	      "the longest one is %.1f us, not %.1f", longest / USEC,
 	      (double)truth->late_longest / USEC);
+	taken += blame_number(victim, "own_ns") > 0 ? blame_number(victim, "own_ns") : 0;
 	check(taken > truth->late_total * 0.9 && taken < truth->late_total * 1.1,
 	      "the sum is %.1f ms, not %.1f", taken / MSEC, (double)truth->late_total / MSEC);
 	check(place == 1 || place == 2, "no row of '%s' among the first two, but in place %u", name,
 	      place);
 	return victim;
+}
+
+/* Its jobs, how many of them were late, and the longest one. */
+static void finds_jobs(const char *victim)
+{
+	double jobs = blame_number(victim, "count"), late = blame_number(victim, "late");
+	double longest = blame_number(strstr(victim, "\"jobs\": {"), "longest_ns");
+
+	note("%.0f jobs, itself %u; %.0f late, itself %u; longest %.1f us, itself %.1f", jobs,
+	     truth->jobs, late, truth->late_jobs, longest / USEC, (double)truth->late_longest / USEC);
+	blame_check("jobs", jobs, truth->jobs, truth->jobs / 10);
+	blame_check("late jobs", late, truth->late_jobs, truth->late_jobs / 10 + 1);
+	check(longest > truth->late_longest / 2 && longest < truth->late_longest * 1.2,
+	      "the longest job took %.1f us, not %.1f", longest / USEC,
+	      (double)truth->late_longest / USEC);
 }
 
 /* It advises REMEDY for the victim that it has just watched; with that it is less late. */
@@ -581,6 +725,48 @@ TEST(names_what_keeps_its_waker)
 	shield_set(false);
 	names_what_keeps("fed-late", "feeder[", "chrt -f -p 51 ", "fed-in-time");
 	shield_set(true);
+}
+
+TEST(names_who_keeps_a_reply)
+{
+	const char *victim;
+
+	if (kernel_is_rt())
+		skip("the softirq's own thread waits for the hog here");
+	shield_set(false);
+	victim = blames("asking", "kept", "midhog[", "replier[");
+	finds_jobs(victim);
+	check(truth->late_longest > 5 * MSEC, "nothing was late");
+	remedy_helps(victim, "chrt -f -p 51 ", "asking-important");
+	shield_set(true);
+}
+
+/* It was FIFO 80, and is not: its level is that of the moment. */
+TEST(knows_a_demoted_task)
+{
+	const char *victim = blame_run("demoted");
+
+	check(strstr(victim, "\"level\": \"OTHER (FIFO 80 before)\""), "its level: %.200s", victim);
+	finds_jobs(victim);
+	check(!strstr(victim, "TimerShield module"), "the module was advised");
+	remedy_helps(victim, "chrt -f -p 1 ", "realtime");
+}
+
+TEST(names_handlers_of_its_own)
+{
+	const char *victim = blame_run("profiled");
+
+	finds_jobs(victim);
+	check(blame_sum(victim, (struct blame_wanted){
+		.kind = "signal", .name = "handler of signal PROF of its own interval timer" },
+		"count") > 50, "no row for the handlers");
+	check(blame_number(victim, "own_median_ns") < 700 * USEC, "its own work: %.1f us",
+	      blame_number(victim, "own_median_ns") / USEC);
+}
+
+TEST(names_slack)
+{
+	remedy_helps(blame_run("slack"), "prctl(PR_SET_TIMERSLACK, 1)", "no-slack");
 }
 
 TEST(names_interrupts_off)

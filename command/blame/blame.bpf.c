@@ -26,6 +26,8 @@ STORE(victims, BPF_MAP_TYPE_HASH, u32, struct victim, MAX_VICTIMS);
 STORE(targets, BPF_MAP_TYPE_HASH, u32, u32, MAX_TARGETS);
 STORE(armed, BPF_MAP_TYPE_LRU_HASH, u64, struct armed, MAX_ARMED);
 STORE(cpus, BPF_MAP_TYPE_ARRAY, u32, struct cpu, 1);	/* set to the number of CPUs */
+STORE(jobs_of, BPF_MAP_TYPE_HASH, u32, struct jobs, MAX_VICTIMS);
+STORE(links, BPF_MAP_TYPE_ARRAY, u32, struct link, MAX_LINKS);
 STORE(works, BPF_MAP_TYPE_LRU_HASH, u32, u64, MAX_WORKS);
 
 struct {
@@ -46,6 +48,13 @@ struct {
 static struct cpu *FIND_CPU(u32 number)
 {
 	return bpf_map_lookup_elem(&cpus, &number);
+}
+
+static struct link *LINK(u32 tid)
+{
+	u32 place = tid & (MAX_LINKS - 1);
+
+	return bpf_map_lookup_elem(&links, &place);
 }
 
 static u32 TAKE_STACK(void *context)
@@ -181,12 +190,14 @@ SEC("perf_event")
 int fault_entry(void *context)
 {
 	struct cpu *cpu = this_cpu();
+	struct victim *victim;
 
 	if (!cpu)
 		return 0;
 	pop(cpu, bpf_ktime_get_ns(), FRAME_FAULT);
-	if (cpu->victim && !cpu->depth)
-		push(cpu, bpf_ktime_get_ns(), FRAME_FAULT, CAUSE_FAULT, 0);
+	victim = LOOKUP(victims, &cpu->victim);
+	if (victim && !cpu->depth)
+		push(cpu, bpf_ktime_get_ns(), FRAME_FAULT, CAUSE_FAULT, !!victim->due);
 	return 0;
 }
 
@@ -197,6 +208,16 @@ int fault_exit(void *context)
 
 	if (cpu)
 		pop(cpu, bpf_ktime_get_ns(), FRAME_FAULT);
+	return 0;
+}
+
+SEC("tp_btf/softirq_raise")
+int BPF_PROG(softirq_raise, unsigned int vector)
+{
+	struct cpu *cpu = this_cpu();
+
+	if (cpu)
+		on_raise(cpu, vector);
 	return 0;
 }
 
@@ -412,22 +433,25 @@ inline_always u32 system_call_of(struct task_struct *task)
 	return 0;
 }
 
-inline_always u32 how_task_sleeps(struct task_struct *task, u32 state)
+inline_always u32 how_task_sleeps(struct task_struct *task, u32 state, u64 *call)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	struct pt_regs___arm64 *arm64 = (struct pt_regs___arm64 *)regs;
 	struct pt_regs___x86 *x86 = (struct pt_regs___x86 *)regs;
 	u32 operation = 0, value = 0;
 
+	*call = state & STATE_DEAD ? 0 : system_call_of(task);
 	/* those that are stopped or traced, or wait in vfork(), count as frozen, too */
 	if (!(state & (STATE_STOPPED | STATE_TRACED | STATE_DEEP)) &&
 	    bpf_core_field_exists(task->frozen) &&
 	    BPF_CORE_READ_BITFIELD_PROBED(task, frozen))
 		return SLEEP_FROZEN << HOW_SHIFT;
 	if (bpf_core_field_exists(x86->orig_ax)) {
+		*call |= x86->di << 32;
 		operation = x86->si;
 		value = x86->dx;
 	} else if (bpf_core_field_exists(arm64->syscallno)) {
+		*call |= arm64->regs[0] << 32;
 		operation = arm64->regs[1];
 		value = arm64->regs[2];
 	}
@@ -462,22 +486,22 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 {
 	struct who who, previous = { .tid = prev->pid };
 	struct cpu *cpu = this_cpu();
+	u64 now, call = 0;
 	u32 sleep = 0;
-	u64 now;
 
 	if (!cpu)
 		return 0;
 	if (cpu->victim == previous.tid) {
 		read_task(&previous, prev);
 		if (!preempt && state)
-			sleep = how_task_sleeps(prev, state);
+			sleep = how_task_sleeps(prev, state, &call);
 	}
 	if ((preempt || !state) && prev->prio >= 100 && has_no_quota(prev))
 		on_quota_used(cpu, previous.tid);
 	read_task(&who, next);
 	now = bpf_ktime_get_ns();
 	on_switch(cpu, ctx, bpf_get_smp_processor_id(), now, &previous, preempt || !state, &who,
-		  next->flags, (u64)next, ready_since(next, now), sleep);
+		  next->flags, (u64)next, ready_since(next, now), sleep, call);
 	return 0;
 }
 
@@ -486,6 +510,7 @@ inline_always int wakeup(void *context, struct task_struct *task, int queued)
 	struct cpu *cpu = this_cpu();
 	struct frame *frame;
 	struct who who;
+	u64 now;
 
 	if (!cpu)
 		return 0;
@@ -499,7 +524,10 @@ inline_always int wakeup(void *context, struct task_struct *task, int queued)
 	} else {
 		return 0;
 	}
-	on_wakeup(cpu, context, bpf_ktime_get_ns(), &who, task->flags, queued);
+	now = bpf_ktime_get_ns();
+	on_wakeup(cpu, context, now, &who, task->flags, queued);
+	if (!queued && config.victims_are != VICTIMS_CPUS)
+		link_to_waker(cpu, who.tid, now);
 	return 0;
 }
 
@@ -535,6 +563,61 @@ int BPF_PROG(signal_generate, int number, void *info, struct task_struct *task)
 		return 0;
 	read_task(&who, task);
 	own_frame(cpu, &who, OWNER_SIGNALLED, 0);
+	return 0;
+}
+
+/* To a handler, of what runs. */
+SEC("tp_btf/signal_deliver")
+int BPF_PROG(signal_deliver, int number, struct kernel_siginfo *info, struct k_sigaction *action)
+{
+	struct cpu *cpu = this_cpu();
+	u32 how = SIGNALLED;
+	int code;
+
+	if (!cpu || !cpu->victim || cpu->depth || (u64)action->sa.sa_handler <= 1)
+		return 0;
+	code = BPF_CORE_READ(info, si_code);
+	if (code == SENT_BY_TIMER)
+		how = SIGNALLED_BY_TIMER;
+	else if (code == SENT_BY_KERNEL &&
+		 (number == SIGNAL_ALRM || number == SIGNAL_VTALRM || number == SIGNAL_PROF))
+		how = SIGNALLED_BY_ITIMER;
+	else if (code <= 0 && BPF_CORE_READ(info, _sifields._kill._pid) ==
+		 (int)(bpf_get_current_pid_tgid() >> 32))
+		how = SIGNALLED_BY_ITSELF;
+	on_signal(cpu, bpf_ktime_get_ns(), number, how);
+	return 0;
+}
+
+/* Where a handler ends: rt_sigreturn(). */
+SEC("kprobe")
+int signal_return(void *context)
+{
+	struct cpu *cpu = this_cpu();
+
+	if (cpu && cpu->victim && !cpu->depth)
+		end_handler(cpu, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* Functions of timershield_job.h, in the victim. */
+SEC("uprobe")
+int job_begins(void *context)
+{
+	struct cpu *cpu = this_cpu();
+
+	if (cpu && cpu->victim)
+		on_job(cpu, 0);
+	return 0;
+}
+
+SEC("uprobe")
+int job_is_late(void *context)
+{
+	struct cpu *cpu = this_cpu();
+
+	if (cpu && cpu->victim)
+		on_job(cpu, 1);
 	return 0;
 }
 

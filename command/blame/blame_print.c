@@ -110,6 +110,25 @@ static void print_head(const struct victim_report *victim)
 	putc('\n', out);
 }
 
+/* Is it the program, or the machine? */
+static void print_jobs(const struct report *report, const struct victim_report *victim)
+{
+	const struct jobs *jobs = &victim->jobs;
+	autofree char *late = victim->sums.told ? copy("said that they were late") : report->over ?
+		format("took longer than %.0f us", microseconds(report->over)) :
+		copy("were not done when the next one was due");
+
+	if (!jobs->count)
+		return;
+	fprintf(out, "  %llu jobs: %llu %s. Its own work: %.1f us at least, median %.1f, at most %.1f.\n"
+		"  The longest took %.1f us: %.1f of its own, waited for %.1f, taken %.1f.\n",
+		(unsigned long long)jobs->count, (unsigned long long)jobs->late, late,
+		microseconds(jobs->least), microseconds(victim->median), microseconds(jobs->most),
+		microseconds(jobs->longest), microseconds(jobs->longest_own),
+		microseconds(jobs->longest_waited),
+		microseconds(jobs->longest - jobs->longest_own - jobs->longest_waited));
+}
+
 /* Each remedy once, with what it is worth: culprits come the worst first. */
 static void print_remedies(const struct victim_report *victim)
 {
@@ -190,6 +209,7 @@ void report_print(FILE *file, const struct report *report, unsigned int lines, b
 		if (i)
 			putc('\n', out);
 		print_head(victim);
+		print_jobs(report, victim);
 		print_culprits(victim, lines ? lines / (unsigned int)shown : 30, narrow);
 		print_maskable(victim, MASKED_YES, "ordinary tasks");
 		print_maskable(victim, MASKED_LEVELS,
@@ -230,6 +250,23 @@ static void json_culprit(const struct culprit *culprit)
 	json_close('}');
 }
 
+static void json_jobs(const struct victim_report *victim)
+{
+	const struct jobs *jobs = &victim->jobs;
+
+	json_open("jobs", '{');
+	json_number("count", jobs->count);
+	json_number("late", jobs->late);
+	json_number("longest_ns", jobs->longest);
+	json_number("own_in_longest_ns", jobs->longest_own);
+	json_number("waited_in_longest_ns", jobs->longest_waited);
+	json_number("own_ns", jobs->own);
+	json_number("own_least_ns", jobs->least);
+	json_number("own_median_ns", victim->median);
+	json_number("own_most_ns", jobs->most);
+	json_close('}');
+}
+
 static void json_victim(const struct victim_report *victim)
 {
 	const struct victim *sums = &victim->sums;
@@ -249,6 +286,8 @@ static void json_victim(const struct victim_report *victim)
 	for (size_t i = 0; i < victim->sleep_count; i++)
 		json_number(victim->sleeps[i].name, victim->sleeps[i].total);
 	json_close('}');
+	if (victim->jobs.count)
+		json_jobs(victim);
 	json_number("episodes", sums->episodes);
 	json_number("episodes_over", sums->over);
 	json_open("culprits", '[');
@@ -273,4 +312,50 @@ void report_print_json(const struct report *report)
 	for (size_t i = 0; i < report->count; i++)
 		json_victim(&report->victims[i]);
 	json_close(']');
+}
+
+static void label(const char *name, const char *value)
+{
+	printf("%s=\"", name);
+	for (; *value; value++)
+		printf(*value == '"' || *value == '\\' ? "\\%c" : "%c", *value);
+	putchar('"');
+}
+
+static void metric(const char *name, const struct victim_report *victim,
+		   const struct culprit *culprit)
+{
+	const char * const labels[][2] = {
+		{ "{victim", victim->name }, { ",kind", culprit->kind }, { ",culprit", culprit->name },
+		{ ",level", culprit->level }, { ",how", culprit->how },
+		{ ",function", culprit->function }, { ",cgroup", culprit->unit },
+	};
+
+	fputs(name, stdout);
+	for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
+		label(labels[i][0], labels[i][1]);
+	fputs("} ", stdout);
+}
+
+/* Every row of two families, which each stand together. */
+void report_print_openmetrics(const struct report *report)
+{
+	for (int times = 0; times <= 1; times++) {
+		puts(times ? "# TYPE timershield_blame_events counter" :
+		     "# TYPE timershield_blame_taken_seconds counter\n"
+		     "# UNIT timershield_blame_taken_seconds seconds");
+		for (size_t i = 0; i < report->count; i++)
+			for (size_t j = 0; j < report->victims[i].count; j++) {
+				const struct culprit *culprit = &report->victims[i].culprits[j];
+
+				metric(times ? "timershield_blame_events_total" :
+				       "timershield_blame_taken_seconds_total",
+				       &report->victims[i], culprit);
+				if (times)
+					printf("%llu\n", (unsigned long long)culprit->row.row.count);
+				else
+					printf("%.9f\n", (double)culprit->row.row.total / 1e9);
+			}
+	}
+	puts("# EOF");
 }

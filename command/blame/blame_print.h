@@ -14,6 +14,8 @@ void report_print(FILE *file, const struct report *report, unsigned int lines, b
 /* Into a JSON object that is open. */
 void report_print_json(const struct report *report);
 
+void report_print_openmetrics(const struct report *report);
+
 /* How the head of the rows begins. */
 #define CULPRITS_HEAD "      times "
 #define CULPRITS_HEAD_NARROW "   total us "

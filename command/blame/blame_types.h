@@ -26,6 +26,11 @@ typedef int32_t s32;
 #define MAX_ARMED 16384
 #define MAX_WORKS 1024
 #define MAX_STACKS 1024
+#define MAX_LINKS 4096			/* a power of 2 */
+#define VECTORS 16			/* of softirqs; a power of 2 */
+#define JOB_CLASSES 128			/* of the length of jobs: four for each power of 2 */
+#define RELEASES 2			/* so often in the same call: its jobs begin there */
+#define STRANGE_RELEASES 8		/* in other calls: they began there */
 #define EPISODE_GAP_NS 2000		/* shorter stretches of a victim do not end an episode */
 
 #define SWITCH_AT_MOST_NS 20000		/* from an interrupt's end to the switch */
@@ -62,7 +67,8 @@ enum cause_kind {
 					 * function: the work that this one does, or how the victim slept */
 	CAUSE_BLOCKED,			/* id: thread that woke it, 0: an interrupt; how: as of a sleep;
 					 * function: 0, or the thread that slept, which the victim needs */
-	CAUSE_FAULT,			/* a page fault of its own */
+	CAUSE_FAULT,			/* a page fault of its own; id: 1 in a job */
+	CAUSE_SIGNAL,			/* a handler of its own; id: the signal; how: enum signalled_by */
 	CAUSE_SLACK,			/* its timer had that much time */
 	CAUSE_SLEPT,			/* how; not taken, but in the heading */
 	CAUSE_STEAL,			/* added by the command */
@@ -80,7 +86,7 @@ enum how {
 
 /* How it slept; in the lower 16 bits of cause.how the system call + 1, 0 for none. */
 #define CALL_UNKNOWN 0xffffu
-enum sleep { SLEEP_MEANT, SLEEP_LOCK, SLEEP_DEEP, SLEEP_STOPPED, SLEEP_TRACED, SLEEP_FROZEN };
+enum sleep { SLEEP_MEANT, SLEEP_WAIT /* inside a job */, SLEEP_LOCK, SLEEP_DEEP, SLEEP_STOPPED, SLEEP_TRACED, SLEEP_FROZEN };
 
 /* Of futex(). */
 enum { OP_WAIT, OP_LOCK_PI = 6, OP_WAIT_BITSET = 9, OP_LOCK_PI2 = 13 };
@@ -140,6 +146,24 @@ struct segment {
 	u32 chosen;			/* enum chosen, as far as is known */
 };
 
+/* Who woke a thread last: of those with the same last bits the one that was woken last. */
+struct link {
+	struct who waker;		/* tid 0: an interrupt */
+	u64 at;
+	u32 tid, cpu;
+};
+
+/* Of a victim that its own timer releases again and again, or that says itself where a job begins. */
+struct jobs {
+	u64 count, late;
+	u64 longest, longest_own, longest_waited;	/* from when it was due; the parts of that one */
+	u64 own, least, most;		/* its own work: sum, and of a job */
+	u64 due, period;		/* of the last one; the shortest time between two */
+	u32 classes[JOB_CLASSES];	/* of its own work */
+};
+
+enum signalled_by { SIGNALLED, SIGNALLED_BY_ITSELF, SIGNALLED_BY_TIMER, SIGNALLED_BY_ITIMER };
+
 /* CPUs are victims too: this bit and the CPU's number. */
 #define VICTIM_CPU 0x80000000u
 
@@ -161,6 +185,16 @@ struct victim {
 	u32 queued, cpu;		/* queued: enum queued */
 	s32 highest;			/* priority that it had */
 	u32 forked;			/* a child that has copies of its pages */
+	u64 waited;			/* part of taken: in waits of its own */
+	u64 call, release;		/* of its last sleep, and of that in which jobs begin: call and argument */
+	u64 woken;			/* from its last sleep on purpose, or its timer was due; when it had */
+	u64 woken_ran, woken_waited;
+	u64 due;			/* a job began then; 0: it is in none */
+	u32 releases, strange;		/* by its timer in that call, and since then in others */
+	u32 told, told_late;		/* it says itself where jobs begin; that this one is late */
+	u32 released_by, handlers;	/* released_by: enum how */
+	u64 handler_ran;		/* what it had run when the first of its signal handlers began */
+	u32 handler_id, handler_how;
 	struct who who;
 };
 
@@ -186,7 +220,7 @@ struct episode {
 /* Of the victim that is woken. */
 struct lateness {
 	struct cause cause;		/* CAUSE_BLOCKED: not late; for what is nobody else's */
-	struct who waker;		/* tid 0: an interrupt */
+	struct who waker, first;	/* tid 0: an interrupt; first: who wakes the victim itself */
 	u64 since, slack;		/* slack: until when its timer might expire */
 	u64 own;			/* time for the row of CAUSE */
 	u64 ready;			/* the waker waited for the CPU since then */
@@ -195,7 +229,9 @@ struct lateness {
 	u64 kept_time, needed;		/* needed: as cause.function of CAUSE_KEPT */
 	u32 victim, soft, stack;
 	u32 meant;			/* the sleep was: late is what kept the waker */
-	u32 chosen, unused;		/* how the waker was, when it had waited */
+	u32 chosen;			/* how the waker was, when it had waited */
+	u32 follow, on;			/* so many links to its waker's waker; the CPU of this one */
+	u64 until;			/* it ran there until then */
 };
 
 struct cpu {
@@ -215,6 +251,7 @@ struct cpu {
 	u32 nr_limited, unused;
 	u32 limited[LIMITED];		/* victims that wait here for their quota; 0: free */
 	u32 without_quota[LIMITED];	/* whoever left the CPU for that, by the number's last bits */
+	struct who raised[VECTORS];	/* who raised a softirq last; tid 0: an interrupt */
 	struct frame frames[MAX_DEPTH];
 	struct lateness late;
 	struct segment recent[RECENT_SEGMENTS];

@@ -23,6 +23,8 @@ enum {
 };
 
 enum { BPF_ANY, BPF_NOEXIST };
+enum { SENT_BY_TIMER = -2, SENT_BY_KERNEL = 0x80 };
+enum { SIGNAL_ALRM = 14, SIGNAL_VTALRM = 26, SIGNAL_PROF = 27 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -110,6 +112,23 @@ struct napi_struct {
 	struct net_device *dev;
 };
 
+struct kernel_siginfo {
+	int si_code;
+	union {
+		struct {
+			int _pid;
+		} _kill;
+	} _sifields;
+};
+
+struct sigaction {
+	void *sa_handler;
+};
+
+struct k_sigaction {
+	struct sigaction sa;
+};
+
 struct __call_single_data {
 	void *func;
 };
@@ -119,7 +138,7 @@ struct pt_regs {
 };
 
 struct pt_regs___x86 {
-	unsigned long dx, si, orig_ax;
+	unsigned long dx, si, di, orig_ax;
 };
 
 struct pt_regs___arm64 {

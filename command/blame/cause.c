@@ -46,7 +46,7 @@ const char *cause_kind(u32 kind)
 		[CAUSE_ELSEWHERE] = "other-cpu", [CAUSE_SWITCH] = "switch",
 		[CAUSE_THROTTLED] = "throttled", [CAUSE_IRQS_OFF] = "irqs-off",
 		[CAUSE_KEPT] = "kept", [CAUSE_BLOCKED] = "blocked", [CAUSE_FAULT] = "page-fault",
-		[CAUSE_SLACK] = "slack", [CAUSE_SLEPT] = "slept", [CAUSE_STEAL] = "steal",
+		[CAUSE_SIGNAL] = "signal", [CAUSE_SLACK] = "slack", [CAUSE_SLEPT] = "slept", [CAUSE_STEAL] = "steal",
 	};
 
 	return kind < CAUSE_KINDS ? kinds[kind] : kinds[CAUSE_NONE];
@@ -272,6 +272,20 @@ static char *block_name(const struct cause *cause, const struct who *who, bool s
 	       format("%s%s%s", in, sleep, cause->how >> HOW_SHIFT == SLEEP_DEEP ? " (disk, or a lock of the kernel)" : "");
 }
 
+/* "signal PROF of its own interval timer" */
+static char *signal_name(const struct cause *cause)
+{
+	static const char * const from[] = {
+		[SIGNALLED] = "", [SIGNALLED_BY_ITSELF] = ", sent by itself",
+		[SIGNALLED_BY_TIMER] = " of its own POSIX timer",
+		[SIGNALLED_BY_ITIMER] = " of its own interval timer",
+	};
+	const char *name = sigabbrev_np((int)cause->id);
+	autofree char *number = format("%u", cause->id);
+
+	return format("handler of signal %s%s", name ? name : number, from[cause->how & 3]);
+}
+
 char *cause_name(const struct cause *cause, const struct who *who, bool several)
 {
 	const char *function = symbol_name(cause->function);
@@ -314,7 +328,9 @@ char *cause_name(const struct cause *cause, const struct who *who, bool several)
 	case CAUSE_BLOCKED:
 		return block_name(cause, who, several);
 	case CAUSE_FAULT:
-		return copy("page faults of its own");
+		return copy(cause->id ? "page faults of its own, in jobs" : "page faults of its own");
+	case CAUSE_SIGNAL:
+		return signal_name(cause);
 	case CAUSE_SLACK:
 		return copy("slack of its own timers");
 	case CAUSE_STEAL:

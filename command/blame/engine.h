@@ -3,18 +3,22 @@
  * The accounting: every moment of a CPU belongs to the innermost thing that it does. The
  * functions are called for events, with a time that never goes back much on a CPU.
  *
- * Whoever includes this provides: config, lost; the stores rows, victims, armed, works and
+ * Whoever includes this provides: config, lost; the stores rows, victims, jobs_of, armed, works and
  * targets; the macros LOOKUP(store, key), INSERT(store, key, value), which fails if it is there
  * or there is no room, PUT(), which replaces, REMOVE(store, key), ADD(counter, number), NOINLINE,
  * LOOP(count, function, argument), FIND_CPU(number), WHY_THROTTLED(victim): an enum throttle if it
  * is ready and not allowed to run; IS_SERVED(task): whether the fair server chose this task_struct;
- * TAKE_STACK(context): the number of a stack + 1.
+ * TAKE_STACK(context): the number of a stack + 1; LINK(tid): of a thread.
  */
 #ifndef TIMERSHIELD_BLAME_ENGINE_H
 #define TIMERSHIELD_BLAME_ENGINE_H
 
 #include "blame_types.h"
 #include "episode.h"
+
+/* The stack has no room for them. */
+static const struct jobs no_jobs;
+static const struct victim no_victim;
 
 /* A function of its own, for the kernel allows 512 bytes of stack in all. */
 static NOINLINE int add_row(u32 victim, const struct cause *cause, const struct who *who, u64 time,
@@ -506,22 +510,18 @@ inline_always int is_victim(const struct who *who, u32 flags)
 		(LOOKUP(targets, &who->tid) || (who->tgid && LOOKUP(targets, &who->tgid))));
 }
 
-static NOINLINE int add_victim(u32 id, const struct who *who)
-{
-	struct victim fresh = { .who = *who, .highest = who->priority };
-
-	if (INSERT(victims, &id, &fresh))
-		ADD(lost.victims, 1);
-	return 0;
-}
-
 inline_always struct victim *make_victim(u32 id, const struct who *who)
 {
 	struct victim *victim = LOOKUP(victims, &id);
 
-	if (!victim) {
-		add_victim(id, who);
-		victim = LOOKUP(victims, &id);
+	if (victim)
+		return victim;
+	if (INSERT(victims, &id, &no_victim))
+		ADD(lost.victims, 1);
+	victim = LOOKUP(victims, &id);
+	if (victim) {
+		victim->who = *who;
+		victim->highest = who->priority;
 	}
 	return victim;
 }
@@ -670,22 +670,164 @@ inline_always void on_quota_used(struct cpu *cpu, u32 tid)
 	cpu->without_quota[tid & (LIMITED - 1)] = tid;
 }
 
-inline_always void end_job(struct victim *victim)
+inline_always u32 class_of(u64 time)
+{
+	u32 power = 0;
+
+	for (u32 shift = 16; shift; shift /= 2)
+		if (time >> (power + shift))
+			power += shift;
+	return (power < 2 ? time : power * 4 + (time >> (power - 2) & 3)) & (JOB_CLASSES - 1);
+}
+
+/* What it has done since it was due is all of a job. */
+static NOINLINE int add_job(u32 id, struct victim *victim, u64 now)
+{
+	struct jobs *jobs;
+	u64 own, length;
+
+	if (!victim)
+		return 0;
+	jobs = LOOKUP(jobs_of, &id);
+	if (!jobs) {
+		INSERT(jobs_of, &id, &no_jobs);
+		jobs = LOOKUP(jobs_of, &id);
+	}
+	if (!jobs)
+		return 0;
+	own = victim->ran - victim->woken_ran;
+	length = now - victim->due;
+	if (jobs->due && victim->due > jobs->due &&
+	    (!jobs->period || victim->due - jobs->due < jobs->period))
+		jobs->period = victim->due - jobs->due;
+	jobs->due = victim->due;
+	if (victim->told ? victim->told_late :
+	    length > (config.over ? config.over : jobs->period ? jobs->period : ~0ull))
+		jobs->late++;
+	jobs->own += own;
+	if (!jobs->count++ || own < jobs->least)
+		jobs->least = own;
+	if (own > jobs->most)
+		jobs->most = own;
+	jobs->classes[class_of(own)]++;
+	if (length > jobs->longest) {
+		jobs->longest = length;
+		jobs->longest_own = own;
+		jobs->longest_waited = victim->waited - victim->woken_waited;
+	}
+	return 0;
+}
+
+inline_always int has_jobs(const struct victim *victim)
+{
+	return victim->releases >= RELEASES;
+}
+
+/* It sleeps: for the next job, inside this one, or nobody knows. Returns how. */
+inline_always u32 end_job(struct victim *victim, u32 id, u64 now, u32 sleep, u64 call)
 {
 	u64 time = victim->taken - victim->before_job;
 
+	victim->call = call;
+	if (victim->due && has_jobs(victim) && (u32)call && call != victim->release)
+		return sleep >> HOW_SHIFT ? sleep : SLEEP_WAIT << HOW_SHIFT | sleep;
+	if (sleep >> HOW_SHIFT)
+		return sleep;
+	if (victim->due && has_jobs(victim))
+		add_job(id, victim, now);
+	victim->due = 0;
+	victim->told_late = 0;
+	victim->handlers = 0;
 	if (time > victim->longest_job)
 		victim->longest_job = time;
 	victim->before_job = victim->taken;
+	return sleep;
+}
+
+/* A sleep on purpose is over. A timer that ends the same one again and again begins jobs. */
+inline_always void begin_job(const struct cpu *cpu, struct victim *victim, u64 now)
+{
+	const struct frame *frame = &cpu->frames[cpu->depth & (MAX_DEPTH - 1)];
+	u64 due = cpu->depth ? frame->due : 0;
+
+	victim->woken = due ? due : now;
+	victim->woken_ran = victim->ran;
+	victim->woken_waited = victim->waited;
+	victim->released_by = due ? frame->cause.how >> HOW_SHIFT : 0;
+	if (due && !victim->told) {
+		if (victim->call == victim->release) {
+			victim->releases++;
+			victim->strange = 0;
+		} else if (!has_jobs(victim) || ++victim->strange > STRANGE_RELEASES) {
+			victim->release = victim->call;
+			victim->releases = 1;
+			victim->strange = 0;
+		}
+	}
+	if (has_jobs(victim) && victim->call == victim->release && (due || victim->told))
+		victim->due = victim->woken;
+}
+
+/* It says so itself, from now on: the sleep that was the last one is that before a job. */
+inline_always void on_job(const struct cpu *cpu, int late)
+{
+	struct victim *victim = LOOKUP(victims, &cpu->victim);
+
+	if (!victim)
+		return;
+	if (late) {
+		victim->told_late = 1;
+		return;
+	}
+	victim->told = 1;
+	victim->releases = RELEASES;
+	if (!victim->due)
+		victim->release = victim->call;
+	if (!victim->due && victim->woken)
+		victim->due = victim->woken;
+}
+
+/* A handler of the victim's begins in a job, and is no part of that; but if it does the job. */
+inline_always void on_signal(struct cpu *cpu, u64 now, u32 id, u32 how)
+{
+	struct victim *victim = LOOKUP(victims, &cpu->victim);
+
+	if (!victim || !victim->due || victim->released_by == HOW_POSIX ||
+	    victim->released_by == HOW_ITIMER || victim->released_by == HOW_ALARM)
+		return;
+	cut(cpu, now, 0);
+	if (victim->handlers++)
+		return;
+	victim->handler_ran = victim->ran;
+	victim->handler_id = id;
+	victim->handler_how = how;
+}
+
+inline_always void end_handler(struct cpu *cpu, u64 now)
+{
+	struct victim *victim = LOOKUP(victims, &cpu->victim);
+	struct cause cause = { .kind = CAUSE_SIGNAL };
+	u64 time;
+
+	if (!victim || !victim->handlers || --victim->handlers)
+		return;
+	cut(cpu, now, 0);
+	time = victim->ran - victim->handler_ran;
+	victim->ran -= time;
+	victim->taken += time;
+	cause.id = victim->handler_id;
+	cause.how = victim->handler_how;
+	add_row(cpu->victim, &cause, &victim->who, time, 1);
 }
 
 /*
- * PREVIOUS: its number alone, if it is no victim. SLEEP: how it sleeps, if it does. READY: NEXT
- * waited for a CPU since then.
+ * PREVIOUS: its number alone, if it is no victim. SLEEP: how it sleeps, if it does, and in which CALL,
+ * with its first argument. READY: NEXT waited for a CPU since then.
  */
 inline_always void on_switch(struct cpu *cpu, void *context, u32 number, u64 now,
 			     const struct who *previous, int runnable,
-			     const struct who *next, u32 flags, u64 task, u64 ready, u32 sleep)
+			     const struct who *next, u32 flags, u64 task, u64 ready, u32 sleep,
+			     u64 call)
 {
 	struct victim *victim;
 	s32 priority = cpu->frames[0].who.priority;
@@ -720,9 +862,8 @@ inline_always void on_switch(struct cpu *cpu, void *context, u32 number, u64 now
 			victim->since = runnable ? since : 0;
 			victim->queued = runnable ? PREEMPTED : NOT_QUEUED;
 			victim->slept = runnable ? 0 : now;
-			victim->sleep = sleep;
-			if (victim->slept && !(sleep >> HOW_SHIFT))
-				end_job(victim);
+			if (victim->slept)
+				victim->sleep = end_job(victim, cpu->victim, now, sleep, call);
 			if (runnable) {
 				begin_wait(victim, previous->priority, since);
 				expect_wait(cpu, victim, cpu->victim);
@@ -781,16 +922,47 @@ static NOINLINE int blame_kept(struct cpu *cpu, const struct segment *segment, u
 }
 
 /*
+ * Whoever wakes the victim slept until then, and had been woken itself: so the victim needs that one.
+ * Whether it ran on another CPU.
+ */
+inline_always int follow(struct cpu *cpu, struct lateness *late)
+{
+	struct link *link = late->follow ? LINK(late->waker.tid) : 0;
+	u64 *work;
+
+	if (!link || link->tid != late->waker.tid || link->at <= late->since || link->at > late->until)
+		return 0;
+	late->follow--;
+	late->waker = link->waker;
+	late->until = link->at;
+	late->ready = 0;
+	late->needed = 0;
+	work = LOOKUP(works, &late->waker.tid);
+	if (work)
+		late->needed = *work;
+	if (link->cpu == late->on)
+		return 0;
+	late->on = link->cpu;
+	return 1;
+}
+
+/* The victim's CPU, and the one that is looked at. */
+struct walk {
+	struct cpu *cpu, *there;
+};
+
+/*
  * Of the time in which a victim should have run, or waited for a lock. What ran on this CPU kept its
  * timer from expiring, or what it needs from running: the timer's softirq, the lock's owner.
  */
 static long blame_late(u32 i, void *argument)
 {
-	struct cpu *cpu = *(struct cpu **)argument;
+	struct cpu *cpu = ((struct walk *)argument)->cpu, *there = ((struct walk *)argument)->there;
 	struct lateness *late = &cpu->late;
-	const struct segment *segment = &cpu->recent[(cpu->head - 1 - i) & (RECENT_SEGMENTS - 1)];
+	const struct segment *segment = &there->recent[(there->head - 1 - i) & (RECENT_SEGMENTS - 1)];
 	u64 start = segment->start > late->since ? segment->start : late->since;
-	u64 time = segment->end - start;
+	u64 end = segment->end < late->until ? segment->end : late->until;
+	u64 time = end - start;
 	u32 blocked = late->cause.kind == CAUSE_BLOCKED, is_waker, kept, task, why = 0;
 	struct cause came_late = { .kind = CAUSE_TIMER_IRQ, .how = 1 };
 
@@ -798,22 +970,26 @@ static long blame_late(u32 i, void *argument)
 		return 0;
 	if (segment->end <= late->since)
 		return 1;
+	if (start >= end)
+		return 0;
 	task = (segment->cause.kind == CAUSE_TASK || segment->cause.kind == CAUSE_WORK) &&
 	       segment->cause.id;
+	if (late->ready && end <= late->ready && follow(cpu, late))
+		return 1;
 	is_waker = segment->task == late->waker.tid;
 	if (is_waker) {
 		late->ready = segment->ready;
 		late->chosen = segment->chosen;
 	}
 	kept = late->waker.tid && !is_waker &&
-	       (blocked ? late->ready && segment->end > late->ready : late->soft);
+	       (blocked ? late->ready && end > late->ready : late->soft);
 	if (late->meant && !kept && !is_waker)
 		return 1;
 	if (blocked && !kept && (task || !is_waker || !late->waker.tid))
 		return start == late->since;
 	if (blocked && kept && start < late->ready) {
 		start = late->ready;
-		time = segment->end - start;
+		time = end - start;
 	}
 	late->own -= time;
 	if (blocked && kept)
@@ -830,7 +1006,46 @@ static long blame_late(u32 i, void *argument)
 	else
 		add_row(late->victim, &segment->cause, &segment->who, time,
 			segment->first || start > segment->start);
+	if (blocked && kept && segment->start < late->ready) {
+		if (follow(cpu, late))
+			return 1;
+		if (segment->task == late->waker.tid) {
+			late->ready = segment->ready;
+			late->chosen = segment->chosen;
+		}
+	}
 	return start == late->since;
+}
+
+/* A softirq wakes somebody for the task that raised it, as when that sends a packet to this machine. */
+inline_always void current_waker(const struct cpu *cpu, struct who *who)
+{
+	const struct frame *frame = &cpu->frames[cpu->depth & (MAX_DEPTH - 1)];
+
+	if (!cpu->depth)
+		*who = cpu->frames[0].who;
+	else if (frame->kind == FRAME_SOFTIRQ && frame->cause.kind == CAUSE_SOFTIRQ)
+		*who = cpu->raised[frame->cause.id & (VECTORS - 1)];
+	else
+		who->tid = 0;
+}
+
+inline_always void on_raise(struct cpu *cpu, u32 vector)
+{
+	current_waker(cpu, &cpu->raised[vector & (VECTORS - 1)]);
+}
+
+/* Whoever is woken may be needed by a victim: by whom. */
+inline_always void link_to_waker(const struct cpu *cpu, u32 tid, u64 now)
+{
+	struct link *link = LINK(tid);
+
+	if (!link)
+		return;
+	link->tid = tid;
+	link->at = now;
+	link->cpu = cpu->number;
+	current_waker(cpu, &link->waker);
 }
 
 /*
@@ -848,9 +1063,11 @@ inline_always u64 find_lateness(struct cpu *cpu, const struct victim *victim, u3
 	late->victim = id;
 	late->since = now;
 	late->soft = frame->kind == FRAME_SOFTIRQ;
+	late->until = now;
+	late->on = cpu->number;
 	if (!cpu->depth || late->soft)
 		late->waker = cpu->frames[0].who;
-	if (cpu->depth && frame->due && frame->due < now) {
+	if (cpu->depth && frame->due && frame->due < now && victim->sleep >> HOW_SHIFT != SLEEP_WAIT) {
 		late->since = frame->due > victim->slept ? frame->due : victim->slept;
 		late->slack = frame->due + frame->slack;
 	} else if (victim->sleep >> HOW_SHIFT ||
@@ -859,9 +1076,12 @@ inline_always u64 find_lateness(struct cpu *cpu, const struct victim *victim, u3
 		late->since = victim->slept;
 		late->cause.kind = CAUSE_BLOCKED;
 		if (cpu->depth)
-			late->waker.tid = 0;
+			current_waker(cpu, &late->waker);
+		if (victim->sleep >> HOW_SHIFT == SLEEP_WAIT)
+			late->follow = 4;
 		late->cause.id = late->waker.tid;
 		late->cause.how = victim->sleep;
+		late->first = late->waker;
 		late->needed = victim->sleep & 0xffff;
 		work = LOOKUP(works, &late->waker.tid);
 		if (work)
@@ -901,8 +1121,8 @@ static NOINLINE int blame_chain(struct cpu *cpu, u64 now)
 static NOINLINE int blame_lateness(struct cpu *cpu, struct victim *victim, u64 now)
 {
 	struct cause cause = { .kind = CAUSE_SLACK };
+	struct walk walk = { .cpu = cpu, .there = cpu };
 	struct lateness *late;
-	struct cpu *argument = cpu;
 	u64 slack, since;
 
 	if (!cpu || !victim)
@@ -917,21 +1137,28 @@ static NOINLINE int blame_lateness(struct cpu *cpu, struct victim *victim, u64 n
 	}
 	late->own = now - late->since;
 	if (late->since < now)
-		LOOP(RECENT_SEGMENTS, blame_late, &argument);
+		LOOP(RECENT_SEGMENTS, blame_late, &walk);
+	for (u32 other = 0; other < 2 && walk.there && late->on != walk.there->number; other++) {
+		walk.there = FIND_CPU(late->on);
+		if (walk.there)
+			LOOP(RECENT_SEGMENTS, blame_late, &walk);
+	}
 	blame_kept(cpu, 0, 0, 0, 0);
 	if (late->cause.kind == CAUSE_BLOCKED && !late->meant) {
 		victim->blocked = since;
 		victim->unblocked = now;
 		victim->blocked_in = late->cause.how;
-		victim->by = late->waker;
-		blame_chain(cpu, now);
-		add_row(late->victim, &late->cause, &late->waker, late->own, 1);
+		victim->by = late->first;
+		victim->waited += now - since;
+		if (late->waker.tid == late->cause.id)
+			blame_chain(cpu, now);
+		add_row(late->victim, &late->cause, &late->first, late->own, 1);
 	} else if (late->meant) {
 		since += late->own;
 	}
 	late->since = since;
 	victim->taken += now - since;
-	mark(cpu, late->cause.kind ? &late->cause : &cause, &late->waker, late->victim, since, now);
+	mark(cpu, late->cause.kind ? &late->cause : &cause, &late->first, late->victim, since, now);
 	return 0;
 }
 
@@ -944,6 +1171,8 @@ inline_always void end_sleep(struct cpu *cpu, void *context, struct victim *vict
 	victim->since = now;
 	if (!cpu || !victim->slept || !cpu_is_watched(victim->cpu))
 		return;
+	if (!(victim->sleep >> HOW_SHIFT))
+		begin_job(cpu, victim, now);
 	since = find_lateness(cpu, victim, id, now);
 	if (since < now) {
 		if (cpu->entered > since + IRQS_OFF_NS && !cpu->late.cause.kind && !cpu->late.soft)

@@ -336,10 +336,13 @@ static char *for_kept(const struct blame_victim *victim, const struct blame_row 
 }
 
 /* What is locked is copied nevertheless, once its process has forked, or once KSM has merged it. */
-static char *for_fault(const struct blame_victim *victim)
+static char *for_fault(const struct blame_victim *victim, const struct blame_row *row)
 {
 	const struct task_info *task = task_info_of(&victim->victim.who);
 
+	/* those before its first job made none late */
+	if (victim->jobs.count && !row->cause.id)
+		return NULL;
 	if (task->merged)
 		return copy("madvise(MADV_UNMERGEABLE), or echo 2 >/sys/kernel/mm/ksm/run");
 	if (task->locked)
@@ -360,6 +363,8 @@ static char *for_blocked(const struct blame_row *row)
 	switch (row->cause.how >> HOW_SHIFT) {
 	case SLEEP_LOCK:
 		return format("let %s hold that lock for less time", name);
+	case SLEEP_WAIT:
+		return NULL;
 	case SLEEP_STOPPED:
 		return copy("send it no SIGSTOP");
 	case SLEEP_TRACED:
@@ -400,7 +405,7 @@ char *remedy_for(const struct blame_victim *victim, const struct blame_row *row,
 	case CAUSE_BLOCKED:
 		return for_blocked(row);
 	case CAUSE_FAULT:
-		return for_fault(victim);
+		return for_fault(victim, row);
 	case CAUSE_SLACK:
 		return copy("prctl(PR_SET_TIMERSLACK, 1), or a real-time priority");
 	case CAUSE_IPI:

@@ -241,7 +241,7 @@ static void merge_rows(struct victim_report *victim, enum row_by by)
 
 static void name_culprit(const struct victim_report *victim, struct culprit *culprit)
 {
-	const struct blame_victim of = { .id = victim->id, .victim = victim->sums };
+	const struct blame_victim of = { .id = victim->id, .victim = victim->sums, .jobs = victim->jobs };
 	const struct blame_row *row = &culprit->row;
 	const struct task_info *task = culprit->task;
 	const u32 kind = row->cause.kind;
@@ -365,6 +365,20 @@ static u64 add_block(const struct report *report, struct victim_report *victim)
 	return row.row.total;
 }
 
+/* In the middle of its class. */
+static u64 median_of(const struct jobs *jobs)
+{
+	u64 seen = 0, from, to, median;
+	u32 class = 0;
+
+	while (class < JOB_CLASSES - 1 && (seen += jobs->classes[class]) * 2 < jobs->count)
+		class++;
+	from = class < 8 ? class : (u64)(4 + class % 4) << (class / 4 - 2);
+	to = class < 8 ? class : (u64)(5 + class % 4) << (class / 4 - 2);
+	median = (from + to) / 2;
+	return median < jobs->least ? jobs->least : median > jobs->most ? jobs->most : median;
+}
+
 static void make_victim_report(const struct report *report, struct victim_report *victim,
 			       const struct blame_figures *figures, enum row_by by)
 {
@@ -430,7 +444,10 @@ void report_make(struct report *report, const struct blame_figures *figures, enu
 
 		if (!from->victim.ran && !from->victim.taken)
 			continue;
-		*victim = (struct victim_report){ .id = from->id, .sums = from->victim };
+		*victim = (struct victim_report){
+			.id = from->id, .sums = from->victim, .jobs = from->jobs,
+			.median = median_of(&from->jobs),
+		};
 		victim->steal = stolen_from(victim, steal, cpus, report->elapsed);
 		make_victim_report(report, victim, figures, by);
 		report->count++;

@@ -37,6 +37,8 @@ struct victim_report {
 	u32 id;				/* as struct blame_victim has it */
 	struct victim sums;
 	u64 steal;			/* part of taken */
+	struct jobs jobs;		/* count 0: none were found */
+	u64 median;			/* of their own work */
 	struct culprit *culprits;	/* the worst first; their totals sum to taken */
 	size_t count;
 	u64 slept;
@@ -53,6 +55,7 @@ struct report {
 	u64 nmis, smis;			/* meanwhile, on all CPUs and on one */
 	bool smis_known;
 	bool realtime;			/* only real-time tasks were looked at */
+	u64 over;			/* when a job is late; 0: when the next one is due */
 	u64 interrupt_overhead, switch_overhead;
 };
 

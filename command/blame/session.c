@@ -183,6 +183,7 @@ int session_report(struct session *session, struct report *report)
 	*report = (struct report){
 		.until = clock_ns(),
 		.realtime = session->config.realtime,
+		.over = session->config.over,
 		.interrupt_overhead = session->config.interrupt_overhead,
 		.switch_overhead = session->config.switch_overhead,
 	};

@@ -11,11 +11,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#ifdef __x86_64__
+#define SIGNAL_RETURN "__x64_sys_rt_sigreturn"
+#else
+#define SIGNAL_RETURN "__arm64_sys_rt_sigreturn"
+#endif
+
 static struct blame_bpf *program;
 static struct text complaint;
 static u64 missed_before;
-static struct bpf_link **faults;
-static size_t nr_faults;
+static struct bpf_link **links;
+static size_t nr_links;
 
 /* libbpf's last warnings tell why the kernel refused. */
 static int keep_complaint(enum libbpf_print_level level, const char *format, va_list list)
@@ -76,6 +82,12 @@ static int explain(int error, struct text *why)
 	return has_btf ? error : -EOPNOTSUPP;
 }
 
+static void keep(struct bpf_link *link)
+{
+	if (link)
+		*append(links, nr_links) = link;
+}
+
 /* On all CPUs that are online: that a fault was served is an event of perf alone. */
 static int attach_to(struct bpf_program *one, u64 event)
 {
@@ -97,7 +109,7 @@ static int attach_to(struct bpf_program *one, u64 event)
 			close(fd);
 			return ret;
 		}
-		*append(faults, nr_faults) = link;
+		keep(link);
 	}
 	return 0;
 }
@@ -113,15 +125,29 @@ static int attach(void)
 		if (!ret)
 			ret = attach_to(program->progs.fault_exit, PERF_COUNT_SW_PAGE_FAULTS_MAJ);
 	}
-	return ret ? ret : blame_bpf__attach(program);
+	if (!ret)
+		ret = blame_bpf__attach(program);
+	/* without it handlers are work of the victim's */
+	if (!ret)
+		keep(bpf_program__attach_kprobe(program->progs.signal_return, false, SIGNAL_RETURN));
+	return ret;
+}
+
+void source_attach_job(const char *file)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, begins, .func_name = "timershield_job_begins");
+	LIBBPF_OPTS(bpf_uprobe_opts, late, .func_name = "timershield_job_is_late");
+
+	keep(bpf_program__attach_uprobe_opts(program->progs.job_begins, -1, file, 0, &begins));
+	keep(bpf_program__attach_uprobe_opts(program->progs.job_is_late, -1, file, 0, &late));
 }
 
 void source_stop(void)
 {
-	while (nr_faults)
-		bpf_link__destroy(faults[--nr_faults]);
-	free(faults);
-	faults = NULL;
+	while (nr_links)
+		bpf_link__destroy(links[--nr_links]);
+	free(links);
+	links = NULL;
 	blame_bpf__destroy(program);
 	program = NULL;
 	text_free(&complaint);
@@ -215,6 +241,7 @@ int source_reset(const struct blame_config *config)
 	clear(program->maps.targets);
 	clear(program->maps.armed);
 	clear(program->maps.works);
+	clear(program->maps.jobs_of);
 	missed_before = recursion_misses();
 	for (u32 i = 0; i < cpus && !ret; i++)
 		ret = bpf_map__update_elem(program->maps.cpus, &i, sizeof(i), fresh,
@@ -251,8 +278,11 @@ int source_read(struct blame_figures *figures)
 		struct blame_victim victim = { .id = id };
 
 		if (!bpf_map__lookup_elem(program->maps.victims, &id, sizeof(id), &victim.victim,
-					  sizeof(victim.victim), 0))
+					  sizeof(victim.victim), 0)) {
+			bpf_map__lookup_elem(program->maps.jobs_of, &id, sizeof(id), &victim.jobs,
+					     sizeof(victim.jobs), 0);
 			*append(figures->victims, figures->victim_count) = victim;
+		}
 		last_id = &id;
 	}
 	figures->lost = program->bss->lost;

@@ -24,6 +24,7 @@ struct blame_row {
 struct blame_victim {
 	u32 id;
 	struct victim victim;
+	struct jobs jobs;
 };
 
 struct blame_figures {
@@ -43,6 +44,8 @@ int source_reset(const struct blame_config *config);
 void source_configure(const struct blame_config *config);
 /* A thread, or a process with all its threads, becomes a victim. */
 int source_add_target(u32 id);
+/* If the program FILE has the functions of timershield_job.h, they tell where jobs begin. */
+void source_attach_job(const char *file);
 /* Adds to FIGURES, which starts as { 0 }. */
 int source_read(struct blame_figures *figures);
 /* What was taken from this victim so far, in far less time. */

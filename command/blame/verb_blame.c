@@ -7,23 +7,20 @@
 #include "lib/task.h"
 #include "lib/verb.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 
 static struct {
 	struct cpus cpus;
-	bool realtime, stop;
+	bool realtime, stop, openmetrics;
 	enum row_by by;
 	pid_t pid;
 	double seconds, interval;	/* 0: not given */
 	double over, max;		/* us; 0: not given */
 	FILE *trace;
-	const char *output;		/* for what is printed; NULL: standard output */
 	char **command;
 } request;
 
@@ -42,27 +39,10 @@ static int take_by(const struct verb *verb)
 	return usage_error(verb, "'%s': expected process, program or thread", optarg);
 }
 
-static int no_file(void)
-{
-	return status_of(failed(-errno, "%s: %s", optarg, strerror(errno)));
-}
-
 static int take_trace(const struct verb *verb)
 {
 	request.trace = fopen(optarg, "we");
-	return request.trace ? -1 : no_file();
-}
-
-/* It is not empty before there is something to print, which then takes its place at once. */
-static int take_output(const struct verb *verb)
-{
-	int file = open(optarg, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-
-	if (file < 0)
-		return no_file();
-	close(file);
-	request.output = optarg;
-	return -1;
+	return request.trace ? -1 : (int)status_of(failed(-errno, "%s: %s", optarg, strerror(errno)));
 }
 
 static const struct verb_option options[] = {
@@ -75,7 +55,7 @@ static const struct verb_option options[] = {
 	  .flag = &request.realtime },
 	{ "seconds", 's', "N", "stop after N seconds", .decimal = &request.seconds },
 	{ "interval", 0, "N",
-	  "print every N seconds what was taken since the start, with --json",
+	  "print every N seconds what was taken since the start, with --json or --openmetrics",
 	  .decimal = &request.interval },
 	{ "by", 0, "WHAT", "group rows by process (the default), program or thread",
 	  "process program thread", .take = take_by },
@@ -88,8 +68,8 @@ static const struct verb_option options[] = {
 	  .take = take_trace },
 	{ "max", 0, "US", "exit with status 1 if an episode was longer than US",
 	  .decimal = &request.max },
-	{ "output", 0, "FILE",
-	  "print to FILE; COMMAND's own output stays where it is", "<files>", .take = take_output },
+	{ "openmetrics", 0, NULL, "print all rows as OpenMetrics, for monitoring",
+	  .flag = &request.openmetrics },
 	{ 0 }
 };
 
@@ -164,51 +144,35 @@ static bool process_ended(pid_t pid)
 	return task_read_stat(&task, pid, pid) == -ESRCH;
 }
 
-/* What follows goes to FILE.new, which becomes FILE; to a device or pipe directly. */
-static int redirect(char **temporary)
+static void print_rows(const struct report *report, const struct episode *worst, unsigned int cpu)
 {
-	struct stat file;
-	int fd, ret = 0;
-
-	*temporary = NULL;
-	if (!request.output)
-		return 0;
-	if (!stat(request.output, &file) && S_ISREG(file.st_mode))
-		*temporary = format("%s.new", request.output);
-	fd = open(*temporary ? *temporary : request.output,
-		  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0)
-		ret = failed(-errno, "%s: %s", request.output, strerror(errno));
-	if (fd >= 0)
-		close(fd);
-	return ret;
+	if (request.openmetrics) {
+		report_print_openmetrics(report);
+		return;
+	}
+	json_open(NULL, '{');
+	report_print_json(report);
+	if (worst && worst->length)
+		timeline_print_json(worst, cpu);
+	json_close('}');
 }
 
-static int take_its_place(const char *temporary)
+/* main() says what is wrong with standard output, or is silent if its reader has gone. */
+static int flush(void)
 {
-	if (!fflush(stdout) && !ferror(stdout) &&
-	    (!temporary || !rename(temporary, request.output)))
-		return 0;
-	/* main() says what is wrong with standard output, or is silent if its reader has gone */
-	return request.output ? failed(-errno, "%s: %s", request.output, strerror(errno)) : -EIO;
+	return fflush(stdout) || ferror(stdout) ? -EIO : 0;
 }
 
 static int print_now(struct session *session)
 {
-	autofree char *temporary = NULL;
 	struct report report;
 	int ret = session_report(session, &report);
 
 	if (ret)
 		return ret;
-	ret = redirect(&temporary);
-	if (!ret) {
-		json_open(NULL, '{');
-		report_print_json(&report);
-		json_close('}');
-	}
+	print_rows(&report, NULL, 0);
 	report_free(&report);
-	return ret ? ret : take_its_place(temporary);
+	return flush();
 }
 
 static bool exceeded(struct session *session, u64 limit)
@@ -223,7 +187,7 @@ static bool exceeded(struct session *session, u64 limit)
 
 static bool is_live(void)
 {
-	return output == OUTPUT_PRETTY && !request.command && !request.output &&
+	return output == OUTPUT_PRETTY && !request.command && !request.openmetrics &&
 	       output_is_terminal();
 }
 
@@ -263,9 +227,8 @@ static int watch(struct session *session, struct child *child)
 /* STATUS: what to end with, if anything is wrong with what was found. */
 static int print_result(struct session *session, int *status)
 {
-	bool too_long;
-	autofree char *temporary = NULL;
-	struct episode *worst = NULL;
+	bool too_long, rows = output == OUTPUT_JSON || request.openmetrics;
+	struct episode *worst;
 	struct report report;
 	unsigned int cpu = 0;
 	int ret;
@@ -273,10 +236,7 @@ static int print_result(struct session *session, int *status)
 	session_halt(session);
 	ret = session_report(session, &report);
 	if (ret)
-		goto out;
-	ret = redirect(&temporary);
-	if (ret)
-		goto free_report;
+		return ret;
 	worst = session_worst(session, &cpu);
 	for (size_t i = 0; request.max > 0 && i < report.count; i++)
 		if (microseconds(report.victims[i].sums.longest) > request.max)
@@ -284,12 +244,8 @@ static int print_result(struct session *session, int *status)
 	too_long = *status;
 	if (!report.count)
 		*status = STATUS_FAILED;
-	if (output == OUTPUT_JSON) {
-		json_open(NULL, '{');
-		report_print_json(&report);
-		if (worst->length)
-			timeline_print_json(worst, cpu);
-		json_close('}');
+	if (rows) {
+		print_rows(&report, worst, cpu);
 	} else {
 		report_print(stdout, &report, 0, false);
 		if (request.over > 0 && worst->length)
@@ -297,14 +253,12 @@ static int print_result(struct session *session, int *status)
 		else if (request.over > 0)
 			printf("No episode was longer than %g us.\n", request.over);
 	}
-	if (too_long && output == OUTPUT_PRETTY)
+	if (too_long && !rows)
 		printf("Longer than --max %g us.\n", request.max);
-	ret = take_its_place(temporary);
+	ret = flush();
 	if (!ret && request.trace)
 		ret = timeline_write(request.trace, worst, cpu);
-free_report:
 	report_free(&report);
-out:
 	free(worst);
 	return ret;
 }
@@ -312,10 +266,13 @@ out:
 static int choose_victims(struct session *session,
 			  const struct child *child)
 {
+	autofree char *program = format("/proc/%d/exe", request.pid);
 	int ret = 0;
 
 	if (request.pid)
 		ret = session_add(session, request.pid);
+	if (request.pid || child->pid)
+		source_attach_job(request.pid ? program : request.command[0]);
 	if (!ret && child->pid)
 		ret = session_add(session, child->pid);
 	return ret;
@@ -389,8 +346,10 @@ static int run(int argc, char **argv)
 		return usage_error(&verb_blame, "--stop requires --over=US");
 	if (request.command && request.pid)
 		return usage_error(&verb_blame, "give either --pid or a command, not both");
-	if (request.interval && output != OUTPUT_JSON)
-		return usage_error(&verb_blame, "--interval requires --json");
+	if (request.openmetrics && output == OUTPUT_JSON)
+		return usage_error(&verb_blame, "give one of --json and --openmetrics");
+	if (request.interval && !request.openmetrics && output != OUTPUT_JSON)
+		return usage_error(&verb_blame, "--interval requires --json or --openmetrics");
 	ret = machine_read(&machine);
 	if (!ret)
 		ret = machine_check_online(&machine, &request.cpus);

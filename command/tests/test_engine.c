@@ -26,8 +26,11 @@ static struct store rows = {
 static struct store victims = { .key = sizeof(u32), .value = sizeof(struct victim), .room = 10 };
 static struct store targets = { .key = sizeof(u32), .value = sizeof(u32), .room = 10 };
 static struct store armed = { .key = sizeof(u64), .value = sizeof(struct armed), .room = 10 };
+static struct store jobs_of = { .key = sizeof(u32), .value = sizeof(struct jobs), .room = 10 };
+static struct link link_of[400];
 static struct store works = { .key = sizeof(u32), .value = sizeof(u64), .room = 10 };
 
+#define LINK(tid) ((tid) < ARRAY_SIZE(link_of) ? &link_of[tid] : NULL)
 #define FIND_CPU(number) ((number) < 2 ? &cpus[number] : NULL)
 
 #include "blame/engine.h"
@@ -47,6 +50,8 @@ static void begin(u32 count)
 	store_clear(&targets);
 	memset(cpus, 0, sizeof(cpus));
 	memset(&config, 0, sizeof(config));
+	memset(link_of, 0, sizeof(link_of));
+	store_clear(&jobs_of);
 	config.started = START;
 	config.on = 1;
 	for (u32 id = VICTIM; id < VICTIM + count; id++)
@@ -65,7 +70,7 @@ static void switch_tasks(u32 number, u64 us, const struct who *from, int runnabl
 			 const struct who *to)
 {
 	on_switch(event(number, from), NULL, number, START + us * US, from, runnable, to, 0, 0,
-		  0, 0);
+		  0, 0, 0);
 }
 
 static void wake_by(u32 number, u64 us)
@@ -339,7 +344,7 @@ static void begin_sleeping(u64 us, u32 sleep)
 	config.owned_how[0] = HOW_SLEEP;
 	switch_tasks(0, 0, &who_idle, 1, &who_victim);
 	on_switch(event(0, &who_victim), NULL, 0, START + us * US, &who_victim, 0, &who_other, 0, 0,
-		  0, sleep);
+		  0, sleep, 0);
 }
 
 static u64 total_of(struct cause cause)
@@ -393,7 +398,7 @@ static void blocked(void)
 	begin_sleeping(10, sleep);
 	switch_tasks(0, 60, &who_other, 0, &who_above);		/* the owner sleeps */
 	on_switch(event(0, &who_above), NULL, 0, START + 160 * US, &who_above, 1, &who_other, 0, 0,
-		  START + 140 * US, 0);
+		  START + 140 * US, 0, 0);
 	wake_by(0, 200);
 	switch_tasks(0, 205, &who_other, 1, &who_victim);
 	expect_taken(195);
@@ -413,7 +418,7 @@ static void blocked_by_one_that_is_blocked(void)
 	begin_sleeping(10, sleep);
 	store_put(&targets, &id, &one);
 	switch_tasks(1, 0, &who_idle, 1, &middle);
-	on_switch(event(1, &middle), NULL, 1, START + 50 * US, &middle, 0, &who_other, 0, 0, 0, sleep);
+	on_switch(event(1, &middle), NULL, 1, START + 50 * US, &middle, 0, &who_other, 0, 0, 0, sleep, 0);
 	on_wakeup(&cpus[1], NULL, START + 150 * US, &middle, 0, 0);
 	on_wakeup(&cpus[1], NULL, START + 150 * US, &middle, 0, 1);
 	switch_tasks(1, 155, &who_other, 1, &middle);
@@ -436,11 +441,11 @@ static void blocked_without_quota(void)
 	switch_tasks(0, 60, &who_other, 0, &owner);
 	switch_tasks(0, 100, &owner, 1, &who_idle);
 	on_switch(event(0, &who_idle), NULL, 0, START + 160 * US, &who_idle, 1, &owner, 0, 0,
-		  START + 100 * US, 0);
+		  START + 100 * US, 0, 0);
 	on_quota_used(&cpus[0], owner.tid);
 	switch_tasks(0, 180, &owner, 1, &who_above);
 	on_switch(event(0, &who_above), NULL, 0, START + 200 * US, &who_above, 1, &owner, 0, 0,
-		  START + 180 * US, 0);
+		  START + 180 * US, 0, 0);
 	wake_by(0, 210);
 	switch_tasks(0, 215, &owner, 1, &who_victim);
 	expect_taken(205);
@@ -475,16 +480,128 @@ static void woken_late(void)
 	begin_sleeping(10, 0);
 	switch_tasks(0, 60, &who_other, 0, &who_above);
 	on_switch(event(0, &who_above), NULL, 0, START + 460 * US, &who_above, 1, &who_other, 0, 0,
-		  START + 100 * US, 0);
+		  START + 100 * US, 0, 0);
 	switch_tasks(0, 470, &who_other, 1, &who_above);
 	on_switch(event(0, &who_above), NULL, 0, START + 600 * US, &who_above, 1, &who_other, 0, 0,
-		  START + 470 * US, 0);
+		  START + 470 * US, 0, 0);
 	wake_by(0, 610);
 	switch_tasks(0, 615, &who_other, 1, &who_victim);
 	expect_taken(495);
 	check(total_of((struct cause){ .kind = CAUSE_KEPT, .id = ABOVE, .how = OTHER }) == 490, "kept");
 	check(total_of((struct cause){ .kind = CAUSE_SLEPT }) == 110, "slept");
 	longest_is(495);
+}
+
+enum { NANOSLEEP = 231, RECEIVE = 46, PAUSE = 35, MIDDLE = 102 };
+
+static void sleep_in(u64 us, u32 call)
+{
+	on_switch(event(0, &who_victim), NULL, 0, START + us * US, &who_victim, 0, &who_other, 0, 0, 0,
+		  call, call);
+}
+
+static void release_at(u64 us)
+{
+	expire(0, us, us, FRAME_VECTOR, &who_other);
+	switch_tasks(0, us + 10, &who_other, 1, &who_victim);
+}
+
+/* Its timer releases it each 1000 us: the second time it is known to begin jobs. */
+static void begin_with_jobs(void)
+{
+	begin(1);
+	config.owned[0] = SLEEPS;
+	config.owned_how[0] = HOW_SLEEP;
+	switch_tasks(0, 0, &who_idle, 1, &who_victim);
+	for (u64 us = 0; us < 4000; us += 1000) {
+		sleep_in(us + 30, NANOSLEEP);
+		release_at(us + 1000);
+	}
+}
+
+static const struct jobs *jobs_are(u64 count, u64 late, u64 longest, u64 own)
+{
+	u32 id = VICTIM;
+	const struct jobs *jobs = store_find(&jobs_of, &id);
+
+	check(jobs && jobs->count == count, "%llu jobs", (unsigned long long)(jobs ? jobs->count : 0));
+	check(jobs->late == late, "%llu late", (unsigned long long)jobs->late);
+	check(jobs->longest == longest * US && jobs->longest_own == own * US, "longest %llu, own %llu",
+	      (unsigned long long)jobs->longest, (unsigned long long)jobs->longest_own);
+	return jobs;
+}
+
+/* In a job it waits for one that is woken by another one: both wait for the CPU. */
+static void waits_in_a_job(void)
+{
+	static const struct who middle = { .tid = MIDDLE, .tgid = MIDDLE, .priority = 59 };
+	const struct jobs *jobs;
+
+	begin_with_jobs();
+	config.over = 100 * US;
+	sleep_in(4030, RECEIVE);
+	on_switch(event(0, &who_other), NULL, 0, START + 4080 * US, &who_other, 1, &middle, 0, 0,
+		  START + 4030 * US, 0, 0);
+	link_to_waker(&cpus[0], ABOVE, START + 4100 * US);
+	switch_tasks(0, 4120, &middle, 0, &who_other);
+	on_switch(event(0, &who_other), NULL, 0, START + 4500 * US, &who_other, 1, &who_above, 0, 0,
+		  START + 4100 * US, 0, 0);
+	wake_by(0, 4520);
+	switch_tasks(0, 4525, &who_above, 1, &who_victim);
+	sleep_in(4530, NANOSLEEP);
+	check(total_of((struct cause){ .kind = CAUSE_KEPT, .id = OTHER, .how = ABOVE,
+				       .function = RECEIVE }) == 380, "kept the one that woke it");
+	check(total_of((struct cause){ .kind = CAUSE_KEPT, .id = OTHER, .how = MIDDLE }) == 50,
+	      "kept the one in the end");
+	check(total_of((struct cause){ .kind = CAUSE_BLOCKED, .id = ABOVE,
+				       .how = SLEEP_WAIT << HOW_SHIFT | RECEIVE }) == 40, "blocked");
+	jobs = jobs_are(3, 1, 530, 25);
+	check(jobs->longest_waited == 490 * US && jobs->least == 20 * US && jobs->most == 25 * US,
+	      "waited %llu", (unsigned long long)jobs->longest_waited);
+}
+
+/* Of a packet to this machine: the task that sent it wakes the victim, in a softirq. */
+static void is_woken_in_a_softirq(void)
+{
+	begin_with_jobs();
+	sleep_in(4030, RECEIVE);
+	on_switch(event(0, &who_other), NULL, 0, START + 4100 * US, &who_other, 0, &who_above, 0, 0,
+		  START + 4040 * US, 0, 0);
+	on_raise(&cpus[0], NET_RX);
+	push(&cpus[0], START + 4110 * US, FRAME_SOFTIRQ, CAUSE_SOFTIRQ, NET_RX);
+	wake_by(0, 4112);
+	pop(&cpus[0], START + 4115 * US, FRAME_SOFTIRQ);
+	switch_tasks(0, 4120, &who_above, 1, &who_victim);
+	check(total_of((struct cause){ .kind = CAUSE_KEPT, .id = OTHER, .how = ABOVE,
+				       .function = RECEIVE }) == 60, "kept");
+}
+
+/* What a profiler takes is not its own work; a handler that is the job is. */
+static void handlers_in_a_job(void)
+{
+	begin_with_jobs();
+	on_signal(event(0, &who_victim), START + 4030 * US, 27, SIGNALLED_BY_ITIMER);
+	end_handler(event(0, &who_victim), START + 4230 * US);
+	sleep_in(4240, NANOSLEEP);
+	check(total_of((struct cause){ .kind = CAUSE_SIGNAL, .id = 27, .how = SIGNALLED_BY_ITIMER }) ==
+	      200, "the handler");
+	jobs_are(3, 0, 240, 30);
+}
+
+/* A condition begins its jobs, and it says which one is late. */
+static void tells_its_jobs(void)
+{
+	begin(1);
+	switch_tasks(0, 0, &who_idle, 1, &who_victim);
+	for (u64 us = 0; us < 3000; us += 1000) {
+		sleep_in(us + 30, PAUSE);
+		wake_by(0, us + 1000);
+		switch_tasks(0, us + 1010, &who_other, 1, &who_victim);
+		on_job(&cpus[0], 0);
+		if (us == 1000)
+			on_job(&cpus[0], 1);
+	}
+	jobs_are(2, 1, 30, 20);
 }
 
 static void faults(void)
@@ -548,6 +665,10 @@ int main(void)
 	blocked_by_one_that_is_blocked();
 	means_to_sleep();
 	woken_late();
+	waits_in_a_job();
+	is_woken_in_a_softirq();
+	handlers_in_a_job();
+	tells_its_jobs();
 	faults();
 	becomes_realtime();
 	keeps_both_ends();

@@ -405,7 +405,7 @@ static void rows_of_a_process(void)
 		{ { 70, CAUSE_BLOCKED, 80, SLEEP_DEEP << HOW_SHIFT | 75, 0 }, { .total = 2, .who = ordinary }, false },
 		{ { 70, CAUSE_BLOCKED, 80, SLEEP_DEEP << HOW_SHIFT | 76, 0 }, { .total = 1, .who = ordinary }, false },
 	};
-	struct blame_victim victim = { 70, { .taken = 10, .who = victim_who } };
+	struct blame_victim victim = { .id = 70, .victim = { .taken = 10, .who = victim_who } };
 	struct blame_figures figures = {
 		.rows = rows, .row_count = ARRAY_SIZE(rows), .victims = &victim, .victim_count = 1,
 	};
@@ -432,7 +432,7 @@ static void rows_of_many_who_were_needed(void)
 		{ { 70, CAUSE_BLOCKED, 90, lock, 0 }, { .total = 2, .who = { .tid = 90, .tgid = 90, .comm = "child" } }, false },
 		{ { 70, CAUSE_BLOCKED, 91, lock, 0 }, { .total = 1, .who = { .tid = 91, .tgid = 91, .comm = "child" } }, false },
 	};
-	struct blame_victim victim = { 70, { .taken = 10, .who = victim_who } };
+	struct blame_victim victim = { .id = 70, .victim = { .taken = 10, .who = victim_who } };
 	struct blame_figures figures = {
 		.rows = rows, .row_count = ARRAY_SIZE(rows), .victims = &victim, .victim_count = 1,
 	};

@@ -40,6 +40,8 @@ void blame_late(u64 time)
 {
 	truth->late_total += time;
 	truth->late_longest = time > truth->late_longest ? time : truth->late_longest;
+	truth->late_jobs += time > BLAME_PERIOD;
+	truth->jobs++;
 }
 
 void blame_await_end(void)

@@ -15,6 +15,7 @@
 #define BLAME_LOADS 32
 #define BLAME_COUNTERS 24
 #define BLAME_SPIN (1000 * MSEC)
+#define BLAME_PERIOD (2 * MSEC)
 
 /* What the scenario knows; a file that its processes share, and the test reads. */
 struct blame_truth {
@@ -23,6 +24,7 @@ struct blame_truth {
 	u64 first, gap_total;
 	unsigned int gaps;
 	u64 late_total, late_longest;	/* of what BLAME_LATE() was told */
+	unsigned int jobs, late_jobs;	/* and how often; longer than BLAME_PERIOD */
 	struct {
 		pid_t pid;
 		char name[16];
