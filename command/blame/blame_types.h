@@ -179,9 +179,7 @@ struct victim {
 	u32 counted;			/* enum throttle of the row in which this wait counts */
 	u64 throttled_for;		/* of this wait */
 	u64 slept;			/* it sleeps since then; 0: it does not, or not known */
-	u32 sleep, blocked_in;		/* how, as of CAUSE_SLEPT */
-	u64 blocked, unblocked;		/* the last time that it was, and who ended that */
-	struct who by;
+	u32 sleep, unused;		/* how, as of CAUSE_SLEPT */
 	u32 queued, cpu;		/* queued: enum queued */
 	s32 highest;			/* priority that it had */
 	u32 forked;			/* a child that has copies of its pages */
@@ -230,7 +228,8 @@ struct lateness {
 	u32 victim, soft, stack;
 	u32 meant;			/* the sleep was: late is what kept the waker */
 	u32 chosen;			/* how the waker was, when it had waited */
-	u32 follow, on;			/* so many links to its waker's waker; the CPU of this one */
+	u32 links, on;			/* so many more to its waker's waker; the CPU of this one */
+	u32 needs, unused;		/* whom the waker woke; 0: the victim itself */
 	u64 until;			/* it ran there until then */
 };
 

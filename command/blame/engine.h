@@ -921,18 +921,35 @@ static NOINLINE int blame_kept(struct cpu *cpu, const struct segment *segment, u
 	return 0;
 }
 
+/* It was blocked by WAKER until then, from when on there are rows for that already. */
+inline_always void blame_waker(struct lateness *late, u64 since)
+{
+	struct cause cause = late->cause;
+	u64 rest = since - late->since;
+
+	if (late->own <= rest)
+		return;
+	cause.id = late->waker.tid;
+	cause.function = late->needs;
+	add_row(late->victim, &cause, &late->waker, late->own - rest, 1);
+	late->own = rest;
+}
+
 /*
  * Whoever wakes the victim slept until then, and had been woken itself: so the victim needs that one.
  * Whether it ran on another CPU.
  */
-inline_always int follow(struct cpu *cpu, struct lateness *late)
+inline_always int follow(struct lateness *late)
 {
-	struct link *link = late->follow ? LINK(late->waker.tid) : 0;
+	struct link *link = LINK(late->waker.tid);
 	u64 *work;
 
-	if (!link || link->tid != late->waker.tid || link->at <= late->since || link->at > late->until)
+	if (late->meant || !late->links || !link || link->tid != late->waker.tid || !link->waker.tid ||
+	    link->waker.tid == late->victim || link->at <= late->since || link->at > late->until)
 		return 0;
-	late->follow--;
+	blame_waker(late, link->at);
+	late->links--;
+	late->needs = late->waker.tid;
 	late->waker = link->waker;
 	late->until = link->at;
 	late->ready = 0;
@@ -974,7 +991,12 @@ static long blame_late(u32 i, void *argument)
 		return 0;
 	task = (segment->cause.kind == CAUSE_TASK || segment->cause.kind == CAUSE_WORK) &&
 	       segment->cause.id;
-	if (late->ready && end <= late->ready && follow(cpu, late))
+	if (late->needs && segment->task == late->needs && segment->cause.kind == CAUSE_TASK) {
+		blame_waker(late, end);	/* it had not slept yet */
+		late->waker = segment->who;
+		late->needs = late->links = 0;
+	}
+	if (late->ready && end <= late->ready && follow(late))
 		return 1;
 	is_waker = segment->task == late->waker.tid;
 	if (is_waker) {
@@ -1007,7 +1029,7 @@ static long blame_late(u32 i, void *argument)
 		add_row(late->victim, &segment->cause, &segment->who, time,
 			segment->first || start > segment->start);
 	if (blocked && kept && segment->start < late->ready) {
-		if (follow(cpu, late))
+		if (follow(late))
 			return 1;
 		if (segment->task == late->waker.tid) {
 			late->ready = segment->ready;
@@ -1077,8 +1099,7 @@ inline_always u64 find_lateness(struct cpu *cpu, const struct victim *victim, u3
 		late->cause.kind = CAUSE_BLOCKED;
 		if (cpu->depth)
 			current_waker(cpu, &late->waker);
-		if (victim->sleep >> HOW_SHIFT == SLEEP_WAIT)
-			late->follow = 4;
+		late->links = 4;
 		late->cause.id = late->waker.tid;
 		late->cause.how = victim->sleep;
 		late->first = late->waker;
@@ -1088,33 +1109,6 @@ inline_always u64 find_lateness(struct cpu *cpu, const struct victim *victim, u3
 			late->needed = *work;
 	}
 	return late->since;
-}
-
-/* Who wakes it was blocked itself for a part of that time, last: whoever that one needed held it up. */
-static NOINLINE int blame_chain(struct cpu *cpu, u64 now)
-{
-	struct cause cause = { .kind = CAUSE_BLOCKED };
-	struct lateness *late;
-	struct victim *waker;
-	u64 start, end;
-
-	if (!cpu)
-		return 0;
-	late = &cpu->late;
-	waker = LOOKUP(victims, &late->waker.tid);
-	if (!waker)
-		return 0;
-	start = waker->blocked > late->since ? waker->blocked : late->since;
-	end = waker->unblocked < now ? waker->unblocked : now;
-	if (start >= end)
-		return 0;
-	end = end - start > late->own ? start + late->own : end;
-	cause.id = waker->by.tid;
-	cause.how = waker->blocked_in;
-	cause.function = late->waker.tid;
-	add_row(late->victim, &cause, &waker->by, end - start, 1);
-	late->own -= end - start;
-	return 0;
 }
 
 /* Rows for the time until NOW in which it was late, or blocked. */
@@ -1145,14 +1139,8 @@ static NOINLINE int blame_lateness(struct cpu *cpu, struct victim *victim, u64 n
 	}
 	blame_kept(cpu, 0, 0, 0, 0);
 	if (late->cause.kind == CAUSE_BLOCKED && !late->meant) {
-		victim->blocked = since;
-		victim->unblocked = now;
-		victim->blocked_in = late->cause.how;
-		victim->by = late->first;
 		victim->waited += now - since;
-		if (late->waker.tid == late->cause.id)
-			blame_chain(cpu, now);
-		add_row(late->victim, &late->cause, &late->first, late->own, 1);
+		blame_waker(late, late->since);
 	} else if (late->meant) {
 		since += late->own;
 	}

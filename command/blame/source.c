@@ -49,7 +49,7 @@ static void choose_programs(const struct blame_config *config, const struct btf 
 		autofree char *type = format("btf_trace_%s", event);
 		bool wanted = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
 
-		if (bpf_program__type(one) == BPF_PROG_TYPE_PERF_EVENT)
+		if (bpf_program__type(one) != BPF_PROG_TYPE_TRACING)	/* of perf, and probes */
 			wanted = config->victims_are != VICTIMS_CPUS;
 		if (!strcmp(event, "hrtimer_expire_exit") && has_timer_vector())
 			wanted = false;
