@@ -7,12 +7,11 @@
 #ifndef CONTENDER_H
 #define CONTENDER_H
 
-#include <linux/hrtimer_types.h>
-#include <linux/timerqueue.h>
+#include <linux/hrtimer_bases.h>
 #include <linux/types.h>
 
-/* Levels of the workload, and of the queue that ships */
-#define MAX_LEVELS	102
+/* Levels of the workload, from 0, which the queue that ships has one higher */
+#define MAX_LEVELS	101
 
 /*
  * Operations timed in one go. The counter of many CPUs advances in steps of

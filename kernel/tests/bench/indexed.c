@@ -4,7 +4,6 @@
  * trees over the levels' first expiries (Dima and Ceterchi, 2015). A node names the level of
  * its range that expires first: in @below the range ends at the node, in @above it begins there.
  */
-#include <linux/hrtimer.h>
 #include <linux/rbtree_augmented.h>
 
 #include "contender.h"

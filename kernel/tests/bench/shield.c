@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The queue that ships, kernel/time/timershield_levels.h: that of the paper (RTAS 2017,
- * section III), a red-black tree for each level and a segment tree over their minima
+ * section III), a red-black tree for each level and clock, and a segment tree over the levels' minima
  */
 #include "shield.h"
 
@@ -9,40 +9,40 @@
 
 void shield_init(void *queue)
 {
-	struct hrtimer_cpu_base *base = queue;
+	struct hrtimer_cpu_base *cpu_base = queue;
 
-	*base = (struct hrtimer_cpu_base){ 0 };
-	levels_init(&base->levels);
+	*cpu_base = (struct hrtimer_cpu_base){ 0 };
+	for (unsigned int i = 0; i < HRTIMER_MAX_CLOCK_BASES; i++) {
+		cpu_base->clock_base[i].cpu_base = cpu_base;
+		cpu_base->clock_base[i].index = i;
+	}
+	levels_init(cpu_base);
 }
 
 static noinline bool shield_add(void *queue, struct hrtimer *timer)
 {
-	struct hrtimer_cpu_base *base = queue;
+	struct hrtimer_cpu_base *cpu_base = queue;
 
-	timer->base = base->clock_base;
-	levels_add(&base->levels, timer, timer->level);
-	return levels_earliest(base) == timer->node.expires;
+	/* The queue is for levels from TIMERSHIELD_REALTIME on. */
+	timer->base = &cpu_base->clock_base[levels_index(timer->level + 1, 0)];
+	shield_enqueue(timer);
+	return minima_all(&cpu_base->minima) == timer->node.expires;
 }
 
 static noinline bool shield_del(void *queue, struct hrtimer *timer)
 {
-	struct hrtimer_cpu_base *base = queue;
-
-	levels_del(&base->levels, timer);
-	return levels_earliest(base) != KTIME_MAX;
+	shield_dequeue(timer);
+	return levels_earliest(queue, TIMERSHIELD_ORDINARY);
 }
 
 static noinline struct hrtimer *shield_first(void *queue, u8 threshold)
 {
-	struct hrtimer_cpu_base *base = queue;
-
-	return shield_earliest(&base->levels, threshold);
+	return shield_earliest(queue, threshold + 1);
 }
 
 static noinline struct hrtimer *shield_highest(void *queue, ktime_t now, u8 threshold)
 {
-	struct hrtimer_cpu_base *base = queue;
-	struct hrtimer *timer = shield_due(&base->levels, now);
+	struct hrtimer *timer = shield_due(queue, now);
 
 	return timer && timer->level >= threshold ? timer : NULL;
 }

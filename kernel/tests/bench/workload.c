@@ -102,7 +102,6 @@ static struct hrtimer *timer_at(struct arena *arena, const struct load *load,
 static void arm(struct hrtimer *timer, ktime_t expires, u8 level)
 {
 	timer->node.expires = expires;
-	timer->_softexpires = expires;
 	timer->level = level;
 }
 
@@ -112,7 +111,7 @@ static void add_all(struct arena *arena, const struct load *load)
 		for (unsigned int i = 0; i < load->timers; i++) {
 			struct hrtimer *timer = timer_at(arena, load, q, i);
 
-			timerqueue_init(&timer->node);
+			timerqueue_linked_init(&timer->node);
 			arm(timer, arena->now[q] + random_u64() % HORIZON,
 			    random_level(load));
 			arena->contender->add(arena->queue[q], timer);

@@ -75,27 +75,15 @@ static struct hrtimer *model_due(const struct model *model, u8 level, ktime_t no
 	return due;
 }
 
-/* Red-black rules; returns the black height. */
-static int check_subtree(struct rb_node *rb, struct rb_node *parent)
+/* Each inner node of the minima is the earlier of its children. A leaf may be too early. */
+static void check_minima(struct hrtimer_cpu_base *base)
 {
-	int left, right;
+	const struct timershield_minima *minima = &base->minima;
 
-	if (!rb)
-		return 0;
-	expect(rb_parent(rb) == parent);
-	expect(to_hrtimer(rb)->queued_level == to_hrtimer(rb)->level);
-	expect(!rb_is_red(rb) || (parent && rb_is_black(parent)));
-	left = check_subtree(rb->rb_left, rb);
-	right = check_subtree(rb->rb_right, rb);
-	expect(left == right);
-	return left + !!rb_is_black(rb);
-}
-
-/* Each inner node of the minima is the earlier of its children. */
-static void check_minima(const struct timershield_minima *minima)
-{
 	for (unsigned int i = 1; i < TIMERSHIELD_LEVELS; i++)
 		expect(minima->first[i] == min(minima->first[2 * i], minima->first[2 * i + 1]));
+	for (u8 level = TIMERSHIELD_REALTIME; level <= TIMERSHIELD_DEADLINE; level++)
+		expect(minima_of(minima, level) <= levels_expires(levels_base(base, level)));
 }
 
 static ktime_t expiry(const struct hrtimer *timer)
@@ -106,69 +94,51 @@ static ktime_t expiry(const struct hrtimer *timer)
 /* Of timers of equal expiry and different levels any may be the first. */
 static void check(struct hrtimer_cpu_base *base, const struct model *model, u8 level, ktime_t now)
 {
-	struct hrtimer_levels *levels = &base->levels;
-	struct hrtimer *first = shield_earliest(levels, level);
+	struct hrtimer *first;
 
-	for (unsigned int l = TIMERSHIELD_ORDINARY; l <= TIMERSHIELD_DEADLINE; l++) {
-		struct rb_root_cached *queue = &levels->queue[l][0];
-		struct rb_node *rb = rb_first(&queue->rb_root);
-
-		expect(queue->rb_leftmost == rb);
-		expect(!!(levels->clocks[l] & BIT(0)) == !!rb);
-		check_subtree(queue->rb_root.rb_node, NULL);
-		for (unsigned int i = 0; i < model->count; i++) {
-			if (model->timer[i]->level != l)
-				continue;
-			expect(rb == &model->timer[i]->HRTIMER_RB);
-			rb = rb_next(rb);
-		}
-		expect(!rb);
-	}
-	check_minima(&levels->minima);
+	check_minima(base);
+	expect(shield_due(base, now) == model_due(model, 0, now));
+	first = shield_earliest(base, level);
 	expect(expiry(first) == expiry(model_first(model, level)));
 	expect(!first || first->level >= level);
-	expect(minima_from(&levels->minima, level) == expiry(first));
-	expect(shield_due(levels, now) == model_due(model, 0, now));
+	check_minima(base);
 }
 
 static void add(struct hrtimer_cpu_base *base, struct model *model, struct hrtimer *timer,
 		ktime_t expires, u8 level)
 {
-	timer->base = base->clock_base;
+	timer->base = &base->clock_base[levels_index(level, 0)];
 	timer->node.expires = expires;
-	timer->_softexpires = expires;
-	timer->level = level;
-	levels_add(&base->levels, timer, level);
+	timer->level = levels_of(timer->base->index);
+	shield_enqueue(timer);
 	model_add(model, timer);
+	expect(timer->level == level);
 }
 
-static void del(struct hrtimer_cpu_base *base, struct model *model, struct hrtimer *timer)
+static void del(struct model *model, struct hrtimer *timer)
 {
 	model_del(model, timer);
-	levels_del(&base->levels, timer);
-	expect(RB_EMPTY_NODE(&timer->HRTIMER_RB) && !timer->queued_level);
+	shield_dequeue(timer);
 }
 
 static void relevel(struct hrtimer_cpu_base *base, struct model *model, struct hrtimer *timer,
 		    u8 level)
 {
-	ktime_t expires = timer->node.expires;
-
-	del(base, model, timer);
-	add(base, model, timer, expires, level);
+	del(model, timer);
+	add(base, model, timer, timer->node.expires, level);
 }
 
 static void reset(void)
 {
 	memset(timers, 0, sizeof(timers));
 	for (unsigned int i = 0; i < MODEL_MAX; i++)
-		RB_CLEAR_NODE(&timers[i].HRTIMER_RB);
+		timerqueue_linked_init(&timers[i].node);
 }
 
 static void check_all(struct hrtimer_cpu_base *base, const struct model *model)
 {
 	for (ktime_t now = -1; now < 3; now++) {
-		for (u8 level = 0; level <= 4; level++)
+		for (u8 level = 0; level <= 5; level++)
 			check(base, model, level, now);
 	}
 }
@@ -185,11 +155,12 @@ static void every_small_queue(void)
 
 			shield_init(&base);
 			for (unsigned int i = 0; i < count; i++, rest /= 9)
-				add(&base, &model, &timers[i], rest % 3, 1 + rest / 3 % 3);
+				add(&base, &model, &timers[i], rest % 3,
+				    TIMERSHIELD_REALTIME + rest / 3 % 3);
 			if (change)
-				relevel(&base, &model, timer, change);
+				relevel(&base, &model, timer, TIMERSHIELD_ORDINARY + change);
 			else
-				del(&base, &model, timer);
+				del(&model, timer);
 			check_all(&base, &model);
 			reset();
 		}
@@ -206,15 +177,15 @@ static void random_operations(unsigned int count, unsigned int operations, unsig
 	for (unsigned int i = 0; i < operations; i++) {
 		struct hrtimer *timer = &timers[rand() % count];
 		ktime_t expires = rand() % 64 ? rand() % expiries : INT64_MAX;
-		u8 level = 1 + rand() % levels;
+		u8 level = TIMERSHIELD_REALTIME + rand() % levels;
 
 		if (RB_EMPTY_NODE(&timer->HRTIMER_RB))
 			add(&base, &model, timer, expires, level);
 		else if (rand() % 3)
-			del(&base, &model, timer);
+			del(&model, timer);
 		else
 			relevel(&base, &model, timer, level);
-		check(&base, &model, rand() % (levels + 2), rand() % expiries);
+		check(&base, &model, rand() % (levels + 3), rand() % expiries);
 	}
 	reset();
 }
@@ -234,26 +205,39 @@ static void set_clocks(void)
 	struct hrtimer_cpu_base base;
 
 	shield_init(&base);
-	for (unsigned int i = 0; i < TIMERSHIELD_CLOCKS; i++)
-		base.clock_base[i].index = i;
 	for (unsigned int i = 0; i < 64; i++) {
-		timers[i].base = &base.clock_base[rand() % TIMERSHIELD_CLOCKS];
+		u8 level = TIMERSHIELD_DEADLINE - rand() % 8;
+
+		timers[i].base = &base.clock_base[levels_index(level, rand() % TIMERSHIELD_CLOCKS)];
 		timers[i].node.expires = rand() % 1000;
-		levels_add(&base.levels, &timers[i], TIMERSHIELD_REALTIME + rand() % 8);
+		shield_enqueue(&timers[i]);
 	}
 	for (unsigned int n = 0; n < 1000; n++) {
-		ktime_t first[TIMERSHIELD_DEADLINE + 1];
+		ktime_t now = rand() % 1000, first = KTIME_MAX, oldest = KTIME_MAX;
+		struct hrtimer_clock_base *earliest, *highest;
+		u8 level = 0;
 
 		base.clock_base[1 + n % 3].offset = rand() % 1000 - 500;
 		levels_clock_set(&base);
-		for (unsigned int l = 0; l <= TIMERSHIELD_DEADLINE; l++)
-			first[l] = KTIME_MAX;
-		for (unsigned int i = 0; i < 64; i++)
-			first[timers[i].queued_level] = min(first[timers[i].queued_level],
-							    levels_expires(&timers[i]));
-		for (unsigned int l = 1; l <= TIMERSHIELD_DEADLINE; l++)
-			expect(minima_of(&base.levels.minima, l) == first[l]);
-		check_minima(&base.levels.minima);
+		check_minima(&base);
+		for (unsigned int i = 0; i < 64; i++) {
+			const struct hrtimer_clock_base *of = timers[i].base;
+			ktime_t expires = timers[i].node.expires -
+					  base.clock_base[of->index % TIMERSHIELD_CLOCKS].offset;
+
+			first = min(first, expires);
+			if (expires > now || levels_of(of->index) < level)
+				continue;
+			if (levels_of(of->index) > level || expires < oldest)
+				oldest = expires;
+			level = levels_of(of->index);
+		}
+		earliest = levels_earliest(&base, TIMERSHIELD_ORDINARY);
+		expect(levels_expires(earliest) == first);
+		highest = levels_highest(&base, now);
+		expect(!highest == !level);
+		expect(!highest || (levels_of(highest->index) == level &&
+				    levels_expires(highest) == oldest));
 	}
 	reset();
 }
@@ -274,7 +258,7 @@ static void rival(const struct contender *contender)
 			model_del(&model, timer);
 			expect(contender->del(queue, timer) == !!model.count);
 		} else {
-			timer->node.expires = timer->_softexpires = rand() % 1000;
+			timer->node.expires = rand() % 1000;
 			timer->level = 1 + rand() % (MAX_LEVELS - 1);
 			contender->add(queue, timer);
 			model_add(&model, timer);

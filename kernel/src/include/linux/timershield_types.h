@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* TimerShield: what a CPU keeps of the timers of real-time tasks, if they are masked by level. */
+/* TimerShield: the levels of timers, and of the tasks that arm them */
 #ifndef _LINUX_TIMERSHIELD_TYPES_H
 #define _LINUX_TIMERSHIELD_TYPES_H
 
 #include <linux/ktime.h>
-#include <linux/rbtree_types.h>
+#include <linux/minmax.h>
 #include <linux/sched/prio.h>
 
+/*
+ * FIFO and RR tasks of priority P have level P + 1, SCHED_DEADLINE is above them. Level 0 is no
+ * level: a timer of the kernel.
+ */
+#define TIMERSHIELD_ORDINARY	1
+#define TIMERSHIELD_REALTIME	2
+#define TIMERSHIELD_DEADLINE	(MAX_RT_PRIO + 1)
 /* Leaves of the tree of minima */
 #define TIMERSHIELD_LEVELS	128
-/* The highest level, that of SCHED_DEADLINE */
-#define TIMERSHIELD_DEADLINE	(MAX_RT_PRIO + 1)
 /* From CLOCK_MONOTONIC to CLOCK_TAI, in the order of the clock bases */
 #define TIMERSHIELD_CLOCKS	4
 
@@ -24,16 +29,10 @@ struct timershield_minima {
 	ktime_t	first[2 * TIMERSHIELD_LEVELS];
 };
 
-/**
- * struct hrtimer_levels - the timers of real-time tasks
- * @minima:	Of all levels
- * @clocks:	For each level a bitmask of the clocks that have timers
- * @queue:	For each level and clock
- */
-struct hrtimer_levels {
-	struct timershield_minima	minima;
-	u8				clocks[TIMERSHIELD_DEADLINE + 1];
-	struct rb_root_cached		queue[TIMERSHIELD_DEADLINE + 1][TIMERSHIELD_CLOCKS];
-};
+/* The level of a task, by its ::prio or ::normal_prio. The priority of a deadline task is -1. */
+static __always_inline unsigned int timershield_level(int prio)
+{
+	return max(MAX_RT_PRIO - prio, TIMERSHIELD_ORDINARY);
+}
 
 #endif /* _LINUX_TIMERSHIELD_TYPES_H */

@@ -1,114 +1,110 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * TimerShield: the timers of real-time tasks, if they are masked by level. A red-black
- * tree for each level and clock, and the minima of each level. Part of hrtimer.c.
+ * TimerShield: the timers of real-time tasks. Each level has a base for each clock, that is a tree,
+ * and a segment tree keeps their minima. What a minimum says may be too early, once a timer has
+ * left: that is put right where it is read. Part of hrtimer.c.
  *
  * The caller holds the lock of the hrtimer_cpu_base.
  */
 #ifndef _KERNEL_TIME_TIMERSHIELD_LEVELS_H
 #define _KERNEL_TIME_TIMERSHIELD_LEVELS_H
 
-#include <linux/hrtimer.h>
-#include <linux/rbtree.h>
-#include <linux/timershield.h>
+#include <linux/hrtimer_bases.h>
 
-#ifdef CONFIG_TIMERSHIELD
 #include "timershield_minima.h"
 
+/* The base of a level and clock; ordinary tasks have the TASK bases */
+#define levels_index(level, clock)	\
+	(HRTIMER_BASE_MONOTONIC_SOFT + TIMERSHIELD_CLOCKS * (level) + (clock))
+
+/* The level of a base; 0 if no task has armed its timers */
+static __always_inline unsigned int levels_of(unsigned int index)
+{
+	return index < HRTIMER_BASE_MONOTONIC_TASK ? 0 : index / TIMERSHIELD_CLOCKS - 1;
+}
+
 static_assert(TIMERSHIELD_DEADLINE < TIMERSHIELD_LEVELS);
+static_assert(HRTIMER_BASE_LEVELS == levels_index(TIMERSHIELD_REALTIME, 0));
+static_assert(HRTIMER_MAX_CLOCK_BASES == levels_index(TIMERSHIELD_DEADLINE + 1, 0));
 
-#define to_hrtimer(rb)		rb_entry(rb, struct hrtimer, HRTIMER_RB)
-
-static __always_inline bool levels_before(struct rb_node *a, const struct rb_node *b)
+/* When the first timer of a base expires (CLOCK_MONOTONIC) */
+static __always_inline ktime_t levels_expires(const struct hrtimer_clock_base *base)
 {
-	return hrtimer_get_expires(to_hrtimer(a)) < hrtimer_get_expires(to_hrtimer(b));
+	return base->expires_next == KTIME_MAX ? KTIME_MAX :
+	       ktime_sub(base->expires_next, base->offset);
 }
 
-/* The expiry of a timer in CLOCK_MONOTONIC */
-static __always_inline ktime_t levels_expires(const struct hrtimer *timer)
+/* The base that has the first timer of a level */
+static inline struct hrtimer_clock_base *levels_base(struct hrtimer_cpu_base *cpu_base, u8 level)
 {
-	return ktime_sub(hrtimer_get_expires(timer), timer->base->offset);
-}
+	struct hrtimer_clock_base *base = &cpu_base->clock_base[levels_index(level, 0)];
+	struct hrtimer_clock_base *first = base;
 
-/* The earliest expiry of all */
-static __always_inline ktime_t levels_earliest(const struct hrtimer_cpu_base *cpu_base)
-{
-	return minima_all(&cpu_base->levels.minima);
-}
-
-/* The first timer of a level; NULL if there is none */
-static inline struct hrtimer *levels_first(struct hrtimer_levels *levels, u8 level)
-{
-	unsigned int clocks = levels->clocks[level];
-	struct hrtimer *first = NULL;
-
-	for (; clocks; clocks &= clocks - 1) {
-		struct rb_root_cached *queue = &levels->queue[level][__ffs(clocks)];
-		struct hrtimer *timer = to_hrtimer(rb_first_cached(queue));
-
-		if (!first || levels_expires(timer) < levels_expires(first))
-			first = timer;
-	}
+	for (unsigned int clock = 1; clock < TIMERSHIELD_CLOCKS; clock++)
+		if (levels_expires(base + clock) < levels_expires(first))
+			first = base + clock;
 	return first;
 }
 
-static inline void levels_update_minima(struct hrtimer_levels *levels, u8 level)
+/* The first timer of a base has changed. */
+static inline void levels_changed(const struct hrtimer_clock_base *base)
 {
-	const struct hrtimer *first = levels_first(levels, level);
-
-	minima_set(&levels->minima, level, first ? levels_expires(first) : KTIME_MAX);
+	minima_lower(&base->cpu_base->minima, levels_of(base->index), levels_expires(base));
 }
 
-static inline void levels_add(struct hrtimer_levels *levels, struct hrtimer *timer, u8 level)
+/* The base with the earliest timer at or above @level; NULL if there is none */
+static inline struct hrtimer_clock_base *levels_earliest(struct hrtimer_cpu_base *cpu_base,
+							 u8 level)
 {
-	unsigned int clock = timer->base->index;
+	struct timershield_minima *minima = &cpu_base->minima;
+	u8 at;
 
-	timer->queued_level = level;
-	if (!rb_add_cached(&timer->HRTIMER_RB, &levels->queue[level][clock], levels_before))
-		return;
-	levels->clocks[level] |= BIT(clock);
-	minima_lower(&levels->minima, level, levels_expires(timer));
+	while ((at = minima_earliest(minima, level))) {
+		struct hrtimer_clock_base *base = levels_base(cpu_base, at);
+		ktime_t expires = levels_expires(base);
+
+		if (expires == minima_of(minima, at))
+			return base;
+		minima_set(minima, at, expires);
+	}
+	return NULL;
 }
 
-static inline void levels_del(struct hrtimer_levels *levels, struct hrtimer *timer)
+/* Of the highest level that has a timer that has expired, the base with the first one; or NULL */
+static inline struct hrtimer_clock_base *levels_highest(struct hrtimer_cpu_base *cpu_base,
+							ktime_t now)
 {
-	unsigned int clock = timer->base->index;
-	u8 level = timer->queued_level;
-	struct rb_root_cached *queue = &levels->queue[level][clock];
-	bool first = queue->rb_leftmost == &timer->HRTIMER_RB;
+	struct timershield_minima *minima = &cpu_base->minima;
+	u8 at;
 
-	rb_erase_cached(&timer->HRTIMER_RB, queue);
-	RB_CLEAR_NODE(&timer->HRTIMER_RB);
-	timer->queued_level = 0;
-	if (!first)
-		return;
-	if (!queue->rb_leftmost)
-		levels->clocks[level] &= ~BIT(clock);
-	levels_update_minima(levels, level);
+	while ((at = minima_highest(minima, now))) {
+		struct hrtimer_clock_base *base = levels_base(cpu_base, at);
+		ktime_t expires = levels_expires(base);
+
+		if (expires <= now)
+			return base;
+		minima_set(minima, at, expires);
+	}
+	return NULL;
 }
 
-/* A clock was set: what its timers have in the minima is out of date. */
+/* The clocks have been set: the stock bases know their offsets. */
 static noinline __maybe_unused void levels_clock_set(struct hrtimer_cpu_base *cpu_base)
 {
-	struct hrtimer_levels *levels = &cpu_base->levels;
-
-	for (u8 level = TIMERSHIELD_REALTIME; level <= TIMERSHIELD_DEADLINE; level++)
-		if (levels->clocks[level] & ~BIT(HRTIMER_BASE_MONOTONIC))
-			levels_update_minima(levels, level);
+	for (u8 level = TIMERSHIELD_REALTIME; level <= TIMERSHIELD_DEADLINE; level++) {
+		for (unsigned int clock = 0; clock < TIMERSHIELD_CLOCKS; clock++)
+			cpu_base->clock_base[levels_index(level, clock)].offset =
+				cpu_base->clock_base[clock].offset;
+		minima_set(&cpu_base->minima, level, levels_expires(levels_base(cpu_base, level)));
+	}
 }
 
-static inline void levels_init(struct hrtimer_levels *levels)
+static inline void levels_init(struct hrtimer_cpu_base *cpu_base)
 {
-	for (unsigned int i = 0; i < ARRAY_SIZE(levels->minima.first); i++)
-		levels->minima.first[i] = KTIME_MAX;
+	for (unsigned int i = 0; i < ARRAY_SIZE(cpu_base->minima.first); i++)
+		cpu_base->minima.first[i] = KTIME_MAX;
+	for (unsigned int i = HRTIMER_BASE_LEVELS; i < HRTIMER_MAX_CLOCK_BASES; i++)
+		cpu_base->clock_base[i].expires_next = KTIME_MAX;
 }
-#else
-static inline ktime_t levels_earliest(const struct hrtimer_cpu_base *cpu_base)
-{
-	return KTIME_MAX;
-}
-
-static inline void levels_clock_set(struct hrtimer_cpu_base *cpu_base) { }
-#endif
 
 #endif /* _KERNEL_TIME_TIMERSHIELD_LEVELS_H */

@@ -46,21 +46,6 @@ static inline void minima_set(struct timershield_minima *minima, u8 level, ktime
 	}
 }
 
-/* The earliest expiry at or above @level */
-static inline ktime_t minima_from(const struct timershield_minima *minima, u8 level)
-{
-	unsigned int i = TIMERSHIELD_LEVELS + level;
-	ktime_t first = minima->first[i];
-
-	/* Level 0 is not used. */
-	if (level <= TIMERSHIELD_ORDINARY)
-		return minima_all(minima);
-	for (; i > 1; i /= 2)
-		if (!(i & 1))
-			first = min(first, minima->first[i + 1]);
-	return first;
-}
-
 /* The level with the earliest expiry at or above @level; 0 if there is none */
 static inline u8 minima_earliest(const struct timershield_minima *minima, u8 level)
 {
