@@ -10,7 +10,7 @@ import pytest
 from experiments.measure import clockfix_bench
 from kernel.tools import patchset
 from lab import processes
-from lab.kernels.kernels import MONITORS, locked, patched_tree, stock_tree
+from lab.kernels.kernels import MONITORS, locked, stock_tree
 from lab.kernels.toolchain import meson_ready
 from lab.paths import BUILD, DEFECTS, REPO
 from lab.progress import Progress
@@ -42,7 +42,7 @@ def test_lint() -> None:
 
 
 def test_queue() -> None:
-    tree = patched_tree(Progress())
+    tree = stock_tree(Progress(), "7.3")
     with locked("queue-tests"):
         call("make", "-s", "-C", "kernel/tests", f"KERNEL_TREE={tree}",
              f"O={BUILD / 'queue-tests'}", "check")

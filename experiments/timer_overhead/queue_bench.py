@@ -11,7 +11,7 @@ from experiments.common.shown import Shown, column
 from experiments.measure.results import Measured, write_host_meta
 from experiments.measure.systems import System
 from lab.errors import LabError
-from lab.kernels.kernels import locked, patched_tree
+from lab.kernels.kernels import locked, stock_tree
 from lab.kernels.platforms import Mode
 from lab.paths import BUILD, REPO
 
@@ -24,10 +24,10 @@ TIMERS = (1, 50, 1000)
 
 
 def run(context: Context, experiment: str) -> None:
-    """Build the benchmark from the patched tree's own files, run it, keep its table."""
+    """Build the benchmark from the kernel's own files, run it, keep its table."""
     if not context.wants(SCENARIO):
         return
-    tree = patched_tree(context.progress)
+    tree = stock_tree(context.progress, "7.3")
     output = BUILD / "kernel-bench"
     environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "O")}
     with locked("queue-bench"):

@@ -256,7 +256,7 @@ def _queue_notices(tree: Path, where: Path, command: str) -> bool:
 
 
 def of_queue(tree: Path, table: Path = QUEUE_TESTS / "defects") -> dict[str, bool]:
-    """Try the defects of the timer queue with a patched tree; whether each was noticed."""
+    """Try the defects of the timer queue with a tree of Linux 7.3; whether each was noticed."""
     lines = [line for line in table.read_text().splitlines() if line and line[0] != "#"]
     commands = {name: command for name, _, command in (line.partition("\t") for line in lines)}
     work = BUILD / "queue-tests" / "defects"
@@ -310,7 +310,7 @@ def run(progress: Progress, only: list[int] | None = None, queue: bool = False) 
         progress.step(f"{'ok' if good else 'FAILED':8}{what}: {indented}")
 
     if only is None:
-        for what, seen in of_queue(kernels.patched_tree(progress)).items():
+        for what, seen in of_queue(kernels.stock_tree(progress, "7.3")).items():
             tell(f"queue: {what}", seen, "seen" if seen else "not noticed")
     for name in dict.fromkeys(m.kernel for m in wanted):
         _on_kernel(progress, name, [m for m in wanted if m.kernel == name], tell)
