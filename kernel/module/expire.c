@@ -87,7 +87,8 @@ static ktime_t next_event(struct shield *shield, ktime_t now, ktime_t pause)
 	timer = earliest(shield, TIMERSHIELD_ORDINARY);
 	if (!timer)
 		return next;
-	held = max(ktime_add_safe(timer_expiry(timer), TICK_NSEC), now);
+	held = max3(ktime_add_safe(timer_expiry(timer), TICK_NSEC),
+		    shield->served + TICK_NSEC / 2, now);
 	if (held < KTIME_MAX - TICK_NSEC)
 		next = min(next, roundup(held, TICK_NSEC) + 1);
 	return next;
@@ -317,13 +318,17 @@ bool shield_start(struct shield *shield, struct hrtimer *timer, u8 level, ktime_
 	return true;
 }
 
-/* The interrupt that comes at once looks at the running task, and at the queues. */
 static void look(void *unused)
 {
 	struct shield *shield = this_cpu_ptr(&shields);
 
-	if (shield->on)
+	set_threshold(shield, shield_masks(shield, current));
+	/* In the interrupt that comes at once the kernel looks at its queues. */
+	if (shield->on && shield->returned)
 		arm(shield, 0);
+	else
+		rearm(shield);
+	shield->returned = false;
 }
 
 /* Make a CPU check its queues and its running task again. */

@@ -58,36 +58,36 @@ static u8 own_level(const struct task_struct *task)
 	return timershield_prio_level(READ_ONCE(task->normal_prio));
 }
 
-/* Whether a process has had a real-time thread: in a byte of struct signal_struct that is free. */
-static_assert(offsetof(struct signal_struct, ts_behind_flags) ==
-	      offsetofend(struct signal_struct, core_state) + sizeof(int),
-	      "struct signal_struct has no byte to spare");
+/* The highest level that a process's threads have had: in a byte of struct signal_struct that is free. */
+#define SIGNAL_FLAGS	offsetofend(struct signal_struct, core_state)
+static_assert(offsetof(struct signal_struct, posix_timers) == SIGNAL_FLAGS + 2 * sizeof(int),
+	      "struct signal_struct is not as in the supported kernels");
 
-static bool *had_realtime(const struct task_struct *task)
+static u8 *process_level(const struct task_struct *task)
 {
-	return (bool *)task->signal + offsetof(struct signal_struct, ts_behind_flags) - 1;
+	return (u8 *)task->signal + SIGNAL_FLAGS + 3;
 }
 
 /*
- * The level of a timer that signals the current process: at least that of the thread that gets the
- * signal. With two classes a process that has had a real-time thread is real-time; one of a single
- * thread is what that is.
+ * The level of a timer that signals the current process, or one of its threads. A process of a
+ * single thread is what that is now. With two classes the thread that is signalled does not matter.
  */
-static u8 signal_level(struct pid *pid)
+static u8 signal_level(struct pid *thread)
 {
-	const struct task_struct *task = current->group_leader;
+	const struct task_struct *task;
 	u8 level = shield_level(current);
 
-	if (thread_group_empty(current))
-		WRITE_ONCE(*had_realtime(current), level > TIMERSHIELD_ORDINARY);
-	else if (READ_ONCE(*had_realtime(current)) && shield_never_masks(TIMERSHIELD_REALTIME))
-		return TIMERSHIELD_REALTIME;
-	rcu_read_lock();
-	if (pid)
-		task = pid_task(pid, PIDTYPE_PID);
-	if (task)
-		level = max(level, own_level(task));
-	rcu_read_unlock();
+	if (thread_group_empty(current)) {
+		WRITE_ONCE(*process_level(current), own_level(current));
+	} else if (!thread || shield_never_masks(TIMERSHIELD_REALTIME)) {
+		level = max(level, READ_ONCE(*process_level(current)));
+	} else {
+		rcu_read_lock();
+		task = pid_task(thread, PIDTYPE_PID);
+		if (task)
+			level = max(level, own_level(task));
+		rcu_read_unlock();
+	}
 	return level;
 }
 
@@ -290,8 +290,8 @@ static struct hook {
 static void on_switch(void *data, bool preempt, struct task_struct *previous,
 		      struct task_struct *next, unsigned int state)
 {
-	if (shield_level(next) > TIMERSHIELD_ORDINARY && !READ_ONCE(*had_realtime(next)))
-		WRITE_ONCE(*had_realtime(next), true);
+	if (own_level(next) > READ_ONCE(*process_level(next)))
+		WRITE_ONCE(*process_level(next), own_level(next));
 	shield_switch(this_cpu_ptr(&shields), next);
 }
 

@@ -71,13 +71,19 @@ static void correct_all(struct shield *shield)
 		queue_correct(shield, level);
 }
 
-/* A clock was set: the minima of its timers are out of date. */
+/*
+ * A clock was set: the minima of its timers are out of date, and what has expired by that has been
+ * held only since now. A clock that is set all the time puts off no hold for ever.
+ */
 void queues_clock_set(struct shield *shield)
 {
+	ktime_t now = ktime_get();
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&shield->bases->base.lock, flags);
 	correct_all(shield);
+	if (now - shield->served > 2 * TICK_NSEC)
+		shield->served = now + TICK_NSEC / 2;
 	raw_spin_unlock_irqrestore(&shield->bases->base.lock, flags);
 }
 
@@ -129,6 +135,7 @@ void queue_release(struct hrtimer *timer, u8 level)
 	if (masked) {
 		raw_spin_lock_nested(&shield->stock->lock, SINGLE_DEPTH_NESTING);
 		give_back(shield, queue, timer);
+		shield->returned = true;
 		raw_spin_unlock(&shield->stock->lock);
 	}
 	raw_spin_unlock_irqrestore(&base->lock, flags);

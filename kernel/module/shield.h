@@ -18,6 +18,7 @@ struct shield {
 	u8 threshold;		/* timers below this level are masked */
 	bool on;
 	bool woken;		/* somebody who may be real-time is about to run */
+	bool returned;		/* the kernel has got a timer back and does not know it */
 	bool bypass;		/* what starts now is for the kernel */
 	ktime_t fell;		/* when the threshold fell: what expired before has been held */
 	ktime_t served;		/* when a masked timer was expired last */
