@@ -29,9 +29,9 @@ COLOURS = ("<style>svg { color: #111; background: #fff } @media (prefers-color-s
 MARKED = re.compile(r"(<!-- figures: ([a-z-]+) -->)(.*?)(<!-- /figures -->)", re.DOTALL)
 QUOTED = {
     "nothing": "nothing else",
-    "1,000 timerfds": "1,000 timerfds of one unprivileged process",
-    "50 sleeping threads": "50 unprivileged sleeping threads",
-    "2 CPU hogs": "two ordinary tasks that compute",
+    "timerfds": "1,000 timerfds of one unprivileged process",
+    "threads": "50 unprivileged sleeping threads",
+    "hogs": "two ordinary tasks that compute",
 }
 Figures = Mapping[str, Any]
 

@@ -122,13 +122,10 @@ typedef int (*ts_expire_entry_t)(void *, struct hrtimer *, ktime_t);
 typedef int (*ts_expire_entry_t)(void *, struct hrtimer *, ktime_t *);
 #endif
 
-/* ts_behind_flags: the member of struct signal_struct behind the bits of its parents and children */
 #if KERNEL_IS(6, 1)
-#define ts_behind_flags		posix_timer_id
 #define TS_TIMERFD_READ		"timerfd_read"
 #define ts_redirect(fregs, to)	ftrace_instruction_pointer_set(fregs, (unsigned long)(to))
 #else
-#define ts_behind_flags		next_posix_timer_id
 #define TS_TIMERFD_READ		"timerfd_read_iter"
 #define ts_redirect(fregs, to)	ftrace_regs_set_instruction_pointer(fregs, (unsigned long)(to))
 #endif
