@@ -108,6 +108,7 @@ int timershield_add_levels(void)
 		for (level = TIMERSHIELD_REALTIME; level <= TIMERSHIELD_DEADLINE; level++)
 			set_up(&levels[level - TIMERSHIELD_REALTIME], level, &bases->base,
 			       per_cpu_ptr(timershield_stock, cpu));
+		/* whoever gives them back may run on another CPU: highest_level() */
 		smp_store_release(&bases->realtime, levels);
 	}
 	return 0;

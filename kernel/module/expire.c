@@ -106,7 +106,7 @@ static void arm(struct shield *shield, ktime_t expires)
 }
 
 /*
- * A proxy that is right for a task that masks nothing, and far away, stays. If a task masks for that
+ * A proxy that is right for a task that masks nothing, and far away, stays. If a task masks for so
  * long, it is interrupted once in vain.
  */
 static void rearm(struct shield *shield)
@@ -353,6 +353,7 @@ void shield_kick(int cpu)
 /* Timers that are armed already leave from where they are. */
 void shield_choose(enum shield_mode mode)
 {
+	/* the queues of all levels are there: shield_never_masks() */
 	smp_store_release(&shield_ceiling, mode == SHIELD_CLASSES ? TIMERSHIELD_REALTIME : U8_MAX);
 	on_each_cpu(look, NULL, true);
 }

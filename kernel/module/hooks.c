@@ -58,7 +58,7 @@ static u8 own_level(const struct task_struct *task)
 	return timershield_prio_level(READ_ONCE(task->normal_prio));
 }
 
-/* The highest level that a process's threads have had: in a byte of struct signal_struct that is free. */
+/* The highest level that a process's threads have had: in a free byte of struct signal_struct */
 #define SIGNAL_FLAGS	offsetofend(struct signal_struct, core_state)
 static_assert(offsetof(struct signal_struct, posix_timers) == SIGNAL_FLAGS + 2 * sizeof(int),
 	      "struct signal_struct is not as in the supported kernels");
@@ -170,7 +170,7 @@ static void notrace on_start(unsigned long ip, unsigned long caller, struct ftra
 		return;
 	if (TS_HRTICK && callback == functions[HRTICK].address)
 		this_cpu_write(shields.hrtick, timer);
-	/* On PREEMPT_RT a thread expires soft timers, and the tasks that they are for outrank it. */
+	/* On PREEMPT_RT a thread expires soft timers. They are left to it. */
 	if (!in_task() || current->flags & PF_KTHREAD || timer->is_soft ||
 	    shield_never_masks(shield_level(current)))
 		return;

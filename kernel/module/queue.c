@@ -118,7 +118,7 @@ bool queues_drain(struct shield *shield)
 	return !nr;
 }
 
-/* A task of @level waits for this timer: if ours holds it at a lower level, it does so no longer. */
+/* A task of @level waits for this timer: if it is queued here at a lower level, it goes back. */
 void queue_release(struct hrtimer *timer, u8 level)
 {
 	struct hrtimer_clock_base *queue = READ_ONCE(timer->base);
