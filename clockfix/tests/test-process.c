@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -414,6 +415,7 @@ static void finds_its_thread(void *arg, const struct clockfix_run *run)
 	sched_getaffinity(0, sizeof(set), &set);
 	CHECK(policy == SCHED_FIFO && param.sched_priority == 50);
 	CHECK(CPU_COUNT(&set) == 1 && CPU_ISSET(0, &set));
+	CHECK(prctl(PR_GET_TIMERSLACK) <= 1);	/* real-time threads may have none */
 	atomic_fetch_add(&runs, 1);
 }
 

@@ -235,7 +235,8 @@ class BlameTest(unittest.TestCase):
         done = self.blame("--openmetrics", "--", *LOOP)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue(done.stdout.endswith("\n# EOF\n"))
-        self.assertRegex(done.stdout, r'\ntimershield_blame_taken_seconds_total{victim="sh\[\d+\]",kind="')
+        self.assertRegex(done.stdout,
+                         r'\ntimershield_blame_taken_seconds_total{victim="sh\[\d+\]",kind="')
 
     def test_interval(self) -> None:
         """Each object has what was taken since the start, and the last one is the whole."""

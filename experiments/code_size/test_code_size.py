@@ -26,4 +26,4 @@ There are 9 section headers, starting at offset 0x5a0:
 
 def test_every_patch_and_new_file_is_in_an_object() -> None:
     changed = object_sizes.changed("6.12")
-    assert {"kernel/time/hrtimer.o", "kernel/time/timershield.o"} <= changed
+    assert {"kernel/time/hrtimer.o", "fs/timerfd.o"} <= changed

@@ -235,11 +235,14 @@ static void saw_timerfd(const struct file *file)
 {
 	struct hrtimer *timer = file->private_data;
 	u8 level = own_level(current);
+	int cpu;
 
 	if (!is_timer(timer) || level <= READ_ONCE(*timerfd_level(timer)))
 		return;
 	WRITE_ONCE(*timerfd_level(timer), level);
-	queue_release(timer, level);
+	cpu = queue_release(timer, level);
+	if (cpu >= 0)
+		shield_kick(cpu);
 }
 
 static void notrace on_poll(unsigned long ip, unsigned long caller, struct ftrace_ops *ops,

@@ -118,8 +118,11 @@ bool queues_drain(struct shield *shield)
 	return !nr;
 }
 
-/* A task of @level waits for this timer: if it is queued here at a lower level, it goes back. */
-void queue_release(struct hrtimer *timer, u8 level)
+/*
+ * A task of @level waits for this timer: if it is queued here at a lower level, it goes back.
+ * Return the CPU that has to set its device, or -1.
+ */
+int queue_release(struct hrtimer *timer, u8 level)
 {
 	struct hrtimer_clock_base *queue = READ_ONCE(timer->base);
 	struct hrtimer_cpu_base *base = queue->cpu_base;
@@ -128,7 +131,7 @@ void queue_release(struct hrtimer *timer, u8 level)
 	bool masked;
 
 	if (base != &shield->bases->base)
-		return;
+		return -1;
 	raw_spin_lock_irqsave(&base->lock, flags);
 	masked = READ_ONCE(timer->base) == queue && queue->running != timer &&
 		 timer->timer_queued && queue_level(queue) < level;
@@ -139,6 +142,5 @@ void queue_release(struct hrtimer *timer, u8 level)
 		raw_spin_unlock(&shield->stock->lock);
 	}
 	raw_spin_unlock_irqrestore(&base->lock, flags);
-	if (masked)
-		shield_kick(base->cpu);
+	return masked ? base->cpu : -1;
 }

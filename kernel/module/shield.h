@@ -83,7 +83,7 @@ struct hrtimer *queue_first(struct shield *shield, u8 level);
 void queue_correct(struct shield *shield, u8 level);
 void queues_clock_set(struct shield *shield);
 bool queues_drain(struct shield *shield);
-void queue_release(struct hrtimer *timer, u8 level);
+int queue_release(struct hrtimer *timer, u8 level);
 
 /* expire.c */
 void shield_setup(struct shield *shield, int cpu);

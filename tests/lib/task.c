@@ -3,7 +3,6 @@
 #include "task.h"
 #include "file.h"
 #include "pause.h"
-#include "shield.h"
 
 #include <dirent.h>
 #include <errno.h>
