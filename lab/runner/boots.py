@@ -12,11 +12,12 @@ from lab.kernels import cache, guests, kernels
 from lab.kernels.kernels import Kernel
 from lab.paths import BUILD, TEST_MODULES
 from lab.progress import Progress
-from lab.runner.suites import Suite
+from lab.runner.suites import LEVELS, Suite
 from lab.runner.verdict import Verdict, judge
 
 KEPT = BUILD / "test"
 KMEMLEAK = "/sys/kernel/debug/kmemleak"
+SWITCH = "/proc/sys/kernel/timershield"
 MONITORS = [f"/sys/kernel/tracing/rv/monitors/timershield_{name}" for name in ("mask", "hold")]
 """Of runtime verification, in tests/monitors.patch."""
 
@@ -49,7 +50,10 @@ class Boot:
             commands += [guests.Command(("@write", f"{monitor}/{file}", text))
                          for monitor in MONITORS
                          for file, text in (("reactors", "printk"), ("enable", "1"))]
-        for suite in self.suites:
+        # those that mask by level come last; a suite may leave the switch as it likes
+        for suite in sorted(self.suites, key=lambda s: s.mode):
+            if suite.mode == LEVELS:
+                commands.append(guests.Command(("@write", SWITCH, str(LEVELS))))
             owners[len(commands)] = suite
             program = Path(suite.selftest or suite.program).name
             words = ("--one-failure", *suite.args) if suite.must_fail(self.kernel) else suite.args

@@ -16,10 +16,10 @@ TABLE = TESTS / "suites.toml"
 _KEYS: dict[str, type] = {
     "program": str, "args": list, "kernels": list, "on-stock": str, "cpus": int,
     "threads": int, "append": str, "icount": bool, "timeout": int, "alone": bool, "soak": str,
-    "tools": list, "levels": list,
+    "tools": list, "levels": list, "mode": int,
 }
-LEVELS = "timershield=2"
-"""What a kernel boots with to mask by level."""
+LEVELS = 2
+"""The mode that masks by level."""
 ON_STOCK = ("fail", "pass")
 
 
@@ -41,6 +41,8 @@ class Suite:
     selftest: str = ""
     soak: str = ""
     tools: tuple[str, ...] = ()
+    mode: int = 1
+    """What kernel.timershield is."""
 
     def must_fail(self, kernel: Kernel) -> bool:
         """Whether it has to notice that ``kernel`` has no shield."""
@@ -97,8 +99,7 @@ def _suites(name: str, entry: dict[str, Any], path: Path) -> list[Suite]:
         raise LabError(f"{path}: suite '{name}': on-stock must be one of {', '.join(ON_STOCK)}")
     if levels is None:
         return [suite]
-    return [suite, replace(suite, name=f"{name}-levels", kernels=levels,
-                           append=f"{suite.append} {LEVELS}".strip())]
+    return [suite, replace(suite, name=f"{name}-levels", kernels=levels, mode=LEVELS)]
 
 
 @dataclass

@@ -62,7 +62,7 @@ append = "quiet"
 levels = ["*-module"]
 """).suites
     assert (one.name, one.append) == ("mask", "quiet")
-    assert (two.name, two.program, two.append) == ("mask-levels", "mask", "quiet timershield=2")
+    assert (two.name, two.program, two.append, two.mode) == ("mask-levels", "mask", "quiet", 2)
     assert two.kernels == ("*-module",)
 
 

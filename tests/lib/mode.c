@@ -3,15 +3,20 @@
 #include "mode.h"
 #include "file.h"
 
-#include <string.h>
 #include <unistd.h>
+
+static bool levels;
+
+static void __attribute__((constructor)) note_mode(void)
+{
+	char text[16];
+
+	levels = file_read(SHIELD_SWITCH, text, sizeof(text)) > 0 && *text == '2';
+}
 
 bool mode_is_levels(void)
 {
-	char text[4096] = "";
-
-	file_read("/proc/cmdline", text, sizeof(text));
-	return strstr(text, "timershield=2");
+	return levels;
 }
 
 int mode_switch_on(void)

@@ -7,13 +7,10 @@
 
 #define SHIELD_SWITCH "/proc/sys/kernel/timershield"
 
-/*
- * Whether the guest boots with timershield=2. The command line of a kernel without a shield of its
- * own tells what the module is to do.
- */
+/* Whether the switch was 2 when the program began: then "on" is 2 for it. */
 bool mode_is_levels(void);
 
-/* What the guest is to test: on, with levels if it boots so. 0, also without a shield, or -errno. */
+/* On, as the guest is to test it. 0, also without a shield, or -errno. */
 int mode_switch_on(void);
 
 #endif

@@ -42,7 +42,7 @@ bool shield_is_module(void);
 void shield_load(bool loaded);
 
 /*
- * Switches the shield; on is what the guest is to test, 2 if it boots with timershield=2. On a kernel
+ * Switches the shield; on is what the program found, 2 or else 1. On a kernel
  * without it "off" is what there is, and "on" changes nothing, so that a test of masking fails by what
  * it observes.
  */
