@@ -38,8 +38,6 @@ WITH_MODULES = ("nohz",)
 """Features of kernels that can load the tests' own modules."""
 WITH_DEFECTS = "defects"
 """That one has another source, too: with the defects that tests have to notice."""
-MONITORS = TESTS / "monitors.patch"
-"""Of runtime verification; on top of the debug kernels of 7.3."""
 MANIFEST = ".timershield"
 """In a tree kept up to date by :func:`sync`: the files that differ from the pristine tree."""
 
@@ -143,12 +141,6 @@ class Kernel:
     def debug(self) -> bool:
         """Whether it checks all that it does; that takes time and memory."""
         return self.variant == "debug" or (self.variant == MODULE_VARIANT and not self.debian)
-
-    @property
-    def monitored(self) -> bool:
-        """Whether it has the monitors of runtime verification, which are for 7.3."""
-        return (self.linux == "7.3" and self.variant == "debug"
-                and self.feature in ("", WITH_DEFECTS))
 
     @property
     def fragments(self) -> list[Path]:
@@ -274,7 +266,7 @@ def stock_tree(progress: Progress, linux: str = DEFAULT_LINUX) -> Path:
         temporary = place / "src-stock.new"
         _unpack_linux(origin, temporary, linux)
         (temporary / ".origin").write_text(stamp)
-        for stale in ("src-stock", "src-timershield", "src-defects", "src-monitors", "src-each"):
+        for stale in ("src-stock", "src-timershield", "src-defects", "src-each"):
             shutil.rmtree(place / stale, ignore_errors=True)
         temporary.rename(tree)
     return tree
@@ -341,11 +333,8 @@ def source_tree(kernel: Kernel, progress: Progress) -> Path:
     """The tree that ``kernel`` is built from; for Debian's, one with the same self-tests."""
     if kernel.debian:
         return stock_tree(progress, kernel.linux if kernel.linux in LINUXES else DEFAULT_LINUX)
-    monitors = (MONITORS,) if kernel.monitored else ()
     if kernel.feature == WITH_DEFECTS:
-        return _synced_tree("src-defects", kernel.linux, progress, (DEFECTS, *monitors))
-    if kernel.monitored:
-        return _synced_tree("src-monitors", kernel.linux, progress, monitors)
+        return _synced_tree("src-defects", kernel.linux, progress, (DEFECTS,))
     tree = patched_tree if kernel.patched else stock_tree
     return tree(progress, kernel.linux)
 

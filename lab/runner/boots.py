@@ -18,8 +18,6 @@ from lab.runner.verdict import Verdict, judge
 KEPT = BUILD / "test"
 KMEMLEAK = "/sys/kernel/debug/kmemleak"
 SWITCH = "/proc/sys/kernel/timershield"
-MONITORS = [f"/sys/kernel/tracing/rv/monitors/timershield_{name}" for name in ("mask", "hold")]
-"""Of runtime verification, in tests/monitors.patch."""
 
 
 @dataclass
@@ -46,10 +44,6 @@ class Boot:
         commands: list[guests.Command] = []
         owners: dict[int, Suite] = {}
         commands += guests.loading(self.modules)
-        if self.kernel.monitored:
-            commands += [guests.Command(("@write", f"{monitor}/{file}", text))
-                         for monitor in MONITORS
-                         for file, text in (("reactors", "printk"), ("enable", "1"))]
         # those that mask by level come last; a suite may leave the switch as it likes
         for suite in sorted(self.suites, key=lambda s: s.mode):
             if suite.mode == LEVELS:

@@ -129,6 +129,3 @@ def test_defects_do_not_change_what_a_debug_kernel_is_configured_as() -> None:
     debug = kernels.Kernel.parse("7.3/x86_64-preempt-debug")
     defects = kernels.Kernel.parse("7.3/x86_64-preempt-debug-defects")
     assert debug.fragments == defects.fragments
-    assert debug.monitored
-    assert defects.monitored
-    assert not kernels.Kernel.parse("7.3/x86_64-preempt-debug-kcsan").monitored
