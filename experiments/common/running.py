@@ -54,13 +54,18 @@ def run_guest(
     total = len(ready) * len(scenarios)
     with context.progress.bar(f"{experiment}: running guests", total) as bar:
         errors += _in_parallel(context.parallel, [
-            (lambda s=system: _run_system(store, s, program, scenarios, bar, watched,
+            (lambda s=system: _run_system(store, s, program, _possible(s, scenarios), bar, watched,
                                            qemu.Machine(s.cpus, turn=turn, options=options),
                                            context.progress))
-            for system in ready
+            for system in ready if _possible(system, scenarios)
         ])
     if errors:
         raise LabError("\n".join(errors))
+
+
+def _possible(system: System, scenarios: Sequence[Scenario]) -> list[Scenario]:
+    """Those that its shield can mask the load of."""
+    return [s for s in scenarios if s.shield != "2" or system.levels]
 
 
 def _ready(

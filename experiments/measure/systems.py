@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from kernel.tools import patchset
 from lab.errors import LabError
 from lab.kernels.kernels import Kernel
 from lab.kernels.platforms import MODES, Mode, Platform
@@ -65,6 +66,12 @@ class System:
         if self.unloads:
             return None
         return {Mode.OFF: "0", Mode.SHIELDED: "1"}.get(self.mode)
+
+    @property
+    def levels(self) -> bool:
+        """Whether it has what kernel.timershield=2 takes, or does without the shield."""
+        return self.mode is not Mode.SHIELDED or (
+            patchset.PATCHES / self.kernel.linux / "levels").is_dir()
 
     @property
     def unloads(self) -> bool:

@@ -12,6 +12,7 @@ from experiments.common.claims import EACH, Claim, Found
 from experiments.common.experiment import Context, Experiment, Scenario
 from experiments.measure.results import Store, write_meta
 from experiments.measure.systems import System
+from kernel.tools import patchset
 from lab.errors import LabError
 from lab.kernels import guests, kernels
 from lab.kernels.platforms import Mode, Platform
@@ -119,3 +120,15 @@ def test_a_kernel_that_cannot_be_built_costs_only_its_own_results(
         running.run_guest(context(tmp_path), "x", systems, "response",
                        [Scenario("none", "no load", ())])
     assert ran == ["x86_64-preempt-stock"]
+
+
+def test_a_kernel_without_levels_runs_what_classes_mask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "7.3" / "levels").mkdir(parents=True)
+    monkeypatch.setattr(patchset, "PATCHES", tmp_path)
+    both = [Scenario("a", "", ("--load=hogs:n=1",)), Scenario("b", "", ("--load=sleepers:n=1",))]
+    for linux, mode, names in (("6.12", Mode.SHIELDED, "a"), ("7.3", Mode.SHIELDED, "ab"),
+                               ("6.12", Mode.STOCK, "ab")):
+        system = System(Platform("x86_64", "preempt", linux), mode)
+        assert "".join(s.name for s in running._possible(system, both)) == names
