@@ -33,7 +33,6 @@ struct bench_options {
 	uint64_t jobs;		/* per cell at most */
 	double seconds;		/* per cell at most */
 	unsigned int rounds;
-	uint32_t late_ppm, cpu_ppm;
 	const char *intervals, *rivals;
 	bool quiet, json, costs;
 };
@@ -58,9 +57,8 @@ struct rival {
 	const char *name;
 	/* in a thread of its own; NULL: clockfix, a job */
 	void (*wait)(int64_t instant, struct wait_state *state);
-	int64_t margin;		/* of wait_margin() */
 	int estimator;
-	uint32_t late_ppm;	/* 0: that of the options */
+	uint32_t late_ppm;
 };
 
 extern const struct rival rivals[];

@@ -55,7 +55,7 @@ static double number(const char *text, double least, double most, struct argp_st
 	return val;
 }
 
-enum { OPT_COSTS = 256, OPT_CPU, OPT_JSON, OPT_LATE };
+enum { OPT_COSTS = 256, OPT_JSON };
 
 static const struct argp_option arguments[] = {
 	{ "intervals", 'i', "LIST", 0, "e.g. 1us,100us,1ms (default: 1us to 100ms in decades)", 0 },
@@ -65,8 +65,6 @@ static const struct argp_option arguments[] = {
 	{ "rounds", 'R', "N", 0, "rounds in which rivals take turns (default 20)", 0 },
 	{ "cpu", 'c', "N", 0, "CPU to run on (default: the last one)", 0 },
 	{ "priority", 'p', "N", 0, "priority of SCHED_FIFO; 0: SCHED_OTHER (default: 80 if allowed)", 0 },
-	{ "late-ppm", OPT_LATE, "N", 0, "clockfix option late_ppm", 0 },
-	{ "cpu-ppm", OPT_CPU, "N", 0, "clockfix option cpu_ppm", 0 },
 	{ "quiet", 'q', NULL, 0, "print no progress", 0 },
 	{ "json", OPT_JSON, NULL, 0, "print JSON, with distributions, not a table", 0 },
 	{ "costs", OPT_COSTS, NULL, 0, "print, as CSV, what reading the clock takes, and learning, "
@@ -104,12 +102,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_JSON:
 		opt->json = true;
-		break;
-	case OPT_LATE:
-		opt->late_ppm = number(arg, 1, 1e6, state);
-		break;
-	case OPT_CPU:
-		opt->cpu_ppm = number(arg, 1, 1e6, state);
 		break;
 	case 'q':
 		opt->quiet = true;

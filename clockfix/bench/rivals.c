@@ -39,13 +39,11 @@ int thread_prepare(const struct bench_options *opt)
 
 /* ---- all rivals -------------------------------------------------------------------------- */
 
-static void prepare_options(struct clockfix_options *options, const struct rival *rival,
-			    const struct bench_options *opt)
+static void prepare_options(struct clockfix_options *options, const struct rival *rival)
 {
 	clockfix_options_init(options);
 	options->estimator = rival->estimator;
-	options->late_ppm = rival->late_ppm ? rival->late_ppm : opt->late_ppm;
-	options->cpu_ppm = opt->cpu_ppm;
+	options->late_ppm = rival->late_ppm;
 }
 
 static int64_t next_instant(struct cell *cell, int64_t now)
@@ -125,11 +123,10 @@ static int run_own(const struct rival *rival, const struct bench_options *opt,
 	pthread_t thread;
 	int ret = 0;
 
-	cell->wait.margin = rival->margin;
 	if (rival->wait == wait_sleep_until && !cell->wait.sleeper) {
 		struct clockfix_options options;
 
-		prepare_options(&options, rival, opt);
+		prepare_options(&options, rival);
 		ret = clockfix_sleeper_create(&cell->wait.sleeper, &options);
 	}
 	if (!ret)
@@ -186,7 +183,7 @@ static int create_timer(const struct rival *rival, const struct bench_options *o
 {
 	struct clockfix_options options;
 
-	prepare_options(&options, rival, opt);
+	prepare_options(&options, rival);
 	options.cpu = opt->cpu;
 	options.policy = opt->priority ? SCHED_FIFO : SCHED_OTHER;
 	options.priority = opt->priority;
@@ -224,9 +221,7 @@ const struct rival rivals[] = {
 	{ "clock_nanosleep", .wait = wait_clock_nanosleep },
 	{ "nanosleep", .wait = wait_nanosleep },
 	{ "futex", .wait = wait_futex },
-	{ "margin-60us", .wait = wait_margin, .margin = 60000 },
-	{ "margin-125us", .wait = wait_margin, .margin = 125000 },
-	{ "mean-deviation", .wait = wait_mean },
+	{ "margin-60us", .wait = wait_margin },
 	{ "filter-none", .estimator = CLOCKFIX_ESTIMATOR_NONE },
 	{ "filter-average", .estimator = CLOCKFIX_ESTIMATOR_AVERAGE },
 	{ "filter-max", .estimator = CLOCKFIX_ESTIMATOR_MAXIMUM },

@@ -56,26 +56,8 @@ void wait_futex(int64_t instant, struct wait_state *state)
 
 void wait_margin(int64_t instant, struct wait_state *state)
 {
-	if (now_ns() < instant - state->margin)
-		wait_clock_nanosleep(instant - state->margin, state);
-	wait_poll(instant, state);
-}
-
-/* The mean of the last oversleeps and two mean deviations. */
-void wait_mean(int64_t instant, struct wait_state *state)
-{
-	int64_t *m = &state->mean, *d = &state->deviation, oversleep;
-	int64_t until = instant - *m / 64 - 2 * *d / 64;
-
-	if (now_ns() < until) {
-		wait_clock_nanosleep(until, state);
-		oversleep = now_ns() - until;
-		*d += (oversleep > *m / 64 ? oversleep - *m / 64 : *m / 64 - oversleep) - *d / 64;
-		*m += oversleep - *m / 64;
-	} else {
-		*m -= *m / 64;
-		*d -= *d / 64;
-	}
+	if (now_ns() < instant - 60000)
+		wait_clock_nanosleep(instant - 60000, state);
 	wait_poll(instant, state);
 }
 

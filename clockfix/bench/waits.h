@@ -9,8 +9,6 @@
 
 /* what one of them has at one interval */
 struct wait_state {
-	int64_t mean, deviation;	/* in 1/64 ns */
-	int64_t margin;
 	struct clockfix_sleeper *sleeper;
 };
 
@@ -19,7 +17,6 @@ void wait_clock_nanosleep(int64_t instant, struct wait_state *state);
 void wait_nanosleep(int64_t instant, struct wait_state *state);
 void wait_futex(int64_t instant, struct wait_state *state);
 void wait_margin(int64_t instant, struct wait_state *state);
-void wait_mean(int64_t instant, struct wait_state *state);
 void wait_sleep_until(int64_t instant, struct wait_state *state);
 
 #endif
