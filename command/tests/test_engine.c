@@ -535,6 +535,7 @@ static const struct jobs *jobs_are(u64 count, u64 late, u64 longest, u64 own)
 static void waits_in_a_job(void)
 {
 	static const struct who middle = { .tid = MIDDLE, .tgid = MIDDLE, .priority = 59 };
+	static const u32 wait = SLEEP_WAIT << HOW_SHIFT | RECEIVE;
 	const struct jobs *jobs;
 
 	begin_with_jobs();
@@ -553,8 +554,9 @@ static void waits_in_a_job(void)
 				       .function = RECEIVE }) == 380, "kept the one that woke it");
 	check(total_of((struct cause){ .kind = CAUSE_KEPT, .id = OTHER, .how = MIDDLE }) == 50,
 	      "kept the one in the end");
-	check(total_of((struct cause){ .kind = CAUSE_BLOCKED, .id = ABOVE,
-				       .how = SLEEP_WAIT << HOW_SHIFT | RECEIVE }) == 40, "blocked");
+	check(total_of((struct cause){ .kind = CAUSE_BLOCKED, .id = ABOVE, .how = wait }) == 20, "it ran");
+	check(total_of((struct cause){ .kind = CAUSE_BLOCKED, .id = MIDDLE, .how = wait,
+				       .function = ABOVE }) == 20, "the one in the end ran");
 	jobs = jobs_are(3, 1, 530, 25);
 	check(jobs->longest_waited == 490 * US && jobs->least == 20 * US && jobs->most == 25 * US,
 	      "waited %llu", (unsigned long long)jobs->longest_waited);
