@@ -102,12 +102,9 @@ static void print_head(const struct victim_report *victim)
 			       microseconds(victim->sleeps[i].total) / 1000);
 	if (slept)
 		fprintf(out, "), ");
-	fprintf(out, "%.1f us (%.2f %%) taken from it; longest %.1f us", microseconds(sums->taken),
+	fprintf(out, "%.1f us (%.2f %%) taken from it; longest %.1f us\n", microseconds(sums->taken),
 	       wanted ? 100.0 * (double)sums->taken / (double)wanted : 0,
 	       microseconds(sums->longest));
-	if (sums->longest_job > sums->longest)
-		fprintf(out, ", %.1f us of one job", microseconds(sums->longest_job));
-	putc('\n', out);
 }
 
 /* Is it the program, or the machine? */
@@ -280,7 +277,6 @@ static void json_victim(const struct victim_report *victim)
 	json_number("ran_ns", sums->ran);
 	json_number("taken_ns", sums->taken);
 	json_number("longest_ns", sums->longest);
-	json_number("longest_job_ns", sums->longest_job);
 	json_number("slept_ns", victim->slept);
 	json_open("sleeps", '{');
 	for (size_t i = 0; i < victim->sleep_count; i++)

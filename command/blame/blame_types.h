@@ -169,7 +169,6 @@ enum signalled_by { SIGNALLED, SIGNALLED_BY_ITSELF, SIGNALLED_BY_TIMER, SIGNALLE
 
 struct victim {
 	u64 ran, taken, longest, episodes, over;
-	u64 before_job, longest_job;	/* taken: until it slept on purpose last, and between two such */
 	u64 since;			/* it waits to run since then, or should have run */
 	u64 blamed;			/* the wait until then is in rows */
 	u64 ready;			/* on a run queue since then, in this wait */

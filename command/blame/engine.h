@@ -726,8 +726,6 @@ inline_always int has_jobs(const struct victim *victim)
 /* It sleeps: for the next job, inside this one, or nobody knows. Returns how. */
 inline_always u32 end_job(struct victim *victim, u32 id, u64 now, u32 sleep, u64 call)
 {
-	u64 time = victim->taken - victim->before_job;
-
 	victim->call = call;
 	if (victim->due && has_jobs(victim) && (u32)call && call != victim->release)
 		return sleep >> HOW_SHIFT ? sleep : SLEEP_WAIT << HOW_SHIFT | sleep;
@@ -738,9 +736,6 @@ inline_always u32 end_job(struct victim *victim, u32 id, u64 now, u32 sleep, u64
 	victim->due = 0;
 	victim->told_late = 0;
 	victim->handlers = 0;
-	if (time > victim->longest_job)
-		victim->longest_job = time;
-	victim->before_job = victim->taken;
 	return sleep;
 }
 

@@ -266,7 +266,8 @@ static void name_culprit(const struct victim_report *victim, struct culprit *cul
 		       copy("a timer interrupt came late") : unbalanced ?
 		       format("CPU %u has no load balancing", of.victim.cpu) :
 		       cause_how(&row->cause, row->several);
-	culprit->function = kind == CAUSE_BLOCKED ? NULL : symbol_name(row->cause.function);
+	culprit->function = kind == CAUSE_BLOCKED || kind == CAUSE_KEPT ? NULL :
+			    symbol_name(row->cause.function);
 	if (!culprit->function)
 		culprit->function = "";
 	culprit->level = culprit->threads == 1 ? level_text(&row->row.who) : copy("");

@@ -128,49 +128,6 @@ static void read_unit(struct task_info *person)
 	person->group = group ? group : copy(unified);
 }
 
-/*
- * The name that a virtual machine has on QEMU's command line: "-name web01,process=x" or
- * "-name guest=web01"; NULL if it has none. Then that is what its process is called.
- */
-static char *machine_name(u32 process)
-{
-	autofree char *path = format("/proc/%u/cmdline", process);
-	autotext struct text line = { 0 };
-	const char *program, *word, *next, *guest;
-	char *name;
-
-	if (file_read(path, &line))
-		return NULL;
-	program = strrchr(line.s, '/') ? strrchr(line.s, '/') + 1 : line.s;
-	if (strncmp(program, "qemu", 4) && strcmp(program, "kvm"))
-		return NULL;
-	for (word = line.s; ; word = next) {
-		next = word + strlen(word) + 1;
-		if (next >= line.s + line.length)
-			return NULL;
-		if (!strcmp(word, "-name") || !strcmp(word, "--name"))
-			break;
-	}
-	guest = strncmp(next, "guest=", 6) ? strstr(next, ",guest=") : next - 1;
-	next = guest ? guest + strlen(",guest=") : next;
-	if (strcspn(next, "=") < strcspn(next, ","))
-		return NULL;
-	name = format("VM %.*s", (int)strcspn(next, ","), next);
-	make_printable(name);
-	return name;
-}
-
-static void call_by_machine(struct task_info *person)
-{
-	autofree char *machine = person->kernel_thread ? NULL : machine_name(person->process);
-
-	if (!machine)
-		return;
-	snprintf(person->process_comm, sizeof(person->process_comm), "%s", machine);
-	if (person->process == person->tid)
-		strcpy(person->comm, person->process_comm);
-}
-
 /* Whether it still lives. */
 static bool refresh(struct task_info *person)
 {
@@ -189,7 +146,6 @@ static bool refresh(struct task_info *person)
 		person->process = process_of(person->tid);
 	if (!task_read_stat(&leader, (pid_t)person->process, (pid_t)person->process))
 		strcpy(person->process_comm, leader.name);
-	call_by_machine(person);
 	if (person->process)
 		read_unit(person);
 	read_process(person);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What blame advises, on machines that differ in what they can do, and what it calls the threads of a
- * virtual machine and devices of the network: on directories, as --root takes them.
+ * What blame advises, on machines that differ in what they can do, and what it calls devices of the
+ * network: on directories, as --root takes them.
  */
 #include "blame/cause.h"
 #include "blame/report.h"
@@ -345,37 +345,6 @@ static void where_throttling_is(void)
 	check(!strcmp(in_group, "real-time throttling of /robot (cpu.rt_runtime_us)"), "%s", in_group);
 }
 
-/* PROGRAM with "-name NAME", process 80 and its thread 81, is called MACHINE. */
-static void is_called(const char *program, const char *name, const char *machine)
-{
-	const struct who thread = { .tid = 81, .tgid = 80, .priority = 120 }, leader = ordinary;
-	const struct cause cause = { .kind = CAUSE_TIMER, .id = 81, .how = HOW_GUEST << HOW_SHIFT };
-	autofree char *wanted = format("%s/CPU 0/KVM[81]: timer of the guest", machine);
-	autofree char *process = format("%s[80]", machine), *timer = NULL, *called = NULL;
-	autotext struct text line = { 0 };
-
-	text_add_bytes(&line, program, strlen(program) + 1);
-	text_add_bytes(&line, "-enable-kvm\0-name", sizeof("-enable-kvm\0-name"));
-	text_add_bytes(&line, name, strlen(name) + 1);
-	text_add_bytes(&line, "-S", sizeof("-S"));
-	put_bytes("proc/80/cmdline", line.s, line.length);
-	put_task(80, "qemu-system-x86", "0 0");
-	put_task(81, "CPU 0/KVM", "0 0");
-	timer = cause_text(&cause, &thread);
-	called = who_text(&leader);
-	check(!strcmp(timer, wanted), "%s", timer);
-	check(!strcmp(called, process), "%s", called);
-}
-
-static void virtual_machines(void)
-{
-	is_called("/usr/bin/qemu-system-x86_64", "guest=web 01,debug-threads=on", "VM web 01");
-	is_called("/usr/bin/kvm", "db,debug-threads=on", "VM db");
-	is_called("qemu-kvm", "debug-threads=on,guest=mail", "VM mail");
-	is_called("/usr/bin/qemu-system-x86_64", "process=other", "qemu-system-x86");
-	is_called("/usr/bin/other", "guest=web", "qemu-system-x86");
-}
-
 static void is_device(const char *device, u32 id, const char *wanted)
 {
 	struct cause cause = { .kind = CAUSE_SOFTIRQ, .id = NET_RX, .how = id };
@@ -491,7 +460,6 @@ int main(void)
 	on(where_nobody_balances);
 	on(where_users_name_groups);
 	on(where_throttling_is);
-	on(virtual_machines);
 	on(rows_of_a_process);
 	on(rows_of_many_who_were_needed);
 	on(devices);
