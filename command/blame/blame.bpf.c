@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* blame's source in the kernel: tracepoints call the accounting in engine.h. */
+/* blame's source in the kernel: tracepoints call the accounting in engine.bpf.c. */
 #include "bpf_kernel.h"
 
 #include <bpf/bpf_core_read.h>
@@ -108,7 +108,7 @@ static inline __attribute__((always_inline)) u32 is_served(u64 address)
 
 #define IS_SERVED(task) is_served(task)
 
-#include "engine.h"
+#include "engine.bpf.c"
 
 inline_always void read_task(struct who *who, struct task_struct *task)
 {

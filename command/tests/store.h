@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What engine.h needs of BPF, for its test: small tables, and no limits to loops. */
+/* What engine.bpf.c needs of BPF, for its test: small tables, and no limits to loops. */
 #ifndef TIMERSHIELD_BLAME_STORE_H
 #define TIMERSHIELD_BLAME_STORE_H
 

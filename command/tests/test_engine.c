@@ -33,7 +33,7 @@ static struct store works = { .key = sizeof(u32), .value = sizeof(u64) };
 #define LINK(tid) ((tid) < ARRAY_SIZE(link_of) ? &link_of[tid] : NULL)
 #define FIND_CPU(number) ((number) < 2 ? &cpus[number] : NULL)
 
-#include "blame/engine.h"
+#include "blame/engine.bpf.c"
 
 static const struct who who_victim = { .tid = VICTIM, .tgid = VICTIM, .priority = 49 };
 static const struct who who_above = { .tid = ABOVE, .tgid = ABOVE, .priority = 39 };

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The accounting: every moment of a CPU belongs to the innermost thing that it does. The
  * functions are called for events, with a time that never goes back much on a CPU.
@@ -10,9 +10,6 @@
  * is ready and not allowed to run; IS_SERVED(task): whether the fair server chose this task_struct;
  * TAKE_STACK(context): the number of a stack + 1; LINK(tid): of a thread.
  */
-#ifndef TIMERSHIELD_BLAME_ENGINE_H
-#define TIMERSHIELD_BLAME_ENGINE_H
-
 #include "blame_types.h"
 #include "episode.h"
 
@@ -1259,5 +1256,3 @@ inline_always void on_work(struct cpu *cpu, u64 now, u32 tid, u64 function)
 	frame->cause.function = function;
 	frame->counted = !function;
 }
-
-#endif
