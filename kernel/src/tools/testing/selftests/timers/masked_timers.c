@@ -3,7 +3,7 @@
  * While a SCHED_FIFO task runs, timers of ordinary tasks do not interrupt its
  * CPU: they are masked, and none is lost or early.
  *
- * Needs root, and a kernel with CONFIG_TIMERSHIELD.
+ * Needs root, and kernel.timershield.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -129,7 +129,7 @@ int main(void)
 
 	ksft_print_header();
 	if (access(SWITCH, F_OK))
-		ksft_exit_skip("no " SWITCH ": not with CONFIG_TIMERSHIELD\n");
+		ksft_exit_skip("no " SWITCH "\n");
 	if (switch_shield(true) || interrupts(cpu) < 0)
 		ksft_exit_skip("needs root\n");
 	if (!uname(&kernel) && strstr(kernel.version, "PREEMPT_RT"))
