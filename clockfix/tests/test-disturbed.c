@@ -9,87 +9,55 @@
  */
 #include "sim/waiter.h"
 
-#define INTERVAL	100000
-#define OVERSLEEP	20000	/* but for each fourth sleep, after which there is much to poll */
-#define SETTLE		1000	/* jobs after which all is as it was */
+#define SETTLE	1000	/* jobs after which all is as it was */
 
-static uint64_t sleeps_of(int jobs)
+/* Each fourth sleep ends in time, after which there is much to poll. */
+static void jobs(int count)
 {
-	uint64_t sleeps = sim.sleeps;
-
-	for (int i = 0; i < jobs; i++) {
-		next_oversleep = i % 4 ? OVERSLEEP : 0;
-		job(INTERVAL);
+	for (int i = 0; i < count; i++) {
+		next_oversleep = i % 4 ? 20000 : 0;
+		job(100000);
 	}
-	return sim.sleeps - sleeps;
 }
 
-static struct {
-	struct waiter waiter;
-	struct clockfix_stats stats;
-	struct sim sim;
-} steady;
-
-static void go_back(void)
+/* Returns whether a job has so many events. */
+static bool pause_at(uint64_t at, int64_t pause)
 {
-	waiter = steady.waiter;
-	stats = steady.stats;
-	sim = steady.sim;
-	next_oversleep = 0;
-}
-
-/* To the steady state; returns the number of events of one job. */
-static uint64_t settle(void)
-{
-	uint64_t events;
+	uint64_t slept, events;
+	int64_t polled;
 
 	setup();
-	sleeps_of(600);
-	steady.waiter = waiter;
-	steady.stats = stats;
-	steady.sim = sim;
-	go_back();
+	jobs(600);
+	sim.disturb_at = sim.events + at;
+	sim.pause = pause;
+	next_oversleep = 0;
+	job(100000);
 	events = sim.events;
-	job(INTERVAL);
-	return sim.events - events;
-}
-
-static void disturb(uint32_t budget, int64_t pause)
-{
-	uint64_t events;
-
-	cpu_ppm = budget;
-	events = settle();
-	cpu_ppm = 0;
-	/* while it polls one event is as the next: not each of them */
-	for (uint64_t at = 1; at <= events && !check_failed; at += at < 20 ? 1 : 997) {
-		int64_t polled;
-		uint64_t slept;
-
-		go_back();
-		sim.disturb_at = sim.events + at;
-		sim.pause = pause;
-		job(INTERVAL);
-		sleeps_of(SETTLE);
-		sim.pause = 0;
-		polled = stats.polled;
-		slept = sleeps_of(100);
-		polled = stats.polled - polled;
-		if (slept < 95 || polled > 100 * 8000 || cost() > 250) {
-			printf("# pause %lld at event %d: %d sleeps, %lld ns polled, "
-			       "learning %lld ns\n", (long long)pause, (int)at, (int)slept,
-			       (long long)polled / 100, (long long)cost());
-			CHECK(!"as before");
-		}
+	jobs(SETTLE);
+	slept = sim.sleeps;
+	polled = stats.polled;
+	jobs(100);
+	slept = sim.sleeps - slept;
+	polled = stats.polled - polled;
+	if (slept < 95 || polled > 100 * 8000 || cost() > 250) {
+		printf("# pause %lld at event %d: %d sleeps, %lld ns polled, learning %lld ns\n",
+		       (long long)pause, (int)at, (int)slept, (long long)polled / 100,
+		       (long long)cost());
+		CHECK(!"as before");
 	}
+	return events >= sim.disturb_at;
 }
 
 static void a_pause_is_forgotten(void)
 {
-	for (int64_t pause = 10000; pause <= 10 * NSEC_PER_SEC && !check_failed; pause *= 1000) {
-		disturb(0, pause);
-		disturb(300000, pause);
+	for (int64_t pause = 10000; pause <= 10 * NSEC_PER_SEC; pause *= 1000) {
+		for (cpu_ppm = 0; cpu_ppm <= 300000; cpu_ppm += 300000) {
+			/* while it polls one event is as the next: not each of them */
+			for (uint64_t at = 1; pause_at(at, pause) && !check_failed;)
+				at += at < 20 ? 1 : 997;
+		}
 	}
+	cpu_ppm = 0;
 }
 
 /* ---- neighbours and noise ---------------------------------------------------------------- */
@@ -124,68 +92,42 @@ static int64_t late_by(int64_t interval, const struct event *event)
 	return most / 2 + event->noise * more;
 }
 
-struct share {
-	double margin, polled;	/* sums, in ns */
-};
-
-static void wait_for(int64_t interval, int jobs, const struct event *event, struct share *share)
+/* Returns the mean margin. */
+static double margins(int64_t interval, int count, const struct event *event)
 {
-	int64_t polled = stats.polled;
+	double sum = 0;
 
-	for (int i = 0; i < jobs; i++) {
+	for (int i = 0; i < count; i++) {
 		next_oversleep = late_by(interval, event);
 		job(interval);
-		if (share)
-			share->margin += waiter.est.prediction;
+		sum += waiter.est.prediction;
 	}
-	if (share)
-		share->polled += stats.polled - polled;
+	return sum / count;
 }
 
-static const struct event usual = { .noise = 1 };
-
-#define FUTURES 10
-
-/* Jobs 1,000 to 1,500 after the event, if there is one, that all twins of one @future meet. */
-static void run_twins(int64_t interval, const struct event *event, struct share *share)
-{
-	for (int future = 0; future < FUTURES; future++) {
-		go_back();
-		rng = 1000 + future;
-		wait_for(interval, event ? 5000 : 0, event, NULL);
-		rng = 77 + 7919 * future;
-		wait_for(interval, SETTLE, &usual, NULL);
-		wait_for(interval, 500, &usual, share);
-	}
-}
+struct waiting {
+	double margin, polled;
+};
 
 /*
- * Twins meet the same oversleeps, but for the event. By their pasts alone, without events, one
- * margin differs from another by 1 to 3 %, polling by 4 %: that is looked at over ten futures.
+ * Of jobs 1,000 to 1,500 after an event, if there is one, ten times; each time with oversleeps of its
+ * own, which are the same whatever the event was. By their pasts alone margins differ by 1 to 3 %.
  */
-static void compare_twins(int64_t interval, const struct event *event)
+static struct waiting waiting_after(int64_t interval, const struct event *event)
 {
-	struct share with = { 0 }, without = { 0 };
-	double margin, polled;
+	static const struct event usual = { .noise = 1 };
+	struct waiting result = { 0 };
 
-	run_twins(interval, NULL, &without);
-	run_twins(interval, event, &with);
-	margin = with.margin / without.margin;
-	polled = with.polled / without.polled;
-	printf("# each %lld us, after %s: margin %+.1f %%, polled %+.1f %%\n",
-	       (long long)interval / 1000, event->percent ? "a neighbour" : "noise",
-	       100 * margin - 100, 100 * polled - 100);
-	CHECK(margin > 0.95 && margin < 1.05);
-	CHECK(polled > 0.85 && polled < 1.15);
-}
-
-static void settle_usual(int64_t interval)
-{
-	setup();
-	wait_for(interval, 12000, &usual, NULL);
-	steady.waiter = waiter;
-	steady.stats = stats;
-	steady.sim = sim;
+	for (int i = 0; i < 10; i++) {
+		rng = 1000 + i;
+		margins(interval, 5000, event ? event : &usual);
+		rng = 77 + 7919 * i;
+		margins(interval, SETTLE, &usual);
+		result.polled -= stats.polled;
+		result.margin += margins(interval, 500, &usual);
+		result.polled += stats.polled;
+	}
+	return result;
 }
 
 static void neighbours_and_noise_are_forgotten(void)
@@ -196,9 +138,23 @@ static void neighbours_and_noise_are_forgotten(void)
 	};
 
 	for (int i = 0; i < 4; i++) {
-		settle_usual(intervals[i]);
-		for (int n = 0; n < 4; n++)
-			compare_twins(intervals[i], &events[n]);
+		struct waiting before, after;
+
+		setup();
+		sim.realtime = true;
+		waiting_after(intervals[i], NULL);
+		before = waiting_after(intervals[i], NULL);
+		for (int n = 0; n < 4; n++) {
+			double margin, polled;
+
+			after = waiting_after(intervals[i], &events[n]);
+			margin = after.margin / before.margin;
+			polled = after.polled / before.polled;
+			printf("# each %lld us, event %d: margin %+.1f %%, polled %+.1f %%\n",
+			       (long long)intervals[i] / 1000, n, 100 * margin - 100, 100 * polled - 100);
+			CHECK(margin > 0.95 && margin < 1.05);
+			CHECK(polled > 0.85 && polled < 1.15);
+		}
 	}
 }
 
