@@ -20,8 +20,7 @@ from experiments.measure.spans import Span
 
 SPANS = (
     Span("switch", "__schedule", until="finish_task_switch"),
-    Span("release", r"__hrtimer_mask\w+|__hrtimer_release\w*|__timershield_release",
-         optional=True),
+    Span("release", "__hrtimer_(mask|release)_tasks", optional=True),
     Span("interrupt", "hrtimer_interrupt"),
 )
 UNLOADED, LOADED = "job-none", "job-sleepers-50"
