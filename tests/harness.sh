@@ -15,8 +15,8 @@ equal() { [ "$1" = "$2" ] || fault "$3: '$1', not '$2'"; }
 # says STATUS TEXT WORDS...: so "timershield WORDS" ends, and what it prints contains TEXT
 says() {
 	status=$1 text=$2; shift 2
-	out=$(timershield "$@" 2>&1)
-	equal $? "$status" "timershield $*: exit status"
+	out=$(timershield "$@" 2>&1) && is=0 || is=$?
+	[ $is = "$status" ] || fault "timershield $*: exit status $is, not $status: $out"
 	case $out in *"$text"*) ;; *) fault "timershield $*: no '$text' in: $out" ;; esac
 }
 as_nobody() { su nobody -s /bin/sh -c "$*"; }

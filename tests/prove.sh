@@ -129,14 +129,12 @@ test_configured_mode_stays() {
 	nothing_left 1
 }
 
-# The guest has no kmod: this stands in, and loads the lab's module.
 test_loads_and_unloads_the_module() {
 	[ -e $module ] || skip "it is not a module here"
-	mkdir -p /lib/modules/$(uname -r)
-	echo extra/timershield.ko: >/lib/modules/$(uname -r)/modules.dep
-	rm -f /bin/modprobe
-	printf '#!/bin/sh\nexec insmod %s\n' $module >/bin/modprobe
-	chmod +x /bin/modprobe
+	modules=/lib/modules/$(uname -r)
+	mkdir -p $modules/extra
+	cp $module $modules/extra
+	echo extra/timershield.ko: >$modules/modules.dep
 	[ ! -e $switch ] || rmmod timershield
 	says 0 "--load" prove -s 1
 	[ ! -e $switch ] || fault "it loaded the module"
