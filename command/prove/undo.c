@@ -50,13 +50,6 @@ static int write_thing(const char *what, const char *value, const char *now)
 
 static const struct record_kind kind = { read_thing, write_thing };
 
-/* It is not there yet. */
-static void add_thing(struct records *records, const char *what)
-{
-	if (what && !file_exists(what))
-		records_add(records, what, "absent", "", THERE);
-}
-
 static int save(const struct journal *journal)
 {
 	int ret = journal_save(journal);
@@ -70,7 +63,8 @@ int undo_begin(struct journal *journal, const char *group, bool load)
 	autotext struct text mode = { 0 };
 	int ret;
 
-	add_thing(proved, group);
+	if (group)
+		records_add(proved, group, "absent", "", THERE);
 	if (load)
 		records_add(proved, TIMERS_MODULE, "absent", "", THERE);
 	ret = save(journal);
