@@ -17,11 +17,12 @@ static void print_culprit(const struct victim_report *victim, const struct culpr
 {
 	if (narrow)
 		fprintf(out, "  %9.1f %6.1f%%  ", microseconds(culprit->row.row.total),
-		       share_of(victim, culprit->row.row.total));
+			share_of(victim, culprit->row.row.total));
 	else
-		fprintf(out, "  %9llu %12.1f %10.1f %6.1f%%  %-6s  ", (unsigned long long)culprit->row.row.count,
-		       microseconds(culprit->row.row.total), microseconds(culprit->row.row.longest),
-		       share_of(victim, culprit->row.row.total), masked_text(culprit->masked));
+		fprintf(out, "  %9llu %12.1f %10.1f %6.1f%%  %-6s  ",
+			(unsigned long long)culprit->row.row.count,
+			microseconds(culprit->row.row.total), microseconds(culprit->row.row.longest),
+			share_of(victim, culprit->row.row.total), masked_text(culprit->masked));
 	fprintf(out, "%s%s%s", culprit->name, *culprit->level ? " " : "", culprit->level);
 	if (*culprit->how)
 		fprintf(out, ": %s", culprit->how);
@@ -54,8 +55,8 @@ static void print_culprits(const struct victim_report *victim, unsigned int line
 	if (narrow)
 		fprintf(out, "%s\n", CULPRITS_HEAD_NARROW "  share  culprit");
 	else
-		fprintf(out, CULPRITS_HEAD "%12s %10s %7s  %-6s  %s\n", "total us", "longest us", "share",
-		       "mask", "culprit");
+		fprintf(out, CULPRITS_HEAD "%12s %10s %7s  %-6s  %s\n", "total us", "longest us",
+			"share", "mask", "culprit");
 	for (size_t i = 0; i < victim->count; i++) {
 		const struct culprit *culprit = &victim->culprits[i];
 
@@ -99,12 +100,13 @@ static void print_head(const struct victim_report *victim)
 	for (size_t i = 0; slept && i < victim->sleep_count; i++)
 		if (!i || victim->sleeps[i].total > victim->slept / 200)
 			fprintf(out, "%s%s %.0f", i ? ", " : "", victim->sleeps[i].name,
-			       microseconds(victim->sleeps[i].total) / 1000);
+				microseconds(victim->sleeps[i].total) / 1000);
 	if (slept)
 		fprintf(out, "), ");
-	fprintf(out, "%.1f us (%.2f %%) taken from it; longest %.1f us\n", microseconds(sums->taken),
-	       wanted ? 100.0 * (double)sums->taken / (double)wanted : 0,
-	       microseconds(sums->longest));
+	fprintf(out, "%.1f us (%.2f %%) taken from it; longest %.1f us\n",
+		microseconds(sums->taken),
+		wanted ? 100.0 * (double)sums->taken / (double)wanted : 0,
+		microseconds(sums->longest));
 }
 
 /* Is it the program, or the machine? */
@@ -117,7 +119,8 @@ static void print_jobs(const struct report *report, const struct victim_report *
 
 	if (!jobs->count)
 		return;
-	fprintf(out, "  %llu jobs: %llu %s. Its own work: %.1f us at least, median %.1f, at most %.1f.\n"
+	fprintf(out,
+		"  %llu jobs: %llu %s. Its own work: %.1f us at least, median %.1f, at most %.1f.\n"
 		"  The longest took %.1f us: %.1f of its own, waited for %.1f, taken %.1f.\n",
 		(unsigned long long)jobs->count, (unsigned long long)jobs->late, late,
 		microseconds(jobs->least), microseconds(victim->median), microseconds(jobs->most),
@@ -144,8 +147,8 @@ static void print_remedies(const struct victim_report *victim)
 		}
 		if (!remedy || before || share_of(victim, total) < 1)
 			continue;
-		fprintf(out, "%s    %-36s would save %.1f %%\n", printed ? "" : "  what helps:\n", remedy,
-		       share_of(victim, total));
+		fprintf(out, "%s    %-36s would save %.1f %%\n", printed ? "" : "  what helps:\n",
+			remedy, share_of(victim, total));
 		printed++;
 	}
 }
@@ -159,7 +162,7 @@ static void print_maskable(const struct victim_report *victim, enum masked maske
 			total += victim->culprits[i].row.row.total;
 	if (total)
 		fprintf(out, "  TimerShield masks timers of %s: %.1f us (%.1f %%) of this.\n", what,
-		       microseconds(total), share_of(victim, total));
+			microseconds(total), share_of(victim, total));
 }
 
 /* "Unexplained" is what the kernel saw and no event names; this it did not even see. */
@@ -169,24 +172,26 @@ static void print_unseen(const struct report *report)
 		format("%llu SMIs", (unsigned long long)report->smis) :
 		copy("SMIs (not counted here)");
 
-	fprintf(out, "\nThese figures lack what the kernel cannot see: the time of %llu NMIs, of %s and of\n"
-	       "a hypervisor's pauses below 10 ms.\n", (unsigned long long)report->nmis, smis);
+	fprintf(out,
+		"\nThese figures lack what the kernel cannot see: the time of %llu NMIs, of %s and of\n"
+		"a hypervisor's pauses below 10 ms.\n", (unsigned long long)report->nmis, smis);
 }
 
 static void print_lost(const struct report *report)
 {
 	if (report->lost_events)
-		fprintf(out, "%llu event%s lost, or not told by this kernel: the figures above are not exact.\n",
-		       (unsigned long long)report->lost_events,
-		       report->lost_events == 1 ? " was" : "s were");
+		fprintf(out,
+			"%llu event%s lost, or not told by this kernel: the figures above are not exact.\n",
+			(unsigned long long)report->lost_events,
+			report->lost_events == 1 ? " was" : "s were");
 	if (report->lost.rows)
 		fprintf(out, "More than %u rows: %llu entries went to \"unexplained\".\n", MAX_ROWS,
-		       (unsigned long long)report->lost.rows);
+			(unsigned long long)report->lost.rows);
 	if (report->lost.victims)
 		fprintf(out, "More than %u victims: the others are not shown.\n", MAX_VICTIMS);
 	if (report->lost.targets)
 		fprintf(out, "More than %u threads to watch: %llu were not watched.\n", MAX_TARGETS,
-		       (unsigned long long)report->lost.targets);
+			(unsigned long long)report->lost.targets);
 }
 
 void report_print(FILE *file, const struct report *report, unsigned int lines, bool narrow)
@@ -216,10 +221,11 @@ void report_print(FILE *file, const struct report *report, unsigned int lines, b
 	}
 	if (shown < report->count)
 		fprintf(out, "\n%zu more victims lost less; --json shows all, -p one of them.\n",
-		       report->count - shown);
+			report->count - shown);
 	if (!report->count)
-		fprintf(out, "%s\n", report->realtime ? "No real-time task has run. Use -p PID to watch a process, "
-		     "-c CPULIST to watch whatever runs on CPUs." : "None of the tasks to watch has run.");
+		fprintf(out, "%s\n", report->realtime ?
+			"No real-time task has run. Use -p PID to watch a process, -c CPULIST to watch whatever runs on CPUs." :
+			"None of the tasks to watch has run.");
 	if (report->count && !lines)
 		print_unseen(report);
 	print_lost(report);
