@@ -70,7 +70,7 @@ static int explain(int error, struct text *why)
 	bool has_btf = file_exists("/sys/kernel/btf/vmlinux");
 
 	if (!has_btf)
-		text_add(why, "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF)");
+		text_add(why, "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF); those of Debian, Ubuntu, Fedora and Arch have it, that of Raspberry Pi OS has not");
 	else if (error == -EPERM && file_has("/sys/kernel/security/lockdown", "[confidentiality]"))
 		text_add(why, "the kernel is locked down (confidentiality)");
 	else if (error == -EPERM)
