@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "source.h"
 
-#include "lib/file.h"
 #include "loop/loads.h"
 
 #include <math.h>
@@ -43,6 +42,8 @@ static struct samples {
 	unsigned int count[WHATS];
 } samples;
 
+static bool realtime_kernel;		/* PREEMPT_RT */
+
 /* How long it takes to read the clock, in ns. */
 static u64 shortest_read(void)
 {
@@ -81,7 +82,7 @@ static void look_for_interrupt(struct gaps *gaps, u64 read, int timer)
 {
 	struct itimerspec ahead = { .it_value.tv_nsec = AHEAD_NS };
 
-	if (file_has("/proc/version", "PREEMPT_RT")) {
+	if (realtime_kernel) {
 		look_for_gaps(gaps, read, TICKS_NS);
 		return;
 	}
@@ -201,6 +202,7 @@ static void take_samples(struct blame_config *config, int timer,
 	bool wakes = priority && start_waker(&waker, &thread, priority);
 
 	memset(&samples, 0, sizeof(samples));
+	realtime_kernel = config->realtime_kernel;
 	for (size_t i = 0; i < SAMPLES && pages != MAP_FAILED; i++)
 		for (unsigned int what = 0; what < (wakes ? WHATS : SWITCH); what++)
 			take_sample(what, timer, &waker, pages + i * page);

@@ -16,6 +16,8 @@
 static struct {
 	bool read, open, nohz_full, rcu_nocbs;
 	struct isolation isolation;
+	int shield;			/* as timers_get() */
+	bool asked, pinned;		/* pinned: are all real-time tasks, once asked */
 } machine;
 
 static const struct isolation *read_machine(void)
@@ -24,6 +26,7 @@ static const struct isolation *read_machine(void)
 		machine.read = true;
 		machine.nohz_full = kernel_has("CONFIG_NO_HZ_FULL");
 		machine.rcu_nocbs = kernel_has("CONFIG_RCU_NOCB_CPU");
+		machine.shield = timers_get();
 		machine.open = !isolation_open(&machine.isolation, false);
 	}
 	return &machine.isolation;
@@ -176,15 +179,20 @@ static bool all_are_pinned(void)
 {
 	autotasks struct tasks tasks = { 0 };
 
-	return !tasks_read(&tasks) && !tasks_unpinned(&tasks);
+	if (!machine.asked)
+		machine.pinned = !tasks_read(&tasks) && !tasks_unpinned(&tasks);
+	machine.asked = true;
+	return machine.pinned;
 }
 
 static char *for_timer(const struct blame_victim *victim, const struct blame_row *row,
 		       enum masked masked, unsigned int cpu)
 {
 	bool levels = masked == MASKED_LEVELS;
-	int shield = timers_get();
+	int shield;
 
+	read_machine();
+	shield = machine.shield;
 	if (row->cause.how >> HOW_SHIFT == HOW_PERF)
 		return row->cause.id ? format("end %u, or let it sample less often (perf record -F)",
 					      row->cause.id) : NULL;

@@ -38,6 +38,7 @@ static void put(const char *path, const char *content)
 {
 	put_bytes(path, content, strlen(content));
 	task_info_look_again();
+	remedy_free();
 }
 
 static void put_task(u32 tid, const char *name, const char *policy)
