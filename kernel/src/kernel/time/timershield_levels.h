@@ -24,25 +24,31 @@ static __always_inline unsigned int levels_of(unsigned int index)
 }
 
 static_assert(TIMERSHIELD_DEADLINE < TIMERSHIELD_LEVELS);
-static_assert(HRTIMER_BASE_LEVELS == levels_index(TIMERSHIELD_REALTIME, 0));
-static_assert(HRTIMER_MAX_CLOCK_BASES == levels_index(TIMERSHIELD_DEADLINE + 1, 0));
+static_assert(levels_index(TIMERSHIELD_REALTIME, 0) == HRTIMER_BASE_LEVELS);
+static_assert(levels_index(TIMERSHIELD_DEADLINE + 1, 0) == HRTIMER_MAX_CLOCK_BASES);
 
 /* When the first timer of a base expires (CLOCK_MONOTONIC) */
 static __always_inline ktime_t levels_expires(const struct hrtimer_clock_base *base)
 {
-	return base->expires_next == KTIME_MAX ? KTIME_MAX :
-	       ktime_sub(base->expires_next, base->offset);
+	return ktime_sub(base->expires_next, base->offset);
 }
 
-/* The base that has the first timer of a level */
-static inline struct hrtimer_clock_base *levels_base(struct hrtimer_cpu_base *cpu_base, u8 level)
+/* The base that has the first timer of a level, and when that expires; KTIME_MAX: there is none */
+static inline struct hrtimer_clock_base *levels_base(struct hrtimer_cpu_base *cpu_base, u8 level,
+						     ktime_t *expires)
 {
 	struct hrtimer_clock_base *base = &cpu_base->clock_base[levels_index(level, 0)];
 	struct hrtimer_clock_base *first = base;
 
-	for (unsigned int clock = 1; clock < TIMERSHIELD_CLOCKS; clock++)
-		if (levels_expires(base + clock) < levels_expires(first))
-			first = base + clock;
+	/* The offset of CLOCK_MONOTONIC is 0. */
+	*expires = base->expires_next;
+	for (unsigned int clock = 1; clock < TIMERSHIELD_CLOCKS; clock++) {
+		if (likely(base[clock].expires_next == KTIME_MAX) ||
+		    levels_expires(base + clock) >= *expires)
+			continue;
+		first = base + clock;
+		*expires = levels_expires(first);
+	}
 	return first;
 }
 
@@ -60,8 +66,8 @@ static inline struct hrtimer_clock_base *levels_earliest(struct hrtimer_cpu_base
 	u8 at;
 
 	while ((at = minima_earliest(minima, level))) {
-		struct hrtimer_clock_base *base = levels_base(cpu_base, at);
-		ktime_t expires = levels_expires(base);
+		ktime_t expires;
+		struct hrtimer_clock_base *base = levels_base(cpu_base, at, &expires);
 
 		if (expires == minima_of(minima, at))
 			return base;
@@ -78,8 +84,8 @@ static inline struct hrtimer_clock_base *levels_highest(struct hrtimer_cpu_base 
 	u8 at;
 
 	while ((at = minima_highest(minima, now))) {
-		struct hrtimer_clock_base *base = levels_base(cpu_base, at);
-		ktime_t expires = levels_expires(base);
+		ktime_t expires;
+		struct hrtimer_clock_base *base = levels_base(cpu_base, at, &expires);
 
 		if (expires <= now)
 			return base;
@@ -92,10 +98,13 @@ static inline struct hrtimer_clock_base *levels_highest(struct hrtimer_cpu_base 
 static noinline __maybe_unused void levels_clock_set(struct hrtimer_cpu_base *cpu_base)
 {
 	for (u8 level = TIMERSHIELD_REALTIME; level <= TIMERSHIELD_DEADLINE; level++) {
+		ktime_t expires;
+
 		for (unsigned int clock = 0; clock < TIMERSHIELD_CLOCKS; clock++)
 			cpu_base->clock_base[levels_index(level, clock)].offset =
 				cpu_base->clock_base[clock].offset;
-		minima_set(&cpu_base->minima, level, levels_expires(levels_base(cpu_base, level)));
+		levels_base(cpu_base, level, &expires);
+		minima_set(&cpu_base->minima, level, expires);
 	}
 }
 
