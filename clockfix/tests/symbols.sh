@@ -11,7 +11,7 @@ trap 'rm -r "$work"' EXIT
 exported()
 {
 	nm --defined-only "$@" | awk 'NF == 3 && $2 != "A" { print $3 }' |
-		sed -E 's/@@CLOCKFIX_2\.[0-9]+$/@@/' | sort
+		sed -E 's/@@CLOCKFIX_3\.[0-9]+$/@@/' | sort
 }
 
 grep -E '^[a-z]' "$3" | grep -v '^typedef' | grep -oE 'clockfix_\w+\(' | tr -d '(' | sort >"$work/declared"
