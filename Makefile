@@ -132,7 +132,7 @@ soak: tools
 	@lab/setup test x86_64 arm64
 	@$(TEST_LAB) soak $(LINUX:%=--linux %) --seconds $(SECONDS)
 
-#:   make evaluate       all experiments; build/evaluation/report.html. QUICK=1: a tenth of the
+#:   make evaluate       all experiments; build/report.html. QUICK=1: a tenth of the
 #:                       samples; GUESTS=1: one guest at a time
 evaluate:
 	@lab/setup $(LINUX:%=linux-%) evaluate x86_64 $(if $(filter-out x86_64%,$(subst $(comma), ,$(KERNELS))),arm64)
