@@ -7,11 +7,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
+#include <sys/stat.h>
 
 static struct {
 	struct placement placement;
 	int latency;			/* us; UNSET */
-	char **command;
+	char **command, *program;
 } request = {
 	.placement = { .policy = UNSET, .priority = UNSET }, .latency = UNSET,
 };
@@ -66,6 +67,41 @@ static int check_combination(void)
 	return -1;
 }
 
+static int check_program(const char *path)
+{
+	struct stat state;
+
+	if (stat(path, &state))
+		return -errno;
+	if (S_ISDIR(state.st_mode))
+		return -EISDIR;
+	return access(path, X_OK) ? -errno : 0;
+}
+
+/* Where exec() would find the command, so that errors come before anything is done. */
+static int find_program(void)
+{
+	const char *name = request.command[0], *list = getenv("PATH");
+	autofree char *directories = NULL;
+	char *rest, *directory;
+	int ret = -ENOENT, worst = -ENOENT;
+
+	if (strchr(name, '/')) {
+		request.program = copy(name);
+		return check_program(name);
+	}
+	directories = copy(list ? list : "/usr/bin:/bin");
+	rest = directories;
+	while (ret && (directory = strsep(&rest, ":"))) {
+		free(request.program);
+		request.program = format("%s/%s", *directory ? directory : ".", name);
+		ret = check_program(request.program);
+		if (ret && ret != -ENOENT && ret != -ENOTDIR)
+			worst = ret;
+	}
+	return ret ? worst : 0;
+}
+
 /* It holds as long as the file is open: the command inherits it. */
 static int hold_latency(void)
 {
@@ -81,10 +117,19 @@ static int hold_latency(void)
 	return ret;
 }
 
+static int program_error(int ret)
+{
+	failed(ret, "cannot run %s: %s", request.command[0], strerror(-ret));
+	return ret == -ENOENT || ret == -ENOTDIR ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE;
+}
+
 static int execute(void)
 {
-	int ret = hold_latency();
+	int ret = find_program();
 
+	if (ret)
+		return program_error(ret);
+	ret = hold_latency();
 	if (!ret)
 		ret = schedule_process(&request.placement);
 	/* Last, for from here on the new level holds. */
@@ -92,9 +137,8 @@ static int execute(void)
 		ret = schedule_thread(0, &request.placement);
 	if (ret)
 		return STATUS_RUN_FAILED;
-	execvp(request.command[0], request.command);
-	ret = failed(-errno, "cannot run %s: %s", request.command[0], strerror(errno));
-	return ret == -ENOENT || ret == -ENOTDIR ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE;
+	execv(request.program, request.command);
+	return program_error(-errno);
 }
 
 static int run(int argc, char **argv)
@@ -109,6 +153,7 @@ static int run(int argc, char **argv)
 		status = execute();
 	else
 		status = schedule_process(&request.placement) ? STATUS_RUN_FAILED : STATUS_OK;
+	free(request.program);
 	return status;
 }
 
@@ -118,8 +163,9 @@ const struct verb verb_run = {
 		     "       timershield run [OPTION]... -P PID",
 	.summary = "start a command on isolated CPUs, or move a process there",
 	.about =
-"Affinity is set before policy and priority. The command replaces this process, so the exit\n"
-"status and signals are those of the command.\n"
+"Affinity is set before policy and priority, and everything is checked before the command\n"
+"starts. The command replaces this process, so the exit status and signals are those of\n"
+"the command.\n"
 "timershield's own statuses are 125 (nothing was started), 126 (the command cannot be\n"
 "executed) and 127 (the command was not found).\n",
 	.options = options,
