@@ -486,22 +486,22 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 {
 	struct who who, previous = { .tid = prev->pid };
 	struct cpu *cpu = this_cpu();
-	u64 now, call = 0;
 	u32 sleep = 0;
+	u64 now;
 
 	if (!cpu)
 		return 0;
 	if (cpu->victim == previous.tid) {
 		read_task(&previous, prev);
 		if (!preempt && state)
-			sleep = how_task_sleeps(prev, state, &call);
+			sleep = how_task_sleeps(prev, state, &cpu->call);
 	}
 	if ((preempt || !state) && prev->prio >= 100 && has_no_quota(prev))
 		on_quota_used(cpu, previous.tid);
 	read_task(&who, next);
 	now = bpf_ktime_get_ns();
 	on_switch(cpu, ctx, bpf_get_smp_processor_id(), now, &previous, preempt || !state, &who,
-		  next->flags, (u64)next, ready_since(next, now), sleep, call);
+		  next->flags, (u64)next, ready_since(next, now), sleep);
 	return 0;
 }
 

@@ -239,6 +239,7 @@ struct cpu {
 	u64 picked;			/* when the scheduler chose what runs; 0: not known */
 	u64 ready;			/* what runs had waited since then; 0: not known */
 	u64 events;
+	u64 call;			/* in which whoever left it sleeps; the stack has no room */
 	u64 expired;			/* the timer that one of two programs has taken */
 	u64 episode_start, episode_end;
 	u32 depth, victim, kernel_thread, known;

@@ -721,15 +721,20 @@ inline_always int has_jobs(const struct victim *victim)
 }
 
 /* It sleeps: for the next job, inside this one, or nobody knows. Returns how. */
-inline_always u32 end_job(struct victim *victim, u32 id, u64 now, u32 sleep, u64 call)
+static NOINLINE u32 end_job(struct cpu *cpu, struct victim *victim, u64 now, u32 sleep)
 {
+	u64 call;
+
+	if (!cpu || !victim)
+		return sleep;
+	call = cpu->call;
 	victim->call = call;
 	if (victim->due && has_jobs(victim) && (u32)call && call != victim->release)
 		return sleep >> HOW_SHIFT ? sleep : SLEEP_WAIT << HOW_SHIFT | sleep;
 	if (sleep >> HOW_SHIFT)
 		return sleep;
 	if (victim->due && has_jobs(victim))
-		add_job(id, victim, now);
+		add_job(cpu->victim, victim, now);
 	victim->due = 0;
 	victim->told_late = 0;
 	victim->handlers = 0;
@@ -813,13 +818,12 @@ inline_always void end_handler(struct cpu *cpu, u64 now)
 }
 
 /*
- * PREVIOUS: its number alone, if it is no victim. SLEEP: how it sleeps, if it does, and in which CALL,
- * with its first argument. READY: NEXT waited for a CPU since then.
+ * PREVIOUS: its number alone, if it is no victim. SLEEP: how it sleeps, if it does, in cpu->call with its
+ * first argument. READY: NEXT waited for a CPU since then.
  */
 inline_always void on_switch(struct cpu *cpu, void *context, u32 number, u64 now,
 			     const struct who *previous, int runnable,
-			     const struct who *next, u32 flags, u64 task, u64 ready, u32 sleep,
-			     u64 call)
+			     const struct who *next, u32 flags, u64 task, u64 ready, u32 sleep)
 {
 	struct victim *victim;
 	s32 priority = cpu->frames[0].who.priority;
@@ -855,7 +859,7 @@ inline_always void on_switch(struct cpu *cpu, void *context, u32 number, u64 now
 			victim->queued = runnable ? PREEMPTED : NOT_QUEUED;
 			victim->slept = runnable ? 0 : now;
 			if (victim->slept)
-				victim->sleep = end_job(victim, cpu->victim, now, sleep, call);
+				victim->sleep = end_job(cpu, victim, now, sleep);
 			if (runnable) {
 				begin_wait(victim, previous->priority, since);
 				expect_wait(cpu, victim, cpu->victim);

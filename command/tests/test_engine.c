@@ -70,7 +70,7 @@ static void switch_tasks(u32 number, u64 us, const struct who *from, int runnabl
 			 const struct who *to)
 {
 	on_switch(event(number, from), NULL, number, START + us * US, from, runnable, to, 0, 0,
-		  0, 0, 0);
+		  0, 0);
 }
 
 static void wake_by(u32 number, u64 us)
@@ -334,7 +334,7 @@ static void begin_sleeping(u64 us, u32 sleep)
 	config.owned_how[0] = HOW_SLEEP;
 	switch_tasks(0, 0, &who_idle, 1, &who_victim);
 	on_switch(event(0, &who_victim), NULL, 0, START + us * US, &who_victim, 0, &who_other, 0, 0,
-		  0, sleep, 0);
+		  0, sleep);
 }
 
 static u64 total_of(struct cause cause)
@@ -388,7 +388,7 @@ static void blocked(void)
 	begin_sleeping(10, sleep);
 	switch_tasks(0, 60, &who_other, 0, &who_above);		/* the owner sleeps */
 	on_switch(event(0, &who_above), NULL, 0, START + 160 * US, &who_above, 1, &who_other, 0, 0,
-		  START + 140 * US, 0, 0);
+		  START + 140 * US, 0);
 	wake_by(0, 200);
 	switch_tasks(0, 205, &who_other, 1, &who_victim);
 	expect_taken(195);
@@ -407,10 +407,10 @@ static void blocked_by_one_that_is_blocked(void)
 
 	begin_sleeping(10, sleep);
 	switch_tasks(1, 0, &who_idle, 1, &middle);
-	on_switch(event(1, &middle), NULL, 1, START + 50 * US, &middle, 0, &who_other, 0, 0, 0, sleep, 0);
+	on_switch(event(1, &middle), NULL, 1, START + 50 * US, &middle, 0, &who_other, 0, 0, 0, sleep);
 	link_to_waker(&cpus[1], ABOVE, START + 150 * US);
 	on_switch(event(1, &who_other), NULL, 1, START + 155 * US, &who_other, 1, &middle, 0, 0,
-		  START + 150 * US, 0, 0);
+		  START + 150 * US, 0);
 	wake_by(1, 170);
 	switch_tasks(0, 175, &who_other, 1, &who_victim);
 	expect_taken(165);
@@ -430,11 +430,11 @@ static void blocked_without_quota(void)
 	switch_tasks(0, 60, &who_other, 0, &owner);
 	switch_tasks(0, 100, &owner, 1, &who_idle);
 	on_switch(event(0, &who_idle), NULL, 0, START + 160 * US, &who_idle, 1, &owner, 0, 0,
-		  START + 100 * US, 0, 0);
+		  START + 100 * US, 0);
 	on_quota_used(&cpus[0], owner.tid);
 	switch_tasks(0, 180, &owner, 1, &who_above);
 	on_switch(event(0, &who_above), NULL, 0, START + 200 * US, &who_above, 1, &owner, 0, 0,
-		  START + 180 * US, 0, 0);
+		  START + 180 * US, 0);
 	wake_by(0, 210);
 	switch_tasks(0, 215, &owner, 1, &who_victim);
 	expect_taken(205);
@@ -469,10 +469,10 @@ static void woken_late(void)
 	begin_sleeping(10, 0);
 	switch_tasks(0, 60, &who_other, 0, &who_above);
 	on_switch(event(0, &who_above), NULL, 0, START + 460 * US, &who_above, 1, &who_other, 0, 0,
-		  START + 100 * US, 0, 0);
+		  START + 100 * US, 0);
 	switch_tasks(0, 470, &who_other, 1, &who_above);
 	on_switch(event(0, &who_above), NULL, 0, START + 600 * US, &who_above, 1, &who_other, 0, 0,
-		  START + 470 * US, 0, 0);
+		  START + 470 * US, 0);
 	wake_by(0, 610);
 	switch_tasks(0, 615, &who_other, 1, &who_victim);
 	expect_taken(495);
@@ -485,8 +485,9 @@ enum { NANOSLEEP = 231, RECEIVE = 46, PAUSE = 35, MIDDLE = 102 };
 
 static void sleep_in(u64 us, u32 call)
 {
+	cpus[0].call = call;
 	on_switch(event(0, &who_victim), NULL, 0, START + us * US, &who_victim, 0, &who_other, 0, 0, 0,
-		  call, call);
+		  call);
 }
 
 static void release_at(u64 us)
@@ -531,11 +532,11 @@ static void waits_in_a_job(void)
 	config.over = 100 * US;
 	sleep_in(4030, RECEIVE);
 	on_switch(event(0, &who_other), NULL, 0, START + 4080 * US, &who_other, 1, &middle, 0, 0,
-		  START + 4030 * US, 0, 0);
+		  START + 4030 * US, 0);
 	link_to_waker(&cpus[0], ABOVE, START + 4100 * US);
 	switch_tasks(0, 4120, &middle, 0, &who_other);
 	on_switch(event(0, &who_other), NULL, 0, START + 4500 * US, &who_other, 1, &who_above, 0, 0,
-		  START + 4100 * US, 0, 0);
+		  START + 4100 * US, 0);
 	wake_by(0, 4520);
 	switch_tasks(0, 4525, &who_above, 1, &who_victim);
 	sleep_in(4530, NANOSLEEP);
@@ -557,7 +558,7 @@ static void is_woken_in_a_softirq(void)
 	begin_with_jobs();
 	sleep_in(4030, RECEIVE);
 	on_switch(event(0, &who_other), NULL, 0, START + 4100 * US, &who_other, 0, &who_above, 0, 0,
-		  START + 4040 * US, 0, 0);
+		  START + 4040 * US, 0);
 	on_raise(&cpus[0], NET_RX);
 	push(&cpus[0], START + 4110 * US, FRAME_SOFTIRQ, CAUSE_SOFTIRQ, NET_RX);
 	wake_by(0, 4112);
