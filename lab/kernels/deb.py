@@ -17,7 +17,6 @@ from lab.paths import BUILD
 from lab.progress import Progress
 
 CHANGES = {
-    "CONFIG_TIMERSHIELD": "y",
     "CONFIG_LOCALVERSION": '"-timershield"',
     "CONFIG_LOCALVERSION_AUTO": "n",
     # Debian's own certificates and build salt are not ours to use
@@ -85,7 +84,6 @@ def build(
         (output / ".config").write_text(kconfig.text(values))
         for target in ["olddefconfig", *(["localmodconfig"] if local_modules else [])]:
             _make(tree, output, arch, target, progress)
-        kconfig.check(tree, {"CONFIG_TIMERSHIELD": "y"}, output / ".config")
         for stale in output.parent.glob("*.deb"):
             stale.unlink()
         _make(tree, output, arch, "bindeb-pkg", progress)
