@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def figures(shown: demo.Shown) -> Figures:
     """What is quoted of a demo."""
-    jobs, = re.findall(r"(\d+) times in each turn", shown.text)
+    jobs, = re.findall(r"(\d+) times\s+in\s+each\s+turn", shown.text)
     return {"module": {"kernel": shown.kernel, "jobs": int(jobs), "rows": shown.rows}}
 
 
