@@ -45,7 +45,8 @@ static void choose_programs(const struct blame_config *config, const struct btf 
 	struct bpf_program *one;
 
 	bpf_object__for_each_program(one, program->obj) {
-		const char *event = bpf_program__section_name(one) + strlen("tp_btf/");
+		const char *section = bpf_program__section_name(one), *slash = strchr(section, '/');
+		const char *event = slash ? slash + 1 : section;
 		autofree char *type = format("btf_trace_%s", event);
 		bool wanted = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
 

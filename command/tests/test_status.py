@@ -23,6 +23,11 @@ CLOCK = "sys/devices/system/clocksource/clocksource0"
 DEBUG = "sys/kernel/debug/sched"
 
 
+def preloaded(**more: str) -> dict[str, str]:
+    """The environment in which killer.c answers for the kernel."""
+    return {**os.environ, "LD_PRELOAD": KILLER, "ASAN_OPTIONS": "verify_asan_link_order=0", **more}
+
+
 class StatusTest(unittest.TestCase):
     """On a new machine each."""
 
@@ -213,7 +218,7 @@ class KernelTest(StatusTest):
         """The clock of this machine, of which killer.c changes what the kernel says."""
         for steered, ppm in (("10050 0 0", "5000 ppm fast"), ("10000 -13107200 0", "200 ppm slow"),
                              ("10000 3276800 400", "150 ppm fast"), ("10000 3276800 0", "")):
-            environment = {**os.environ, "LD_PRELOAD": KILLER, "STEERED": steered}
+            environment = preloaded(STEERED=steered)
             done = subprocess.run([COMMAND, "status", "--json"], env=environment, check=True,
                                   capture_output=True, text=True, timeout=60)
             found = [f for f in json.loads(done.stdout)["findings"] if f["id"] == "clock_steered"]
@@ -512,7 +517,7 @@ class KernelTest(StatusTest):
         with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as raw:
             raw.bind(("lo", 0x88a4))
             for coalesce, severity in (("250 0", "warning"), ("0 1", "warning"), ("0 0", "good")):
-                environment = {**os.environ, "LD_PRELOAD": KILLER, "COALESCE": coalesce}
+                environment = preloaded(COALESCE=coalesce)
                 done = subprocess.run([COMMAND, "status", "--json", "-p", str(os.getpid())],
                                       env=environment, check=True, capture_output=True, text=True,
                                       timeout=60)
