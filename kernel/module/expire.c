@@ -87,6 +87,9 @@ static ktime_t next_event(struct shield *shield, ktime_t now, ktime_t pause)
 	timer = earliest(shield, TIMERSHIELD_ORDINARY);
 	if (!timer)
 		return next;
+	/* A tick has gone by in which the timers of other tasks took all the time: not again. */
+	if (timer_expiry(timer) <= now - 2 * TICK_NSEC && shield->served <= now - 2 * TICK_NSEC)
+		return min(next, now + pause);
 	held = max3(ktime_add_safe(timer_expiry(timer), TICK_NSEC),
 		    shield->served + TICK_NSEC / 2, now);
 	if (held < KTIME_MAX - TICK_NSEC)

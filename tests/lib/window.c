@@ -36,7 +36,8 @@ struct reading {
 	struct window *window;
 	bool inside;			/* of a timer interrupt */
 	unsigned int tick, task, kernel;	/* expired in this interrupt */
-	bool shield;			/* on: tasks' timers in an interrupt of the kernel's were held */
+	/* On: tasks' timers in an interrupt of the kernel's were held. The module's own are such, too. */
+	bool shield, module;
 };
 
 void window_prepare(void)
@@ -123,7 +124,7 @@ static void end_interrupt(struct reading *reading)
 	reading->inside = false;
 	window->interrupts++;
 	window->ticks += reading->tick > 0;
-	if (reading->shield && (reading->tick || reading->kernel)) {
+	if (reading->shield && (reading->tick || (reading->kernel && !reading->module))) {
 		window->held += reading->task;
 		window->expired -= reading->task;
 		reading->task = 0;
@@ -141,7 +142,7 @@ static void read_line(char *line, void *argument)
 	if (IS_ENTRY(line)) {
 		end_interrupt(reading);
 		*reading = (struct reading){ .window = reading->window, .inside = true,
-					     .shield = reading->shield };
+					     .shield = reading->shield, .module = reading->module };
 	} else if (IS_EXIT(line)) {
 		end_interrupt(reading);
 	} else if (strstr(line, " hrtimer_expire_entry: ")) {
@@ -158,7 +159,9 @@ static void read_line(char *line, void *argument)
 
 void window_read(struct window *window)
 {
-	struct reading reading = { .window = window, .shield = shield_get() > 0 };
+	struct reading reading = {
+		.window = window, .shield = shield_get() > 0, .module = shield_is_module(),
+	};
 
 	window->interrupts = 0;
 	window->ticks = 0;
