@@ -133,7 +133,7 @@ static void arm_many(unsigned int count, u64 first)
 
 /*
  * By levels it waits for its turn behind them, a callback of 1 us each; by classes it is not masked.
- * The module serves them once a tick, and a distribution's kernel takes longer for each.
+ * Only the tick interrupts the hog. A distribution's kernel takes longer for each.
  */
 TEST(a_sleeper_beside_a_flood_of_lower_ones)
 {
@@ -143,7 +143,7 @@ TEST(a_sleeper_beside_a_flood_of_lower_ones)
 	two_cpus();
 	hog_and_check(start_sleeper(),
 		      SOON + (!shield_has_levels() ? 0 :
-			      HOLD + FLOOD * (shield_is_module() ? TICK / 13 : TICK / 40)));
+			      HOLD + FLOOD * (shield_is_module() ? TICK / 13 : TICK / 20)));
 }
 
 /* The oldest first: higher ones that expire after it do not count. */

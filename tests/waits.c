@@ -27,10 +27,10 @@
 #define MANY_OTHERS 1000
 #define OTHERS_BEFORE (3 * MSEC)	/* of the expiry, and the last of them 1 ms before it */
 /*
- * A callback of a timer takes 1 us at most here; 20 us of them are served twice a tick. The module
- * serves them once a tick, and a distribution's kernel takes longer for each.
+ * To serve a timer takes 1 us at most here, and only the tick interrupts the hog: 20 us of them are
+ * served in each. A distribution's kernel, which is what the module has, takes longer for each.
  */
-#define BEHIND(others) ((others) * (shield_is_module() ? TICK / 13 : TICK / 40))
+#define BEHIND(others) ((others) * (shield_is_module() ? TICK / 13 : TICK / 20))
 
 struct play {
 	const struct api *api;
