@@ -13,6 +13,7 @@ from typing import Self
 from clockfix._errors import checked, nanoseconds
 from clockfix._native import ffi, lib
 from clockfix.options import Options
+from clockfix.sleeper import instants
 
 NEVER = 1 << 62
 
@@ -91,15 +92,9 @@ class AsyncTimer:
 
         The first instant is one period from now if no other is given.
         """
-        period = nanoseconds(seconds)
-        if period <= 0:
-            raise ValueError("a period is a nanosecond at least")
-        first = time.monotonic_ns() + period if start is None else start
-        index = 0
-        while True:
-            await self.sleep_until(first + index * period)
+        for index, instant in instants(seconds, start):
+            await self.sleep_until(instant)
             yield index
-            index = max(index + 1, (time.monotonic_ns() - first) // period)
 
     def _prune(self) -> int:
         """Drop what was cancelled; the earliest instant."""

@@ -21,6 +21,18 @@ def hold_gil_until(instant: int, clock: int = time.CLOCK_MONOTONIC) -> None:
     any(map(instant.__le__, iter(read, None)))
 
 
+def instants(seconds: float, start: int | None) -> Iterator[tuple[int, int]]:
+    """The k-th of a period, and its instant; what has been missed by then is left out."""
+    period = nanoseconds(seconds)
+    if period <= 0:
+        raise ValueError("a period is a nanosecond at least")
+    first = time.monotonic_ns() + period if start is None else start
+    index = 0
+    while True:
+        yield index, first + index * period
+        index = max(index + 1, (time.monotonic_ns() - first) // period)
+
+
 def sleep_until(instant: int, clock: int = time.CLOCK_MONOTONIC) -> None:
     """Return when a clock shows that instant, in integer nanoseconds.
 
@@ -68,15 +80,9 @@ class Sleeper:
 
         The first instant is one period from now if no other is given.
         """
-        period = nanoseconds(seconds)
-        if period <= 0:
-            raise ValueError("a period is a nanosecond at least")
-        first = time.monotonic_ns() + period if start is None else start
-        index = 0
-        while True:
-            self.sleep_until(first + index * period)
+        for index, instant in instants(seconds, start):
+            self.sleep_until(instant)
             yield index
-            index = max(index + 1, (time.monotonic_ns() - first) // period)
 
     def stats(self) -> Stats:
         """What happened so far."""
