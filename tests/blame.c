@@ -260,19 +260,6 @@ TEST(shield_leaves_ticks)
 	check(truth->gaps < interruptions * 102 / 100, "%u gaps, not %u", truth->gaps, interruptions);
 }
 
-/* By the command, which has to understand the module's table: after the test that masks. */
-TEST(shield_tells_what_it_masked)
-{
-	const struct command_result *result;
-
-	if (!shield_present() || !shield_is_module())
-		skip("no module is loaded, and a shield that is built in has no counters");
-	result = timershield("timers --json");
-	check_status(result, 0);
-	check(strstr(result->out, "\"threshold\":") && !strstr(result->out, "\"masked\": 0,"),
-	      "it said: %s", result->out);
-}
-
 /* Else threads of the kernel expire it on PREEMPT_RT. */
 static bool is_sleep(const char *how)
 {

@@ -78,33 +78,6 @@ sigset_t block_signal(int signal)
 	return set;
 }
 
-static void *await_signal(void *argument)
-{
-	struct signal_waiter *waiter = argument;
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGRTMIN);
-	sigaddset(&set, SIGALRM);
-	waiter->settle();
-	__atomic_store_n(&waiter->thread, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
-	if (sigwaitinfo(&set, NULL) > 0)
-		*waiter->woke = now();
-	return NULL;
-}
-
-pthread_t signal_waiter_start(struct signal_waiter *waiter)
-{
-	pthread_t thread;
-
-	block_signal(SIGRTMIN);
-	block_signal(SIGALRM);
-	require(!pthread_create(&thread, NULL, await_signal, waiter), "no thread");
-	while (!__atomic_load_n(&waiter->thread, __ATOMIC_ACQUIRE))
-		sleep_for(200 * USEC);
-	return thread;
-}
-
 void pi_mutex_init(pthread_mutex_t *mutex)
 {
 	pthread_mutexattr_t attributes;

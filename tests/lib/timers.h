@@ -40,19 +40,6 @@ void itimer_arm(u64 expiry);
 /* Blocks SIGNAL; returns the set to wait for. */
 sigset_t block_signal(int signal);
 
-/*
- * A thread of the caller's that calls settle(), waits for SIGRTMIN or SIGALRM, and notes when it
- * woke.
- */
-struct signal_waiter {
-	void (*settle)(void);
-	u64 *woke;
-	pid_t thread;
-};
-
-/* Starts it, and waits until it has settled. */
-pthread_t signal_waiter_start(struct signal_waiter *waiter);
-
 /* A mutex that processes share and whose holder inherits priorities. */
 void pi_mutex_init(pthread_mutex_t *mutex);
 /* The same in shared memory. */

@@ -82,26 +82,6 @@ void trace_for_each(void (*function)(char *line, void *argument), void *argument
 	fclose(trace);
 }
 
-struct search {
-	const char *text;
-	unsigned int count;
-};
-
-static void count_line(char *line, void *argument)
-{
-	struct search *search = argument;
-
-	search->count += strstr(line, search->text) != NULL;
-}
-
-unsigned int trace_count(const char *text)
-{
-	struct search search = { .text = text };
-
-	trace_for_each(count_line, &search);
-	return search.count;
-}
-
 /* Sums the lines that have one of the names, up to NULL, in them. */
 static u64 interrupts(unsigned int cpu, const char *const *names)
 {

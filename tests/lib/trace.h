@@ -14,9 +14,6 @@ void trace_clear(void);
 void trace_on(void);
 void trace_off(void);
 
-/* How many traced lines contain TEXT. */
-unsigned int trace_count(const char *text);
-
 /* Calls FUNCTION with every traced line, the oldest first. */
 void trace_for_each(void (*function)(char *line, void *argument), void *argument);
 
