@@ -36,7 +36,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CYCLE BLAME_PERIOD
+/* Not in step with the tick, by which the kernel counts the time that ITIMER_PROF measures. */
+#define CYCLE (BLAME_PERIOD + 100 * USEC)
 #define CYCLES (BLAME_SPIN / CYCLE)
 #define WATCHERS 6000		/* of one eventfd: to wake them all takes more than 0.5 ms */
 #define PAGES 64
@@ -753,7 +754,7 @@ TEST(names_handlers_of_its_own)
 	finds_jobs(victim);
 	check(blame_sum(victim, (struct blame_wanted){
 		.kind = "signal", .name = "handler of signal PROF of its own interval timer" },
-		"count") > 50, "no row for the handlers: %.900s", strstr(victim, "\"culprits\""));
+		"count") > 30, "no row for the handlers: %.900s", strstr(victim, "\"culprits\""));
 	check(blame_number(victim, "own_median_ns") < 700 * USEC, "its own work: %.1f us",
 	      blame_number(victim, "own_median_ns") / USEC);
 }
