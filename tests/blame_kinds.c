@@ -551,7 +551,7 @@ TEST(names_ipis)
 	snprintf(name, sizeof(name), "IPI: ipi_mb from load-barrier[%d]", truth->loads[0].pid);
 	if (!access("/sys/kernel/tracing/events/csd", F_OK))
 		check(count_of(victim, (struct blame_wanted){ .name = name }) > BARRIERS / 2,
-		      "no %s: %.900s", name, strstr(victim, "\"culprits\""));
+		      "no %s: %.900s", name, strstr(victim, "\"kind\": \"ipi\""));
 	check(truth->counters[FUNCTION_CALLS] > BARRIERS / 2, "%llu function calls",
 	      truth->counters[FUNCTION_CALLS]);
 }

@@ -171,7 +171,7 @@ void task_info_name(const struct who *who)
 {
 	struct task_info *person = find(who);
 
-	if (person->alive || !who->comm[0])
+	if ((person->alive && person->looked == look) || !who->comm[0])
 		return;
 	snprintf(person->comm, sizeof(person->comm), "%.*s", COMM_SIZE, who->comm);
 	make_printable(person->comm);
