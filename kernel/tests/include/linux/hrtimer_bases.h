@@ -22,9 +22,6 @@ struct hrtimer {
 	u8 level;
 };
 
-/* The timer's place in a red-black tree */
-#define HRTIMER_RB	node.node.node
-
 struct hrtimer_clock_base {
 	struct hrtimer_cpu_base *cpu_base;
 	unsigned int index;

@@ -1,18 +1,18 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the paper tried and rejected: a red-black tree for each level, and two binary-indexed
  * trees over the levels' first expiries (Dima and Ceterchi, 2015). A node names the level of
  * its range that expires first: in @below the range ends at the node, in @above it begins there.
  */
-#include <linux/rbtree_augmented.h>
+#ifndef INDEXED_H
+#define INDEXED_H
 
-#include "contender.h"
+#include <linux/hrtimer_bases.h>
 
 #define LEVELS		128
-#define timer_of(_rb)	rb_entry(_rb, struct hrtimer, HRTIMER_RB)
 
 struct indexed {
-	struct rb_root_cached queue[LEVELS];
+	struct timerqueue_linked_head queue[LEVELS];
 	ktime_t first[LEVELS];		/* that of level 0 is never */
 	u8 below[LEVELS], above[LEVELS];
 };
@@ -24,11 +24,6 @@ static void indexed_init(void *_queue)
 	*queue = (struct indexed){ 0 };
 	for (unsigned int level = 0; level < LEVELS; level++)
 		queue->first[level] = KTIME_MAX;
-}
-
-static inline bool before(struct rb_node *a, const struct rb_node *b)
-{
-	return timer_of(a)->node.expires < timer_of(b)->node.expires;
 }
 
 static inline unsigned int width(unsigned int node)
@@ -82,62 +77,33 @@ static inline u8 earliest(const struct indexed *queue, unsigned int level)
 	return best;
 }
 
-static struct hrtimer *first_of(struct indexed *queue, u8 level)
-{
-	return level ? timer_of(rb_first_cached(&queue->queue[level])) : NULL;
-}
-
-static noinline bool indexed_add(void *_queue, struct hrtimer *timer)
+static void indexed_add(void *_queue, struct hrtimer *timer)
 {
 	struct indexed *queue = _queue;
-	ktime_t expires = timer->node.expires;
 
-	if (rb_add_cached(&timer->HRTIMER_RB, &queue->queue[timer->level], before))
-		update(queue, timer->level, expires);
-	return queue->first[earliest(queue, 1)] == expires;
+	if (timerqueue_linked_add(&queue->queue[timer->level], &timer->node))
+		update(queue, timer->level, timer->node.expires);
 }
 
-static noinline bool indexed_del(void *_queue, struct hrtimer *timer)
+static void indexed_del(void *_queue, struct hrtimer *timer)
 {
 	struct indexed *queue = _queue;
-	struct rb_root_cached *tree = &queue->queue[timer->level];
-	bool first = rb_first_cached(tree) == &timer->HRTIMER_RB;
+	struct timerqueue_linked_head *tree = &queue->queue[timer->level];
+	bool first = !timerqueue_linked_prev(&timer->node);
+	bool more = timerqueue_linked_del(tree, &timer->node);
 
-	rb_erase_cached(&timer->HRTIMER_RB, tree);
-	RB_CLEAR_NODE(&timer->HRTIMER_RB);
 	if (first)
-		update(queue, timer->level, rb_first_cached(tree) ?
-		       timer_of(rb_first_cached(tree))->node.expires : KTIME_MAX);
-	return earliest(queue, 1);
+		update(queue, timer->level, more ? timerqueue_linked_first(tree)->expires :
+						   KTIME_MAX);
 }
 
-static noinline struct hrtimer *indexed_first(void *_queue, u8 threshold)
+static struct hrtimer *indexed_first(void *_queue, u8 threshold)
 {
 	struct indexed *queue = _queue;
+	u8 level = earliest(queue, threshold);
 
-	return first_of(queue, earliest(queue, threshold ? threshold : 1));
+	return level ? container_of(timerqueue_linked_first(&queue->queue[level]), struct hrtimer,
+				    node) : NULL;
 }
 
-static noinline struct hrtimer *indexed_highest(void *_queue, ktime_t now, u8 threshold)
-{
-	struct indexed *queue = _queue;
-	unsigned int level = LEVELS - 1;
-
-	while (level && queue->first[level] > now) {
-		if (queue->first[queue->below[level]] > now)
-			level -= width(level);
-		else
-			level--;
-	}
-	return first_of(queue, level < threshold ? 0 : level);
-}
-
-#define PREFIX	indexed
-#include "batches.h"
-
-const struct contender indexed_contender = {
-	.name		= "indexed",
-	.size		= sizeof(struct indexed),
-	.levels		= true,
-	CONTENDER_FUNCTIONS,
-};
+#endif /* INDEXED_H */
