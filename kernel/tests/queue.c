@@ -196,10 +196,10 @@ static void random_operations(unsigned int count, unsigned int operations, unsig
 static void random_queues(void)
 {
 	static const unsigned int counts[] = { 1, 2, 8, 64, MODEL_MAX };
+	static const unsigned int expiries[] = { 1, 4, 10000 }, levels[] = { 1, 3, 100 };
 
 	for (unsigned int i = 0; i < 5 * 3 * 3; i++)
-		random_operations(counts[i % 5], 2000, (unsigned int[]){ 1, 4, 10000 }[i / 5 % 3],
-				  (unsigned int[]){ 1, 3, 100 }[i / 15]);
+		random_operations(counts[i % 5], 2000, expiries[i / 5 % 3], levels[i / 15]);
 }
 
 /* By CLOCK_MONOTONIC the timers of another clock expire earlier or later when that is set. */

@@ -6,10 +6,6 @@
 #include <linux/types.h>
 
 #define KTIME_MAX		INT64_MAX
-#define U8_MAX			UINT8_MAX
-#define NSEC_PER_USEC		1000L
 #define ktime_sub(_a, _b)	((_a) - (_b))
-#define ktime_sub_ns(_a, _b)	((_a) - (_b))
-#define ktime_add_ns(_a, _b)	((_a) + (_b))
 
 #endif /* _TESTS_LINUX_KTIME_H */
