@@ -22,7 +22,6 @@
 
 #include <cerrno>
 #include <chrono>
-#include <exception>
 #include <memory>
 #include <system_error>
 #include <type_traits>
@@ -114,12 +113,8 @@ struct schedule {
 	int missed = CLOCKFIX_MISSED_SKIP;
 };
 
-// A job's handle; that it goes out of scope leaves the job alone.
-class job {
-	friend class jobs;
-	::clockfix *timer_ = nullptr;
-	::clockfix_job handle_ = 0;
-};
+// A job's handle, for the timer that it came from; 0: no job.
+using job = ::clockfix_job;
 
 // What cancel() found: running is also said of a job that starts within 5 us.
 enum class cancelled { pending, running, over };
@@ -151,10 +146,8 @@ public:
 		using callable = std::decay_t<Call>;
 		std::unique_ptr<callable> state(new callable(std::forward<Call>(call)));
 		::clockfix_spec spec;
-		job result;
+		job result = 0;
 
-		if (empty(*state))
-			checked(-EINVAL, "clockfix_schedule");
 		clockfix_spec_init(&spec);
 		spec.missed = when.missed;
 		spec.start = when.start.time_since_epoch().count();
@@ -163,8 +156,7 @@ public:
 		spec.fn = run_call<callable>;
 		spec.arg = state.get();
 		spec.release = release_call<callable>;
-		result.timer_ = timer_;
-		int ret = clockfix_schedule(timer_, &spec, &result.handle_);
+		int ret = clockfix_schedule(timer_, &spec, &result);
 
 		if (ret == -ECANCELED)
 			return result;
@@ -173,23 +165,15 @@ public:
 		return result;
 	}
 
-	// A job that was running runs for the last time. A job of another timer is an error.
-	cancelled cancel(const job &job) const { return cancel_by(clockfix_cancel, job); }
+	// A job that was running runs for the last time.
+	cancelled cancel(job job) const { return cancel_by(clockfix_cancel, job); }
 
 protected:
 	explicit jobs(::clockfix *timer = nullptr) : timer_(timer) {}
 
-	// Two timers may have handles that are equal.
-	void check(const job &job, const char *what) const
+	cancelled cancel_by(int (*by)(::clockfix *, ::clockfix_job), job job) const
 	{
-		if (job.timer_ && job.timer_ != timer_)
-			checked(-EINVAL, what);
-	}
-
-	cancelled cancel_by(int (*by)(::clockfix *, ::clockfix_job), const job &job) const
-	{
-		check(job, "clockfix_cancel");
-		int ret = by(timer_, job.handle_);
+		int ret = by(timer_, job);
 
 		if (ret == -ENOENT)
 			return cancelled::over;
@@ -201,16 +185,6 @@ protected:
 	::clockfix *timer_;
 
 private:
-	// as std::function can be
-	template<class Call> static bool empty(const Call &call)
-	{
-		// explicitly: a lambda without captures becomes a pointer, so true
-		if constexpr (std::is_class_v<Call> && std::is_constructible_v<bool, const Call &> &&
-			      !std::is_convertible_v<const Call &, bool>)
-			return !static_cast<bool>(call);
-		return false;
-	}
-
 	template<class Call> static void run_call(void *arg, const ::clockfix_run *raw) noexcept;
 
 	template<class Call> static void release_call(void *arg) noexcept
@@ -274,7 +248,7 @@ public:
 	}
 
 	// As cancel(), and wait for the end of a run in progress. Not in a job.
-	cancelled cancel_wait(const job &job) const
+	cancelled cancel_wait(job job) const
 	{
 		return cancel_by(clockfix_cancel_wait, job);
 	}

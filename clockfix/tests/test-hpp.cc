@@ -3,7 +3,6 @@
 #include <clockfix.hpp>
 
 #include <atomic>
-#include <functional>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -63,7 +62,6 @@ static void errors_are_exceptions()
 
 	options.late_ppm = 1000001;
 	CHECK_EQ(error_of([&] { cf::timer refused(options); }), EINVAL);
-	CHECK_EQ(error_of([&] { timer.at(cf::now(), std::function<void(const cf::run &)>()); }), EINVAL);
 	CHECK_EQ(error_of([&] { timer.every(0ms, [](const cf::run &) {}); }), EINVAL);
 	timer.at(cf::now(), [&](const cf::run &) {
 		deadlock = error_of([&] { timer.drain(); });
@@ -139,19 +137,6 @@ static void timers_and_callables_move()
 	CHECK(runs >= 2);
 }
 
-static void jobs_belong_to_their_timer()
-{
-	cf::timer one, two;
-	cf::job first = one.at(cf::now() + 1h, [](const cf::run &) {});
-	cf::job second = two.at(cf::now() + 1h, [](const cf::run &) {});
-
-	CHECK_EQ(error_of([&] { two.cancel(first); }), EINVAL);
-	CHECK_EQ(error_of([&] { two.cancel_wait(first); }), EINVAL);
-	CHECK(one.cancel(first) == cf::cancelled::pending);
-	CHECK(two.cancel(second) == cf::cancelled::pending);
-	CHECK(two.cancel(cf::job()) == cf::cancelled::over);
-}
-
 static void running_jobs_are_waited_for()
 {
 	std::atomic<bool> started(false), waited_for(false), ended(false);
@@ -214,6 +199,5 @@ static void sleepers_sleep()
 
 CHECK_MAIN(TEST(jobs_are_told_what_the_library_says), TEST(errors_are_exceptions),
 	   TEST(callables_are_destroyed), TEST(a_job_drops_its_timer),
-	   TEST(timers_and_callables_move), TEST(jobs_belong_to_their_timer),
-	   TEST(running_jobs_are_waited_for),
+	   TEST(timers_and_callables_move), TEST(running_jobs_are_waited_for),
 	   TEST(one_call_sleeps), TEST(sleepers_sleep))
