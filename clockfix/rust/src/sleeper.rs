@@ -44,11 +44,11 @@ pub struct Sleeper(NonNull<sys::clockfix_sleeper>);
 unsafe impl Send for Sleeper {}
 
 impl Sleeper {
-    /// Options that concern the thread (CPU, policy, memory) are an error: they are the caller's
-    /// own affair.
+    /// Options that concern the thread (CPU, policy) are an error: they are the caller's own affair.
     pub fn new(options: &Options) -> io::Result<Self> {
         let mut sleeper = ptr::null_mut();
-        let options = options.sized();
+        // the library believes the size
+        let options = Options { size: std::mem::size_of::<Options>(), ..*options };
         // SAFETY: valid pointers; it is set on success
         checked(unsafe { sys::clockfix_sleeper_create(&mut sleeper, &options) })?;
         Ok(Sleeper(NonNull::new(sleeper).expect("set on success")))
@@ -93,8 +93,12 @@ impl Sleeper {
 
     /// What happened so far.
     pub fn stats(&self) -> io::Result<Stats> {
+        // SAFETY: integers only
+        let mut stats: Stats = unsafe { std::mem::zeroed() };
+        stats.size = std::mem::size_of::<Stats>();
         // SAFETY: valid pointers
-        sys::stats_by(|stats| unsafe { sys::clockfix_sleeper_stats_read(self.0.as_ptr(), stats) })
+        checked(unsafe { sys::clockfix_sleeper_stats_read(self.0.as_ptr(), &mut stats) })?;
+        Ok(stats)
     }
 }
 
