@@ -203,21 +203,11 @@ int64_t clockfix_now(clockid_t clock);
 int clockfix_submit(struct clockfix *timer, int64_t instant, clockfix_fn fn, void *arg,
 		    clockfix_job *job);
 
-/*
- * What happens to instants of a periodic job that were missed. An instant is missed when the
- * next one has come as well before its run could start.
- */
-enum clockfix_missed {
-	CLOCKFIX_MISSED_SKIP = 0,	/* no run for it: the next run, at the next instant, is told */
-	CLOCKFIX_MISSED_CATCH_UP,	/* run all that were missed, one after the other */
-};
-
 typedef void (*clockfix_release)(void *arg);
 
 /* A job in full. Prepare with clockfix_spec_init(). */
 struct clockfix_spec {
 	size_t size;
-	int32_t missed;		/* enum clockfix_missed */
 	int64_t start;		/* first instant */
 	int64_t period;		/* 0: once; else 1 ns at least: the k-th at start + k * period */
 	uint64_t runs;		/* instants altogether, run or missed; 0: no limit */
@@ -232,16 +222,17 @@ void clockfix_spec_init(struct clockfix_spec *spec);
 /*
  * clockfix_schedule - run a job once or periodically
  *
- * A periodic job does not drift: its instants depend on @start and @period alone.
+ * A periodic job does not drift: its instants depend on @start and @period alone. An instant is
+ * missed when the next one has come as well before its run could start: no run for it, but the next
+ * run, at the next instant, is told.
  *
  * @release may free what the job uses. It is called once, after the last run: by whoever cancels a
  * job that is pending, else by a thread that submits, drains, waits for the end of a run or
  * destroys the timer; never by the worker on its own. A job that submits or cancels counts as such a
  * thread, and only such a job or the end of the timer releases what a job has submitted. It may call
  * what a job may. Errors are
- * those of clockfix_submit(); -EINVAL also for a period or a missed
- * value that does not exist, and for @runs without a @period; -E2BIG: @spec has fields this library does not know that
- * are not 0.
+ * those of clockfix_submit(); -EINVAL also for a negative period, and for @runs without a @period;
+ * -E2BIG: @spec has fields this library does not know that are not 0.
  */
 int clockfix_schedule(struct clockfix *timer, const struct clockfix_spec *spec,
 		      clockfix_job *job);

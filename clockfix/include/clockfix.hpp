@@ -110,7 +110,6 @@ struct schedule {
 	time_point start;
 	duration period = duration::zero();
 	std::uint64_t runs = 0;		// k is less than that; 0: no limit
-	int missed = CLOCKFIX_MISSED_SKIP;
 };
 
 // A job's handle, for the timer that it came from; 0: no job.
@@ -149,7 +148,6 @@ public:
 		job result = 0;
 
 		clockfix_spec_init(&spec);
-		spec.missed = when.missed;
 		spec.start = when.start.time_since_epoch().count();
 		spec.period = when.period.count();
 		spec.runs = when.runs;

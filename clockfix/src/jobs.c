@@ -50,7 +50,7 @@ static uint8_t module_number(struct clockfix *timer, uintptr_t fn)
 
 void slot_fill(struct clockfix *timer, struct slot *slot, const struct clockfix_spec *spec)
 {
-	uint8_t kind = spec->missed | (spec->period ? KIND_PERIODIC : 0);
+	uint8_t kind = spec->period ? KIND_PERIODIC : 0;
 
 	atomic_store_explicit(&slot->listed.instant, spec->start, memory_order_release);
 	atomic_store_explicit(&slot->fn, spec->fn, memory_order_release);

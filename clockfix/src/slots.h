@@ -50,7 +50,7 @@ struct slot {
 	_Atomic uint64_t seq;		/* order of submission */
 	_Atomic uint32_t next;		/* successor in the list */
 	bool linked;			/* submitters': it is in the list */
-	_Atomic uint8_t kind;		/* spec->missed | KIND_... */
+	_Atomic uint8_t kind;		/* KIND_... */
 	_Atomic uint8_t module;		/* of @fn; 0: not known */
 	_Atomic bool passed;		/* the worker is through with it in the list */
 	_Atomic(clockfix_fn) fn;
@@ -73,7 +73,6 @@ struct slot {
 _Static_assert(sizeof(struct slot) == 128 && offsetof(struct slot, period) == 64,
 	       "a slot is two cache lines");
 
-#define KIND_MISSED	0x0f	/* mask: enum clockfix_missed */
 #define KIND_PERIODIC	0x10
 #define KIND_RESERVED	0x20	/* belongs to the worker's reserve */
 

@@ -205,22 +205,15 @@ static bool deal_with_missed(struct clockfix *timer, struct slot *slot, int64_t 
 			     struct clockfix_run *run)
 {
 	int64_t period = atomic_load_explicit(&slot->period, memory_order_relaxed);
-	uint8_t kind = atomic_load_explicit(&slot->kind, memory_order_relaxed);
-	uint64_t behind = clip(slot, late / period), left;
+	uint64_t behind = clip(slot, late / period);
 
 	if (!behind)
 		return true;
-
-	if ((kind & KIND_MISSED) == CLOCKFIX_MISSED_CATCH_UP) {
-		stat_add(&timer->stats.missed, 1);
-		return true;
-	}
 	advance(slot, behind);
 	/* of a period that is shorter than a turn all instants would be skipped: not twice in a row */
 	if (!slot->missed) {
 		stat_add(&timer->stats.missed, behind + 1);
-		left = UINT32_MAX - slot->missed;
-		slot->missed += behind < left ? behind + 1 : left;
+		slot->missed = behind < UINT32_MAX ? behind + 1 : UINT32_MAX;
 		return false;
 	}
 	stat_add(&timer->stats.missed, behind);

@@ -653,7 +653,6 @@ static void *submit_and_cancel(void *arg)
 		clockfix_spec_init(&spec);
 		spec.start = now() + (int64_t)(r / 128 % 300000) - 20000;
 		spec.period = sub->item[i].periodic ? 20000 + r / 1024 % 100000 : 0;
-		spec.missed = r / 65536 % 2;
 		spec.fn = count_run;
 		spec.arg = (void *)&sub->item[i].runs;
 		ret = clockfix_schedule(sub->timer, &spec, &sub->item[i].job);

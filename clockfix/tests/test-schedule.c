@@ -16,20 +16,17 @@ static void slow_job(void *arg, const struct clockfix_run *run)
 static void missed_instants_are_dealt_with(void)
 {
 	static const struct {
-		int policy, count;	/* of instants */
+		int count;	/* of instants */
 		unsigned int runs, missed, index, told;	/* index and told: of the fourth run */
 	} cases[] = {
-		{ CLOCKFIX_MISSED_SKIP, 10, 7, 3, 6, 3 },
-		{ CLOCKFIX_MISSED_SKIP, 5, 3, 2, 0, 0 },
-		{ CLOCKFIX_MISSED_CATCH_UP, 10, 10, 2, 3, 0 },
-		{ CLOCKFIX_MISSED_CATCH_UP, 5, 5, 1, 3, 0 },
+		{ 10, 7, 3, 6, 3 }, { 5, 3, 2, 0, 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct clockfix_spec spec;
 
 		setup();
-		spec = periodic(sim.now + 500000, 1000000, cases[i].count, cases[i].policy);
+		spec = periodic(sim.now + 500000, 1000000, cases[i].count);
 		spec.fn = slow_job;
 		CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
 		CHECK(sim_run(timer, 100));
@@ -42,11 +39,9 @@ static void missed_instants_are_dealt_with(void)
 			CHECK_EQ(ran[k].run.missed, k == 3 ? cases[i].told : 0);
 			CHECK_EQ(ran[k].run.instant, spec.start + index * 1000000);
 		}
-		/* skipped: the next on time; else at once */
-		if (runs > 3 && cases[i].policy == CLOCKFIX_MISSED_SKIP)
+		/* the next on time */
+		if (runs > 3)
 			CHECK(ran[3].now - ran[3].run.instant < 1000);
-		else if (runs > 3)
-			CHECK(ran[3].now - ran[2].now < 3510000);
 		teardown();
 	}
 }
@@ -56,7 +51,7 @@ static void periods_end_with_time(void)
 	struct clockfix_spec spec;
 
 	setup();
-	spec = periodic(0, INT64_MAX / 2 + 1, 0, 0);
+	spec = periodic(0, INT64_MAX / 2 + 1, 0);
 	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
 	sim_turn(timer);
 	CHECK_EQ(runs, 1);
@@ -71,10 +66,10 @@ static void ending_drops_periodic_jobs_only(void)
 	struct clockfix_spec spec;
 
 	setup();
-	spec = periodic(sim.now + 1000, 1000000, 0, 0);
+	spec = periodic(sim.now + 1000, 1000000, 0);
 	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
 	sim_turn(timer);
-	spec = periodic(sim.now + 5000000, 1000000, 0, 0);
+	spec = periodic(sim.now + 5000000, 1000000, 0);
 	CHECK_EQ(clockfix_schedule(timer, &spec, NULL), 0);
 	submit(sim.now + 10000000, 1);
 	atomic_store(&timer->dead, true);

@@ -66,8 +66,7 @@ static inline clockfix_job submit(int64_t instant, intptr_t who)
 	return handle;
 }
 
-static inline struct clockfix_spec periodic(int64_t start, int64_t period, uint64_t count,
-					    int missed)
+static inline struct clockfix_spec periodic(int64_t start, int64_t period, uint64_t count)
 {
 	struct clockfix_spec spec;
 
@@ -75,7 +74,6 @@ static inline struct clockfix_spec periodic(int64_t start, int64_t period, uint6
 	spec.start = start;
 	spec.period = period;
 	spec.runs = count;
-	spec.missed = missed;
 	spec.fn = job;
 	return spec;
 }
