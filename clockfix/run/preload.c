@@ -11,7 +11,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +19,7 @@
 #include <unistd.h>
 
 #include <clockfix.h>
-
-#define NSEC_PER_SEC	1000000000LL
+#include <platform.h>
 
 typedef int sleep_fn(clockid_t, int, const struct timespec *, struct timespec *);
 
@@ -158,14 +156,6 @@ static int64_t instant_of(clockid_t *clock, int flags, const struct timespec *re
 	return instant + clockfix_now(CLOCK_MONOTONIC);
 }
 
-/* Another thread polls its share of the CPU away, and then waits for its next turn. */
-static bool real_time(void)
-{
-	int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
-
-	return policy == SCHED_FIFO || policy == SCHED_RR || policy == SCHED_DEADLINE;
-}
-
 __attribute__((visibility("default")))
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *request,
 		    struct timespec *remain)
@@ -174,7 +164,8 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec *request,
 	int64_t instant = instant_of(&by, flags, request), left;
 	int ret;
 
-	if (instant < 0 || (!all && !real_time()) || !thread_has_sleeper()) {
+	/* without priority it polls its share of the CPU away, and then waits for its next turn */
+	if (instant < 0 || (!all && !pf_realtime()) || !thread_has_sleeper()) {
 		passed_on++;
 		return find_real()(clock, flags, request, remain);
 	}

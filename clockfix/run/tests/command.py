@@ -42,10 +42,10 @@ def main() -> int:
     expect([run, static], 125, "static")
     expect([run, "sh", "-c", "exit 3"], 3, "")
     # without real-time priority
-    expect(["chrt", "-o", "0", run, "--stats", "--", sleeper, "child", "exact"],
+    expect(["chrt", "-o", "0", run, "--stats", "--", sleeper, "short"],
            0,
            r"sleeper\[\d+\]: no sleep was served, [1-9]\d* passed on: of threads without")
-    expect([run, "--all", "--stats", "--cpu", "50", "--", sleeper, "child", "exact"], 0,
+    expect([run, "--all", "--stats", "--cpu", "50", "--", sleeper, "short"], 0,
            r"sleeper\[\d+\]: [1-9]\d* served, [1-9]\d* passed on; late")
     expect([run, "--stats", "true"], 0,
            r"true\[\d+\]: no sleep was served, 0 passed on; what waits")
