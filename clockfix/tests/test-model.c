@@ -193,5 +193,58 @@ static void a_tiny_period_that_skips_runs_all_the_same(void)
 	}
 }
 
+/* ---- slots, and the tree of them ----------------------------------------------------------- */
+
+#define SLOTS (1 << 17)
+
+static void slots_run_out_and_come_back(void)
+{
+	uint32_t first, generation;
+	struct slots slots = { 0 };
+
+	sim_reset();
+	CHECK_EQ(slots_init(&slots, 1000), 0);
+	first = slot_get(&slots);
+	for (uint32_t n = 1; n < 1000; n++)
+		CHECK(slot_get(&slots) != SLOT_NONE);
+	CHECK_EQ(slot_get(&slots), SLOT_NONE);
+	generation = state_generation(slot_at(&slots, first)->state);
+	slot_put(&slots, first);
+	CHECK_EQ(slot_get(&slots), first);
+	CHECK_EQ(state_generation(slot_at(&slots, first)->state), generation + 1);
+	/* a handle is never 0, not even after 2^32 uses of a slot */
+	atomic_store(&slot_at(&slots, first)->state, state_of(UINT32_MAX, PHASE_DONE));
+	slot_put(&slots, first);
+	slot_get(&slots);
+	CHECK_EQ(state_generation(slot_at(&slots, first)->state), 1);
+	slots_destroy(&slots);
+	CHECK_EQ(sim.allocated, 0);
+}
+
+/* Of 2^17 slots: 17 at best. In ascending, descending and no order. */
+static void the_tree_is_not_deep(void)
+{
+	rng = 1;
+	sim_reset();
+	for (int order = 0; order < 3; order++) {
+		struct slots slots = { 0 };
+		struct tree tree = { &slots, offsetof(struct slot, own), SLOT_NONE };
+
+		CHECK_EQ(slots_init(&slots, SLOTS), 0);
+		for (int64_t n = 0; n < SLOTS; n++) {
+			uint32_t i = slot_get(&slots);
+
+			slot_at(&slots, i)->own.instant =
+				order == 2 ? (int64_t)(check_random(&rng) / 2) : order ? -n : n;
+			tree_add(&tree, i);
+		}
+		CHECK(tree_sound(&tree, SLOTS));
+		printf("# %u deep\n", tree_depth(&tree, tree.root));
+		CHECK(tree_depth(&tree, tree.root) < 3 * 17);
+		slots_destroy(&slots);
+	}
+}
+
 CHECK_MAIN(TEST(any_operations_match_the_model),
-	   TEST(a_tiny_period_that_skips_runs_all_the_same))
+	   TEST(a_tiny_period_that_skips_runs_all_the_same),
+	   TEST(slots_run_out_and_come_back), TEST(the_tree_is_not_deep))
