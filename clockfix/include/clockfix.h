@@ -19,8 +19,7 @@
  *	clockfix_destroy(timer, 0);		(waits for the job)
  *
  * Punctuality and CPU time are two ends of one scale. A program may say which share of its jobs
- * may be late, or how much of a CPU waiting may take; the statistics report both, and whether
- * they can both be had.
+ * may be late, or how much of a CPU waiting may take; the statistics report both.
  *
  * How it works, in the words of S. Reif and W. Schröder-Preikschat, "Precisely Timed Task
  * Execution" (the sections are quoted below as [III.c] and so on):
@@ -320,14 +319,6 @@ int clockfix_sleeper_finish(struct clockfix_sleeper *sleeper);
 
 /* ---- Statistics ------------------------------------------------------------------------- */
 
-/* Why more jobs are late than option late_ppm says, or its default. */
-enum clockfix_limit {
-	CLOCKFIX_LIMIT_NONE = 0,	/* they are not, or they came late for other reasons */
-	CLOCKFIX_LIMIT_PRICE,		/* oversleeps vary too much: polling would cost too much */
-	CLOCKFIX_LIMIT_BUDGET,		/* cpu_ppm does not suffice for it: not both can be had */
-	CLOCKFIX_LIMIT_SLEEPING,	/* sleeping alone takes as much as cpu_ppm, or more */
-};
-
 /*
  * A histogram with a relative error of at most 1/16: buckets 0 to 15 hold that many ns each;
  * from there on each power of two is divided into 16. Read it with the functions below.
@@ -364,7 +355,6 @@ struct clockfix_stats {
 	int64_t polled;			/* time spent polling */
 	int64_t late_ppm;		/* share of late jobs in the last 256 or so, in millionths */
 	int64_t cpu_ppm;		/* CPU time that waiting took meanwhile, in millionths of a CPU */
-	int64_t limit;			/* enum clockfix_limit */
 	struct clockfix_histogram lateness;	/* start of job after its instant */
 };
 

@@ -90,7 +90,6 @@ static double cheapest(struct estimator *est, const struct regime *reg, int64_t 
 	double room = (est->budget * length - est->sleep_cost) * n, left = reg->total, sum = 0;
 
 	est->prediction = 0;
-	est->limit = CLOCKFIX_LIMIT_SLEEPING;
 	for (unsigned int i = 0; i < BUCKETS && top_of(i) <= most && left > 0.01; i++) {
 		double value = top_of(i), cost;
 
@@ -98,17 +97,14 @@ static double cheapest(struct estimator *est, const struct regime *reg, int64_t 
 			continue;
 		left -= reg->weight[i];
 		sum += reg->weight[i] * value;
-		if (est->budget > 0 && value * (reg->total - left) - sum > room) {
-			est->limit = room > 0 ? CLOCKFIX_LIMIT_BUDGET : est->limit;
+		if (est->budget > 0 && value * (reg->total - left) - sum > room)
 			break;
-		}
 		cost = value * (n - left) - sum + (left + 1) * price +
 		       within(left - n / 8, 0, n) * worth;
 		if (cost >= least)
 			continue;
 		least = cost;
 		est->prediction = value;
-		est->limit = CLOCKFIX_LIMIT_PRICE;
 	}
 	return least / n;
 }
@@ -138,11 +134,6 @@ void estimator_init(struct estimator *est, const struct clockfix_options *option
 		est->regime[i].aim = (est->asked ? options->late_ppm : standard[i]) / 1e6;
 		est->regime[i].gain = 1;
 	}
-}
-
-uint32_t estimator_aim(const struct estimator *est, int64_t length)
-{
-	return est->regime[class_of(length)].aim * 1e6 + 0.5;
 }
 
 int64_t estimator_predict(struct estimator *est, int64_t length, int64_t most)

@@ -34,7 +34,6 @@ struct estimator {
 	bool asked;		/* the program said which share may be late */
 	double budget;		/* share of a CPU that waiting may take; 0: no limit */
 	int64_t sleep_cost;	/* ns of CPU time that a sleep takes; its user sets it */
-	enum clockfix_limit limit;
 	struct regime regime[CLASSES];
 	struct filter paper;	/* if its kind is not 0: instead */
 };
@@ -50,8 +49,5 @@ int64_t estimator_predict(struct estimator *est, int64_t length, int64_t most);
 
 /* The sleep that this was asked for ended @oversleep ns late. Just before a job runs: it is short. */
 void estimator_learn(struct estimator *est, int64_t oversleep, int64_t length);
-
-/* the share of late sleeps, in millionths, that is aimed at for sleeps of @length ns */
-uint32_t estimator_aim(const struct estimator *est, int64_t length);
 
 #endif

@@ -226,7 +226,6 @@ int waiter_arrive(struct waiter *w, int64_t instant, const struct wake *wake, ui
 static void account_shares(struct waiter *w, int64_t late)
 {
 	int64_t elapsed = w->started - w->last, cpu = w->started - w->poll_start;
-	int64_t aim = estimator_aim(&w->est, w->length);
 
 	w->last = w->started;
 	if (elapsed > ELAPSED_MOST)
@@ -239,8 +238,6 @@ static void account_shares(struct waiter *w, int64_t late)
 	stat_set(&w->stats->late_ppm, w->late_share / SHARES_OF);
 	if (w->elapsed)
 		stat_set(&w->stats->cpu_ppm, w->cpu_share * 1000000 / w->elapsed);
-	stat_set(&w->stats->limit, w->late_share / SHARES_OF > aim ? w->est.limit :
-							       CLOCKFIX_LIMIT_NONE);
 }
 
 /* A thread that has to share its CPU, and has none left of its share when it is time, stops polling. */

@@ -51,7 +51,6 @@ pub struct Stats {
     pub polled: i64,
     pub late_ppm: i64,
     pub cpu_ppm: i64,
-    pub limit: i64,
     pub lateness: Histogram,
 }
 

@@ -40,8 +40,6 @@ class Stats:
     """Share of late calls of late, in millionths."""
     cpu_ppm: int
     """CPU time that waiting took meanwhile, in millionths of a CPU."""
-    limit: int
-    """Why more are late than wanted: enum clockfix_limit, 0 if they are not."""
     lateness: Histogram
     """Where the library's wait ended after the instant (less gil_lead): before the GIL."""
 
