@@ -41,7 +41,7 @@ int main(void)
 	if (!ret)
 		ret = watch(epoll, others[0]);
 	if (!ret)
-		ret = clockfix_sleeper_arm(sleeper, CLOCK_MONOTONIC, next);
+		ret = clockfix_sleeper_arm(sleeper, next);
 	while (!ret && steps < STEPS) {
 		struct epoll_event event;
 		char message;
@@ -58,7 +58,7 @@ int main(void)
 				break;
 			next += PERIOD;
 			if (!ret)
-				ret = clockfix_sleeper_arm(sleeper, CLOCK_MONOTONIC, next);
+				ret = clockfix_sleeper_arm(sleeper, next);
 		} else if (read(others[0], &message, 1) == 1) {
 			messages++;
 		}

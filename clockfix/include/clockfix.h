@@ -302,18 +302,18 @@ int clockfix_sleep_until(struct clockfix_sleeper *sleeper, clockid_t clock, int6
 int clockfix_sleeper_fd(struct clockfix_sleeper *sleeper);
 
 /*
- * clockfix_sleeper_arm - have the descriptor become readable before an instant
+ * clockfix_sleeper_arm - have the descriptor become readable before an instant of CLOCK_MONOTONIC
  *
  * By as much as event loop and wake-up have been late before. Replaces what was armed. -EINVAL:
- * no such clock, or @instant is negative.
+ * @instant is negative.
  */
-int clockfix_sleeper_arm(struct clockfix_sleeper *sleeper, clockid_t clock, int64_t instant);
+int clockfix_sleeper_arm(struct clockfix_sleeper *sleeper, int64_t instant);
 
 /*
  * clockfix_sleeper_finish - wait out the rest, and return at the instant
  *
  * To be called when the descriptor is readable. -EAGAIN: it is not; -EINTR: as
- * clockfix_sleep_until(); -EINVAL: there is no descriptor, or the clock is gone.
+ * clockfix_sleep_until(); -EINVAL: there is no descriptor.
  */
 int clockfix_sleeper_finish(struct clockfix_sleeper *sleeper);
 

@@ -297,8 +297,7 @@ public:
 
 	void arm(time_point instant)
 	{
-		checked(clockfix_sleeper_arm(sleeper_.get(), CLOCK_MONOTONIC,
-					     instant.time_since_epoch().count()),
+		checked(clockfix_sleeper_arm(sleeper_.get(), instant.time_since_epoch().count()),
 			"clockfix_sleeper_arm");
 	}
 

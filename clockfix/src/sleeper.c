@@ -21,9 +21,8 @@ struct clockfix_sleeper {
 	int64_t ended;		/* instant of the last wait, of which the bookkeeping is left; or -1 */
 	struct module module;	/* of the caller */
 	int fd;			/* timerfd for event loops, or -1 */
-	clockid_t clock;	/* what that is armed for */
-	int64_t instant;
-	int64_t mono;		/* for which by CLOCK_MONOTONIC; 0: it was too late to arm it */
+	int64_t instant;	/* what that is armed for */
+	bool planned;		/* false: it was too late to */
 };
 
 /* ---- waiting ---------------------------------------------------------------------------- */
@@ -183,21 +182,20 @@ int clockfix_sleeper_fd(struct clockfix_sleeper *sleeper)
 	return sleeper->fd < 0 ? -errno : sleeper->fd;
 }
 
-int clockfix_sleeper_arm(struct clockfix_sleeper *sleeper, clockid_t clock, int64_t instant)
+int clockfix_sleeper_arm(struct clockfix_sleeper *sleeper, int64_t instant)
 {
-	int64_t mono = instant, until;
 	struct itimerspec when = { 0 };
 	int ret = clockfix_sleeper_fd(sleeper);
+	int64_t until;
 
 	if (ret < 0)
 		return ret;
-	if (instant < 0 || (clock != CLOCK_MONOTONIC && clock_look(clock, instant, &mono) < 0))
+	if (instant < 0)
 		return -EINVAL;
 	settle(sleeper);
-	until = waiter_plan(&sleeper->waiter, mono, pf_mono());
-	sleeper->clock = clock;
+	until = waiter_plan(&sleeper->waiter, instant, pf_mono());
 	sleeper->instant = instant;
-	sleeper->mono = until ? mono : 0;
+	sleeper->planned = until;
 	/* in the past: it is readable at once */
 	when.it_value.tv_sec = until / NSEC_PER_SEC;
 	when.it_value.tv_nsec = until % NSEC_PER_SEC + !until;
@@ -206,30 +204,20 @@ int clockfix_sleeper_arm(struct clockfix_sleeper *sleeper, clockid_t clock, int6
 
 int clockfix_sleeper_finish(struct clockfix_sleeper *sleeper)
 {
-	int64_t offset = 0, mono;
 	uint64_t expirations;
 
 	if (!sleeper || sleeper->fd < 0)
 		return -EINVAL;
 	if (read(sleeper->fd, &expirations, sizeof(expirations)) < 0)
 		return -errno;
-	if (sleeper->mono) {
-		/* what is left was to be polled: another sleep would be another risk */
-		waiter_near(&sleeper->waiter, sleeper->mono,
-			    waiter_woke(&sleeper->waiter, sleeper->mono), NULL, 0);
-		if (sleeper->clock != CLOCK_MONOTONIC && clock_offset(sleeper->clock, &offset))
-			return -EINVAL;
-		mono = sleeper->instant - offset;
-		/* more is left if the clock was set back */
-		if (mono <= pf_mono() + STRETCH) {
-			waiter_arrive(&sleeper->waiter, mono, NULL, 0);
-			if (!offset || pf_clock(sleeper->clock) >= sleeper->instant) {
-				sleeper->ended = mono;
-				return 0;
-			}
-		}
-	}
-	return clockfix_sleep_until(sleeper, sleeper->clock, sleeper->instant);
+	if (!sleeper->planned)
+		return clockfix_sleep_until(sleeper, CLOCK_MONOTONIC, sleeper->instant);
+	/* what is left was to be polled: another sleep would be another risk */
+	waiter_near(&sleeper->waiter, sleeper->instant,
+		    waiter_woke(&sleeper->waiter, sleeper->instant), NULL, 0);
+	waiter_arrive(&sleeper->waiter, sleeper->instant, NULL, 0);
+	sleeper->ended = sleeper->instant;
+	return 0;
 }
 
 /* ---- making ----------------------------------------------------------------------------- */

@@ -131,29 +131,6 @@ static void a_device_of_another_speed_is_met(void)
 	clockfix_sleeper_destroy(sleeper);
 }
 
-/* Its descriptor is the machine's own, and readable at once: the simulated time has passed there. */
-static void arm(struct clockfix_sleeper *sleeper, clockid_t clock, int64_t instant)
-{
-	sim.now = NSEC_PER_SEC;
-	CHECK_EQ(clockfix_sleeper_arm(sleeper, clock, instant), 0);
-	sim.sleeps = 0;
-}
-
-static void a_clock_that_is_set_back_is_not_polled_for(void)
-{
-	struct clockfix_sleeper *sleeper;
-	int64_t instant;
-
-	setup(&sleeper);
-	instant = NSEC_PER_SEC + sim.tai_offset + 200000;
-	arm(sleeper, CLOCK_TAI, instant);
-	sim.tai_offset -= 100000000;
-	CHECK_EQ(clockfix_sleeper_finish(sleeper), 0);
-	CHECK_EQ(sim.sleeps, 1);
-	CHECK(clockfix_now(CLOCK_TAI) >= instant);
-	clockfix_sleeper_destroy(sleeper);
-}
-
 static void remove_device(int64_t until)
 {
 	sim.device_rate = 0;
@@ -164,10 +141,6 @@ static void a_device_that_goes_away_is_an_error(void)
 	struct clockfix_sleeper *sleeper;
 
 	setup(&sleeper);
-	arm(sleeper, SIM_DEVICE, NSEC_PER_SEC + 300000);
-	sim.device_rate = 0;
-	CHECK_EQ(clockfix_sleeper_finish(sleeper), -EINVAL);
-	sim.device_rate = 1;
 	sim.sleeping = remove_device;
 	CHECK_EQ(clockfix_sleep_until(sleeper, SIM_DEVICE, sim.now + 1000000), -EINVAL);
 	clockfix_sleeper_destroy(sleeper);
@@ -176,5 +149,4 @@ static void a_device_that_goes_away_is_an_error(void)
 CHECK_MAIN(TEST(the_caller_sees_what_the_statistics_say), TEST(a_thread_has_a_sleeper_of_its_own),
 	   TEST(a_clock_that_is_set_moves_the_end),
 	   TEST(a_device_of_another_speed_is_met),
-	   TEST(a_clock_that_is_set_back_is_not_polled_for),
 	   TEST(a_device_that_goes_away_is_an_error))

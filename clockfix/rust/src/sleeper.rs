@@ -77,9 +77,7 @@ impl Sleeper {
     /// was armed.
     pub fn arm(&mut self, instant: i64) -> io::Result<()> {
         // SAFETY: &mut self: nobody else uses it
-        checked(unsafe {
-            sys::clockfix_sleeper_arm(self.0.as_ptr(), sys::CLOCK_MONOTONIC, instant)
-        })?;
+        checked(unsafe { sys::clockfix_sleeper_arm(self.0.as_ptr(), instant) })?;
         Ok(())
     }
 

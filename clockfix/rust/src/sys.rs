@@ -65,9 +65,7 @@ extern "C" {
         sleeper: *mut clockfix_sleeper, clock: c_int, instant: i64,
     ) -> c_int;
     pub fn clockfix_sleeper_fd(sleeper: *mut clockfix_sleeper) -> c_int;
-    pub fn clockfix_sleeper_arm(
-        sleeper: *mut clockfix_sleeper, clock: c_int, instant: i64,
-    ) -> c_int;
+    pub fn clockfix_sleeper_arm(sleeper: *mut clockfix_sleeper, instant: i64) -> c_int;
     pub fn clockfix_sleeper_finish(sleeper: *mut clockfix_sleeper) -> c_int;
     pub fn clockfix_sleeper_stats_read(sleeper: *mut clockfix_sleeper, stats: *mut Stats) -> c_int;
     pub fn clockfix_histogram_quantile(histogram: *const Histogram, q: c_double) -> i64;

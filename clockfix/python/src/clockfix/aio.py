@@ -105,7 +105,7 @@ class AsyncTimer:
     def _arm(self) -> None:
         earliest = self._prune()
         if self._due is None and self._loop and earliest != self._armed:
-            checked(lib.clockfix_sleeper_arm(self._native, time.CLOCK_MONOTONIC, earliest))
+            checked(lib.clockfix_sleeper_arm(self._native, earliest))
             self._armed = earliest
 
     def _wake(self) -> None:
