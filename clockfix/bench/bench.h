@@ -24,9 +24,6 @@ static inline int64_t now_ns(void)
 	return bench_clock(CLOCK_MONOTONIC);
 }
 
-/* set by SIGINT and SIGTERM: finish with what there is */
-extern volatile bool interrupted;
-
 struct bench_options {
 	int cpu;
 	int priority;		/* SCHED_FIFO, 0: SCHED_OTHER */
@@ -58,7 +55,6 @@ struct rival {
 	/* in a thread of its own; NULL: clockfix, a job */
 	void (*wait)(int64_t instant, struct wait_state *state);
 	int estimator;
-	uint32_t late_ppm;
 };
 
 extern const struct rival rivals[];

@@ -43,7 +43,6 @@ static void prepare_options(struct clockfix_options *options, const struct rival
 {
 	clockfix_options_init(options);
 	options->estimator = rival->estimator;
-	options->late_ppm = rival->late_ppm;
 }
 
 static int64_t next_instant(struct cell *cell, int64_t now)
@@ -96,7 +95,7 @@ static void *own_thread(void *arg)
 	own->ret = thread_prepare(own->opt);
 	if (own->ret)
 		return NULL;
-	for (uint64_t i = 0; i < own->jobs + warm && !interrupted; i++) {
+	for (uint64_t i = 0; i < own->jobs + warm; i++) {
 		int64_t instant, now;
 
 		if (i == warm) {
@@ -159,7 +158,7 @@ static void chain_job(void *arg, const struct clockfix_run *run)
 		chain->begin = now_ns();
 	}
 	now = now_ns();
-	if (!--chain->left || interrupted ||
+	if (!--chain->left ||
 	    (chain->done > chain->warm && now + chain->cell->interval > chain->until)) {
 		account(chain->cell, chain->cpu, chain->begin);
 		return;
@@ -227,8 +226,6 @@ const struct rival rivals[] = {
 	{ "filter-max", .estimator = CLOCKFIX_ESTIMATOR_MAXIMUM },
 	{ "clockfix", .wait = NULL },
 	{ "clockfix-sleep", .wait = wait_sleep_until },
-	{ "clockfix-1in10", .late_ppm = 100000 },
-	{ "clockfix-1in1000", .late_ppm = 1000 },
 };
 
 const size_t rivals_count = sizeof(rivals) / sizeof(*rivals);
