@@ -3,31 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bench.h"
 
 #define CELLS_MAX 256
-
-/* CPU time that the hypervisor has taken from a CPU since it started, as the kernel tells */
-static double steal_ms(int cpu)
-{
-	unsigned long long ticks = 0;
-	char line[512], name[16];
-	FILE *f = fopen("/proc/stat", "r");
-
-	if (!f)
-		return 0;
-	snprintf(name, sizeof(name), "cpu%d ", cpu);
-	while (fgets(line, sizeof(line), f)) {
-		if (strncmp(line, name, strlen(name)))
-			continue;
-		sscanf(line + strlen(name), "%*u %*u %*u %*u %*u %*u %*u %llu", &ticks);
-		break;
-	}
-	fclose(f);
-	return ticks * 1000.0 / sysconf(_SC_CLK_TCK);
-}
 
 static int compare(const void *a, const void *b)
 {
@@ -189,8 +168,7 @@ static void print_table(const struct cell *cells, size_t count)
 }
 
 /* With 401 quantiles of each distribution. */
-static void print_json(const struct bench_options *opt, const struct cell *cells, size_t count,
-		       double stolen)
+static void print_json(const struct bench_options *opt, const struct cell *cells, size_t count)
 {
 	static const struct {
 		const char *name;
@@ -199,8 +177,7 @@ static void print_json(const struct bench_options *opt, const struct cell *cells
 		       { "p99.9", 0.999 }, { "max", 1 } };
 	const char *comma = "";
 
-	printf("{\"unit\": \"ns\", \"fifo_priority\": %d, \"stolen_ms\": %.0f, \"cells\": [",
-	       opt->priority, stolen);
+	printf("{\"unit\": \"ns\", \"fifo_priority\": %d, \"cells\": [", opt->priority);
 	for (const struct cell *c = cells; c < cells + count; c++) {
 		if (!c->count)
 			continue;
@@ -221,7 +198,6 @@ static void print_json(const struct bench_options *opt, const struct cell *cells
 int bench_compare(const struct bench_options *opt)
 {
 	static struct cell cells[CELLS_MAX];
-	double stolen;
 	size_t count;
 	int ret;
 
@@ -230,15 +206,13 @@ int bench_compare(const struct bench_options *opt)
 	count = cells_create(opt, cells);
 	if (!count)
 		return 2;
-	stolen = steal_ms(opt->cpu);
 	ret = run_rounds(opt, cells, count);
-	stolen = steal_ms(opt->cpu) - stolen;
 	if (ret)
 		return 1;
 	for (size_t i = 0; i < count; i++)
 		qsort(cells[i].late, cells[i].count, sizeof(*cells[i].late), compare);
 	if (opt->json)
-		print_json(opt, cells, count, stolen);
+		print_json(opt, cells, count);
 	else
 		print_table(cells, count);
 	for (size_t i = 0; i < count; i++) {
