@@ -100,11 +100,6 @@ struct options : ::clockfix_options {
 	options() { clockfix_options_init(this); }
 };
 
-template<class Rep, class Period> duration nanoseconds(std::chrono::duration<Rep, Period> length)
-{
-	return std::chrono::duration_cast<duration>(length);
-}
-
 // A job runs once at start, or at start + k * period.
 struct schedule {
 	time_point start;
@@ -132,7 +127,7 @@ public:
 	template<class Rep, class Period, class Call>
 	job every(std::chrono::duration<Rep, Period> period, Call &&call) const
 	{
-		duration length = nanoseconds(period);
+		duration length = std::chrono::duration_cast<duration>(period);
 
 		if (length == duration::zero())
 			checked(-EINVAL, "clockfix_schedule");
