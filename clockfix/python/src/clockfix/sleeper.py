@@ -4,21 +4,12 @@
 import errno
 import time
 from collections.abc import Iterator
-from functools import partial
 from typing import Any, Self
 
 from clockfix._errors import checked, nanoseconds
 from clockfix._native import ffi, lib
 from clockfix.options import Options
 from clockfix.stats import Stats, read_stats
-
-
-def hold_gil_until(instant: int, clock: int = time.CLOCK_MONOTONIC) -> None:
-    """Poll in C functions only: between two of Python's instructions the GIL might change hands."""
-    read = time.monotonic_ns
-    if clock != time.CLOCK_MONOTONIC:
-        read = partial(time.clock_gettime_ns, clock)
-    any(map(instant.__le__, iter(read, None)))
 
 
 def instants(seconds: float, start: int | None) -> Iterator[tuple[int, int]]:
@@ -51,14 +42,10 @@ def _sleep_by(native: Any, instant: int, clock: int) -> None:
 class Sleeper:
     """Returns at exactly an instant; used by one thread at a time.
 
-    The GIL is released during the sleep. With gil_lead (in seconds) it is taken back that long
-    before the instant, and the rest is spent holding it.
+    The GIL is released during the sleep.
     """
 
-    def __init__(self, options: Options | None = None, *, gil_lead: float = 0) -> None:
-        if gil_lead < 0:
-            raise ValueError("gil_lead is negative")
-        self._lead = nanoseconds(gil_lead)
+    def __init__(self, options: Options | None = None) -> None:
         result = ffi.new("struct clockfix_sleeper **")
         checked(lib.clockfix_sleeper_create(result, (options or Options()).native()))
         self._native = ffi.gc(result[0], lib.clockfix_sleeper_destroy)
@@ -67,9 +54,7 @@ class Sleeper:
         """As the function of that name."""
         if not self._native:
             raise ValueError("it was closed")
-        _sleep_by(self._native, max(instant - self._lead, 0), clock)
-        if self._lead:
-            hold_gil_until(instant, clock)
+        _sleep_by(self._native, instant, clock)
 
     def sleep(self, seconds: float) -> None:
         """Return that long after the call."""

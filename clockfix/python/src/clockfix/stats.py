@@ -41,7 +41,7 @@ class Stats:
     cpu_ppm: int
     """CPU time that waiting took meanwhile, in millionths of a CPU."""
     lateness: Histogram
-    """Where the library's wait ended after the instant (less gil_lead): before the GIL."""
+    """Where the library's wait ended after the instant: before the GIL."""
 
 
 
