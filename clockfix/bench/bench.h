@@ -45,7 +45,7 @@ struct cell {			/* one rival at one interval */
 	uint64_t random;	/* state of the generator that spreads intervals */
 	bool warm;		/* it ran in an earlier round */
 	struct clockfix *timer;	/* of the rivals that have one */
-	struct wait_state wait;	/* of the others */
+	struct clockfix_sleeper *sleeper;	/* of the others */
 };
 
 /* ---- rivals.c --------------------------------------------------------------------------- */
@@ -53,7 +53,7 @@ struct cell {			/* one rival at one interval */
 struct rival {
 	const char *name;
 	/* in a thread of its own; NULL: clockfix, a job */
-	void (*wait)(int64_t instant, struct wait_state *state);
+	void (*wait)(int64_t instant, struct clockfix_sleeper *sleeper);
 	int estimator;
 };
 

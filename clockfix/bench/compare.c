@@ -217,7 +217,7 @@ int bench_compare(const struct bench_options *opt)
 		print_table(cells, count);
 	for (size_t i = 0; i < count; i++) {
 		clockfix_destroy(cells[i].timer, 0);
-		clockfix_sleeper_destroy(cells[i].wait.sleeper);
+		clockfix_sleeper_destroy(cells[i].sleeper);
 		free(cells[i].late);
 	}
 	if (fflush(stdout) || ferror(stdout)) {

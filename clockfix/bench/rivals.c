@@ -39,12 +39,6 @@ int thread_prepare(const struct bench_options *opt)
 
 /* ---- all rivals -------------------------------------------------------------------------- */
 
-static void prepare_options(struct clockfix_options *options, const struct rival *rival)
-{
-	clockfix_options_init(options);
-	options->estimator = rival->estimator;
-}
-
 static int64_t next_instant(struct cell *cell, int64_t now)
 {
 	/* xorshift64 */
@@ -105,7 +99,7 @@ static void *own_thread(void *arg)
 		instant = next_instant(own->cell, now_ns());
 		if (instant > own->until && i > warm)
 			break;
-		own->rival->wait(instant, &own->cell->wait);
+		own->rival->wait(instant, own->cell->sleeper);
 		now = now_ns();
 		if (i >= warm)
 			note(own->cell, now - instant);
@@ -122,12 +116,8 @@ static int run_own(const struct rival *rival, const struct bench_options *opt,
 	pthread_t thread;
 	int ret = 0;
 
-	if (rival->wait == wait_sleep_until && !cell->wait.sleeper) {
-		struct clockfix_options options;
-
-		prepare_options(&options, rival);
-		ret = clockfix_sleeper_create(&cell->wait.sleeper, &options);
-	}
+	if (rival->wait == wait_sleep_until && !cell->sleeper)
+		ret = clockfix_sleeper_create(&cell->sleeper, NULL);
 	if (!ret)
 		ret = -pthread_create(&thread, NULL, own_thread, &own);
 	if (ret)
@@ -182,7 +172,8 @@ static int create_timer(const struct rival *rival, const struct bench_options *o
 {
 	struct clockfix_options options;
 
-	prepare_options(&options, rival);
+	clockfix_options_init(&options);
+	options.estimator = rival->estimator;
 	options.cpu = opt->cpu;
 	options.policy = opt->priority ? SCHED_FIFO : SCHED_OTHER;
 	options.priority = opt->priority;

@@ -24,20 +24,20 @@ static struct timespec to_timespec(int64_t ns)
 	return (struct timespec){ .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
 }
 
-void wait_poll(int64_t instant, struct wait_state *state)
+void wait_poll(int64_t instant, struct clockfix_sleeper *sleeper)
 {
 	while (now_ns() < instant)
 		;
 }
 
-void wait_clock_nanosleep(int64_t instant, struct wait_state *state)
+void wait_clock_nanosleep(int64_t instant, struct clockfix_sleeper *sleeper)
 {
 	struct timespec ts = to_timespec(instant);
 
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
 }
 
-void wait_nanosleep(int64_t instant, struct wait_state *state)
+void wait_nanosleep(int64_t instant, struct clockfix_sleeper *sleeper)
 {
 	int64_t left = instant - now_ns();
 	struct timespec ts = to_timespec(left > 0 ? left : 0);
@@ -45,7 +45,7 @@ void wait_nanosleep(int64_t instant, struct wait_state *state)
 	nanosleep(&ts, NULL);
 }
 
-void wait_futex(int64_t instant, struct wait_state *state)
+void wait_futex(int64_t instant, struct clockfix_sleeper *sleeper)
 {
 	static uint32_t word;
 	struct timespec ts = to_timespec(instant);
@@ -54,14 +54,14 @@ void wait_futex(int64_t instant, struct wait_state *state)
 		FUTEX_BITSET_MATCH_ANY);
 }
 
-void wait_margin(int64_t instant, struct wait_state *state)
+void wait_margin(int64_t instant, struct clockfix_sleeper *sleeper)
 {
 	if (now_ns() < instant - 60000)
-		wait_clock_nanosleep(instant - 60000, state);
-	wait_poll(instant, state);
+		wait_clock_nanosleep(instant - 60000, sleeper);
+	wait_poll(instant, sleeper);
 }
 
-void wait_sleep_until(int64_t instant, struct wait_state *state)
+void wait_sleep_until(int64_t instant, struct clockfix_sleeper *sleeper)
 {
-	clockfix_sleep_until(state->sleeper, CLOCK_MONOTONIC, instant);
+	clockfix_sleep_until(sleeper, CLOCK_MONOTONIC, instant);
 }
