@@ -241,7 +241,8 @@ int clockfix_schedule(struct clockfix *timer, const struct clockfix_spec *spec,
  *
  * A job may call it, also for itself.
  *
- * 0: it will not run. -EINPROGRESS: it is running, or will be within 5 us; a periodic job ends with this run. -ENOENT: it is over, or was cancelled before.
+ * 0: it will not run. -EINPROGRESS: it is running, or will be within 5 us; a periodic job ends with
+ * this run. -ENOENT: it is over, or was cancelled before.
  */
 int clockfix_cancel(struct clockfix *timer, clockfix_job job);
 

@@ -32,7 +32,6 @@ int64_t pf_mono(void)
 	int64_t value;
 
 	/* what it returns is the time in the middle of the read */
-	sim.clock_reads++;
 	sim_event();
 	sim.now += sim.clock_cost / 2;
 	value = sim.now;

@@ -33,7 +33,7 @@ struct sim {
 	bool woken;			/* set by a wake-up */
 	bool realtime;			/* priority */
 	int interrupt;			/* sleeps to be ended by EINTR */
-	uint64_t sleeps, clock_reads;
+	uint64_t sleeps;
 	int64_t slept, last_until;
 	int64_t alloc_fail;		/* allocations left before they fail, -1: never */
 	int64_t allocated;
