@@ -24,9 +24,6 @@ void report_print_openmetrics(const struct report *report);
 void timeline_print(const struct episode *episode, unsigned int cpu);
 void timeline_print_json(const struct episode *episode, unsigned int cpu);
 
-/* In the Chrome trace-event format; closes FILE. 0, or -errno after a message. */
-int timeline_write(FILE *file, const struct episode *episode, unsigned int cpu);
-
 /* The view on a terminal, drawn each second. Says that it starts. */
 void live_start(void);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "blame_print.h"
 
-#include "lib/message.h"
 #include "lib/output.h"
 #include "cause.h"
 #include "source.h"
@@ -83,37 +82,4 @@ void timeline_print_json(const struct episode *episode, unsigned int cpu)
 	}
 	json_close(']');
 	json_close('}');
-}
-
-static void write_event(FILE *file, const char *name, const char *kind, u64 start, u64 length,
-			unsigned int cpu)
-{
-	fputs(",\n{\"name\":", file);
-	json_quote(file, name);
-	fprintf(file, ",\"cat\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":%u,\"ts\":%llu.%03u,"
-		"\"dur\":%llu.%03u}", kind, cpu, (unsigned long long)(start / 1000),
-		(unsigned int)(start % 1000), (unsigned long long)(length / 1000),
-		(unsigned int)(length % 1000));
-}
-
-int timeline_write(FILE *file, const struct episode *episode, unsigned int cpu)
-{
-	struct segment parts[EPISODE_SEGMENTS];
-	unsigned int count = sort_parts(episode, parts);
-
-	fprintf(file, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
-		"{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,"
-		"\"args\":{\"name\":\"timershield blame\"}},\n"
-		"{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":%u,"
-		"\"args\":{\"name\":\"CPU %u\"}}", cpu, cpu);
-	if (episode->length)
-		write_event(file, "episode", "episode", episode->start, episode->length, cpu);
-	for (unsigned int i = 0; i < count; i++) {
-		autofree char *text = part_text(&parts[i]);
-
-		write_event(file, text, cause_kind(parts[i].cause.kind), parts[i].start,
-			    parts[i].end - parts[i].start, cpu);
-	}
-	fputs("\n]}\n", file);
-	return fclose(file) ? failed(-errno, "--trace: %s", strerror(errno)) : 0;
 }

@@ -20,7 +20,6 @@ static struct {
 	pid_t pid;
 	double seconds, interval;	/* 0: not given */
 	double over, max;		/* us; 0: not given */
-	FILE *trace;
 	char **command;
 } request;
 
@@ -37,12 +36,6 @@ static int take_by(const struct verb *verb)
 		}
 	}
 	return usage_error(verb, "'%s': expected process, program or thread", optarg);
-}
-
-static int take_trace(const struct verb *verb)
-{
-	request.trace = fopen(optarg, "we");
-	return request.trace ? -1 : (int)status_of(failed(-errno, "%s: %s", optarg, strerror(errno)));
 }
 
 static const struct verb_option options[] = {
@@ -63,9 +56,6 @@ static const struct verb_option options[] = {
 	  "count episodes in which a victim was kept from running for longer than US, and print the worst one's timeline",
 	  .decimal = &request.over },
 	{ "stop", 0, NULL, "stop at the first such episode", .flag = &request.stop },
-	{ "trace", 0, "FILE",
-	  "write the worst episode's timeline to FILE, for Perfetto or chrome://tracing", "<files>",
-	  .take = take_trace },
 	{ "max", 0, "US", "exit with status 1 if an episode was longer than US",
 	  .decimal = &request.max },
 	{ "openmetrics", 0, NULL, "print all rows as OpenMetrics, for monitoring",
@@ -255,12 +245,9 @@ static int print_result(struct session *session, int *status)
 	}
 	if (too_long && !rows)
 		printf("Longer than --max %g us.\n", request.max);
-	ret = flush();
-	if (!ret && request.trace)
-		ret = timeline_write(request.trace, worst, cpu);
 	report_free(&report);
 	free(worst);
-	return ret;
+	return flush();
 }
 
 static int choose_victims(struct session *session,

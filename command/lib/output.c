@@ -32,25 +32,26 @@ static void indent(void)
 		fputs("  ", stdout);
 }
 
-void json_quote(FILE *file, const char *string)
+/* What is not UTF-8 becomes U+FFFD. */
+static void json_quote(const char *string)
 {
 	const unsigned char *s = (const unsigned char *)string;
 
-	putc('"', file);
+	putchar('"');
 	while (*s) {
 		unsigned int c, length = utf8_length(s, &c);
 
 		if (!length)
-			fputs("\\ufffd", file);
+			fputs("\\ufffd", stdout);
 		else if (*s == '"' || *s == '\\')
-			fprintf(file, "\\%c", *s);
+			printf("\\%c", *s);
 		else if (*s < ' ' || *s == 0x7f)
-			fprintf(file, "\\u%04x", *s);
+			printf("\\u%04x", *s);
 		else
-			fwrite(s, 1, length, file);
+			fwrite(s, 1, length, stdout);
 		s += length ? length : 1;
 	}
-	putc('"', file);
+	putchar('"');
 }
 
 static void begin(const char *key)
@@ -61,7 +62,7 @@ static void begin(const char *key)
 		indent();
 	first = false;
 	if (key) {
-		json_quote(stdout, key);
+		json_quote(key);
 		fputs(": ", stdout);
 	}
 }
@@ -91,7 +92,7 @@ void json_string(const char *key, const char *value)
 {
 	begin(key);
 	if (value)
-		json_quote(stdout, value);
+		json_quote(value);
 	else
 		fputs("null", stdout);
 }

@@ -16,9 +16,6 @@ bool output_is_terminal(void);
 /* TEXT and a line break, broken where the terminal ends, from column INDENT on; it is there already. */
 void output_wrapped(const char *text, unsigned int indent);
 
-/* A JSON string; what is not UTF-8 becomes U+FFFD. */
-void json_quote(FILE *file, const char *string);
-
 /* JSON. KEY is NULL in an array and at the top. */
 void json_open(const char *key, char bracket);
 void json_close(char bracket);
