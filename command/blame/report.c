@@ -171,12 +171,12 @@ static int by_place(const void *a, const void *b)
 	return order ? order : compare(one->tid, other->tid);
 }
 
-static bool is_same_place(const struct culprit *one, const struct culprit *other, enum row_by by)
+static bool is_same_place(const struct culprit *one, const struct culprit *other)
 {
 	/* a worker is a process, and any of them may do any work */
 	return one->task && !compare_causes(one, other) &&
-	       (by == BY_PROGRAM || one->row.cause.kind == CAUSE_WORK ||
-		one->row.cause.kind == CAUSE_BLOCKED || one->pid == other->pid);
+	       (one->row.cause.kind == CAUSE_WORK || one->row.cause.kind == CAUSE_BLOCKED ||
+		one->pid == other->pid);
 }
 
 static void free_culprit(struct culprit *culprit)
@@ -221,17 +221,17 @@ static void merge(struct culprit *sum, struct culprit *more)
 	free_culprit(more);
 }
 
-/* The rows of a process, or of all processes of one name, become one. */
-static void merge_rows(struct victim_report *victim, enum row_by by)
+/* The rows of a process become one. */
+static void merge_rows(struct victim_report *victim)
 {
 	struct culprit *rows = victim->culprits;
 	size_t count = 0;
 
-	if (by == BY_THREAD || !victim->count)
+	if (!victim->count)
 		return;
 	qsort(rows, victim->count, sizeof(*rows), by_place);
 	for (size_t i = 1; i < victim->count; i++) {
-		if (is_same_place(&rows[count], &rows[i], by))
+		if (is_same_place(&rows[count], &rows[i]))
 			merge(&rows[count], &rows[i]);
 		else
 			rows[++count] = rows[i];
@@ -381,7 +381,7 @@ static u64 median_of(const struct jobs *jobs)
 }
 
 static void make_victim_report(const struct report *report, struct victim_report *victim,
-			       const struct blame_figures *figures, enum row_by by)
+			       const struct blame_figures *figures, bool threads)
 {
 	struct victim *sums = &victim->sums;
 	struct blame_row late = { .cause = { .kind = CAUSE_TIMER_IRQ, .how = 1 } };
@@ -420,7 +420,8 @@ static void make_victim_report(const struct report *report, struct victim_report
 		sums->taken += victim->steal;
 		add_rest(victim, CAUSE_STEAL, victim->steal);
 	}
-	merge_rows(victim, by);
+	if (!threads)
+		merge_rows(victim);
 	for (size_t i = 0; i < victim->count; i++)
 		name_culprit(victim, &victim->culprits[i]);
 	qsort(victim->culprits, victim->count, sizeof(*victim->culprits), by_total);
@@ -428,7 +429,7 @@ static void make_victim_report(const struct report *report, struct victim_report
 		qsort(victim->sleeps, victim->sleep_count, sizeof(*victim->sleeps), by_sleep);
 }
 
-void report_make(struct report *report, const struct blame_figures *figures, enum row_by by,
+void report_make(struct report *report, const struct blame_figures *figures, bool threads,
 		 const u64 *steal, unsigned int cpus)
 {
 	task_info_look_again();
@@ -450,7 +451,7 @@ void report_make(struct report *report, const struct blame_figures *figures, enu
 			.median = median_of(&from->jobs),
 		};
 		victim->steal = stolen_from(victim, steal, cpus, report->elapsed);
-		make_victim_report(report, victim, figures, by);
+		make_victim_report(report, victim, figures, threads);
 		report->count++;
 	}
 	qsort(report->victims, report->count, sizeof(*report->victims), by_taken);

@@ -6,9 +6,6 @@
 #include "source.h"
 #include "task_info.h"
 
-/* What one row is about; those of kernel threads and interrupts are rows of their own. */
-enum row_by { BY_PROCESS, BY_PROGRAM, BY_THREAD };
-
 struct culprit {
 	struct blame_row row;		/* of several threads: sums, and who has most of them */
 	const struct task_info *task;	/* NULL: it is none */
@@ -59,8 +56,11 @@ struct report {
 	u64 interrupt_overhead, switch_overhead;
 };
 
-/* What SOURCE saw. Makes sense of FIGURES; steal: ns taken by the hypervisor from each CPU, of CPUS. A row is BY what. */
-void report_make(struct report *report, const struct blame_figures *figures, enum row_by by,
+/*
+ * Makes sense of FIGURES; steal: ns taken by the hypervisor from each CPU, of CPUS. A row is a
+ * process, or with THREADS a thread; those of kernel threads and interrupts are rows of their own.
+ */
+void report_make(struct report *report, const struct blame_figures *figures, bool threads,
 		 const u64 *steal, unsigned int cpus);
 void report_free(struct report *report);
 

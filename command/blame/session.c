@@ -197,7 +197,7 @@ int session_report(struct session *session, struct report *report)
 	if (ret)
 		failed(ret, "BPF: %s", strerror(-ret));
 	else
-		report_make(report, &figures, session->by, steal, session->cpus);
+		report_make(report, &figures, session->threads, steal, session->cpus);
 	blame_figures_free(&figures);
 	free(steal);
 	return ret;

@@ -14,7 +14,7 @@ struct session {
 	u64 *steal;			/* of each CPU when it started */
 	unsigned long long nmis, smis;	/* then */
 	unsigned int cpus;
-	enum row_by by;
+	bool threads;			/* each has rows of its own */
 };
 
 /*

@@ -15,28 +15,12 @@
 
 static struct {
 	struct cpus cpus;
-	bool realtime, stop, openmetrics;
-	enum row_by by;
+	bool realtime, stop, openmetrics, threads;
 	pid_t pid;
 	double seconds, interval;	/* 0: not given */
 	double over, max;		/* us; 0: not given */
 	char **command;
 } request;
-
-static int take_by(const struct verb *verb)
-{
-	static const char * const names[] = {
-		[BY_PROCESS] = "process", [BY_PROGRAM] = "program", [BY_THREAD] = "thread",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (!strcmp(optarg, names[i])) {
-			request.by = (enum row_by)i;
-			return -1;
-		}
-	}
-	return usage_error(verb, "'%s': expected process, program or thread", optarg);
-}
 
 static const struct verb_option options[] = {
 	{ "cpus", 'c', "CPULIST",
@@ -50,8 +34,8 @@ static const struct verb_option options[] = {
 	{ "interval", 0, "N",
 	  "print every N seconds what was taken since the start, with --json or --openmetrics",
 	  .decimal = &request.interval },
-	{ "by", 0, "WHAT", "group rows by process (the default), program or thread",
-	  "process program thread", .take = take_by },
+	{ "threads", 0, NULL, "a row for each thread, not for each process",
+	  .flag = &request.threads },
 	{ "over", 0, "US",
 	  "count episodes in which a victim was kept from running for longer than US, and print the worst one's timeline",
 	  .decimal = &request.over },
@@ -277,7 +261,7 @@ static void say_that_it_starts(int number)
 static int blame(void)
 {
 	struct session session = {
-		.config.over = (u64)(request.over * 1000), .by = request.by,
+		.config.over = (u64)(request.over * 1000), .threads = request.threads,
 	};
 	const struct cpus *cpus = cpus_empty(&request.cpus) ? NULL : &request.cpus;
 	struct child child = { .go = -1 };

@@ -383,7 +383,7 @@ static void rows_of_a_process(void)
 
 	put_task(80, "hog", "0 0");
 	put_task(84, "hog", "0 0");
-	report_make(&report, &figures, BY_PROCESS, NULL, 0);
+	report_make(&report, &figures, false, NULL, 0);
 	check(report.victims[0].count == 4, "%zu rows", report.victims[0].count);
 	check(!strcmp(report.victims[0].culprits[0].name, "hog[80] (2 threads)"), "%s",
 	      report.victims[0].culprits[0].name);
@@ -409,7 +409,7 @@ static void rows_of_many_who_were_needed(void)
 	struct report report = { 0 };
 	const struct culprit *kept, *blocked;
 
-	report_make(&report, &figures, BY_PROCESS, NULL, 0);
+	report_make(&report, &figures, false, NULL, 0);
 	check(report.victims[0].count == 3, "%zu rows", report.victims[0].count);
 	kept = &report.victims[0].culprits[0];
 	blocked = &report.victims[0].culprits[1];

@@ -213,7 +213,7 @@ char *blame_run(const char *scenario)
 	if (!pid) {
 		fd = open(OUTPUT, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 		dup2(fd, STDOUT_FILENO);
-		execlp("timershield", "timershield", "blame", "--json", "--by", "thread", "--",
+		execlp("timershield", "timershield", "blame", "--json", "--threads", "--",
 		       self, "--scenario", scenario, NULL);
 		_exit(127);
 	}
