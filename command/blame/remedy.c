@@ -343,7 +343,7 @@ static char *for_kept(const struct blame_victim *victim, const struct blame_row 
 	return above < 99 ? copy(raise) : give_way(victim, row, cpu, ", or lower its priority");
 }
 
-/* What is locked is copied nevertheless, once its process has forked, or once KSM has merged it. */
+/* What is locked is copied nevertheless, once its process has forked. */
 static char *for_fault(const struct blame_victim *victim, const struct blame_row *row)
 {
 	const struct task_info *task = task_info_of(&victim->victim.who);
@@ -351,8 +351,6 @@ static char *for_fault(const struct blame_victim *victim, const struct blame_row
 	/* those before its first job made none late */
 	if (victim->jobs.count && !row->cause.id)
 		return NULL;
-	if (task->merged)
-		return copy("madvise(MADV_UNMERGEABLE), or echo 2 >/sys/kernel/mm/ksm/run");
 	if (task->locked)
 		return copy(victim->victim.forked ? "posix_spawn() in place of fork(), and MCL_FUTURE" :
 			    "mlockall() with MCL_FUTURE");

@@ -26,17 +26,13 @@ static u32 process_of(u32 tid)
 static void read_process(struct task_info *person)
 {
 	autofree char *autogroup = format("/proc/%u/autogroup", person->process);
-	autofree char *ksm = format("/proc/%u/ksm_merging_pages", person->process);
 	long long locked = task_number((pid_t)person->process, "status", "VmLck:");
 	char *session = file_find(autogroup, "-");
-	long long merged = 0;
 
 	if (locked >= 0) {
 		person->locked = locked;
 		person->may_not_lock = !task_may_lock_all((pid_t)person->process);
 	}
-	if (!file_read_number(ksm, &merged))
-		person->merged = merged > 0;
 	if (!session)
 		return;
 	free(person->session);

@@ -15,7 +15,6 @@ struct task_info {
 	int priority;			/* as struct who has it; while it lives */
 	bool alive, kernel_thread;
 	bool locked, may_not_lock;	/* some of its memory; all of it */
-	bool merged;			/* some of it, with equal pages (KSM) */
 	char *session;			/* in which the kernel groups it; NULL: not known */
 	char comm[TASK_NAME_MAX + 1], process_comm[TASK_NAME_MAX + 1];
 	char *unit;			/* of its cgroup; NULL if not known, "" for the root */

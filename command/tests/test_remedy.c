@@ -221,9 +221,6 @@ static void in_the_same_process(void)
 	put("proc/70/status", "Name:\tloop\nTgid:\t70\nVmLck:\t    4000 kB\n");
 	advises_for_task("taskset -pc 0,2-3 81, or lower its priority", &sibling);
 	advises("mlockall() with MCL_FUTURE", fault, &victim_who, MASKED_NO);
-	put("proc/70/ksm_merging_pages", "9\n");
-	advises("madvise(MADV_UNMERGEABLE), or echo 2 >/sys/kernel/mm/ksm/run", fault, &victim_who,
-		MASKED_NO);
 }
 
 static void on_a_single_cpu(void)
