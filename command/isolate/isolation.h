@@ -136,18 +136,6 @@ int settings_count_irqs(const struct cpus *cpus);
 /* Those of these CPUs that the default mask of interrupts names. */
 struct cpus settings_exposed(const struct cpus *isolated);
 
-/* Interrupts by their names in /proc/interrupts. */
-struct irqs {
-	unsigned int *numbers;
-	size_t count;
-};
-
-/*
- * Adds the interrupt of this number, or those that are called NAME, NAME-1, NAME:rx and the like.
- * 0, or -errno after a message.
- */
-int irqs_find(const char *name, struct irqs *irqs);
-
 /*
  * Affinities of tasks while CPUs are isolated.
  *

@@ -33,8 +33,6 @@ struct task_record {
 
 #define JOURNAL_RECORDS 4
 
-struct irqs;
-
 struct journal {
 	bool exists;			/* CPUs are isolated, or were */
 	bool changing;			/* a change is, or was, under way */
@@ -56,7 +54,6 @@ struct journal {
 		};
 		struct records records[JOURNAL_RECORDS];
 	};
-	const struct irqs *routed;	/* not saved: to be directed to isolated CPUs */
 	bool gives;			/* not saved: the switch of the shield is to be */
 	int timers;			/* not saved: this mode, or -1: as it was */
 };

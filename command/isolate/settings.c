@@ -4,13 +4,10 @@
 #include "lib/file.h"
 #include "lib/message.h"
 
-#include <ctype.h>
-
 #define IRQ_DIRECTORY "/proc/irq"
 #define IRQ_DEFAULT IRQ_DIRECTORY "/default_smp_affinity"
 #define IRQ_LISTS IRQ_DIRECTORY "/[0-9]*/smp_affinity_list"
 #define WORKQUEUE "/sys/devices/virtual/workqueue/cpumask"
-#define DIGITS "0123456789"
 #define WORKQUEUE_REQUESTED WORKQUEUE "_requested"
 
 struct plan {
@@ -87,16 +84,6 @@ static struct cpus wanted_of(const struct plan *plan, const struct record *setti
 	       cpus_and_not(&plan->machine->online, plan->isolated);
 }
 
-/* It was directed to isolated CPUs on request, and they are isolated still. */
-static bool is_routed(const struct plan *plan, const struct record *setting,
-		      const struct cpus *now)
-{
-	struct cpus original = original_of(setting), before = set_of(setting->before);
-
-	return !cpus_empty(now) && cpus_equal(now, &before) &&
-	       cpus_subset(now, plan->isolated) && !cpus_equal(now, &original);
-}
-
 /* What it is between the two, for unbound work alone; there may be no such CPU. */
 static struct cpus narrowed_of(const struct record *setting)
 {
@@ -142,7 +129,6 @@ static int plan_setting(const struct plan *plan, const char *path)
 	autofree char *before = NULL, *list = NULL;
 	struct cpus now, wanted;
 	int ret = read_setting(path, &text, &now);
-	bool routed = !ret && setting && is_routed(plan, setting, &now);
 
 	/* It has just gone, or was never there; or the architecture gives it no affinity. */
 	if (ret == -ENOENT || (is_irq && (ret == -EIO || ret == -EINVAL)))
@@ -158,10 +144,7 @@ static int plan_setting(const struct plan *plan, const char *path)
 	} else if (!is_known(setting, &now)) {
 		record_set(&setting->original, text.s);
 	}
-	wanted = routed ? now : wanted_of(plan, setting);
-	for (size_t i = 0; journal->routed && i < journal->routed->count; i++)
-		if (is_irq && journal->routed->numbers[i] == irq && !cpus_empty(plan->isolated))
-			wanted = *plan->isolated;
+	wanted = wanted_of(plan, setting);
 	before = cpus_list(&now);
 	list = cpus_list(&wanted);
 	record_set(&setting->before, before);
@@ -289,42 +272,4 @@ struct cpus settings_exposed(const struct cpus *isolated)
 
 	read_setting(IRQ_DEFAULT, &text, &now);
 	return cpus_and(&now, isolated);
-}
-
-/* Whether a line has NAME as a word, or as the first part of one such as eth0-rx-1. */
-static bool names(const char *line, const char *name)
-{
-	size_t length = strlen(name);
-
-	for (const char *at = strstr(line, name); at; at = strstr(at + 1, name))
-		if ((at[-1] == ' ' || at[-1] == ',') && !isalnum((unsigned char)at[length]))
-			return true;
-	return false;
-}
-
-int irqs_find(const char *name, struct irqs *irqs)
-{
-	autotext struct text text = { 0 };
-	int ret = file_read("/proc/interrupts", &text);
-	const bool by_number = !name[strspn(name, DIGITS)];
-	const size_t before = irqs->count;
-	char *rest = text.s, *line;
-
-	if (ret)
-		return failed(ret, "/proc/interrupts: %s", strerror(-ret));
-	while ((line = strsep(&rest, "\n"))) {
-		char *end;
-		unsigned long number = strtoul(line, &end, 10);
-
-		if (end == line || *end != ':')
-			continue;
-		*end++ = '\0';
-		line += strspn(line, " ");
-		end += strspn(end, " " DIGITS);	/* the counters */
-		if (by_number ? !strcmp(line, name) : names(end, name))
-			*append(irqs->numbers, irqs->count) = (unsigned int)number;
-	}
-	if (irqs->count == before)
-		return failed(-ENOENT, "/proc/interrupts has no interrupt '%s'", name);
-	return 0;
 }

@@ -11,16 +11,8 @@
 static struct {
 	struct config config;
 	const char *file;
-	struct irqs routed;
 	bool procs, irqs, only, by_affinity, by_config;
 } request;
-
-static int take_irq(const struct verb *verb)
-{
-	int ret = irqs_find(optarg, &request.routed);
-
-	return ret ? (int)status_of(ret) : -1;
-}
 
 static int take_file(const struct verb *verb)
 {
@@ -32,9 +24,6 @@ static const struct verb_option options[] = {
 	{ "procs", 0, NULL, "isolate from tasks only", .flag = &request.procs },
 	{ "irqs", 0, NULL, "isolate from interrupts only; needs no cpuset controller",
 	  .flag = &request.irqs },
-	{ "irq", 0, "NAME",
-	  "direct this interrupt to the CPUs, by its number or its name in /proc/interrupts; may be repeated",
-	  "<irqs>", .take = take_irq },
 	{ "by-affinity", 0, NULL,
 	  "by the affinities of tasks, without a partition: any task may select such a CPU",
 	  .flag = &request.by_affinity },
@@ -70,8 +59,6 @@ static int take_arguments(int argc, char **argv)
 		request.procs = request.irqs = true;
 	if (request.by_affinity && !request.procs)
 		return usage_error(&verb_isolate, "--by-affinity isolates from tasks");
-	if (request.routed.count && !request.irqs)
-		return usage_error(&verb_isolate, "--irq needs isolation from other interrupts");
 	return status;
 }
 
@@ -116,7 +103,6 @@ static int apply(struct isolation *isolation)
 		procs = cpus_or(&procs, cpus);
 	if (request.irqs)
 		irqs = cpus_or(&irqs, cpus);
-	isolation->journal.routed = &request.routed;
 	isolation->journal.gives = request.by_config;
 	isolation->journal.timers = request.config.timers;
 	/* The kernel keeps tasks off these since boot, and makes no partition of them. */

@@ -21,7 +21,7 @@ struct verb_option {
 	int letter;			/* 0: none */
 	const char *argument;		/* NULL: none; "[FILE]" may be left out */
 	const char *help;		/* a phrase; NULL: for tests, in no list */
-	/* words that the argument may be, or one of <cpus>, <pids>, <irqs>, <files> */
+	/* words that the argument may be, or one of <cpus>, <pids>, <files> */
 	const char *words;
 
 	/* Where it goes: one of these is set. */
