@@ -88,8 +88,6 @@ static char *limit_name(const char *what, const char *file)
 
 	if (!file)
 		return format("%s of its cgroup", what);
-	if (!strncmp(group, "/cpu/", 5))	/* cgroup v1 */
-		group += strlen("/cpu");
 	name = format("%s of %.*s (%s)", what, (int)(strrchr(group, '/') - group), group,
 		      strrchr(group, '/') + 1);
 	make_printable(name);
@@ -103,33 +101,17 @@ const char *cause_memory(const struct cause *cause)
 	       task_info_of(&(struct who){ .tid = cause->victim })->memory : NULL;
 }
 
-/* With RT_GROUP_SCHED a group has a budget of its own, less than the machine's; cgroup v1 alone shows it. */
-static char *budget_name(const struct task_info *task)
-{
-	const char *group = task->old ? task->group : "";
-	autofree char *file = format("/sys/fs/cgroup/cpu%s/cpu.rt_runtime_us", group);
-
-	return strlen(group) > 1 && file_exists(file) ?
-	       format("real-time throttling of %s (cpu.rt_runtime_us)", group) :
-	       copy("real-time throttling");
-}
-
 static char *throttle_name(u32 why, const struct who *victim)
 {
-	const struct task_info *task = task_info_of(victim);
-	char *name;
-
 	switch (cause_throttle(why)) {
 	case THROTTLE_SERVER:
 		return copy("fair server");
 	case THROTTLE_RT:
-		name = budget_name(task);
-		make_printable(name);
-		return name;
+		return copy("real-time throttling");
 	case THROTTLE_EITHER:
 		return copy("fair server or real-time throttling");
 	case THROTTLE_QUOTA:
-		return limit_name("CPU quota", task->quota);
+		return limit_name("CPU quota", task_info_of(victim)->quota);
 	default:
 		return copy("its SCHED_DEADLINE budget is used up");
 	}

@@ -243,7 +243,7 @@ static char *echo(const char *value, const char *path)
 
 static char *raise_quota(const char *file)
 {
-	char *remedy = file ? echo(strstr(file, "cpu.max") ? "max" : "-1", file) : NULL;
+	char *remedy = file ? echo("max", file) : NULL;
 
 	return remedy ? remedy : copy("raise the CPU quota of its cgroup");
 }

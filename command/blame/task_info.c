@@ -60,7 +60,7 @@ static long long times_since(const char *file, const char *key, long long *total
 }
 
 struct limit {
-	const char *mount, *file, *unlimited, *counters, *key;
+	const char *file, *counters, *key;
 };
 
 /* Of its group and those above it, the file of the one that has reached its limit most often. */
@@ -73,13 +73,12 @@ static long long find_limit(const struct task_info *person, const struct limit *
 	free(*found);
 	*found = NULL;
 	for (; (end = strrchr(group, '/')) && end[1]; *end = '\0') {
-		autofree char *file = format("%s%s/%s", limit->mount, group, limit->file);
-		autofree char *counters = format("%s%s/%s", limit->mount, group, limit->counters);
+		autofree char *file = format(CGROUP "%s/%s", group, limit->file);
+		autofree char *counters = format(CGROUP "%s/%s", group, limit->counters);
 		autotext struct text value = { 0 };
 		long long since;
 
-		if (file_read(file, &value) ||
-		    !strncmp(value.s, limit->unlimited, strlen(limit->unlimited)))
+		if (file_read(file, &value) || !strncmp(value.s, "max", 3))
 			continue;
 		since = times_since(counters, limit->key, &total);
 		if (since < most || (since == most && total <= most_total))
@@ -95,33 +94,28 @@ static long long find_limit(const struct task_info *person, const struct limit *
 static void find_limits(struct task_info *person)
 {
 	static const struct limit
-		memory = { CGROUP, "memory.high", "max", "memory.events", "\nhigh " },
-		quota = { CGROUP, "cpu.max", "max", "cpu.stat", "nr_throttled " },
-		old_quota = { CGROUP "/cpu", "cpu.cfs_quota_us", "-1", "cpu.stat", "nr_throttled " };
+		memory = { "memory.high", "memory.events", "\nhigh " },
+		quota = { "cpu.max", "cpu.stat", "nr_throttled " };
 
-	find_limit(person, person->old ? &old_quota : &quota, &person->quota);
+	find_limit(person, &quota, &person->quota);
 	if (find_limit(person, &memory, &person->memory) > 0)
 		return;
 	free(person->memory);
 	person->memory = NULL;
 }
 
-/* The last part of its place in cgroup v2: a systemd unit, as a rule; and its group of quotas. */
+/* The last part of the path of its group: a systemd unit, as a rule. */
 static void read_unit(struct task_info *person)
 {
-	autofree char *unified = cgroup_path((pid_t)person->process, NULL);
-	char *group = cgroup_path((pid_t)person->process, "cpu");
+	char *group = cgroup_path((pid_t)person->process);
 
-	if (!unified && !group)
+	if (!group)
 		return;
-	if (unified) {
-		free(person->unit);
-		person->unit = copy(strrchr(unified, '/') + 1);
-		make_printable(person->unit);
-	}
+	free(person->unit);
+	person->unit = copy(strrchr(group, '/') + 1);
+	make_printable(person->unit);
 	free(person->group);
-	person->old = group;
-	person->group = group ? group : copy(unified);
+	person->group = group;
 }
 
 /* Whether it still lives. */

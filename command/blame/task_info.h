@@ -18,8 +18,7 @@ struct task_info {
 	char *session;			/* in which the kernel groups it; NULL: not known */
 	char comm[TASK_NAME_MAX + 1], process_comm[TASK_NAME_MAX + 1];
 	char *unit;			/* of its cgroup; NULL if not known, "" for the root */
-	char *group;			/* its path in the hierarchy of CPU quotas; NULL: not known */
-	bool old;			/* that of cgroup v1 */
+	char *group;			/* its path; NULL: not known */
 	char *quota;			/* the file of the group that limits it; NULL: none */
 	char *memory;			/* the same of memory, if it was reached meanwhile */
 };

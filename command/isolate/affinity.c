@@ -35,7 +35,7 @@ static bool is_foreign_member(const struct journal *journal, const struct task *
 
 	if (!cpus_subset(&task->cpus, &journal->procs))
 		return false;
-	group = cgroup_path(task->pid, NULL);
+	group = cgroup_path(task->pid);
 	return group && partition_is(group) && !journal_run(journal, strrchr(group, '/') + 1);
 }
 

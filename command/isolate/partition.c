@@ -82,7 +82,7 @@ bool partition_is(const char *group)
 
 bool partition_has(pid_t pid)
 {
-	autofree char *group = cgroup_path(pid, NULL);
+	autofree char *group = cgroup_path(pid);
 
 	return group && partition_is(group);
 }
@@ -273,7 +273,7 @@ void partition_plan_adoption(struct journal *journal, const struct cpus *procs)
 		    !asked_for(journal, record->pid, procs))
 			continue;
 		name = format("run-%d", record->pid);
-		group = cgroup_path(record->pid, NULL);
+		group = cgroup_path(record->pid);
 		if (group && !partition_is(group) && !journal_run(journal, name))
 			journal_add_run(journal, name, group, record->pid);
 	}

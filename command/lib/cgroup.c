@@ -3,30 +3,20 @@
 #include "change.h"
 #include "message.h"
 
-#include <mntent.h>
 #include <time.h>
 
 #define RETRIES 50
 #define RETRY_NS 10000000
 
-/* Whether a list such as "cpu,cpuacct" or "rw,cpu" has it. */
-static bool lists(const char *list, const char *word)
-{
-	const struct mntent entry = { .mnt_opts = (char *)list };
-
-	return hasmntopt(&entry, word);
-}
-
 /*
  * ID PARENT MAJOR:MINOR ROOT MOUNT-POINT OPTIONS... - TYPE SOURCE SUPER-OPTIONS
  * with blanks, tabs, newlines and backslashes as \ and three octal digits.
  */
-static char *mount_point_of_line(char *line, const char *controller)
+static char *mount_point_of_line(char *line)
 {
-	const char *type = strstr(line, controller ? " - cgroup " : " - cgroup2 ");
 	char *root = NULL, *mount = NULL, *found = NULL;
 
-	if (type && (!controller || lists(strrchr(line, ' ') + 1, controller)) &&
+	if (strstr(line, " - cgroup2 ") &&
 	    sscanf(line, "%*s %*s %*s %ms %ms", &root, &mount) == 2 && !strcmp(root, "/")) {
 		unescape(mount, '\\', "%3o%n");
 		found = copy(mount);
@@ -36,46 +26,30 @@ static char *mount_point_of_line(char *line, const char *controller)
 	return found;
 }
 
-char *cgroup_find_mount(const char *controller)
+char *cgroup_find_mount(void)
 {
 	autotext struct text text = { 0 };
 	char *rest, *line, *mount = NULL;
 
 	if (!file_read("/proc/self/mountinfo", &text))
 		for (rest = text.s; !mount && (line = strsep(&rest, "\n")); )
-			mount = mount_point_of_line(line, controller);
+			mount = mount_point_of_line(line);
 	return mount;
 }
 
-/* HIERARCHY:CONTROLLERS:GROUP, of cgroup v2 with no controllers. */
-static char *group_of_line(char *line, const char *controller)
-{
-	const char *controllers;
-
-	strsep(&line, ":");
-	controllers = strsep(&line, ":");
-	return line && (controller ? lists(controllers, controller) : !*controllers) ?
-	       line : NULL;
-}
-
-char *cgroup_path(pid_t tid, const char *controller)
+char *cgroup_path(pid_t tid)
 {
 	autofree char *path = tid ? format("/proc/%d/cgroup", tid) : copy("/proc/self/cgroup");
-	char *rest, *line, *group = NULL;
-	autotext struct text text = { 0 };
 
-	if (!file_read(path, &text))
-		for (rest = text.s; !group && (line = strsep(&rest, "\n")); )
-			group = group_of_line(line, controller);
-	return group ? copy(group) : NULL;
+	return file_find(path, "0::");
 }
 
-char *cgroup_of(pid_t tid, const char *controller, char **mount)
+char *cgroup_of(pid_t tid, char **mount)
 {
-	autofree char *group = cgroup_path(tid, controller);
+	autofree char *group = cgroup_path(tid);
 
 	free(*mount);
-	*mount = cgroup_find_mount(controller);
+	*mount = cgroup_find_mount();
 	return *mount && group ? format("%s%s", *mount, group) : NULL;
 }
 
@@ -88,7 +62,7 @@ static bool has_controller(const char *group, const char *file)
 
 char *cgroup_mount_point(const char **why)
 {
-	char *mount = cgroup_find_mount(NULL);
+	char *mount = cgroup_find_mount();
 
 	if (!mount) {
 		*why = "cgroup v2 is not mounted";

@@ -11,20 +11,14 @@
  */
 char *cgroup_mount_point(const char **why);
 
-/* The same of cgroup v1 with this CONTROLLER, or of v2 with any (NULL); NULL: not mounted. */
-char *cgroup_find_mount(const char *controller);
+/* The same with any controllers; NULL: not mounted. */
+char *cgroup_find_mount(void);
 
-/*
- * Below its hierarchy's root, "/", the group of a task (0: the caller) with this CONTROLLER of cgroup
- * v1, or in cgroup v2 (NULL); NULL if there is none. The caller frees it.
- */
-char *cgroup_path(pid_t tid, const char *controller);
+/* Below the root, "/", the group of a task (0: the caller); NULL if there is none. The caller frees it. */
+char *cgroup_path(pid_t tid);
 
-/*
- * The path of the group of a task (0: the caller) with this CONTROLLER of cgroup v1, or in cgroup
- * v2 (NULL), and in *MOUNT that of the root; NULL if there is none. The caller frees both.
- */
-char *cgroup_of(pid_t tid, const char *controller, char **mount);
+/* The path of that group, and in *MOUNT that of the root; NULL if there is none. The caller frees both. */
+char *cgroup_of(pid_t tid, char **mount);
 
 /* What makes a partition possible where it is not. */
 const char *cgroup_mend(void);

@@ -39,20 +39,14 @@ long long refusal_limit(void)
 /* A group without budget, and the file that moves a task out of it; NULL: it is not to blame. */
 static char *group_without_budget(pid_t tid, char **root)
 {
-	autofree char *v1 = cgroup_of(tid, "cpu", root);
-	autofree char *file = format("%s/cpu.rt_runtime_us", v1 ? v1 : "");
-	autofree char *v2 = NULL, *probe = NULL;
-	long long runtime;
+	autofree char *group = cgroup_of(tid, root), *probe = NULL;
 
-	if (v1)
-		return file_read_number(file, &runtime) || runtime ? NULL : copy(file);
-	v2 = cgroup_of(tid, NULL, root);
-	if (!v2 || !kernel_has("CONFIG_RT_GROUP_SCHED"))
+	if (!group || !kernel_has("CONFIG_RT_GROUP_SCHED"))
 		return NULL;
 	/* The group that counts is the next one up with the controller: not the root? */
 	probe = format("%s%.*s/cpu.weight", *root,
-		       (int)(1 + strcspn(v2 + strlen(*root) + 1, "/")), v2 + strlen(*root));
-	return file_exists(probe) ? copy(v2) : NULL;
+		       (int)(1 + strcspn(group + strlen(*root) + 1, "/")), group + strlen(*root));
+	return file_exists(probe) ? copy(group) : NULL;
 }
 
 static bool find_budget(struct refusal *refusal, pid_t tid)

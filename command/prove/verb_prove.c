@@ -61,7 +61,7 @@ static int choose_cpu(unsigned int *cpu)
 /* Before anything is changed: where it is, how it is, and the journal that says so. */
 static int prepare(struct prove *prove)
 {
-	autofree char *mount = cgroup_find_mount(NULL);
+	autofree char *mount = cgroup_find_mount();
 	const int before = timers_get();
 	int ret;
 

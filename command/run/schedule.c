@@ -69,7 +69,7 @@ static int save(const struct journal *journal)
 /* Noted first where it came from, so that unisolate can send it back. */
 static int enter_partition(struct isolation *isolation, pid_t pid)
 {
-	autofree char *origin = cgroup_path(pid, NULL), *name = format("run-%d", pid);
+	autofree char *origin = cgroup_path(pid), *name = format("run-%d", pid);
 	struct journal *journal = &isolation->journal;
 	struct run_group *known;
 	int ret;

@@ -256,46 +256,22 @@ static void check_timer_slack(const struct process *process)
 	}
 }
 
-/* A limit of a group: "50000 100000" or "50000"; 0 if it is "max" or "-1". */
-static long long read_limit(const char *group, const char *file)
-{
-	autofree char *path = format("%s/%s", group, file);
-	autotext struct text text = { 0 };
-	const long long limit = file_read_line(path, &text) ? 0 : atoll(text.s);
-
-	return limit > 0 ? limit : 0;
-}
-
 /* Any group up to the root may have one. */
 static void check_quota(const struct process *process)
 {
-	static const char * const controllers[] = { "cpu", NULL };
-	static const char * const files[] = { "cpu.cfs_quota_us", "cpu.max" };
-	static const char * const none[] = { "-1", "max" };
 	struct findings *findings = &process->inspection->findings;
 	struct refusal refusal = { 0 };
-	long long throttled = 0;
-	bool throttles = !file_read_number("/proc/sys/kernel/sched_rt_runtime_us", &throttled) &&
-			 throttled >= 0 && process->first;
+	autofree char *mount = NULL;
+	autofree char *group = cgroup_of(process->pid, &mount);
 
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		autofree char *mount = NULL;
-		autofree char *group = cgroup_of(process->pid, controllers[i], &mount);
+	for (; group && strlen(group) > strlen(mount); *strrchr(group, '/') = '\0') {
+		autofree char *mend = format("echo max >%s/cpu.max", group);
+		autofree char *quota = cgroup_read(group, "cpu.max");
 
-		for (; group && strlen(group) > strlen(mount); *strrchr(group, '/') = '\0') {
-			autofree char *mend = format("echo %s >%s/%s", none[i], group, files[i]);
-			const long long budget = throttles ? read_limit(group, "cpu.rt_runtime_us") : 0;
-
-			if (process->others && read_limit(group, files[i]))
-				finding_add(findings, FINDING_WARNING, "quota", mend,
-					    "Its ordinary threads are stopped when their cgroup's quota is used up (%s/%s).",
-					    group, files[i]);
-			if (budget)
-				finding_add(findings, FINDING_WARNING, "budget",
-					    "sysctl kernel.sched_rt_runtime_us=-1",
-					    "Its real-time threads are stopped when they and others have run for %lld of each %lld ms (%s/cpu.rt_runtime_us).",
-					    budget / 1000, read_limit(group, "cpu.rt_period_us") / 1000, group);
-		}
+		if (process->others && quota && strncmp(quota, "max", 3))
+			finding_add(findings, FINDING_WARNING, "quota", mend,
+				    "Its ordinary threads are stopped when their cgroup's quota is used up (%s/cpu.max).",
+				    group);
 	}
 	if (process->first)
 		check_throttling(process->inspection);

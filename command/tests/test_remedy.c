@@ -107,6 +107,7 @@ static void on_an_able_machine(void)
 	advises_for("boot with rcu_nocbs=1", CAUSE_SOFTIRQ, SOFTIRQ_RCU);
 	advises_for("timershield isolate --irqs 1", CAUSE_IRQ, 9);
 	advises_for("raise the CPU quota of its cgroup", CAUSE_THROTTLED, THROTTLE_QUOTA);
+	advises_for("sysctl kernel.sched_rt_runtime_us=-1", CAUSE_THROTTLED, THROTTLE_RT);
 	put("proc/sys/kernel/timershield", "1\n");
 	advises_for_timer("timershield isolate 1");
 }
@@ -324,25 +325,6 @@ static void where_users_name_groups(void)
 	is_in_group("\033[m", "CPU quota of /?[m (cpu.max)", "raise the CPU quota of its cgroup");
 }
 
-static void where_throttling_is(void)
-{
-	const struct cause cause = { .kind = CAUSE_THROTTLED, .id = THROTTLE_RT };
-	autofree char *alone = NULL, *in_group = NULL;
-
-	put("proc/sys/kernel/osrelease", "6.1.1\n");
-	advises_for("sysctl kernel.sched_rt_runtime_us=-1", CAUSE_THROTTLED, THROTTLE_RT);
-	put_task(70, "loop", "50 1");
-	put("proc/70/status", "Name:\tloop\nTgid:\t70\n");
-	put("proc/70/cgroup", "1:cpu:/\n");
-	put(CGROUP "/cpu/cpu.rt_runtime_us", "950000\n");
-	alone = cause_name(&cause, &victim_who, false);
-	check(!strcmp(alone, "real-time throttling"), "%s", alone);
-	put("proc/70/cgroup", "1:cpu:/robot\n");
-	put(CGROUP "/cpu/robot/cpu.rt_runtime_us", "300000\n");
-	in_group = cause_name(&cause, &victim_who, false);
-	check(!strcmp(in_group, "real-time throttling of /robot (cpu.rt_runtime_us)"), "%s", in_group);
-}
-
 static void is_device(const char *device, u32 id, const char *wanted)
 {
 	struct cause cause = { .kind = CAUSE_SOFTIRQ, .id = NET_RX, .how = id };
@@ -457,7 +439,6 @@ int main(void)
 	on(where_memory_is_limited);
 	on(where_nobody_balances);
 	on(where_users_name_groups);
-	on(where_throttling_is);
 	on(rows_of_a_process);
 	on(rows_of_many_who_were_needed);
 	on(devices);

@@ -288,26 +288,16 @@ class KernelTest(StatusTest):
         """CAP_SYS_NICE does not help a task whose cgroup has none."""
         m = self.machine
         m.write("proc/self/status", "Name:\tx\nCapEff:\t0000000000800000")
-        m.write("proc/self/mountinfo",
-                "31 23 0:27 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"
-                "30 23 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct")
-        m.write("proc/self/cgroup", "5:cpuset:/\n1:cpu,cpuacct:/a/b\n0::/")
-        m.write("sys/fs/cgroup/cpu/a/b/cpu.rt_runtime_us", "0")
         m.write("proc/sys/kernel/sched_rt_runtime_us", "950000")
-        mend = self.check("rtprio", "warning", "/sys/fs/cgroup/cpu/a/b/cpu.rt_runtime_us")
-        self.assertIn("echo $$ >/sys/fs/cgroup/cpu/cgroup.procs", mend)
-        m.write("proc/sys/kernel/sched_rt_runtime_us", "-1")
-        self.check("rtprio", "good")
-        m.write("proc/sys/kernel/sched_rt_runtime_us", "950000")
-        m.write("sys/fs/cgroup/cpu/a/b/cpu.rt_runtime_us", "1000")
-        self.check("rtprio", "good")
         m.write("proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw")
         m.write("proc/self/cgroup", "0::/user.slice/one")
         m.write("boot/config-6.12.0", "CONFIG_RT_GROUP_SCHED=y")
         self.check("rtprio", "good")
         m.write("sys/fs/cgroup/user.slice/cpu.weight", "100")
         mend = self.check("rtprio", "warning", "/sys/fs/cgroup/user.slice/one")
-        self.assertIn(">/sys/fs/cgroup/cgroup.procs", mend)
+        self.assertIn("echo $$ >/sys/fs/cgroup/cgroup.procs", mend)
+        m.write("proc/sys/kernel/sched_rt_runtime_us", "-1")
+        self.check("rtprio", "good")
 
     def test_siblings_without_isolation(self) -> None:
         m = self.machine
@@ -396,22 +386,6 @@ class KernelTest(StatusTest):
         self.assertEqual(m.run("status", "-p", "71").returncode, 1)
         m.add_kernel_thread(72, b"kthreadd", "0-3")
         self.assertIn("thread of the kernel", m.run("status", "-p", "72").stderr)
-
-    def test_budget_of_a_group(self) -> None:
-        """On cgroup v1 it stops tasks that are real-time already."""
-        m = self.machine
-        m.write("proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup cgroup rw,cpu")
-        m.write("proc/70/cgroup", "1:cpu:/a/b")
-        for path, value in (("a/b/cpu.rt_runtime_us", "50000"), ("a/b/cpu.rt_period_us", "1000000"),
-                            ("a/b/cpu.cfs_quota_us", "-1"), ("a/cpu.cfs_quota_us", "20000")):
-            m.write(f"sys/fs/cgroup/{path}", value)
-        for limit, expected in (("950000", "warning"), ("-1", None)):
-            m.write("proc/sys/kernel/sched_rt_runtime_us", limit)
-            self.assertEqual(self.process(True, "2", 50, "running").get("budget"), expected)
-        m.write("proc/sys/kernel/sched_rt_runtime_us", "950000")
-        self.assertIn("50 of each 1000 ms (/sys/fs/cgroup/a/b/", m.run("status", "-p70").stdout)
-        self.process(True, "2", 0, "running")
-        self.assertIn("echo -1 >/sys/fs/cgroup/a/cpu.cfs", m.run("status", "-p70").stdout)
 
     def test_interrupts_of_cpus_isolated_at_boot(self) -> None:
         m = self.machine
