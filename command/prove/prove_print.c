@@ -175,25 +175,14 @@ char *prove_method(const struct prove *prove)
 
 char *prove_meanwhile(const struct prove *prove)
 {
-	const struct meanwhile *meanwhile = &prove->meanwhile;
 	struct text text = { 0 };
 	unsigned int missed = 0;
 
 	for (size_t i = 0; i < prove->count; i++)
 		for (int j = 0; j < TURNS; j++)
 			missed += prove->trials[i].turns[j].missed;
-	text_add(&text, "Not caused by any task: steal %llu ms (in steps of %ld)",
-		 (unsigned long long)meanwhile->steal_ms, meanwhile_steal_step());
-	if (meanwhile->smis >= 0)
-		text_add(&text, ", %lld SMIs", (long long)meanwhile->smis);
-	else
-		text_add(&text, ", SMIs not counted here");
-	if (meanwhile->khz_low)
-		text_add(&text, ", %llu to %llu MHz between turns.",
-			 (unsigned long long)meanwhile->khz_low / 1000,
-			 (unsigned long long)meanwhile->khz_high / 1000);
-	else
-		text_add(&text, ", frequency not shown here.");
+	text_add(&text, "Meanwhile a hypervisor took %llu ms of this CPU.",
+		 (unsigned long long)prove->steal_ms);
 	if (missed)
 		text_add(&text, " %u releases were missed, because a job took longer than a period.",
 			 missed);
@@ -299,7 +288,6 @@ static void json_trial(const struct prove *prove, size_t number)
 void prove_print_json(const struct prove *prove)
 {
 	autofree char *summary = prove_summary(prove), *advice = prove_advice(prove);
-	const struct meanwhile *meanwhile = &prove->meanwhile;
 
 	json_open(NULL, '{');
 	json_string("shield", prove->kind);
@@ -313,12 +301,7 @@ void prove_print_json(const struct prove *prove)
 	for (size_t i = 0; i < prove->count; i++)
 		json_trial(prove, i);
 	json_close(']');
-	json_open("meanwhile", '{');
-	json_number("steal_ms", meanwhile->steal_ms);
-	json_number_if("smis", meanwhile->smis >= 0, (unsigned long long)meanwhile->smis);
-	json_number_if("khz_low", meanwhile->khz_low, meanwhile->khz_low);
-	json_number_if("khz_high", meanwhile->khz_low, meanwhile->khz_high);
-	json_close('}');
+	json_number("steal_ms", prove->steal_ms);
 	json_string("verdict", verdict_text(judge_all(prove->judgements, prove->count)));
 	json_string("summary", summary);
 	json_string("advice", advice);

@@ -4,6 +4,7 @@
 #include "lib/message.h"
 #include "lib/refusal.h"
 #include "lib/timers.h"
+#include "lib/unseen.h"
 #include "loop/loads.h"
 
 #include <sched.h>
@@ -54,7 +55,6 @@ static int run_turn(struct prove *prove, struct turn *turn, unsigned int count)
 	run_jobs(prove, turn, count);
 	turn->watched = turn->watched && watch_read(&turn->seen, count + LOOP_WARM_UP);
 	control_loop_leave();
-	meanwhile_look(&prove->meanwhile);
 	if (loads_interrupted)
 		return -EINTR;
 	turn->count = count;
@@ -115,22 +115,31 @@ static int calibrate(struct control_loop *loop)
 	return loads_interrupted ? -EINTR : 0;
 }
 
+static uint64_t steal_ms(unsigned int cpu)
+{
+	uint64_t *steal = unseen_steal(cpu + 1), ms = steal[cpu] / 1000000;
+
+	free(steal);
+	return ms;
+}
+
 int trials_run(struct prove *prove)
 {
 	int ret = prove->shield ? undo_switch(&prove->journal, TIMERS_OFF) : 0;
+	uint64_t stolen;
 
 	progress(prove, "calibrating");
 	if (!ret)
 		ret = calibrate(&prove->loop);
 	prove->watches = !ret && !prove->shield && watch_start();
-	meanwhile_begin(&prove->meanwhile, prove->loop.cpu);
+	stolen = steal_ms(prove->loop.cpu);
 	for (size_t i = 0; i < load_kind_count && !ret; i++) {
 		prove->trials[i].kind = &load_kinds[i];
 		ret = run_trial(prove, &prove->trials[i]);
 		if (!ret)
 			prove->count++;
 	}
-	meanwhile_end(&prove->meanwhile);
+	prove->steal_ms = steal_ms(prove->loop.cpu) - stolen;
 	if (prove->watches)
 		watch_stop();
 	progress(prove, NULL);

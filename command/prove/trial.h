@@ -4,7 +4,6 @@
 #define TIMERSHIELD_TRIAL_H
 
 #include "loop/control_loop.h"
-#include "meanwhile.h"
 #include "undo.h"
 #include "verdict.h"
 
@@ -24,7 +23,7 @@ struct prove {
 	struct trial trials[TRIALS];
 	size_t count;			/* of trials that are complete */
 	struct judgement judgements[TRIALS];
-	struct meanwhile meanwhile;
+	uint64_t steal_ms;		/* that the hypervisor took from its CPU meanwhile */
 };
 
 /*
