@@ -4,17 +4,15 @@
 #include "lib/verb.h"
 #include "schedule.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
 #include <sys/stat.h>
 
 static struct {
 	struct placement placement;
-	int latency;			/* us; UNSET */
 	char **command, *program;
 } request = {
-	.placement = { .policy = UNSET, .priority = UNSET }, .latency = UNSET,
+	.placement = { .policy = UNSET, .priority = UNSET },
 };
 
 static int take_policy(const struct verb *verb)
@@ -33,9 +31,6 @@ static const struct verb_option options[] = {
 	  "fifo rr other batch idle", .take = take_policy },
 	{ "priority", 'p', "N", "priority for fifo and rr, from 1 to 99 (the highest)",
 	  .number = &request.placement.priority, .least = 1, .most = 99 },
-	{ "wake-latency", 0, "US",
-	  "while it runs, keep all CPUs out of idle states that take longer than US to leave",
-	  .number = &request.latency, .least = 0, .most = INT_MAX },
 	{ "pid", 'P', "PID",
 	  "move a running process with all its threads; for a kernel thread, set its priority, and with -c its CPUs",
 	  "<pids>", .number = &request.placement.pid, .least = 1, .most = INT_MAX },
@@ -60,8 +55,6 @@ static int check_combination(void)
 		return usage_error(&verb_run, "only fifo and rr have a priority");
 	if (placement->pid && *request.command)
 		return usage_error(&verb_run, "give either --pid or a command, not both");
-	if (placement->pid && request.latency != UNSET)
-		return usage_error(&verb_run, "--wake-latency needs a command, for as long as it runs");
 	if (!placement->pid && !*request.command)
 		return usage_error(&verb_run, "expected a command, or --pid for a running process");
 	return -1;
@@ -102,21 +95,6 @@ static int find_program(void)
 	return ret ? worst : 0;
 }
 
-/* It holds as long as the file is open: the command inherits it. */
-static int hold_latency(void)
-{
-	static const char device[] = "/dev/cpu_dma_latency";
-	int32_t value = request.latency;
-	int fd, ret = 0;
-
-	if (request.latency == UNSET)
-		return 0;
-	fd = open(device, O_WRONLY);
-	if (fd < 0 || write(fd, &value, sizeof(value)) != sizeof(value))
-		ret = failed(-errno, "%s: %s", device, strerror(errno));
-	return ret;
-}
-
 static int program_error(int ret)
 {
 	failed(ret, "cannot run %s: %s", request.command[0], strerror(-ret));
@@ -129,9 +107,7 @@ static int execute(void)
 
 	if (ret)
 		return program_error(ret);
-	ret = hold_latency();
-	if (!ret)
-		ret = schedule_process(&request.placement);
+	ret = schedule_process(&request.placement);
 	/* Last, for from here on the new level holds. */
 	if (!ret)
 		ret = schedule_thread(0, &request.placement);

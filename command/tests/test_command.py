@@ -11,12 +11,10 @@ import sys
 import tempfile
 import threading
 import unittest
-from pathlib import Path
 
 from machine import Machine
 
 COMMAND = ""
-LATENCY = "/dev/cpu_dma_latency"
 
 
 def run(*words: str) -> "subprocess.CompletedProcess[str]":
@@ -93,15 +91,6 @@ class CommandTest(unittest.TestCase):
             self.assertEqual(done.returncode, 125)
             self.assertIn(why, done.stderr)
         stop.set()
-
-    @unittest.skipUnless(os.access(LATENCY, os.W_OK), f"{LATENCY} cannot be written")
-    def test_run_holds_the_wake_latency(self) -> None:
-        """As long as the command runs; a smaller one of somebody else would hold instead."""
-        before = int.from_bytes(Path(LATENCY).read_bytes(), sys.byteorder)
-        done = run("run", "-c", "0", "--wake-latency=7", "--", "od", "-An", "-td4", LATENCY)
-        self.assertEqual(int(done.stdout), min(before, 7), done.stderr)
-        after = int.from_bytes(Path(LATENCY).read_bytes(), sys.byteorder)
-        self.assertEqual(after, before)
 
     def test_full_disk(self) -> None:
         with open("/dev/full", "w", encoding="ascii") as full:
