@@ -13,9 +13,11 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#define PAUSE_NS 20000000		/* until there may be something to do */
+
 static struct {
 	struct cpus cpus;
-	bool realtime, stop, openmetrics, threads;
+	bool realtime, openmetrics, threads;
 	pid_t pid;
 	double seconds, interval;	/* 0: not given */
 	double over, max;		/* us; 0: not given */
@@ -39,7 +41,6 @@ static const struct verb_option options[] = {
 	{ "over", 0, "US",
 	  "count episodes in which a victim was kept from running for longer than US, and print the worst one's timeline",
 	  .decimal = &request.over },
-	{ "stop", 0, NULL, "stop at the first such episode", .flag = &request.stop },
 	{ "max", 0, "US", "exit with status 1 if an episode was longer than US",
 	  .decimal = &request.max },
 	{ "openmetrics", 0, NULL, "print all rows as OpenMetrics, for monitoring",
@@ -111,13 +112,6 @@ static bool child_ended(struct child *child)
 	return true;
 }
 
-static bool process_ended(pid_t pid)
-{
-	struct task task;
-
-	return task_read_stat(&task, pid, pid) == -ESRCH;
-}
-
 static void print_rows(const struct report *report, const struct episode *worst, unsigned int cpu)
 {
 	if (request.openmetrics) {
@@ -149,37 +143,24 @@ static int print_now(struct session *session)
 	return flush();
 }
 
-static bool exceeded(struct session *session, u64 limit)
-{
-	unsigned int cpu;
-	struct episode *worst = session_worst(session, &cpu);
-	bool is = worst->length > limit;
-
-	free(worst);
-	return is;
-}
-
 static bool is_live(void)
 {
 	return output == OUTPUT_PRETTY && !request.command && !request.openmetrics &&
 	       output_is_terminal();
 }
 
-/* Until there may be something to do. */
-static long pause_length(u64 now, u64 end)
-{
-	return end - now < 20000000 ? (long)(end - now) : 20000000;
-}
-
 static int watch(struct session *session, struct child *child)
 {
 	u64 end = request.seconds ? session->config.started + (u64)(request.seconds * 1e9) : ~0ull;
-	u64 looked = session->config.started, printed = looked, now;
+	u64 printed = session->config.started, now;
+	struct task task;
 	int ret = 0;
 
 	while (!ret && !session_interrupted && (now = clock_ns()) < end && !child_ended(child) &&
-	       !(request.pid && process_ended(request.pid))) {
-		nanosleep(&(struct timespec){ .tv_nsec = pause_length(now, end) }, NULL);
+	       !(request.pid && task_read_stat(&task, request.pid, request.pid) == -ESRCH)) {
+		struct timespec pause = { .tv_nsec = end - now < PAUSE_NS ? (long)(end - now) : PAUSE_NS };
+
+		nanosleep(&pause, NULL);
 		now = clock_ns();
 		ret = session_update(session);
 		now = clock_ns();
@@ -188,11 +169,6 @@ static int watch(struct session *session, struct child *child)
 		if (!ret && request.interval && now - printed >= (u64)(request.interval * 1e9)) {
 			printed += (u64)(request.interval * 1e9);
 			ret = print_now(session);
-		}
-		if (request.stop && now - looked > 100000000) {
-			looked = now;
-			if (exceeded(session, session->config.over))
-				break;
 		}
 	}
 	return ret;
@@ -313,8 +289,6 @@ static int run(int argc, char **argv)
 
 	if (optind < argc)
 		request.command = argv + optind;
-	if (request.stop && !(request.over > 0))
-		return usage_error(&verb_blame, "--stop requires --over=US");
 	if (request.command && request.pid)
 		return usage_error(&verb_blame, "give either --pid or a command, not both");
 	if (request.openmetrics && output == OUTPUT_JSON)
