@@ -9,7 +9,6 @@
 
 #include <linux/futex.h>
 #include <linux/sched.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -281,19 +280,6 @@ static void check_quota(const struct process *process)
 	refusal_free(&refusal);
 }
 
-static void check_inherited(const struct process *process)
-{
-	const struct task *heir = process->first ? process->first : process->threads.items;
-	autofree char *policy = policy_text(heir->policy, heir->rt_priority);
-	autofree char *named = cpus_named(&heir->cpus);
-	const int flags = *file_root() ? 0 : sched_getscheduler(heir->tid);
-	const bool resets = flags >= 0 && flags & SCHED_RESET_ON_FORK;
-
-	finding_add(&process->inspection->findings, FINDING_NOTE, "inherited", "",
-		    "What %s[%d] starts inherits %s (%s) and timer slack, but no memory locks.",
-		    heir->name, heir->tid, named, resets ? "not its policy: SCHED_RESET_ON_FORK" : policy);
-}
-
 int check_process(struct inspection *inspection, pid_t pid)
 {
 	struct process process = { .inspection = inspection, .pid = pid };
@@ -315,7 +301,6 @@ int check_process(struct inspection *inspection, pid_t pid)
 		if (read_faults(pid, after))
 			check_faults(&process, before, after);
 		check_timer_slack(&process);
-		check_inherited(&process);
 	}
 	tasks_free(&process.threads);
 	return ret;

@@ -355,15 +355,14 @@ class KernelTest(StatusTest):
         number = 202 if os.uname().machine == "x86_64" else 98
         futex = f"{number} 0x7f00 {{}} 0x0 0x0 0x0 0x0 0x1 0x2"
         self.assertEqual(self.process(False, "0-3", 0, "running"), {
-            "policy": "bad", "memory": "warning", "faults": "note", "slack": "note",
-            "inherited": "note"})
+            "policy": "bad", "memory": "warning", "faults": "note", "slack": "note"})
         self.assertEqual(self.process(False, "0-3", 50, futex.format("0x80")), {
             "policy": "good", "memory": "bad", "affinity": "warning", "futex": "warning",
-            "faults": "note", "inherited": "note", "throttling": "unknown"})
+            "faults": "note", "throttling": "unknown"})
         self.assertIn("ulimit -l unlimited", m.run("status", "-p", "70").stdout)
         self.assertEqual(self.process(True, "2", 50, futex.format("0x86")), {
             "policy": "good", "memory": "good", "affinity": "good", "futex": "good",
-            "faults": "note", "inherited": "note", "throttling": "unknown"})
+            "faults": "note", "throttling": "unknown"})
         self.assertEqual(self.process(True, "2", 50, "running", 99)["memory"], "bad")
         self.assertIn("99 kB are not there yet", m.run("status", "-p", "70").stdout)
         m.write("proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw")
