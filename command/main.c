@@ -73,21 +73,6 @@ static int print_manual(void)
 	return STATUS_OK;
 }
 
-/* What people try, for verbs of other names. */
-static const char * const synonyms[][2] = {
-	{ "shield", "isolate" }, { "unshield", "unisolate" }, { "trace", "blame" }, { "check", "status" }, { "bench", "prove" },
-	{ "measure", "blame -r -- cyclictest -m -p 80" },
-};
-
-static int unknown_verb(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(synonyms); i++)
-		if (!strcmp(synonyms[i][0], name))
-			return usage_error(NULL, "unknown command '%s'; did you mean '%s'?", name,
-					   synonyms[i][1]);
-	return usage_error(NULL, "unknown command '%s'", name);
-}
-
 static int run_help(int argc, char **argv)
 {
 	const struct verb *verb;
@@ -102,7 +87,7 @@ static int run_help(int argc, char **argv)
 	}
 	verb = find_verb(argv[0]);
 	if (argc > 1 || !verb)
-		return unknown_verb(argv[argc - 1]);
+		return usage_error(NULL, "unknown command '%s'", argv[argc - 1]);
 	if (help_words)
 		verb_print_words(verb);
 	else
@@ -188,7 +173,7 @@ int main(int argc, char **argv)
 	} else if (argc > 1 && argv[1][0] != '-') {
 		verb = find_verb(argv[1]);
 		if (!verb)
-			return unknown_verb(argv[1]);
+			return usage_error(NULL, "unknown command '%s'", argv[1]);
 		argc--;
 		argv++;
 	} else {

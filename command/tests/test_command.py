@@ -200,11 +200,6 @@ class MachineTest(unittest.TestCase):
                              (5, "threaded: use 'echo 1 >/sys/class/net/INTERFACE/threaded'")):
             self.assertIn(f"/etc/timershield.conf:{number}: not done: {text}", done.stderr)
 
-    def test_former_verbs(self) -> None:
-        for word, verb in (("shield", "isolate"), ("measure", "blame -r -- cyclictest")):
-            self.assertIn(f"did you mean '{verb}", run(word).stderr, word)
-            self.assertIn(f"did you mean '{verb}", run("help", word).stderr, word)
-
     def test_timers(self) -> None:
         m = self.machine
         self.assertEqual(m.run("timers").returncode, 4)
