@@ -225,7 +225,7 @@ static int reserve(size_t length)
 	return ret == -EOPNOTSUPP || ret == -ENOENT ? 0 : ret;
 }
 
-int journal_save(const struct journal *journal)
+static int write_journal(const struct journal *journal)
 {
 	autotext struct text boot = { 0 };
 	autofree char *text = NULL;
@@ -245,6 +245,13 @@ int journal_save(const struct journal *journal)
 	return ret;
 }
 
+int journal_save(const struct journal *journal)
+{
+	int ret = write_journal(journal);
+
+	return ret ? failed(ret, JOURNAL_FILE ": cannot write it: %s", strerror(-ret)) : 0;
+}
+
 int journal_settle(const struct journal *journal)
 {
 	autofree char *lock = file_path(LOCK_FILE);
@@ -257,7 +264,9 @@ int journal_settle(const struct journal *journal)
 	ret = unlink(path) && errno != ENOENT ? -errno : 0;
 	if (unlink(unfinished) && errno != ENOENT && !ret)
 		ret = -errno;
-	return truncate(lock, 0) && errno != ENOENT && !ret ? -errno : ret;
+	if (truncate(lock, 0) && errno != ENOENT && !ret)
+		ret = -errno;
+	return ret ? failed(ret, JOURNAL_FILE ": %s", strerror(-ret)) : 0;
 }
 
 int journal_lock(void)

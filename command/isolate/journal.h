@@ -76,10 +76,10 @@ void journal_drop_run(struct journal *journal, struct run_group *run);
  */
 int journal_load(struct journal *journal);
 
-/* Puts the journal where journal_load() finds it. 0 or -errno. */
+/* Puts the journal where journal_load() finds it. 0, or -errno after a message. */
 int journal_save(const struct journal *journal);
 
-/* Puts it there if something is recorded; else removes the file, and what a killed save left. */
+/* The same if something is recorded; else removes the file, and what a killed save left. */
 int journal_settle(const struct journal *journal);
 
 /*

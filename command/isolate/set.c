@@ -133,27 +133,19 @@ static int plan(struct isolation *isolation, const struct cpus *procs, const str
 
 static int save(struct journal *journal, bool changing)
 {
-	int ret;
-
 	journal->changing = changing;
-	if (change_only_list)
-		return 0;
-	ret = journal_save(journal);
-	return ret ? failed(ret, JOURNAL_FILE ": cannot write it: %s", strerror(-ret)) : 0;
+	return change_only_list ? 0 : journal_save(journal);
 }
 
 /* The end: what is recorded of interrupts or tasks is of no more use without isolated CPUs. */
 static int finish(struct journal *journal)
 {
-	int ret;
-
 	journal->procs_before = journal->procs;
 	records_free(&journal->raised);
 	records_forget(&journal->settings);
 	records_forget(&journal->values);
 	journal->changing = false;
-	ret = change_only_list ? 0 : journal_settle(journal);
-	return ret ? failed(ret, JOURNAL_FILE ": %s", strerror(-ret)) : 0;
+	return change_only_list ? 0 : journal_settle(journal);
 }
 
 /* Only what is to be isolated anew: what the partition has already is ours. */

@@ -50,13 +50,6 @@ static int write_thing(const char *what, const char *value, const char *now)
 
 static const struct record_kind kind = { read_thing, write_thing };
 
-static int save(const struct journal *journal)
-{
-	int ret = journal_save(journal);
-
-	return ret ? failed(ret, JOURNAL_FILE ": %s", strerror(-ret)) : 0;
-}
-
 int undo_begin(struct journal *journal, const char *group, bool load)
 {
 	struct records *proved = &journal->proved;
@@ -67,7 +60,7 @@ int undo_begin(struct journal *journal, const char *group, bool load)
 		records_add(proved, group, "absent", "", THERE);
 	if (load)
 		records_add(proved, TIMERS_MODULE, "absent", "", THERE);
-	ret = save(journal);
+	ret = journal_save(journal);
 	if (!ret)
 		ret = records_apply(proved, &kind);
 	if (!ret && !file_read_line(TIMERS_SWITCH, &mode))
@@ -87,7 +80,7 @@ int undo_switch(struct journal *journal, int mode)
 			      record->wanted);
 	record_set(&record->before, now.s);
 	record_set(&record->wanted, value);
-	ret = save(journal);
+	ret = journal_save(journal);
 	return ret ? ret : timers_set(mode);
 }
 
@@ -100,8 +93,7 @@ int undo_all(struct journal *journal)
 	if (ret)
 		return ret;
 	records_free(&journal->proved);
-	ret = journal_settle(journal);
-	return ret ? failed(ret, JOURNAL_FILE ": %s", strerror(-ret)) : 0;
+	return journal_settle(journal);
 }
 
 int undo_leftovers(struct journal *journal)

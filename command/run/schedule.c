@@ -59,13 +59,6 @@ static int check_chosen(const struct placement *placement, const struct isolatio
 	return 0;
 }
 
-static int save(const struct journal *journal)
-{
-	int ret = journal_save(journal);
-
-	return ret ? failed(ret, JOURNAL_FILE ": %s", strerror(-ret)) : 0;
-}
-
 /* Noted first where it came from, so that unisolate can send it back. */
 static int enter_partition(struct isolation *isolation, pid_t pid)
 {
@@ -83,7 +76,7 @@ static int enter_partition(struct isolation *isolation, pid_t pid)
 	if (known)
 		journal_drop_run(journal, known);
 	journal_add_run(journal, name, origin, 0);
-	ret = save(journal);
+	ret = journal_save(journal);
 	return ret ? ret : partition_enter(isolation->mount, name, pid);
 }
 
@@ -218,7 +211,7 @@ static int place_in_partition(struct placement *placement, struct isolation *iso
 	sigset_t before;
 
 	if (!ret && journal->raised.count)
-		ret = save(journal);
+		ret = journal_save(journal);
 	if (ret)
 		return ret;
 	isolation_hold_signals(&before);
@@ -227,7 +220,7 @@ static int place_in_partition(struct placement *placement, struct isolation *iso
 	rcu_threads_lower(journal);
 	if (journal->raised.count) {
 		records_free(&journal->raised);
-		other = save(journal);
+		other = journal_save(journal);
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return ret ? ret : other;
