@@ -8,7 +8,6 @@
 #define DEBUGFS "/sys/kernel/debug"
 #define PREEMPT_FILE DEBUGFS "/sched/preempt"
 #define LOCKDOWN "/sys/kernel/security/lockdown"
-#define SLACK_FINE 1000			/* ns */
 
 struct preemption {
 	const char *name;		/* as in preempt= and in debugfs */
@@ -262,26 +261,4 @@ void check_throttling(struct inspection *inspection)
 			    "throttling", "sysctl kernel.sched_rt_runtime_us=-1",
 			    "The kernel stops real-time tasks that never sleep for %lld ms of each %lld ms%s.",
 			    (period - runtime) / 1000, period / 1000, unless);
-}
-
-void check_slack(struct inspection *inspection)
-{
-	bool isolated = !cpus_empty(&inspection->isolation.isolated);
-	long long slack;
-
-	int ret = file_read_number("/proc/self/timerslack_ns", &slack);
-
-	if (ret)
-		finding_unknown(&inspection->findings, "slack", "The timer slack of ordinary tasks",
-				"/proc/self/timerslack_ns", ret);
-	else if (slack > SLACK_FINE)
-		finding_add(&inspection->findings, FINDING_NOTE, "slack",
-			    isolated ? "timershield run -- COMMAND" :
-			    "isolate a CPU, then timershield run -- COMMAND; or prctl(PR_SET_TIMERSLACK, 1)",
-			    "Sleeps of ordinary tasks end up to %lld us late (timer slack); those of real-time tasks do not.",
-			    slack / 1000);
-	else
-		finding_add(&inspection->findings, FINDING_GOOD, "slack", "",
-			    "The timer slack of ordinary tasks is %lld ns.",
-			    slack);
 }

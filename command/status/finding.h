@@ -48,7 +48,6 @@ void check_preemption(struct inspection *inspection);
 void check_timers(struct inspection *inspection);
 void check_throttling(struct inspection *inspection);
 void check_fair_server(struct inspection *inspection);
-void check_slack(struct inspection *inspection);
 void check_clock_source(struct inspection *inspection);
 void check_steering(struct inspection *inspection);
 void check_resolution(struct inspection *inspection);

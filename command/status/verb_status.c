@@ -28,7 +28,6 @@ static void (* const checks[])(struct inspection *inspection) = {
 	check_limits,
 	check_unprivileged,
 	check_fieldbuses,
-	check_slack,
 };
 
 static int pid;

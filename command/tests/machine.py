@@ -27,7 +27,6 @@ class Machine:
             "proc/stat": "cpu  10 0 10 1000 0 0 0 0 0 0",
             "proc/sys/kernel/osrelease": "6.12.0",
             "proc/sys/kernel/random/boot_id": "00000000-1111-2222-3333-444444444444",
-            "proc/self/timerslack_ns": "50000",
             "proc/irq/default_smp_affinity": "f",
         }.items():
             self.write(path, text)

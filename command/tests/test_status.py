@@ -53,7 +53,6 @@ class KernelTest(StatusTest):
         self.assertEqual(found["preemption"]["severity"], "good")
         self.assertEqual(found["timers"]["severity"], "warning")
         self.assertEqual(found["isolation"]["severity"], "warning")
-        self.assertEqual(found["slack"]["severity"], "note")
 
     def test_status_names_what_is_bad(self) -> None:
         m = self.machine
@@ -310,7 +309,6 @@ class KernelTest(StatusTest):
     def test_tick_and_callbacks(self) -> None:
         m = self.machine
         m.isolate_at_boot("2-3")
-        self.assertEqual(self.check("slack", "note"), "timershield run -- COMMAND")
         self.assertIn("nohz_full=2-3", self.check("tick", "note"))
         self.assertIn("rcu_nocbs=2-3", self.check("rcu", "note"))
         m.isolate_at_boot("2-3", "rcu_nocbs=3")
