@@ -49,29 +49,22 @@ void session_catch_signals(void)
 		sigaction(signals[i], &action, NULL);
 }
 
-static void find_functions(struct blame_config *config)
-{
-	for (size_t i = 0; i < OWNED_FUNCTIONS && owned[i].function; i++) {
-		config->owned[i] = symbol_address(owned[i].function);
-		config->owned_how[i] = owned[i].how;
-	}
-}
-
-static void find_waits(struct blame_config *config)
+static void fill(struct blame_config *config, const struct cpus *cpus)
 {
 	static const u32 locks[] = { SYS_flock, SYS_fcntl, SYS_semop, SYS_semtimedop };
 	static const u32 writes[] = { SYS_write, SYS_writev, SYS_sendto, SYS_sendmsg };
 
+	config->self = (u32)getpid();
+	for (size_t i = 0; i < OWNED_FUNCTIONS && owned[i].function; i++) {
+		config->owned[i] = symbol_address(owned[i].function);
+		config->owned_how[i] = owned[i].how;
+	}
 	config->realtime_kernel = file_has("/proc/version", "PREEMPT_RT");
 	config->futex = SYS_futex + 1;
 	for (size_t i = 0; i < ARRAY_SIZE(locks); i++) {
 		config->locks[i] = locks[i] + 1;
 		config->writes[i] = writes[i] + 1;
 	}
-}
-
-static void limit_cpus(struct blame_config *config, const struct cpus *cpus)
-{
 	config->cpu_limited = !!cpus;
 	for (unsigned int i = 0; cpus && i < 64 * ARRAY_SIZE(config->cpus); i++)
 		if (cpus_has(cpus, i))
@@ -100,10 +93,7 @@ int session_start(struct session *session, const struct cpus *cpus)
 	ret = symbols_read(&why);
 	if (ret)
 		return failed(ret, "%s", why.s);
-	find_functions(&session->config);
-	find_waits(&session->config);
-	session->config.self = (u32)getpid();
-	limit_cpus(&session->config, cpus);
+	fill(&session->config, cpus);
 	session->cpus = (unsigned int)sysconf(_SC_NPROCESSORS_CONF);
 	ret = source_start(&session->config, &why);
 	if (ret)
