@@ -23,7 +23,7 @@ static const struct who ordinary = { .tid = 80, .tgid = 80, .comm = "hog", .prio
 static const struct who higher = { .tid = 81, .tgid = 81, .comm = "other", .priority = 9 };
 static const struct who unknown;
 
-static void put_bytes(const char *path, const char *content, size_t length)
+static void put(const char *path, const char *content)
 {
 	autofree char *file = format("%s/%s", file_root(), path);
 
@@ -31,12 +31,7 @@ static void put_bytes(const char *path, const char *content, size_t length)
 		*at = '\0';
 		mkdir(file, 0755);
 	}
-	check(!file_replace(file + strlen(file_root()), content, length), "%s", file);
-}
-
-static void put(const char *path, const char *content)
-{
-	put_bytes(path, content, strlen(content));
+	check(!file_replace(file + strlen(file_root()), content, strlen(content)), "%s", file);
 	task_info_look_again();
 	remedy_free();
 }
