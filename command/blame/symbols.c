@@ -29,9 +29,7 @@ static void add_symbol(char *line)
 		return;
 	name = end + 3;
 	name[strcspn(name, ".\t ")] = '\0';
-	if (!(count & (count - 1)))
-		symbols = grow(symbols, count ? count * 2 : 1, sizeof(*symbols));
-	symbols[count++] = (struct symbol){ .address = address, .name = name };
+	*append(symbols, count) = (struct symbol){ .address = address, .name = name };
 }
 
 int symbols_read(struct text *why)

@@ -65,8 +65,10 @@ void *zeroed(size_t count, size_t size);
 char *copy(const char *string);
 char *format(const char *format, ...) __printf(1, 2);
 
-/* A new last element of an array. */
+/* A new last element of an array, which has room up to the next power of two. */
 #define append(array, count)							\
-	((array) = grow(array, (count) + 1, sizeof(*(array))), &(array)[(count)++])
+	((array) = (count) & ((count) - 1) ? (array) :				\
+		   grow(array, (count) ? 2 * (count) : 1, sizeof(*(array))),	\
+	 &(array)[(count)++])
 
 #endif
