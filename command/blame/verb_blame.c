@@ -158,8 +158,10 @@ static int watch(struct session *session, struct child *child)
 
 	while (!ret && !session_interrupted && (now = clock_ns()) < end && !child_ended(child) &&
 	       !(request.pid && task_read_stat(&task, request.pid, request.pid) == -ESRCH)) {
-		struct timespec pause = { .tv_nsec = end - now < PAUSE_NS ? (long)(end - now) : PAUSE_NS };
+		struct timespec pause = { .tv_nsec = PAUSE_NS };
 
+		if (end - now < PAUSE_NS)
+			pause.tv_nsec = (long)(end - now);
 		nanosleep(&pause, NULL);
 		now = clock_ns();
 		ret = session_update(session);

@@ -14,10 +14,10 @@ char *cgroup_mount_point(const char **why);
 /* The same with any controllers; NULL: not mounted. */
 char *cgroup_find_mount(void);
 
-/* Below the root, "/", the group of a task (0: the caller); NULL if there is none. The caller frees it. */
+/* Below the root the group of a task (0: the caller); NULL: there is none. The caller frees it. */
 char *cgroup_path(pid_t tid);
 
-/* The path of that group, and in *MOUNT that of the root; NULL if there is none. The caller frees both. */
+/* The path of that group, and in *MOUNT that of the root; NULL likewise. The caller frees both. */
 char *cgroup_of(pid_t tid, char **mount);
 
 /* What makes a partition possible where it is not. */
