@@ -17,7 +17,7 @@ struct watched {
 	uint64_t taken;			/* by these timers */
 };
 
-/* False, after a note, if BPF cannot be had: trace events would have to be read meanwhile. */
+/* False, after a note, if BPF cannot be had. */
 bool watch_start(void);
 void watch_stop(void);
 

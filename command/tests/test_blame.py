@@ -9,6 +9,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import select
 import shutil
 import signal
@@ -314,8 +315,9 @@ class BlameTest(unittest.TestCase):
         with company(), start("blame", "-c", "0", out=slave) as process:
             screen.picture(b"culprit\r\n")
             resize(slave, 12, 40)
-            narrow = screen.picture(b"  total us   share  culprit\r\n").split(b"\r\n")
-            self.assertLessEqual(max(map(len, narrow)), 40)
+            narrow = screen.picture(b"  total us   share  culprit\r\n")
+            lines = re.sub(rb"\033\[[0-9;]*m", b"", narrow).split(b"\r\n")
+            self.assertLessEqual(max(map(len, lines)), 40)
             process.send_signal(signal.SIGINT)
             while screen.read(0.2) or process.poll() is None:
                 pass
