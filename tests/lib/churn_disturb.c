@@ -164,7 +164,7 @@ static void switch_or_load(struct disturber *disturber)
 		shield_load(true);
 		disturber->churn->loads++;
 	} else {
-		shield_set_mode(pick(&disturber->random, 3));
+		shield_set_mode(pick(&disturber->random, shield_highest_mode() + 1));
 	}
 }
 

@@ -66,6 +66,18 @@ void shield_set_mode(int mode)
 	require(!ret, SHIELD_SWITCH ": cannot write %d: %s", mode, strerror(-ret));
 }
 
+int shield_highest_mode(void)
+{
+	static int highest;
+	int found = shield_get();
+
+	if (!highest) {
+		highest = shield_write("2") ? 1 : 2;
+		shield_set_mode(found);
+	}
+	return highest;
+}
+
 void shield_set(bool on)
 {
 	if (shield_present())

@@ -61,6 +61,9 @@ void late_at_most(u64 (*late)(void), u64 allowed);
 /* Writes 0, 1 or 2. */
 void shield_set_mode(int mode);
 
+/* 2, or 1 where the shield knows classes only. Writes the switch, the first time, and puts it back. */
+int shield_highest_mode(void);
+
 /* 0, 1 or 2, or -errno. */
 int shield_get(void);
 
