@@ -54,7 +54,7 @@ class Defect:
     what: str
     suites: Tests
     """Each has to notice it: the named tests, or any."""
-    kernel: str = "x86_64-preempt-shielded"
+    kernel: str = "7.3/x86_64-preempt-shielded"
     module: str = ""
     """The sed -E command that puts it into the module; the kernel loads that."""
     ends: str = ""
