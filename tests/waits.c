@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #define LEAD_OF_ALL (30 * MSEC)
@@ -279,8 +280,16 @@ static int by_poll_of_epoll(int fd)
 	return by_poll(epoll_with(fd));
 }
 
+/* An epoll set that an ordinary task has filled */
+static int set_of_another;
+
+static int by_set_of_another(int fd)
+{
+	return epoll_await(set_of_another);
+}
+
 static int (*const ways[])(int fd) = {
-	by_read, by_poll, by_select, by_epoll, by_nested_epoll, by_poll_of_epoll,
+	by_read, by_poll, by_select, by_epoll, by_nested_epoll, by_poll_of_epoll, by_set_of_another,
 };
 
 /* Somebody else, an ordinary task, arms the timerfd: before FIFO 80 looks at it, or after. */
@@ -293,6 +302,12 @@ static void armed_by_another(bool before)
 
 		situation_start(s, LEAD_OF_ALL);
 		s->hog_ends = s->expiry + LONG_HOG;
+		set_of_another = epoll_create1(0);
+		ENDED(OTHER) {
+			struct epoll_event event = { .events = EPOLLIN };
+
+			require(!epoll_ctl(set_of_another, EPOLL_CTL_ADD, fd, &event), "epoll_ctl: %m");
+		}
 		ASLEEP(OTHER) arm_others(&play);
 		if (before)
 			ENDED(OTHER) timerfd_arm(fd, s->expiry, 0);
@@ -311,6 +326,13 @@ static void armed_before_it_looks(void)
 	armed_by_another(true);
 }
 
+static void armed_before_it_waits_for_a_set(void)
+{
+	if (shield_is_module())
+		skip("the module lifts what is read or polled");
+	armed_by_another(true);
+}
+
 static void armed_while_it_looks(void)
 {
 	armed_by_another(false);
@@ -322,6 +344,7 @@ TEST_OF(armed_before_select, armed_before_it_looks, 2)
 TEST_OF(armed_before_epoll, armed_before_it_looks, 3)
 TEST_OF(armed_before_nested_epoll, armed_before_it_looks, 4)
 TEST_OF(armed_before_poll_of_epoll, armed_before_it_looks, 5)
+TEST_OF(set_of_another_waited_for, armed_before_it_waits_for_a_set, 6)
 TEST_OF(armed_while_read, armed_while_it_looks, 0)
 TEST_OF(armed_while_polled, armed_while_it_looks, 1)
 TEST_OF(armed_while_selected, armed_while_it_looks, 2)
