@@ -69,9 +69,10 @@ void shield_set_mode(int mode)
 int shield_highest_mode(void)
 {
 	static int highest;
-	int found = shield_get();
 
 	if (!highest) {
+		int found = shield_get();
+
 		highest = shield_write("2") ? 1 : 2;
 		shield_set_mode(found);
 	}
