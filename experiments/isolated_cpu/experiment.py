@@ -56,8 +56,10 @@ PREEMPTION = tuple(
 """The article's Figures 2 and 3: kernels without preemption."""
 DYNAMIC = ("6.1", "6.12")
 OPTIONS = ("-machine", "hpet=on", "-global", "hpet.hpet-intcap=0xff0104",
-           "-cpu", f"{own().board[-1]},-cx16")
-"""Before 8.0 QEMU loses flags in CMPXCHG16B: a double fault of the guest's kernel, now and then."""
+           "-cpu", f"{own().board[-1]},-cx16", "-m", "1024")
+"""Before 8.0 QEMU loses flags in CMPXCHG16B: a double fault of the guest's kernel, now and then.
+The load's files are in memory: 512 MB are not always enough.
+"""
 
 
 def possible(system: System) -> tuple[Chosen, ...]:
