@@ -143,6 +143,32 @@ TEST(low_priority_sleepers)
 	check_lateness(alone, late, before, "300 sleepers in 60 us");
 }
 
+/*
+ * By levels FIFO 90 masks 3,000 timers of FIFO 10, and the switch to the idle task serves them; but
+ * interrupts get in. Its own timer is in one: it is armed with the shield off, and so has no level.
+ */
+TEST(a_release)
+{
+	u64 due = now() + 300 * MSEC;
+	sigset_t set = block_signal(SIGRTMIN);
+
+	pin(test_cpu);
+	become(FIFO(90));
+	shield_set(false);
+	posix_timer_arm(SIGEV_SIGNAL, 0, due, 0);
+	shield_set(true);
+	ASLEEP(FIFO(10)) {
+		allow_files(TIMERFDS);
+		for (unsigned int i = 0; i < TIMERFDS; i++)
+			timerfd_arm(timerfd_new(CLOCK_MONOTONIC, 0), due - MSEC, 0);
+		pause();
+	}
+	require(now() < due - MSEC, "the timers were armed too late");
+	spin_until(due - 50 * USEC);
+	sigwaitinfo(&set, NULL);
+	measured(now() <= due + PROMPT, "%llu ns late next to a release", now() - due);
+}
+
 int main(int argc, char **argv)
 {
 	reported_before = hang_is_reported();

@@ -20,6 +20,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -235,8 +236,22 @@ static void signal_timers_of_one_with_a_real_time_thread(struct many *many)
 	}
 }
 
+static void signal_timers_of_one_born_real_time(struct many *many)
+{
+	STARTED(FIFO(95)) {
+		/* No thread of the child sets a real-time policy. */
+		if (fork())
+			pause();
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		thread_new(poll_it, &(int){ epoll_with(-1) });
+		become(OTHER);
+		arm_signal_timers(many);
+	}
+}
+
 static void (*const lifted[])(struct many *many) = {
 	timerfds_that_real_time_has_seen, signal_timers_of_one_with_a_real_time_thread,
+	signal_timers_of_one_born_real_time,
 };
 
 static void interrupts(void)
@@ -254,3 +269,4 @@ static void interrupts(void)
 
 TEST_OF(a_timerfd_that_real_time_has_seen_is_on_time, interrupts, 0)
 TEST_OF(signal_timers_of_a_real_time_process_are_on_time, interrupts, 1)
+TEST_OF(signal_timers_of_a_process_born_real_time_are_on_time, interrupts, 2)
