@@ -106,7 +106,7 @@ test: $(VENV)/ready
 #:   make nightly        all versions and flavours, sanitizers, each patch by itself, soak,
 #:                       evaluate, packages-test: hours
 nightly: $(VENV)/ready
-	@lab/setup patches
+	@lab/setup patches cross
 	@$(VENV)/bin/python -m pytest -q -m nightly tests/test_host.py
 	@$(TEST_LAB) test --guests-only --kernels $(subst $(space),$(comma),$(NIGHTLY))
 	@$(TEST_LAB) patches --linux 6.12

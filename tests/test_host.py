@@ -79,6 +79,14 @@ def test_clockfix() -> None:
 
 
 @pytest.mark.nightly
+@pytest.mark.parametrize("arch", ["arm64", "armhf", "riscv64"])
+def test_clockfix_of(arch: str) -> None:
+    """The tests run under qemu-user."""
+    meson("clockfix", BUILD / f"clockfix-{arch}", "-Dtests=enabled",
+          f"--cross-file={REPO}/clockfix/cross-{arch}.ini")
+
+
+@pytest.mark.nightly
 def test_clockfix_sanitized() -> None:
     call("clockfix/tests/sanitizers", clockfix_bench.DIRECTORY)
     for binding in ("rust", "python"):
