@@ -162,7 +162,7 @@ struct slow {
 	u64 woke, ended;
 };
 
-static void arm_slow_timers(struct slow *slow, unsigned int timers, u64 delay)
+static void arm_slow_timers(struct slow *slow, unsigned int timers, u64 delay, u64 step)
 {
 	int fds[16];
 
@@ -171,18 +171,19 @@ static void arm_slow_timers(struct slow *slow, unsigned int timers, u64 delay)
 	while (!__atomic_load_n(&slow->start, __ATOMIC_ACQUIRE))
 		sleep_for(MSEC);
 	for (unsigned int i = 0; i < timers; i++)
-		timerfd_arm(fds[i], slow->start + delay + i * USEC, 0);
+		timerfd_arm(fds[i], slow->start + delay + i * step, 0);
 	pause();
 }
 
-static struct slow *new_slow_timers(unsigned int timers, u64 delay)
+/* Each is due a STEP after the one before. */
+static struct slow *new_slow_timers(unsigned int timers, u64 delay, u64 step)
 {
 	struct slow *slow = shared_memory(sizeof(*slow));
 	u64 start;
 
 	pin(test_cpu);
 	become(FIFO(98));
-	STARTED(OTHER) arm_slow_timers(slow, timers, delay);
+	STARTED(OTHER) arm_slow_timers(slow, timers, delay, step);
 	await_true(&slow->ready);
 	start = now() + 40 * MSEC;
 	__atomic_store_n(&slow->start, start - start % TICK + 300 * USEC, __ATOMIC_RELEASE);
@@ -193,7 +194,7 @@ static struct slow *new_slow_timers(unsigned int timers, u64 delay)
 /* FIFO 80 sleeps until shortly after ordinary timers, while FIFO 90 computes. */
 static u64 late_behind_slow_timers(void)
 {
-	struct slow *slow = new_slow_timers(8, 900 * USEC);
+	struct slow *slow = new_slow_timers(8, 900 * USEC, USEC);
 	pid_t attacker = newest;
 
 	ASLEEP(FIFO(80)) {
@@ -229,7 +230,7 @@ static u64 lateness(const struct slow *slow, pid_t attacker, u64 due)
 /* The timer of FIFO 80 expires shortly before those of ordinary tasks, on an idle CPU. */
 static u64 late_before_slow_timers(void)
 {
-	struct slow *slow = new_slow_timers(8, MSEC);
+	struct slow *slow = new_slow_timers(8, MSEC, USEC);
 	pid_t attacker = newest;
 	u64 due = slow->start + MSEC - 500;
 
@@ -252,12 +253,39 @@ TEST(ordinary_timers_wait_for_a_real_time_task)
 }
 
 /*
+ * Each of the ordinary timers falls due in the callback of the one before. An interrupt that goes on
+ * with it is taken for a hang after three of them, and the device is set late for everybody.
+ */
+static u64 late_in_a_row_of_slow_timers(void)
+{
+	struct slow *slow = new_slow_timers(8, MSEC, 100 * USEC);
+	pid_t attacker = newest;
+	u64 due = slow->start + MSEC + 420 * USEC;
+
+	ASLEEP(FIFO(80)) {
+		sleep_until(due);
+		slow->woke = now();
+	}
+	return lateness(slow, attacker, due);
+}
+
+TEST(a_row_of_slow_timers_is_no_hang)
+{
+	struct off_on late;
+
+	not_by_a_thread();
+	late = off_and_on(late_in_a_row_of_slow_timers);
+	require(late.off > 10 * TOLERANCE, "the attack does nothing: %llu ns late", late.off);
+	measured(late.on < late.off / 4, "%llu ns late, with the shield off %llu", late.on, late.off);
+}
+
+/*
  * On PREEMPT_RT ktimers, or ksoftirqd at the same priority, expires them. FIFO 90 preempts it
  * for a moment. Then the timer of FIFO 20 expires.
  */
 static u64 late_behind_a_thread(void)
 {
-	struct slow *slow = new_slow_timers(16, MSEC);
+	struct slow *slow = new_slow_timers(16, MSEC, USEC);
 	pid_t attacker = newest;
 	u64 due = slow->start + MSEC + 500 * USEC;
 
@@ -291,7 +319,7 @@ TEST(a_thread_that_expires_timers_masks_nothing_above_it)
  */
 static u64 lost_to_slow_timers(unsigned int ticks, bool often)
 {
-	struct slow *slow = new_slow_timers(SLOW, MSEC);
+	struct slow *slow = new_slow_timers(SLOW, MSEC, USEC);
 	pid_t attacker = newest;
 	u64 last, time, end = slow->start + ticks * TICK, lost = 0;
 
