@@ -12,6 +12,7 @@
 #include "lib/trace.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #define SOON (200 * USEC)
@@ -194,6 +195,48 @@ TEST(a_sleeper_without_a_tick)
 		skip("the tick is not stopped on CPU %d", test_cpu);
 	sleep_until(sleeper->due + HOG / 2);
 	check_late(sleeper, 2 * TICK + SOON);
+}
+
+#define WAKES 20u
+
+/* What the kernel takes for a hang of its interrupt */
+static unsigned int hangs(void)
+{
+	FILE *list = fopen("/proc/timer_list", "re");
+	unsigned int count = 0, hangs;
+	char line[256];
+
+	while (list && fgets(line, sizeof(line), list))
+		if (sscanf(line, " .nr_hangs : %u", &hangs) == 1)
+			count += hangs;
+	if (list)
+		fclose(list);
+	return count;
+}
+
+/*
+ * The interrupt of its own that a held timer gets wakes a real-time task, too, which comes first. The
+ * timer is not due at once then: that would be taken for a hang, and the device be set late.
+ */
+TEST(a_task_that_wakes_with_a_held_timer)
+{
+	u64 start = now() + SLEEP;
+	unsigned int before;
+
+	not_in_a_thread();
+	cpu_without_a_tick();
+	ASLEEP(OTHER) {
+		for (unsigned int i = 0; i < WAKES; i++)
+			timerfd_arm(timerfd_new(CLOCK_MONOTONIC, 0), start + i * 5 * TICK, 0);
+		pause();
+	}
+	before = hangs();
+	ASLEEP(FIFO(90))
+		for (unsigned int i = 0; i < WAKES; i++)
+			sleep_until(start + i * 5 * TICK + TICK);
+	hog();
+	sleep_for(HOG);
+	measured(hangs() == before, "%u hangs", hangs() - before);
 }
 
 /*
