@@ -152,6 +152,7 @@ TEST(a_release)
 	u64 due = now() + 300 * MSEC;
 	sigset_t set = block_signal(SIGRTMIN);
 
+	shield_needs_levels();
 	pin(test_cpu);
 	become(FIFO(90));
 	shield_set(false);
