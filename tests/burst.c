@@ -12,9 +12,9 @@
 #include "lib/scene.h"
 #include "lib/shield.h"
 #include "lib/timers.h"
+#include "lib/trace.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/klog.h>
 #include <unistd.h>
@@ -51,24 +51,6 @@ static u64 lateness_in_bursts(u64 start, u64 length)
 static u64 lateness_alone(void)
 {
 	return lateness_in_bursts(now() + PERIOD, 1 * MSEC);
-}
-
-static unsigned int hangs(void)
-{
-	FILE *list = fopen("/proc/timer_list", "re");
-	unsigned int count = 0;
-	char line[256];
-	char *at;
-
-	while (list && fgets(line, sizeof(line), list)) {
-		at = strstr(line, ".nr_hangs");
-		at = at ? strchr(at, ':') : NULL;
-		if (at)
-			count += atoi(at + 1);
-	}
-	if (list)
-		fclose(list);
-	return count;
 }
 
 /* The kernel reports it once, from the interrupt: 7 us, and the time that a console takes. */

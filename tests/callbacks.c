@@ -227,12 +227,12 @@ static u64 lateness(const struct slow *slow, pid_t attacker, u64 due)
 	return slow->woke - due;
 }
 
-/* The timer of FIFO 80 expires shortly before those of ordinary tasks, on an idle CPU. */
-static u64 late_before_slow_timers(void)
+/* On an idle CPU FIFO 80 sleeps until AFTER the first of ordinary timers. */
+static u64 late_next_to_slow_timers(u64 step, s64 after)
 {
-	struct slow *slow = new_slow_timers(8, MSEC, USEC);
+	struct slow *slow = new_slow_timers(8, MSEC, step);
 	pid_t attacker = newest;
-	u64 due = slow->start + MSEC - 500;
+	u64 due = slow->start + MSEC + after;
 
 	ASLEEP(FIFO(80)) {
 		sleep_until(due);
@@ -241,42 +241,39 @@ static u64 late_before_slow_timers(void)
 	return lateness(slow, attacker, due);
 }
 
-/* An interrupt that has woken a real-time task expires no timer of an ordinary one any more. */
-TEST(ordinary_timers_wait_for_a_real_time_task)
+static u64 late_before_slow_timers(void)
+{
+	return late_next_to_slow_timers(USEC, -500);
+}
+
+static u64 late_in_a_row_of_slow_timers(void)
+{
+	return late_next_to_slow_timers(100 * USEC, 420 * USEC);
+}
+
+static void a_quarter_as_late(u64 (*late_next_to)(void))
 {
 	struct off_on late;
 
 	not_by_a_thread();
-	late = off_and_on(late_before_slow_timers);
+	late = off_and_on(late_next_to);
 	require(late.off > 10 * TOLERANCE, "the attack does nothing: %llu ns late", late.off);
 	measured(late.on < late.off / 4, "%llu ns late, with the shield off %llu", late.on, late.off);
+}
+
+/* An interrupt that has woken a real-time task expires no timer of an ordinary one any more. */
+TEST(ordinary_timers_wait_for_a_real_time_task)
+{
+	a_quarter_as_late(late_before_slow_timers);
 }
 
 /*
  * Each of the ordinary timers falls due in the callback of the one before. An interrupt that goes on
  * with it is taken for a hang after three of them, and the device is set late for everybody.
  */
-static u64 late_in_a_row_of_slow_timers(void)
-{
-	struct slow *slow = new_slow_timers(8, MSEC, 100 * USEC);
-	pid_t attacker = newest;
-	u64 due = slow->start + MSEC + 420 * USEC;
-
-	ASLEEP(FIFO(80)) {
-		sleep_until(due);
-		slow->woke = now();
-	}
-	return lateness(slow, attacker, due);
-}
-
 TEST(a_row_of_slow_timers_is_no_hang)
 {
-	struct off_on late;
-
-	not_by_a_thread();
-	late = off_and_on(late_in_a_row_of_slow_timers);
-	require(late.off > 10 * TOLERANCE, "the attack does nothing: %llu ns late", late.off);
-	measured(late.on < late.off / 4, "%llu ns late, with the shield off %llu", late.on, late.off);
+	a_quarter_as_late(late_in_a_row_of_slow_timers);
 }
 
 /*

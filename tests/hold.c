@@ -12,7 +12,6 @@
 #include "lib/trace.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #define SOON (200 * USEC)
@@ -198,21 +197,6 @@ TEST(a_sleeper_without_a_tick)
 }
 
 #define WAKES 20u
-
-/* What the kernel takes for a hang of its interrupt */
-static unsigned int hangs(void)
-{
-	FILE *list = fopen("/proc/timer_list", "re");
-	unsigned int count = 0, hangs;
-	char line[256];
-
-	while (list && fgets(line, sizeof(line), list))
-		if (sscanf(line, " .nr_hangs : %u", &hangs) == 1)
-			count += hangs;
-	if (list)
-		fclose(list);
-	return count;
-}
 
 /*
  * The interrupt of its own that a held timer gets wakes a real-time task, too, which comes first. The

@@ -119,6 +119,20 @@ u64 timer_interrupts(unsigned int cpu)
 	return interrupts(cpu, names);
 }
 
+unsigned int hangs(void)
+{
+	FILE *list = fopen("/proc/timer_list", "re");
+	unsigned int count = 0, cpu;
+	char line[256];
+
+	while (list && fgets(line, sizeof(line), list))
+		if (sscanf(line, " .nr_hangs : %u", &cpu) == 1)
+			count += cpu;
+	if (list)
+		fclose(list);
+	return count;
+}
+
 /* x86: reschedule, function call, TLB shootdown; arm64: all that are sent */
 u64 ipis(unsigned int cpu)
 {

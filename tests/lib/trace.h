@@ -20,6 +20,9 @@ void trace_for_each(void (*function)(char *line, void *argument), void *argument
 /* Timer interrupts of the CPU since boot, from /proc/interrupts. */
 u64 timer_interrupts(unsigned int cpu);
 
+/* How often the kernel took a timer interrupt for a hang, on all CPUs; of /proc/timer_list. */
+unsigned int hangs(void);
+
 /* Interrupts that other CPUs have sent to a CPU, so far. */
 u64 ipis(unsigned int cpu);
 
