@@ -347,16 +347,3 @@ TEST(a_signal_beside_those_on_the_tick_and_naps)
 	sleep_until(end);
 	check_late(sleeper, 3 * TICK + SOON);
 }
-
-/* The time since its expiry must not wrap. */
-TEST(a_timer_that_never_expires)
-{
-	struct timespec longest = { .tv_sec = INT64_MAX };
-	int fd = timerfd_new(CLOCK_MONOTONIC, TFD_NONBLOCK);
-
-	pin(test_cpu);
-	require(!timerfd_settime(fd, 0, &(struct itimerspec){ .it_value = longest }, NULL),
-		"timerfd_settime: %m");
-	spin_until(now() + 5 * TICK);
-	check(!timerfd_await(fd), "it has expired");
-}

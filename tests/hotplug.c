@@ -158,3 +158,22 @@ TEST(cpu_that_came_back_follows_the_switch)
 	check_undisturbed(&scene->window, "on the CPU that came back");
 	check_served(scene);
 }
+
+/*
+ * One that came back has no timers, so that this is the only one of a task there. The time since its
+ * expiry must not wrap.
+ */
+TEST(cpu_that_came_back_with_a_timer_that_never_expires)
+{
+	struct timespec longest = { .tv_sec = INT64_MAX };
+	int fd = timerfd_new(CLOCK_MONOTONIC, TFD_NONBLOCK);
+
+	prepare();
+	set_online(false);
+	set_online(true);
+	pin(1);
+	require(!timerfd_settime(fd, 0, &(struct itimerspec){ .it_value = longest }, NULL),
+		"timerfd_settime: %m");
+	spin_until(now() + 5 * TICK);
+	check(!timerfd_await(fd), "it has expired");
+}
