@@ -294,7 +294,8 @@ TEST(the_longest_sleep_without_a_tick)
 	hog();
 	sleep_for(SLEEP);
 	interrupts = interrupts_until(now() + SLEEP);
-	check(interrupts <= SLEEP / TICK, "%llu timer interrupts in %llu ms", interrupts,
+	/* Where the tick is not stopped, it is one of them. */
+	check(interrupts <= 2 * SLEEP / TICK, "%llu timer interrupts in %llu ms", interrupts,
 	      SLEEP / MSEC);
 }
 
