@@ -98,14 +98,12 @@ static char *give_way(const struct blame_victim *victim, const struct blame_row 
 /* Another CPU on which the victim may run, where nobody would move it to one. */
 static bool find_unbalanced(const struct blame_victim *victim, unsigned int *other)
 {
-	autofree char *status = format("/proc/%u/status", victim->id);
-	autofree char *allowed = file_find(status, "\nCpus_allowed_list:\t");
 	struct cpus cpus;
 
-	if (!machine.open || victim->id & VICTIM_CPU || !allowed || cpus_parse(&cpus, allowed) ||
+	if (!machine.open || victim->id & VICTIM_CPU ||
 	    !cpus_has(&machine.isolation.isolated, victim->victim.cpu))
 		return false;
-	cpus = cpus_and(&cpus, &machine.isolation.isolated);
+	cpus = cpus_and(&task_info_of(&victim->victim.who)->cpus, &machine.isolation.isolated);
 	cpus_for_each(cpu, &cpus)
 		if (cpu != victim->victim.cpu)
 			*other = cpu;

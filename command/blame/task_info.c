@@ -123,7 +123,7 @@ static bool refresh(struct task_info *person)
 {
 	struct task task, leader;
 
-	person->alive = !task_read_stat(&task, (pid_t)person->tid, (pid_t)person->tid) &&
+	person->alive = !task_read(&task, (pid_t)person->tid, (pid_t)person->tid) &&
 			(!person->start || person->start == task.start);
 	if (!person->alive)
 		return false;
@@ -131,6 +131,7 @@ static bool refresh(struct task_info *person)
 	person->start = task.start;
 	person->priority = task.priority;
 	person->policy = task.policy;
+	person->cpus = task.cpus;
 	person->kernel_thread = task.flags & TASK_KERNEL_THREAD;
 	if (!person->process)
 		person->process = process_of(person->tid);

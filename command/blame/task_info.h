@@ -13,6 +13,7 @@ struct task_info {
 	unsigned long long start;	/* of another thread with its number */
 	int policy;			/* -1: not known */
 	int priority;			/* as struct who has it; while it lives */
+	struct cpus cpus;		/* where it may run */
 	bool alive, kernel_thread;
 	bool locked, may_not_lock;	/* some of its memory; all of it */
 	char *session;			/* in which the kernel groups it; NULL: not known */

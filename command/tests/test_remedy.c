@@ -36,13 +36,17 @@ static void put(const char *path, const char *content)
 	remedy_free();
 }
 
-static void put_task(u32 tid, const char *name, const char *policy)
+/* FLAGS: the kernel's. POLICY: its real-time priority and its policy. */
+static void put_task(u32 tid, const char *name, u32 flags, const char *policy, const char *cpus)
 {
-	autofree char *path = format("proc/%u/task/%u/stat", tid, tid);
-	autofree char *stat = format("%u (%s) S 1 0 0 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 123"
-				     " 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 %s\n", tid, name, policy);
+	autofree char *directory = format("proc/%u/task/%u", tid, tid);
+	autofree char *stat = format("%s/stat", directory), *status = format("%s/status", directory);
+	autofree char *fields = format("%u (%s) S 1 0 0 0 -1 %u 0 0 0 0 0 0 0 0 20 0 1 0 123"
+				       " 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 %s\n", tid, name, flags, policy);
+	autofree char *list = format("Name:\t%s\nCpus_allowed_list:\t%s\n", name, cpus);
 
-	put(path, stat);
+	put(stat, fields);
+	put(status, list);
 }
 
 static void advises(const char *wanted, struct cause cause, const struct who *who,
@@ -110,9 +114,7 @@ static void on_an_able_machine(void)
 /* Levels mask timers of real-time tasks, and only where all of these are pinned. */
 static void on_a_machine_of_real_time_tasks(void)
 {
-	put("proc/83/task/83/stat", "83 (low) S 1 0 0 0 -1 0 0 0 0 0 0 0 0 0 -21 0 1 0 123"
-	    " 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 20 1\n");
-	put("proc/83/task/83/status", "Name:\tlow\nCpus_allowed_list:\t1\n");
+	put_task(83, "low", 0, "20 1", "1");
 	put("proc/sys/kernel/timershield", "0\n");
 	advises_for_realtime_timer("timershield timers levels");
 	put("proc/sys/kernel/timershield", "1\n");
@@ -120,7 +122,7 @@ static void on_a_machine_of_real_time_tasks(void)
 	put("proc/sys/kernel/timershield", "2\n");
 	advises_for_realtime_timer("timershield isolate 1");
 	put("proc/sys/kernel/timershield", "1\n");
-	put("proc/83/task/83/status", "Name:\tlow\nCpus_allowed_list:\t1-2\n");
+	put_task(83, "low", 0, "20 1", "1-2");
 	advises_for_realtime_timer("timershield isolate 1");
 }
 
@@ -160,16 +162,14 @@ static void for_what_keeps_it(void)
 		.kind = CAUSE_KEPT, .id = 81, .how = 80, .function = FUTEX }, &higher, MASKED_NO);
 	advises("chrt -f -p 91 80", (struct cause){
 		.kind = CAUSE_KEPT, .id = 81, .how = 80, .function = 46 }, &higher, MASKED_NO);
-	put("proc/16/task/16/stat", "16 (kworker/u4:1) S 2 0 0 0 -1 2097184 0 0 0 0 0 0 0 0 20 0 1 0 1"
-	    " 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n");
+	put_task(16, "kworker/u4:1", TASK_KERNEL_THREAD, "0 0", "0-3");
 	advises("taskset -apc 0,2-3 81", (struct cause){ .kind = CAUSE_KEPT, .id = 81, .how = 16 },
 		&higher, MASKED_NO);
 	advises("end 80, or let it sample less often (perf record -F)", (struct cause){
 		.kind = CAUSE_TIMER, .id = 80, .how = HOW_PERF << HOW_SHIFT }, &ordinary, MASKED_NO);
 	advises(NULL, (struct cause){ .kind = CAUSE_BLOCKED, .how = SLEEP_DEEP << HOW_SHIFT },
 		&unknown, MASKED_NO);
-	put("proc/15/task/15/stat", "15 (ktimers/0) S 2 0 0 0 -1 2097152 0 0 0 0 0 0 0 0 20 0 1 0 1"
-	    " 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 1\n");
+	put_task(15, "ktimers/0", TASK_KERNEL_THREAD, "1 1", "0-3");
 	advises("chrt -f -p 91 15", (struct cause){ .kind = CAUSE_KEPT, .id = 81, .how = 15 },
 		&higher, MASKED_NO);
 	advises("let hog[80] hold that lock for less time", (struct cause){
@@ -191,8 +191,8 @@ static void for_what_keeps_it(void)
 	row.row.stack = 0;
 	among = remedy_for(&victim, &row, MASKED_NO);
 	check(!strcmp(among, "renice -n -19 -p 70, or chrt -f -p 1 70"), "%s", among);
-	put_task(70, "loop", "0 0");
-	put_task(80, "hog", "0 0");
+	put_task(70, "loop", 0, "0 0", "1-2");
+	put_task(80, "hog", 0, "0 0", "1-2");
 	put("proc/70/autogroup", "/autogroup-7 nice 0\n");
 	put("proc/80/autogroup", "/autogroup-8 nice 0\n");
 	put("proc/sys/kernel/sched_autogroup_enabled", "1\n");
@@ -206,7 +206,7 @@ static void in_the_same_process(void)
 	static const struct who sibling = { .tid = 81, .tgid = 70, .priority = 9 };
 	static const struct cause fault = { .kind = CAUSE_FAULT };
 
-	put_task(70, "loop", "50 1");
+	put_task(70, "loop", 0, "50 1", "1-2");
 	put("proc/70/limits", "Max locked memory         65536                65536                bytes\n");
 	put("proc/70/status", "Name:\tloop\nTgid:\t70\nVmSize:\t    8000 kB\nVmLck:\t       0 kB\n");
 	advises("ulimit -l unlimited, then mlockall(MCL_CURRENT | MCL_FUTURE), and MAP_POPULATE", fault,
@@ -239,7 +239,7 @@ static void where_it_is_isolated(void)
 /* What a victim may not use is given to it by a setting, and by no isolation. */
 static void where_it_may_not_run(void)
 {
-	put_task(70, "loop", "50 1");
+	put_task(70, "loop", 0, "50 1", "1-2");
 	put("proc/70/status", "Name:\tloop\nTgid:\t70\n");
 	put("proc/70/cgroup", "0::/web.slice/loop.service\n");
 	put(CGROUP "/web.slice/loop.service/cpu.max", "max 100000\n");
@@ -259,7 +259,7 @@ static void where_memory_is_limited(void)
 	const struct cause cause = { .victim = 70, .kind = CAUSE_BLOCKED, .how = SLEEP_DEEP << HOW_SHIFT };
 	autofree char *before = NULL, *after = NULL;
 
-	put_task(70, "loop", "0 0");
+	put_task(70, "loop", 0, "0 0", "1-2");
 	put("proc/70/status", "Name:\tloop\nTgid:\t70\n");
 	put("proc/70/cgroup", "0::/pod/app\n");
 	put(CGROUP "/pod/memory.high", "90000000\n");
@@ -281,17 +281,19 @@ static void where_nobody_balances(void)
 		.id = 70, .victim = { .cpu = 1, .who = { .tid = 70, .tgid = 70, .priority = 120 } },
 	};
 	struct blame_row row = { .cause = { .kind = CAUSE_TASK, .id = 80 }, .row.who = ordinary };
-	autofree char *remedy = NULL;
+	autofree char *stat = file_path("/proc/70/task/70/stat"), *remedy = NULL;
 
 	put("proc/cmdline", "isolcpus=1-2\n");
 	put("sys/devices/system/cpu/isolated", "1-2\n");
-	put_task(70, "loop", "0 0");
-	put_task(80, "hog", "0 0");
-	put("proc/70/status", "Name:\tloop\nTgid:\t70\nCpus_allowed_list:\t1-2\n");
+	put_task(70, "loop", 0, "0 0", "1-2");
+	put_task(80, "hog", 0, "0 0", "1-2");
 	check(remedy_unbalanced(&victim, &row), "it is not seen");
 	remedy = remedy_for(&victim, &row, MASKED_NO);
 	check(!strcmp(remedy, "taskset -pc 2 70"), "%s", remedy);
-	put("proc/70/status", "Name:\tloop\nTgid:\t70\nCpus_allowed_list:\t1\n");
+	check(!unlink(stat), "%s", stat);
+	task_info_look_again();
+	check(remedy_unbalanced(&victim, &row), "it is forgotten when the task has ended");
+	put_task(70, "loop", 0, "0 0", "1");
 	check(!remedy_unbalanced(&victim, &row), "there is no other CPU");
 }
 
@@ -311,7 +313,7 @@ static void is_in_group(const char *group, const char *name, const char *remedy)
 
 static void where_users_name_groups(void)
 {
-	put_task(70, "loop", "50 1");
+	put_task(70, "loop", 0, "50 1", "1-2");
 	put("proc/70/status", "Name:\tloop\nTgid:\t70\n");
 	is_in_group("x;reboot;", "CPU quota of /x;reboot; (cpu.max)",
 		    "echo max >'/sys/fs/cgroup/x;reboot;/cpu.max'");
@@ -355,8 +357,8 @@ static void rows_of_a_process(void)
 	};
 	struct report report = { 0 };
 
-	put_task(80, "hog", "0 0");
-	put_task(84, "hog", "0 0");
+	put_task(80, "hog", 0, "0 0", "1-2");
+	put_task(84, "hog", 0, "0 0", "1-2");
 	report_make(&report, &figures, false, NULL, 0);
 	check(report.victims[0].count == 4, "%zu rows", report.victims[0].count);
 	check(!strcmp(report.victims[0].culprits[0].name, "hog[80] (2 threads)"), "%s",
