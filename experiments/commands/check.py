@@ -47,8 +47,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _check_table(root: Path) -> int:
     """1 if a row is of other sources than this tree's, or says something else than its samples."""
     measured = papers.saved()
-    complaints = [*(f"STALE   {c}" for c in papers.stale(measured)),
-                  *(f"EDITED  {c}" for c in papers.edited(measured, papers.compact(root)))]
+    complaints = dict.fromkeys((
+        *(f"STALE   {c}" for c in papers.stale(measured)),
+        *(f"EDITED  {c}" for c in papers.edited(measured, papers.compact(root)))))
     for complaint in complaints:
         print(complaint)
     if complaints:
