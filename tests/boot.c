@@ -24,6 +24,8 @@ static void require_boot(const char *parameter)
 	if (!booted_with(parameter))
 		skip("the kernel was not booted with %s", parameter);
 	require(shield_present(), "no " SHIELD_SWITCH);
+	if (kernel_is_rt())
+		skip("a thread serves the timers of ordinary tasks");
 }
 
 #define TIMERS 10

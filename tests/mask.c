@@ -115,7 +115,8 @@ TEST(higher_timer_behind_masked_ones_is_on_time)
 	high->policy = FIFO(95);
 	high->offset = 3300 * USEC;
 	scene_run(scene);
-	check(scene->window.foreign == 1 && scene->window.expired == 1,
+	/* As in check_undisturbed(). */
+	check(scene->window.foreign <= 1u + kernel_is_rt() && scene->window.expired == 1,
 	      "%u interruptions, %u expired, expected the higher timer alone",
 	      scene->window.foreign, scene->window.expired);
 	check_served(scene);
