@@ -114,6 +114,6 @@ TEST_OF(computing_tasks_add_nothing_to_the_tick, computing_tasks_do_not_interrup
 TEST(a_task_that_becomes_real_time_is_not_interrupted)
 {
 	if (kernel_is_rt())
-		skip("half of the jobs are interrupted there, on a stock kernel all");
+		skip("on PREEMPT_RT half of the jobs are interrupted, with the shield off all");
 	check_loop(rise);
 }
