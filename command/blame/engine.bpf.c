@@ -307,8 +307,7 @@ inline_always void expect_wait(struct cpu *cpu, const struct victim *victim, u32
 	}
 	cpu->waiting = id;
 	cpu->waiting_priority = victim->who.priority;
-	/* the task that runs keeps it waiting anew, too */
-	cpu->frames[0].counted = 0;
+	cpu->frames[0].counted = 0;	/* from now on what runs is counted for this wait */
 }
 
 /* A softirq counts for the device that it polls: not yet if it is interrupted before. */
@@ -851,7 +850,7 @@ inline_always void on_switch(struct cpu *cpu, void *context, u32 number, u64 now
 			switch_cpu_victim(cpu, number, runnable, next, flags);
 		return;
 	}
-	if (cpu->victim && cpu->victim == previous->tid) {
+	if (cpu->victim == previous->tid) {
 		victim = LOOKUP(victims, &cpu->victim);
 		runnable = runnable && is_victim(previous, 0);
 		if (victim) {

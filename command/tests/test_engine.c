@@ -363,6 +363,7 @@ static void late_by_a_little(void)
 	switch_tasks(0, 110, &who_other, 1, &who_victim);
 	expect(10, 10, 4);
 	check(total_of((struct cause){ .kind = CAUSE_TIMER_IRQ, .how = 1 }) == 3, "came late");
+	check(row_of((struct cause){ .kind = CAUSE_TASK, .id = OTHER })->count == 1, "not counted once");
 }
 
 /* The softirq's thread waits for another task; what happened before the timer was due is not to blame. */
