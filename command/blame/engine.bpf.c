@@ -831,7 +831,7 @@ inline_always void on_switch(struct cpu *cpu, void *context, u32 number, u64 now
 	u64 since = now;
 	int preempted;
 
-	if (runnable && cpu->victim == previous->tid)
+	if (runnable && previous->tid && cpu->victim == previous->tid)
 		since = begin_preemption(cpu, now);
 	cut(cpu, now, 0);
 	cpu->late.kept = cpu->frames[0].cause;	/* the stack has no room for it */

@@ -79,21 +79,11 @@ static void wake_by(u32 number, u64 us)
 	on_wakeup(&cpus[number], NULL, START + us * US, &who_victim, 0, 1);
 }
 
-static void wake(u64 us)
-{
-	wake_by(0, us);
-}
-
-static void interrupt_on(u32 number, u64 us, u64 ns, const struct who *now_runs)
+static void interrupt(u32 number, u64 us, u64 ns, const struct who *now_runs)
 {
 	push(event(number, now_runs), START + us * US, FRAME_IRQ, CAUSE_IRQ, 1);
 	before_pop(&cpus[number]);
 	pop(event(number, now_runs), START + us * US + ns, FRAME_IRQ);
-}
-
-static void interrupt(u64 us, u64 ns, const struct who *now_runs)
-{
-	interrupt_on(0, us, ns, now_runs);
 }
 
 static const struct row *row_of(struct cause cause)
@@ -107,10 +97,9 @@ static const struct row *row_of(struct cause cause)
 	return row ? row : &none;
 }
 
-/* By a task; us. */
-static u64 taken_by(u32 tid)
+static u64 total_of(struct cause cause)
 {
-	return row_of((struct cause){ .kind = CAUSE_TASK, .id = tid })->total / US;
+	return row_of(cause)->total / US;
 }
 
 /* TAKEN us in all; nothing unexplained. */
@@ -138,7 +127,8 @@ static void expect(u64 ran, u64 taken, u64 by_other)
 	const struct victim *victim = expect_taken(taken);
 
 	check(victim->ran == ran * US, "ran %llu ns", (unsigned long long)victim->ran);
-	check(taken_by(OTHER) == by_other, "by the other task");
+	check(total_of((struct cause){ .kind = CAUSE_TASK, .id = OTHER }) == by_other,
+	      "by the other task");
 }
 
 static void longest_is(u64 us)
@@ -167,7 +157,7 @@ static void waits_on_a_cpu_without_events(void)
 	switch_tasks(0, 10, &who_idle, 1, &who_victim);
 	switch_tasks(0, 20, &who_victim, 0, &who_idle);
 	on_migrate(START + 30 * US, VICTIM, 1);
-	wake(30);
+	wake_by(0, 30);
 	switch_tasks(1, 530, &who_other, 0, &who_victim);
 	switch_tasks(1, 540, &who_victim, 0, &who_idle);
 	expect(20, 500, 500);
@@ -178,9 +168,9 @@ static void woken_while_it_runs(void)
 {
 	begin(1);
 	switch_tasks(0, 10, &who_idle, 1, &who_victim);
-	wake(20);
+	wake_by(0, 20);
 	for (u64 us = 30; us < 130; us++)
-		interrupt(us, US / 2, &who_victim);
+		interrupt(0, us, US / 2, &who_victim);
 	switch_tasks(0, 130, &who_victim, 0, &who_idle);
 	expect(70, 50, 0);
 }
@@ -196,11 +186,11 @@ static void runs_where_nobody_looks(void)
 	on_migrate(START + 30 * US, VICTIM, 1);
 	switch_tasks(1, 40, &who_idle, 1, &who_victim);
 	switch_tasks(1, 1000, &who_victim, 0, &who_idle);
-	wake(2000);
+	wake_by(0, 2000);
 	switch_tasks(1, 2010, &who_idle, 1, &who_victim);
 	switch_tasks(1, 3000, &who_victim, 0, &who_idle);
 	on_migrate(START + 4000 * US, VICTIM, 0);
-	wake(4000);
+	wake_by(0, 4000);
 	switch_tasks(0, 4005, &who_other, 0, &who_victim);
 	switch_tasks(0, 4010, &who_victim, 0, &who_idle);
 	expect(15, 15, 5);
@@ -220,12 +210,12 @@ static void waits_for_long(void)
 			switch_tasks(0, us, &who_above, 1, &who_other);
 		else if (us == 2011)
 			switch_tasks(0, us, &who_other, 0, &who_above);
-		interrupt(us, US / 4, &who_above);
+		interrupt(0, us, US / 4, &who_above);
 	}
 	switch_tasks(0, 10010, &who_above, 0, &who_victim);
 	expect_taken(10000);
-	check(taken_by(ABOVE) == 7498, "%llu us by the other victim",
-	      (unsigned long long)taken_by(ABOVE));
+	check(total_of((struct cause){ .kind = CAUSE_TASK, .id = ABOVE }) == 7498,
+	      "by the other victim");
 }
 
 /* The scheduler passes over a FIFO task: that was throttled, whatever ran instead. */
@@ -237,13 +227,13 @@ static void throttled(void)
 	begin(1);
 	switch_tasks(0, 0, &who_idle, 1, &who_victim);
 	switch_tasks(0, 10, &who_victim, 1, &fair);
-	interrupt(20, 5 * US, &fair);
+	interrupt(0, 20, 5 * US, &fair);
 	switch_tasks(0, 40, &fair, 1, &who_other);
 	switch_tasks(0, 60, &who_other, 0, &who_victim);
 	switch_tasks(0, 70, &who_victim, 0, &who_idle);
 	/* what ran when it was woken is just slow to give way */
 	switch_tasks(0, 80, &who_idle, 1, &fair);
-	wake(100);
+	wake_by(0, 100);
 	switch_tasks(0, 104, &fair, 1, &who_victim);
 	switch_tasks(0, 110, &who_victim, 0, &who_idle);
 	expect(26, 54, 20);
@@ -272,7 +262,7 @@ static void without_quota(void)
 		switch_tasks(0, 60 + 10 * i, &runners[i % 2], 1, &runners[!(i % 2)]);
 	on_migrate(START + 95 * US, VICTIM + 4, 1);
 	nr_limited = 0;
-	interrupt(100, US, &runners[0]);
+	interrupt(0, 100, US, &runners[0]);
 	check(!cpus[0].nr_limited, "%u have no quota", cpus[0].nr_limited);
 	for (u32 i = 0; i < 4; i++)
 		switch_tasks(0, 110 + 10 * i, i ? &limited[i - 1] : &runners[0], !i, &limited[i]);
@@ -298,7 +288,7 @@ static void network(void)
 	cpu = event(0, &who_victim);
 	on_poll(cpu, START + 5 * US, &first, 1);	/* a task polls it itself */
 	push(cpu, START + 10 * US, FRAME_SOFTIRQ, CAUSE_SOFTIRQ, NET_RX);
-	interrupt(20, 5 * US, &who_victim);
+	interrupt(0, 20, 5 * US, &who_victim);
 	on_poll(cpu, START + 55 * US, &first, 1);
 	on_poll(cpu, START + 75 * US, &second, 2);
 	pop(cpu, START + 80 * US, FRAME_SOFTIRQ);
@@ -337,11 +327,6 @@ static void begin_sleeping(u64 us, u32 sleep)
 		  0, sleep);
 }
 
-static u64 total_of(struct cause cause)
-{
-	return row_of(cause)->total / US;
-}
-
 /* It is late from then on: the other task has interrupts off, then they come, then it runs. */
 static void late_by_interrupts_off(void)
 {
@@ -364,6 +349,17 @@ static void late_by_a_little(void)
 	expect(10, 10, 4);
 	check(total_of((struct cause){ .kind = CAUSE_TIMER_IRQ, .how = 1 }) == 3, "came late");
 	check(row_of((struct cause){ .kind = CAUSE_TASK, .id = OTHER })->count == 1, "not counted once");
+}
+
+/* The CPU was idle, and woke up for it. */
+static void woken_on_an_idle_cpu(void)
+{
+	begin_sleeping(10, 0);
+	switch_tasks(0, 20, &who_other, 0, &who_idle);
+	expire(0, 100, 100, FRAME_VECTOR, &who_idle);
+	switch_tasks(0, 110, &who_idle, 1, &who_victim);
+	expect_taken(10);
+	check(row_of((struct cause){ .kind = CAUSE_TASK })->count == 1, "not counted once");
 }
 
 /* The softirq's thread waits for another task; what happened before the timer was due is not to blame. */
@@ -619,16 +615,15 @@ static void becomes_realtime(void)
 	config.realtime = 1;
 	config.victims_are = VICTIMS_ALL;
 	switch_tasks(1, 0, &who_idle, 1, &(struct who){ .tid = VICTIM, .priority = 120 });
-	interrupt_on(1, 10, US, &who_victim);
-	interrupt_on(1, 20, US, &who_victim);
+	interrupt(1, 10, US, &who_victim);
+	interrupt(1, 20, US, &who_victim);
 	check(((struct victim *)store_find(&victims, &who_victim.tid))->task == TASK_STRUCT,
 	      "it is not known whether it may run");
 	switch_tasks(1, 30, &who_victim, 1, &who_above);
 	for (u64 us = 30; us < 5030; us += 5)
-		interrupt_on(1, us, US, &who_above);
+		interrupt(1, us, US, &who_above);
 	switch_tasks(1, 5030, &who_above, 0, &who_victim);
-	check(total_of((struct cause){ .kind = CAUSE_TASK, .id = ABOVE }) == 4000, "%llu us by it",
-	      (unsigned long long)taken_by(ABOVE));
+	check(total_of((struct cause){ .kind = CAUSE_TASK, .id = ABOVE }) == 4000, "by it");
 }
 
 /* The worst episode keeps its beginning and its end. */
@@ -640,7 +635,7 @@ static void keeps_both_ends(void)
 	switch_tasks(0, 0, &who_idle, 1, &who_victim);
 	switch_tasks(0, 10, &who_victim, 1, &who_above);
 	for (u64 us = 11; us < 211; us++)
-		interrupt(us, US / 2, &who_above);
+		interrupt(0, us, US / 2, &who_above);
 	switch_tasks(0, 300, &who_above, 0, &who_victim);
 	keep_episode(&cpus[0], 0);
 	check(worst->length == 290 * US && worst->count > EPISODE_SEGMENTS, "%u parts", worst->count);
@@ -652,6 +647,7 @@ int main(void)
 {
 	late_by_interrupts_off();
 	late_by_a_little();
+	woken_on_an_idle_cpu();
 	late_by_a_softirq();
 	blocked();
 	blocked_without_quota();
