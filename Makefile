@@ -23,7 +23,8 @@ space := $(subst ,, )
 QUICK_KERNEL := debian12/6.12-module
 NIGHTLY := $(foreach v,6.12 7.3,$(foreach f,preempt rt,$(foreach k,stock shielded debug module,\
 	$v/x86_64-$f-$k)) $v/arm64-preempt-shielded) 7.3/x86_64-lazy-shielded \
-	$(foreach k,12/6.1 12/6.12 12/6.12-rt 13/7.3 13/7.3-rt,debian$k debian$k-module)
+	$(foreach k,12/6.1 12/6.12 12/6.12-rt 13/7.3 13/7.3-rt,debian$k debian$k-module) \
+	debian12/6.12-arm64
 export PYTHONDONTWRITEBYTECODE := 1
 
 ifeq ($(shell test -x kernel/apply && echo yes),)

@@ -68,9 +68,7 @@ def build(arch: str, targets: Iterable[str], linux: tuple[str, Path] | None = No
 
 
 def libraries(program: Path) -> list[str]:
-    """What a program of this machine is linked with; nothing for one of ours, which is static."""
-    if not program.is_absolute():
-        return []
+    """What a program of this machine is linked with; nothing if that is static."""
     done = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False)
     return re.findall(r"(/\S+) \(", done.stdout)
 
@@ -82,8 +80,9 @@ def image(out: Path, programs: Sequence[str], commands: Sequence[Command],
     archive.add("init", (out / "init").read_bytes())
     for program in programs:
         archive.add(f"bin/{Path(program).name}", (out / program).read_bytes())
-        for library in libraries(Path(program)):
-            archive.add(library, Path(library).read_bytes())
+        if program.startswith("/") or program == "timershield":
+            for library in libraries(out / program):
+                archive.add(library, Path(library).read_bytes())
     for module in modules:
         archive.add(f"{MODULES}/{module.name}", module.read_bytes())
     archive.add("lab/commands", "".join(c.line() + "\n" for c in commands).encode())
