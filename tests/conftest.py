@@ -204,7 +204,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """The last line of all."""
-    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
     passed, failed, errors, skipped = (len(reporter.stats.get(word, ()))
                                        for word in ("passed", "failed", "error", "skipped"))
     reporter.write_line(f"{passed} passed, {failed + errors} failed"

@@ -17,7 +17,7 @@ def test_ages_are_the_sum_of_their_parts_and_span_losses() -> None:
             "received_ns": np.array([30, 131, 0, 330, 440]), "status": np.array([1, 1, 0, 1, 1])}}
     system: Any = SimpleNamespace(table=lambda _, name: tables[name])
     found = ages(system, "x")["poll"]
-    assert found["inter-send"].tolist() == [101, 100]
-    assert found["delivery"].tolist() == [30, 30]
-    assert found["inter-receive"].tolist() == [199, 110]
-    assert found["age"].tolist() == [330, 240]
+    assert list(found["inter-send"]) == [101, 100]
+    assert list(found["delivery"]) == [30, 30]
+    assert list(found["inter-receive"]) == [199, 110]
+    assert list(found["age"]) == [330, 240]

@@ -23,10 +23,9 @@ OTHER = "neither"
 def grown(stock: Measured, shielded: Measured, kind: str) -> int:
     """Bytes by which the objects that a patch touches have grown."""
     a, b = (s.table(SCENARIO, "objects") for s in (stock, shielded))
-    before = dict(zip(a["object"].tolist(), a[kind].tolist(), strict=True))
-    return sum(size - before.get(name, 0) for name, feature, size in zip(
-        b["object"].tolist(), b["feature"].tolist(), b[kind].tolist(), strict=True)
-        if feature == OURS)
+    before = dict(zip(a["object"], a[kind], strict=True))
+    return int(sum(size - before.get(name, 0) for name, feature, size in zip(
+        b["object"], b["feature"], b[kind], strict=True) if feature == OURS))
 
 
 def _grown(kind: str) -> Callable[[Measured, Measured], Found]:

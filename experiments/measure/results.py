@@ -24,7 +24,7 @@ from lab.errors import LabError
 from lab.paths import REPO
 
 Value = TypeVar("Value")
-Table = dict[str, npt.NDArray[Any]]
+Table = dict[str, np.ndarray[Any, np.dtype[Any]]]
 
 SAME = {"target": "target", "kernel": "kernel", "image": "kernel", "time": "clock", "qemu": "QEMU",
         "program": "guest program or module", "measured": "sources"}

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from experiments.measure.results import Table
 from lab.boot import qemu
@@ -185,7 +186,7 @@ class Watch:
         return {name: rows[:, i] for i, name in enumerate(COLUMNS)}
 
 
-def within(inner: Table, outer: Table) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+def within(inner: Table, outer: Table) -> npt.NDArray[np.bool_]:
     """Which of the ``outer`` spans contain one of ``inner``; both in one window, on one CPU."""
     begins = np.sort(inner["begin"])
     first = np.searchsorted(begins, outer["begin"])

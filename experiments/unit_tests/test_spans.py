@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from experiments.measure import spans
+from experiments.measure.results import Table
 from experiments.measure.spans import Span
 from lab.errors import LabError
 
@@ -60,7 +61,7 @@ def test_interrupts_may_be_part_of_a_span() -> None:
     assert [line for line in lines if line[0] == "i"] == ["i 600 0"]
 
 
-def table(*rows: tuple[int, int]) -> dict[str, "np.ndarray[tuple[int, int], np.dtype[np.int64]]"]:
+def table(*rows: tuple[int, int]) -> Table:
     data = np.array(rows, dtype=np.int64).reshape(-1, 2)
     return {"begin": data[:, 0], "instructions": data[:, 1]}
 
