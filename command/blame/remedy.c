@@ -125,8 +125,10 @@ static char *for_ordinary(const struct blame_victim *victim, const struct task_i
 	const struct task_info *task = task_info_of(&victim->victim.who);
 	unsigned int other;
 
+	/* the same for each of two threads, or they would meet again on that CPU */
 	if (find_unbalanced(victim, &other))
-		return format("taskset -pc %u %u", other, victim->id);
+		return format("taskset -pc %u %u", other, culprit->process == task->process &&
+			      culprit->tid > victim->id ? culprit->tid : victim->id);
 	if (task->unit && culprit->unit && strcmp(task->unit, culprit->unit))
 		return format("chrt -f -p 1 %u, or raise cpu.weight of its cgroup", victim->id);
 	if (task->session && culprit->session && strcmp(task->session, culprit->session) &&

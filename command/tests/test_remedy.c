@@ -281,7 +281,10 @@ static void where_nobody_balances(void)
 		.id = 70, .victim = { .cpu = 1, .who = { .tid = 70, .tgid = 70, .priority = 120 } },
 	};
 	struct blame_row row = { .cause = { .kind = CAUSE_TASK, .id = 80 }, .row.who = ordinary };
-	autofree char *stat = file_path("/proc/70/task/70/stat"), *remedy = NULL;
+	const struct blame_row sibling = {
+		.cause = { .kind = CAUSE_TASK, .id = 81 }, .row.who = { .tid = 81, .tgid = 70, .priority = 120 },
+	};
+	autofree char *stat = file_path("/proc/70/task/70/stat"), *remedy = NULL, *of_both = NULL;
 
 	put("proc/cmdline", "isolcpus=1-2\n");
 	put("sys/devices/system/cpu/isolated", "1-2\n");
@@ -290,6 +293,8 @@ static void where_nobody_balances(void)
 	check(remedy_unbalanced(&victim, &row), "it is not seen");
 	remedy = remedy_for(&victim, &row, MASKED_NO);
 	check(!strcmp(remedy, "taskset -pc 2 70"), "%s", remedy);
+	of_both = remedy_for(&victim, &sibling, MASKED_NO);
+	check(!strcmp(of_both, "taskset -pc 2 81"), "%s", of_both);
 	check(!unlink(stat), "%s", stat);
 	task_info_look_again();
 	check(remedy_unbalanced(&victim, &row), "it is forgotten when the task has ended");
