@@ -220,7 +220,7 @@ void report_print(FILE *file, const struct report *report, unsigned int lines, b
 			print_remedies(victim);
 	}
 	if (shown < report->count)
-		fprintf(out, "\n%zu more victims lost less; --json shows all, -p one of them.\n",
+		fprintf(out, "\n%zu more victims; --json shows all, -p one of them.\n",
 			report->count - shown);
 	if (!report->count)
 		fprintf(out, "%s\n", report->realtime ?

@@ -112,11 +112,15 @@ static int by_total(const void *a, const void *b)
 	return compare(other->row.row.total, one->row.row.total);
 }
 
-static int by_taken(const void *a, const void *b)
+/* First the more important of those that have late jobs: a task that only computes always waits for long. */
+static int by_lateness(const void *a, const void *b)
 {
 	const struct victim_report *one = a, *other = b;
+	int order = compare(!!other->jobs.late, !!one->jobs.late);
 
-	return compare(other->sums.taken, one->sums.taken);
+	if (!order && one->jobs.late)
+		order = compare(level_of(&other->sums.who), level_of(&one->sums.who));
+	return order ? order : compare(other->sums.taken, one->sums.taken);
 }
 
 static const char *program_of(const struct task_info *task)
@@ -454,7 +458,7 @@ void report_make(struct report *report, const struct blame_figures *figures, boo
 		make_victim_report(report, victim, figures, threads);
 		report->count++;
 	}
-	qsort(report->victims, report->count, sizeof(*report->victims), by_taken);
+	qsort(report->victims, report->count, sizeof(*report->victims), by_lateness);
 	remedy_free();
 }
 

@@ -404,6 +404,23 @@ static void rows_of_many_who_were_needed(void)
 	report_free(&report);
 }
 
+/* First whoever has late jobs, of these the most important one. */
+static void victims_in_order(void)
+{
+	struct blame_victim victims[] = {
+		{ .id = 80, .victim = { .taken = 9, .who = ordinary } },
+		{ .id = 84, .victim = { .taken = 5, .who = { .tid = 84, .priority = 120 } }, .jobs = { .count = 9, .late = 9 } },
+		{ .id = 70, .victim = { .taken = 2, .who = victim_who }, .jobs = { .count = 9, .late = 2 } },
+	};
+	struct blame_figures figures = { .victims = victims, .victim_count = ARRAY_SIZE(victims) };
+	struct report report = { 0 };
+
+	report_make(&report, &figures, false, NULL, 0);
+	check(report.victims[0].id == 70 && report.victims[1].id == 84, "%u, %u", report.victims[0].id,
+	      report.victims[1].id);
+	report_free(&report);
+}
+
 /* In a process of its own: what is read of a machine is kept. */
 static void on(void (*machine)(void))
 {
@@ -441,6 +458,7 @@ int main(void)
 	on(where_memory_is_limited);
 	on(where_nobody_balances);
 	on(where_users_name_groups);
+	on(victims_in_order);
 	on(rows_of_a_process);
 	on(rows_of_many_who_were_needed);
 	on(devices);
