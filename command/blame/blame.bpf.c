@@ -543,6 +543,19 @@ int BPF_PROG(sched_wakeup, struct task_struct *task)
 	return wakeup(ctx, task, 1);
 }
 
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(sched_wakeup_new, struct task_struct *task)
+{
+	struct cpu *cpu = this_cpu();
+	struct who who;
+
+	read_task(&who, task);
+	if (cpu)
+		on_new_task(cpu, ctx, bpf_ktime_get_ns(), &who, task->flags, (u64)task,
+			    bpf_core_field_exists(task->wake_cpu) ? task->wake_cpu : 0);
+	return 0;
+}
+
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(sched_migrate_task, struct task_struct *task, int cpu)
 {

@@ -59,7 +59,7 @@ struct sched_info {
 };
 
 struct task_struct {
-	int pid, tgid, prio;
+	int pid, tgid, prio, wake_cpu;
 	struct mm_struct *mm;
 	struct sched_entity se;
 	struct sched_rt_entity rt;

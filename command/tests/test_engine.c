@@ -150,6 +150,18 @@ static void preempted(void)
 	longest_is(40);
 }
 
+/* A task that is new waits for a CPU, too. */
+static void waits_when_it_is_new(void)
+{
+	begin(1);
+	switch_tasks(1, 0, &who_idle, 1, &who_other);
+	on_new_task(event(0, &who_above), NULL, START + 10 * US, &who_victim, 0, TASK_STRUCT, 1);
+	switch_tasks(1, 60, &who_other, 1, &who_victim);
+	switch_tasks(1, 80, &who_victim, 0, &who_idle);
+	expect(20, 50, 50);
+	longest_is(50);
+}
+
 /* A CPU without an event since the start: what runs there has run all the time. */
 static void waits_on_a_cpu_without_events(void)
 {
@@ -665,6 +677,7 @@ int main(void)
 	network();
 	throttled();
 	preempted();
+	waits_when_it_is_new();
 	waits_on_a_cpu_without_events();
 	woken_while_it_runs();
 	runs_where_nobody_looks();
