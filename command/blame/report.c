@@ -439,7 +439,7 @@ void report_make(struct report *report, const struct blame_figures *figures, boo
 	task_info_look_again();
 	for (size_t i = 0; i < figures->row_count; i++)
 		if (figures->rows[i].row.who.tid)
-			task_info_name(&figures->rows[i].row.who);
+			task_info_name(&figures->rows[i].row.who, figures->rows[i].row.total);
 	report->lost = figures->lost;
 	report->lost_events = figures->lost_events;
 	report->victims = grow(NULL, figures->victim_count + 1, sizeof(*report->victims));

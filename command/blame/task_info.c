@@ -158,12 +158,15 @@ static struct task_info *find(const struct who *who)
 	return person;
 }
 
-void task_info_name(const struct who *who)
+void task_info_name(const struct who *who, u64 time)
 {
 	struct task_info *person = find(who);
 
-	if ((person->alive && person->looked == look) || !who->comm[0])
+	if ((person->alive && person->looked == look) || !who->comm[0] ||
+	    (person->named == look && time <= person->named_by))
 		return;
+	person->named = look;
+	person->named_by = time;
 	snprintf(person->comm, sizeof(person->comm), "%.*s", COMM_SIZE, who->comm);
 	make_printable(person->comm);
 }
@@ -179,7 +182,7 @@ const struct task_info *task_info_of(const struct who *who)
 		return person;
 	/* It has ended; its last events know it best. Its group may still be there. */
 	find_limits(person);
-	task_info_name(who);
+	task_info_name(who, 0);
 	person->policy = (int)who->policy;
 	return person;
 }

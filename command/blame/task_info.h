@@ -9,6 +9,8 @@
 struct task_info {
 	struct task_info *next;
 	unsigned int looked;		/* when it was read last, as task_info_look_again() counts */
+	unsigned int named;		/* when a row told its name; the time of that row */
+	u64 named_by;
 	u32 tid, process;
 	unsigned long long start;	/* of another thread with its number */
 	int policy;			/* -1: not known */
@@ -28,8 +30,8 @@ struct task_info {
 const struct task_info *task_info_of(const struct who *who);
 void task_info_look_again(void);
 
-/* What it is called if /proc does not know that any more. */
-void task_info_name(const struct who *who);
+/* What a row of so much TIME calls it, if /proc does not know any more. Its first rows have its parent's name. */
+void task_info_name(const struct who *who, u64 time);
 
 /* Looks at it while it lives, if that was not done yet, and at the quotas of its groups. */
 void task_info_note(const struct who *who);

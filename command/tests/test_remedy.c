@@ -378,6 +378,8 @@ static void rows_of_many_who_were_needed(void)
 {
 	static const u32 lock = SLEEP_LOCK << HOW_SHIFT | 203;
 	struct blame_row rows[] = {
+		/* before it had a name of its own */
+		{ { 70, CAUSE_TASK, 91, 0, 0 }, { .who = { .tid = 91, .tgid = 91, .comm = "parent" } }, false },
 		{ { 70, CAUSE_KEPT, 80, 90, 203 }, { .total = 3, .who = ordinary }, false },
 		{ { 70, CAUSE_KEPT, 80, 91, 203 }, { .total = 4, .who = ordinary }, false },
 		{ { 70, CAUSE_BLOCKED, 90, lock, 0 }, { .total = 2, .who = { .tid = 90, .tgid = 90, .comm = "child" } }, false },
@@ -391,7 +393,7 @@ static void rows_of_many_who_were_needed(void)
 	const struct culprit *kept, *blocked;
 
 	report_make(&report, &figures, false, NULL, 0);
-	check(report.victims[0].count == 3, "%zu rows", report.victims[0].count);
+	check(report.victims[0].count == 4, "%zu rows", report.victims[0].count);
 	kept = &report.victims[0].culprits[0];
 	blocked = &report.victims[0].culprits[1];
 	check(kept->row.row.total == 7 && !strcmp(kept->how, "child waited for it"), "%s", kept->how);
