@@ -309,6 +309,7 @@ class BlameTest(unittest.TestCase):
                 self.assertNotIn("standard output", errors.read())
 
     def test_terminal(self) -> None:
+        os.environ["TERM"] = "xterm"    # a dumb one shows no pictures
         master, slave = pty.openpty()
         screen = Screen(master)
         resize(slave, 24, 80)
