@@ -546,12 +546,11 @@ int BPF_PROG(sched_wakeup, struct task_struct *task)
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(sched_wakeup_new, struct task_struct *task)
 {
-	struct cpu *cpu = this_cpu();
 	struct who who;
 
 	read_task(&who, task);
-	if (cpu)
-		on_new_task(cpu, ctx, bpf_ktime_get_ns(), &who, task->flags, (u64)task,
+	if (config.on)
+		on_new_task(bpf_ktime_get_ns(), &who, task->flags, (u64)task,
 			    bpf_core_field_exists(task->wake_cpu) ? task->wake_cpu : 0);
 	return 0;
 }

@@ -1197,17 +1197,17 @@ inline_always void on_wakeup(struct cpu *cpu, void *context, u64 now, const stru
 	expect_wait(FIND_CPU(victim->cpu), victim, who->tid);
 }
 
-/* Nobody has seen it run yet: it is going to, on CPU NUMBER. */
-inline_always void on_new_task(struct cpu *cpu, void *context, u64 now, const struct who *who, u32 flags,
-			       u64 task, u32 number)
+/* It was just made, and is going to run on CPU NUMBER. */
+inline_always void on_new_task(u64 now, const struct who *who, u32 flags, u64 task, u32 number)
 {
-	struct victim *victim = is_victim(who, flags) ? make_victim(who->tid, who) : 0;
+	struct victim *victim = cpu_is_watched(number) && is_victim(who, flags) ?
+				make_victim(who->tid, who) : 0;
 
 	if (!victim)
 		return;
 	victim->task = task;
 	victim->cpu = number;
-	on_wakeup(cpu, context, now, who, flags, 1);
+	on_wakeup(0, 0, now, who, flags, 1);
 }
 
 /* How a task sleeps. CALL: the system call + 1, 0: none; with its arguments. */

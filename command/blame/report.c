@@ -112,7 +112,7 @@ static int by_total(const void *a, const void *b)
 	return compare(other->row.row.total, one->row.row.total);
 }
 
-/* First the more important of those that have late jobs: a task that only computes always waits for long. */
+/* First those with late jobs, by priority: a task that only computes always waits for long. */
 static int by_lateness(const void *a, const void *b)
 {
 	const struct victim_report *one = a, *other = b;

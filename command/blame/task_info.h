@@ -9,8 +9,8 @@
 struct task_info {
 	struct task_info *next;
 	unsigned int looked;		/* when it was read last, as task_info_look_again() counts */
-	unsigned int named;		/* when a row told its name; the time of that row */
-	u64 named_by;
+	unsigned int named;		/* when a row named it, as above */
+	u64 named_by;			/* that row's time */
 	u32 tid, process;
 	unsigned long long start;	/* of another thread with its number */
 	int policy;			/* -1: not known */
@@ -30,7 +30,7 @@ struct task_info {
 const struct task_info *task_info_of(const struct who *who);
 void task_info_look_again(void);
 
-/* What a row of so much TIME calls it, if /proc does not know any more. Its first rows have its parent's name. */
+/* Its name in a row of TIME ns, for when /proc has none: in its first rows it may have its parent's. */
 void task_info_name(const struct who *who, u64 time);
 
 /* Looks at it while it lives, if that was not done yet, and at the quotas of its groups. */

@@ -155,7 +155,7 @@ static void waits_when_it_is_new(void)
 {
 	begin(1);
 	switch_tasks(1, 0, &who_idle, 1, &who_other);
-	on_new_task(event(0, &who_above), NULL, START + 10 * US, &who_victim, 0, TASK_STRUCT, 1);
+	on_new_task(START + 10 * US, &who_victim, 0, TASK_STRUCT, 1);
 	switch_tasks(1, 60, &who_other, 1, &who_victim);
 	switch_tasks(1, 80, &who_victim, 0, &who_idle);
 	expect(20, 50, 50);

@@ -406,7 +406,7 @@ static void rows_of_many_who_were_needed(void)
 	report_free(&report);
 }
 
-/* First whoever has late jobs, of these the most important one. */
+/* First those with late jobs, by priority. */
 static void victims_in_order(void)
 {
 	struct blame_victim victims[] = {
