@@ -11,8 +11,11 @@
 /* How long the CPU then runs at least and at most, ns; what is due meanwhile waits */
 #define SHIELD_GAP	2000LL
 #define SHIELD_PAUSE	(100 * NSEC_PER_USEC)
-/* After what time a task that has been woken runs, or does not, ns */
-#define SHIELD_LOOK	(20 * NSEC_PER_USEC)
+/*
+ * After what time a task that has been woken runs, or does not, ns; then after as long as it has
+ * waited: an interrupt may take longer than this, and nothing else would get the CPU.
+ */
+#define SHIELD_LOOK	(20LL * NSEC_PER_USEC)
 /* A switch of tasks leaves a proxy where it is that expires so much later, ns */
 #define SHIELD_FAR	NSEC_PER_SEC
 
@@ -156,7 +159,7 @@ void shield_switch(struct shield *shield, const struct task_struct *task)
 	if (shield->threshold == level && !shield->woken)
 		return;
 	set_threshold(shield, level);
-	shield->woken = false;
+	shield->woken = 0;
 	if (!shield_empty(shield))
 		rearm(shield);
 }
@@ -224,7 +227,7 @@ static ktime_t serve(struct shield *shield)
 
 	raw_spin_lock(&shield->bases->base.lock);
 	/* A timer of the kernel has woken a task, which may be real-time. */
-	shield->woken = need_resched();
+	shield->woken = need_resched() ? shield->woken ?: now : 0;
 	if (!shield->woken)
 		set_threshold(shield, shield_masks(shield, current));
 	else if (shield->threshold == TIMERSHIELD_ORDINARY)
@@ -251,7 +254,7 @@ static ktime_t serve(struct shield *shield)
 			level = min(level, TIMERSHIELD_REALTIME);
 		if (need_resched() && level > floor) {
 			floor = level;
-			shield->woken = true;
+			shield->woken = shield->woken ?: now;
 		}
 		now = ktime_get();
 	}
@@ -259,7 +262,7 @@ static ktime_t serve(struct shield *shield)
 	next = next_event(shield, now, now - began < SHIELD_TIME ? SHIELD_GAP :
 			  min(now - began, SHIELD_PAUSE));
 	if (shield->woken && !shield_empty(shield))
-		next = min(next, now + SHIELD_LOOK);
+		next = min(next, now + max(SHIELD_LOOK, now - shield->woken));
 	raw_spin_unlock(&shield->bases->base.lock);
 	return next;
 }

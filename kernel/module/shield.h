@@ -17,11 +17,11 @@ struct shield {
 	ktime_t armed;		/* what the proxy is set for; KTIME_MAX: nothing */
 	u8 threshold;		/* timers below this level are masked */
 	bool on;
-	bool woken;		/* somebody who may be real-time is about to run */
 	bool returned;		/* the kernel has got a timer back and does not know it */
 	bool bypass;		/* what starts now is for the kernel */
 	ktime_t fell;		/* when the threshold fell: what expired before has been held */
 	ktime_t served;		/* when a masked timer was expired last */
+	ktime_t woken;		/* since when somebody who may be real-time is about to run; 0: nobody */
 	struct hrtimer *hrtick;	/* on 7.x, ends an ordinary task's turn; NULL: not seen yet */
 	call_single_data_t kick;
 };
