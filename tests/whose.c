@@ -19,10 +19,12 @@
 #include <linux/aio_abi.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #define MANY 50
@@ -156,6 +158,21 @@ static void signal_timers_of_one_that_was_real_time(struct many *many)
 	}
 }
 
+/* Their callbacks arm them again. The first expiry was never masked, all others are. */
+static void timers_of_an_ignored_signal(struct many *many)
+{
+	STARTED(OTHER) {
+		signal(SIGRTMIN, SIG_IGN);
+		for (unsigned int i = 0; i < MANY; i++) {
+			posix_timer_arm(SIGEV_SIGNAL, 0, 1, USEC);
+			spin_until(now() + TICK / MANY);
+		}
+		set_true(&many->armed);
+		/* Those of the play with the shield off end with it. */
+		sleep_until(many->first + 5 * MSEC);
+	}
+}
+
 static void play(struct window *window, void (*start)(struct many *many))
 {
 	struct many *many = shared_memory(sizeof(*many));
@@ -175,7 +192,7 @@ static void play(struct window *window, void (*start)(struct many *many))
 
 static void (*const masked[])(struct many *many) = {
 	thread_of_the_same_process, waiters_of_its_own, timeouts_of_a_ring, wait_at_a_ring,
-	signal_timers, signal_timers_of_one_that_was_real_time,
+	signal_timers, signal_timers_of_one_that_was_real_time, timers_of_an_ignored_signal,
 };
 
 static void play_masked(struct window *window)
@@ -194,6 +211,18 @@ TEST_OF(timeouts_of_a_ring_do_not_interrupt, does_not_interrupt, 2)
 TEST_OF(a_wait_at_a_ring_does_not_interrupt, does_not_interrupt, 3)
 TEST_OF(signal_timers_do_not_interrupt, does_not_interrupt, 4)
 TEST_OF(signal_timers_fall_with_their_only_thread, does_not_interrupt, 5)
+
+static void ignored_signals(void)
+{
+	struct utsname name;
+
+	require(!uname(&name), "uname: %m");
+	if (strverscmp(name.release, "6.13") >= 0)
+		skip("the kernel stops timers whose signal is ignored");
+	does_not_interrupt();
+}
+
+TEST_OF(timers_of_an_ignored_signal_do_not_interrupt, ignored_signals, 6)
 
 /* FIFO 95 has read its timerfds once, or polled them, and is an ordinary task when it arms them. */
 static void timerfds_that_real_time_has_seen(struct many *many)

@@ -292,8 +292,8 @@ bool shield_start(struct shield *shield, struct hrtimer *timer, u8 level, ktime_
 		return false;
 	if (mode & HRTIMER_MODE_REL)
 		time = ktime_add_safe(time, hrtimer_cb_get_time(timer));
-	/* What has expired already was never masked; 7.3 refuses such a timer. */
-	if (queue_expiry(old, time) <= ktime_get())
+	/* 7.x refuses what has expired already. Before that, its callback may arm it again. */
+	if (KERNEL_IS_7 && queue_expiry(old, time) <= ktime_get())
 		return false;
 	queue = &level_at(shield->bases, level)->queue[old->index];
 	if (hrtimer_try_to_cancel(timer) < 0)
