@@ -81,11 +81,19 @@ void churn_exit(struct worker *worker)
 	}
 }
 
-/* Sleeps, longer on a slow kernel; and for as long as the churn pauses. */
+/*
+ * Sleeps, longer on a slow kernel; and while the churn pauses, unless somebody is still busy.
+ * Unloading a module waits for each task that is runnable. A SCHED_DEADLINE task that was throttled
+ * and had another policy when its time came stays throttled: Linux ignores its timer then. It runs
+ * once its policy is changed again.
+ */
 static void rest(struct disturber *disturber, u64 duration)
 {
+	const struct churn *churn = disturber->churn;
+
 	sleep_for(duration * slowness());
-	while (__atomic_load_n(&disturber->churn->pause, __ATOMIC_ACQUIRE))
+	while (__atomic_load_n(&churn->pause, __ATOMIC_ACQUIRE) &&
+	       !__atomic_load_n(&churn->busy, __ATOMIC_ACQUIRE))
 		sleep_for(2 * MSEC * slowness());
 }
 
