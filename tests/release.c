@@ -64,9 +64,6 @@ static void by_waiting_for_a_signal(struct scene *scene)
  */
 static void check_release(struct scene *scene, const char *name, u64 extra)
 {
-	/* In any way: pipe_read took 0.9 ms of one boot. */
-	if (slowness() > 1)
-		extra = extra < 20 * USEC ? 20 * USEC : extra;
 	extra *= slowness() * slowness();
 	scene->data = shared_memory(sizeof(unsigned int));
 	/* As ktimers is; ksoftirqd, ordinary, waits for a slice of the hog, as on a stock kernel. */

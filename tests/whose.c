@@ -164,7 +164,8 @@ static void timers_of_an_ignored_signal(struct many *many)
 	STARTED(OTHER) {
 		signal(SIGRTMIN, SIG_IGN);
 		for (unsigned int i = 0; i < MANY; i++) {
-			posix_timer_new(i % 2 ? CLOCK_MONOTONIC : CLOCK_REALTIME, SIGEV_SIGNAL, 0, 1, USEC);
+			posix_timer_new(i % 2 ? CLOCK_MONOTONIC : CLOCK_REALTIME, SIGEV_SIGNAL, 0, 1,
+					USEC);
 			spin_until(now() + TICK / MANY);
 		}
 		set_true(&many->armed);

@@ -314,7 +314,7 @@ bool shield_start(struct shield *shield, struct hrtimer *timer, u8 level, ktime_
 	WRITE_ONCE(timer->timer_queued, 1);
 	trace_timer(TRACE_START, timer, mode);
 	queue_add(queue, timer);
-	/* CLOCK_REALTIME may have been less than this. The kernel warns of a proxy before 0. */
+	/* One by CLOCK_REALTIME may be due before the boot; the kernel warns of a start before 0. */
 	expires = max_t(ktime_t, timer_expiry(timer), 0);
 	raw_spin_unlock(&queue->cpu_base->lock);
 
