@@ -80,24 +80,23 @@ def _existing(tree: Path, targets: list[str]) -> list[str]:
 
 
 def each_builds(stock: Path, progress: Progress, platform: Platform) -> Found:
-    """Every patch on top of those before it, with CONFIG_TIMERSHIELD off and on; all link."""
+    """Every patch on top of those before it; all link."""
     found = {}
+    kernel = platform.kernel(Mode.SHIELDED)
     patches = patchset.texts(platform.linux)
     tree = kernels.directory(platform.linux) / "src-each"
     with kernels.locked("source-each"):
         kernels.link_copy(stock, tree, progress)
         for count, patch in list(enumerate(patches, 1))[1:]:
             kernels.sync(stock, tree, dict(itertools.islice(patches.items(), count)))
-            for mode in (Mode.STOCK, Mode.SHIELDED):
-                kernel = platform.kernel(mode)
-                with progress.bar(f"building after {patch}, {mode}", None):
-                    status, text = _compile(kernel, tree, [
-                        *_existing(tree, list(DIRECTORIES)),
-                        *(["vmlinux"] if count == len(patches) else []),
-                    ])
-                errors = re.findall(r"^.*(?:error|Error).*$", text, re.M)
-                found[f"{platform.name} {mode} builds after {patch}"] = (
-                    "\n".join(errors) or f"make ended with {status}" if status else "")
+            with progress.bar(f"building after {patch}", None):
+                status, text = _compile(kernel, tree, [
+                    *_existing(tree, list(DIRECTORIES)),
+                    *(["vmlinux"] if count == len(patches) else []),
+                ])
+            errors = re.findall(r"^.*(?:error|Error).*$", text, re.M)
+            found[f"{platform.name} builds after {patch}"] = (
+                "\n".join(errors) or f"make ended with {status}" if status else "")
     return found
 
 
@@ -116,11 +115,8 @@ def new_warnings(progress: Progress, platform: Platform) -> Found:
     tree = kernels.patched_tree(progress, linux)
     objects = [p[:-2] + ".o" for p in patchset.paths(patches)
                if p.endswith(".c") and "kunit" not in p]
-    found = {}
-    for mode in (Mode.STOCK, Mode.SHIELDED):
-        with progress.bar(f"warnings, {platform.name}, TIMERSHIELD as in {mode}", None):
-            before = _warnings(platform.kernel(Mode.STOCK), stock, objects)
-            after = _warnings(platform.kernel(mode), tree, objects)
-        found[f"{platform.name} no new warnings, {mode}"] = "\n".join(
-            after[key] for key in sorted(set(after) - set(before)))
-    return found
+    with progress.bar(f"warnings, {platform.name}", None):
+        before = _warnings(platform.kernel(Mode.STOCK), stock, objects)
+        after = _warnings(platform.kernel(Mode.SHIELDED), tree, objects)
+    return {f"{platform.name} no new warnings": "\n".join(
+        after[key] for key in sorted(set(after) - set(before)))}
