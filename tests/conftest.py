@@ -156,8 +156,8 @@ class Guest(pytest.Item):
             return f"{self.kernel.name} {self.name}: {excinfo.value}"
         return super().repr_failure(excinfo, style)
 
-    def reportinfo(self) -> tuple[Path, None, str]:
-        return self.path, None, f"{self.kernel.name} {self.name}"
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, 0, f"{self.kernel.name} {self.name}"
 
 
 class Machine(Guest):
