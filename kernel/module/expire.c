@@ -244,7 +244,8 @@ static ktime_t serve(struct shield *shield)
 		if (!timer)
 			break;
 		level = queue_level(timer->base);
-		if (level == TIMERSHIELD_ORDINARY && kernel_is_due(shield, now))
+		if (level == TIMERSHIELD_ORDINARY && timer_expiry(timer) > now - 2 * TICK_NSEC &&
+		    kernel_is_due(shield, now))
 			break;
 		expiry = timer_expiry(timer);
 		if (level < floor)
