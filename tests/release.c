@@ -69,9 +69,11 @@ static void check_release(struct scene *scene, const char *name, u64 extra)
 	/* As ktimers is; ksoftirqd, ordinary, waits for a slice of the hog, as on a stock kernel. */
 	if (!shield_has_levels())
 		set_softirq_threads(test_cpu, FIFO(1));
-	/* lockdep takes its time when it sees a path first */
-	if (slowness() > 1)
+	/* lockdep takes its time when it sees a path first, and RCU when it frees the tasks */
+	if (slowness() > 1) {
 		scene_run(scene);
+		sleep_for(500 * MSEC);
+	}
 	scene_run(scene);
 	check_undisturbed(&scene->window, name);
 	check_served(scene);
