@@ -378,7 +378,7 @@ static void *wait_for_ever(void *unused)
 
 /*
  * SIGCONT looks at each thread. Where it is ignored, its timer arms itself again, until 7.x; so many
- * take longer than a tick. They are real-time: a FIFO task has started this process.
+ * take longer than a tick. A FIFO task arms them.
  */
 static void continue_itself(bool *armed)
 {
@@ -406,7 +406,7 @@ static u64 late_in_a_storm(void)
 
 	pin(test_cpu);
 	become(FIFO(98));
-	STARTED(OTHER) continue_itself(armed);
+	STARTED(FIFO(10)) continue_itself(armed);
 	attacker = newest;
 	await_true(armed);
 	due = now() + 200 * MSEC;
