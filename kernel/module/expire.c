@@ -8,9 +8,12 @@
 
 /* How long timers expire in one go, ns */
 #define SHIELD_TIME	(20 * NSEC_PER_USEC)
-/* How long the CPU then runs at least and at most, ns; what is due meanwhile waits */
+/*
+ * How long the CPU then runs tasks at least and at most, ns; what is due meanwhile waits. A task
+ * that masks may run in between: the pause is for those that do not.
+ */
 #define SHIELD_GAP	2000LL
-#define SHIELD_PAUSE	(100 * NSEC_PER_USEC)
+#define SHIELD_PAUSE	NSEC_PER_MSEC
 /*
  * After what time a task that has been woken runs, or does not, ns; then after as long as it has
  * waited: an interrupt may take longer than this, and nothing else would get the CPU.
@@ -75,15 +78,15 @@ static struct hrtimer *next_timer(struct shield *shield, u8 floor, ktime_t held,
 }
 
 /*
- * The time of the next interrupt, @pause after @now if something is due. If only masked timers are
+ * The time of the next interrupt, @after or later if something is due. If only masked timers are
  * left, it is the first tick after one has been held for the length of a tick, right behind it. The
  * kernel's ticks are at multiples of their length (except with skew_tick=), so this takes no
  * interrupt of its own.
  */
-static ktime_t next_event(struct shield *shield, ktime_t now, ktime_t pause)
+static ktime_t next_event(struct shield *shield, ktime_t now, ktime_t after)
 {
 	struct hrtimer *timer = earliest(shield, shield->threshold);
-	ktime_t next = timer ? max(timer_expiry(timer), now + pause) : KTIME_MAX, held;
+	ktime_t next = timer ? max(timer_expiry(timer), after) : KTIME_MAX, held;
 
 	if (minima_all(&shield->minima) >= next)
 		return next;
@@ -92,7 +95,7 @@ static ktime_t next_event(struct shield *shield, ktime_t now, ktime_t pause)
 		return next;
 	/* A tick has gone by in which the timers of other tasks took all the time: not again. */
 	if (timer_expiry(timer) <= now - 2 * TICK_NSEC && shield->served <= now - 2 * TICK_NSEC)
-		return min(next, now + pause);
+		return min(next, after);
 	held = max3(ktime_add_safe(timer_expiry(timer), TICK_NSEC),
 		    shield->served + TICK_NSEC / 2, now);
 	if (held < KTIME_MAX - TICK_NSEC)
@@ -123,7 +126,8 @@ static void rearm(struct shield *shield)
 			    shield->armed <= minima_all(&shield->minima)))
 		return;
 	raw_spin_lock(&shield->bases->base.lock);
-	next = next_event(shield, now, 0);
+	next = next_event(shield, now,
+			  shield->threshold == TIMERSHIELD_ORDINARY ? shield->after : 0);
 	raw_spin_unlock(&shield->bases->base.lock);
 	arm(shield, next);
 }
@@ -260,8 +264,9 @@ static ktime_t serve(struct shield *shield)
 		now = ktime_get();
 	}
 	shield->threshold = floor;
-	next = next_event(shield, now, now - began < SHIELD_TIME ? SHIELD_GAP :
-			  min(now - began, SHIELD_PAUSE));
+	shield->after = now + (now - began < SHIELD_TIME ? SHIELD_GAP :
+			       min(now - began, SHIELD_PAUSE));
+	next = next_event(shield, now, shield->after);
 	if (shield->woken && !shield_empty(shield))
 		next = min(next, now + max(SHIELD_LOOK, now - shield->woken));
 	raw_spin_unlock(&shield->bases->base.lock);

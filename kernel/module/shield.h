@@ -22,6 +22,7 @@ struct shield {
 	ktime_t fell;		/* when the threshold fell: what expired before has been held */
 	ktime_t served;		/* when a masked timer was expired last */
 	ktime_t woken;		/* since when somebody who may be real-time is about to run; 0: nobody */
+	ktime_t after;		/* nothing expires before, while an ordinary task runs */
 	struct hrtimer *hrtick;	/* on 7.x, ends an ordinary task's turn; NULL: not seen yet */
 	call_single_data_t kick;
 };
