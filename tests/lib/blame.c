@@ -15,7 +15,7 @@
 
 #define TRUTH "/tmp/blame.truth"
 #define OUTPUT "/tmp/blame.json"
-#define LEAD (15 * SEC)	/* until the first expiry: all get ready first */
+#define LEAD (30 * SEC)	/* until the first expiry: all get ready first */
 #define GAP 250ull		/* ns; what is longer was taken */
 
 struct blame_truth *truth;
