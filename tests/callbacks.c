@@ -6,8 +6,8 @@
  * that is released or woken with them must not wait for them, and a tick expires one of them, not
  * eight (R11).
  *
- * Two of the last four fail on stock. The others pass there; they would fail if what a tick expires, or a
- * release, added to it.
+ * a_tick_has_a_budget and twice_a_tick_at_most fail on stock. The others pass there; they would fail
+ * if what a tick expires, or a release, added to it.
  */
 #define _GNU_SOURCE
 #include "lib/shield.h"
@@ -368,14 +368,13 @@ TEST(twice_a_tick_at_most)
 
 static void *wait_for_ever(void *unused)
 {
-	for (;;)
-		pause();
+	pause();
 	return unused;
 }
 
 /*
- * SIGCONT looks at each thread. Where it is ignored, its timer arms itself again, until 7.x, for the
- * next tick: so many timers take longer than that.
+ * SIGCONT looks at each thread. Before 7.x the timer of an ignored signal arms itself again, for the
+ * next tick. So many timers take longer than a tick.
  */
 static void continue_itself(bool *armed, unsigned int threads, unsigned int timers)
 {

@@ -80,7 +80,7 @@ def _existing(tree: Path, targets: list[str]) -> list[str]:
 
 
 def each_builds(stock: Path, progress: Progress, platform: Platform) -> Found:
-    """Every patch on top of those before it; all link."""
+    """Each patch compiles on top of those before it; the whole series links."""
     found = {}
     kernel = platform.kernel(Mode.SHIELDED)
     patches = patchset.texts(platform.linux)
