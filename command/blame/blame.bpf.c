@@ -43,7 +43,7 @@ struct {
 #define REMOVE(store, key) bpf_map_delete_elem(&store, key)
 #define ADD(counter, number) __sync_fetch_and_add(&(counter), number)
 #define LOOP(count, function, argument) bpf_loop(count, function, argument, 0)
-#define NOINLINE __attribute__((noinline))
+#define SUBPROGRAM __attribute__((noinline))
 
 static struct cpu *FIND_CPU(u32 number)
 {
@@ -322,30 +322,25 @@ int BPF_PROG(hrtimer_expire_exit, struct hrtimer *timer)
 	return 0;
 }
 
-SEC("tp_btf/hrtimer_start")
-int BPF_PROG(hrtimer_start, struct hrtimer *timer)
-{
-	u32 how = how_armed((u64)timer->function);
-	struct armed by = { 0 };
-	u64 key = (u64)timer;
-
-	if (!config.on || !how || how == HOW_SLEEP)
-		return 0;
-	read_task(&by.who, bpf_get_current_task_btf());
-	PUT(armed, &key, &by);
-	return 0;
-}
-
-inline_always int queue_call(void *descriptor)
+/* The current task arms a timer, or queues a call. */
+inline_always int arm(void *what)
 {
 	struct armed by = { 0 };
-	u64 key = (u64)descriptor;
+	u64 key = (u64)what;
 
 	if (!config.on)
 		return 0;
 	read_task(&by.who, bpf_get_current_task_btf());
 	PUT(armed, &key, &by);
 	return 0;
+}
+
+SEC("tp_btf/hrtimer_start")
+int BPF_PROG(hrtimer_start, struct hrtimer *timer)
+{
+	u32 how = how_armed((u64)timer->function);
+
+	return how && how != HOW_SLEEP ? arm(timer) : 0;
 }
 
 /*
@@ -356,14 +351,14 @@ SEC("tp_btf/csd_queue_cpu")
 int BPF_PROG(csd_queue_cpu, unsigned int number, unsigned long callsite, void *function,
 	     void *descriptor)
 {
-	return queue_call(descriptor);
+	return arm(descriptor);
 }
 
 SEC("tp_btf/csd_queue_cpu")
 int BPF_PROG(csd_queue_again, unsigned int number, unsigned long callsite, void *function,
 	     void *descriptor)
 {
-	return queue_call(descriptor);
+	return arm(descriptor);
 }
 
 SEC("tp_btf/csd_function_entry")
@@ -515,18 +510,15 @@ inline_always int wakeup(void *context, struct task_struct *task, int queued)
 	if (!cpu)
 		return 0;
 	frame = &cpu->frames[cpu->depth & (MAX_DEPTH - 1)];
+	read_task(&who, task);
 	if (!queued && cpu->depth && frame->cause.kind == CAUSE_TIMER &&
-	    frame->owner < OWNER_WOKEN) {
-		read_task(&who, task);
+	    frame->owner < OWNER_WOKEN)
 		own_frame(cpu, &who, OWNER_WOKEN, system_call_of(task));
-	} else if (config.victims_are != VICTIMS_CPUS) {
-		read_task(&who, task);
-	} else {
+	if (config.victims_are == VICTIMS_CPUS)
 		return 0;
-	}
 	now = bpf_ktime_get_ns();
 	on_wakeup(cpu, context, now, &who, task->flags, queued);
-	if (!queued && config.victims_are != VICTIMS_CPUS)
+	if (!queued)
 		link_to_waker(cpu, who.tid, now);
 	return 0;
 }

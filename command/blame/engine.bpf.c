@@ -5,10 +5,11 @@
  *
  * Whoever includes this provides: config, lost; the stores rows, victims, jobs_of, armed, works and
  * targets; the macros LOOKUP(store, key), INSERT(store, key, value), which fails if it is there
- * or there is no room, PUT(), which replaces, REMOVE(store, key), ADD(counter, number), NOINLINE,
+ * or there is no room, PUT(), which replaces, REMOVE(store, key), ADD(counter, number),
  * LOOP(count, function, argument), FIND_CPU(number), WHY_THROTTLED(victim): an enum throttle if it
  * is ready and not allowed to run; IS_SERVED(task): whether the fair server chose this task_struct;
- * TAKE_STACK(context): the number of a stack + 1; LINK(tid): of a thread.
+ * TAKE_STACK(context): the number of a stack + 1; LINK(tid): of a thread; SUBPROGRAM: a function that
+ * is verified once, for any arguments, and not for each call.
  */
 #include "blame_types.h"
 #include "episode.h"
@@ -18,12 +19,15 @@ static const struct jobs no_jobs;
 static const struct victim no_victim;
 
 /* A function of its own, for the kernel allows 512 bytes of stack in all. */
-static NOINLINE int add_row(u32 victim, const struct cause *cause, const struct who *who, u64 time,
+SUBPROGRAM int add_row(u32 victim, const struct cause *cause, const struct who *who, u64 time,
 			    u32 count)
 {
-	struct cause key = *cause;
 	struct row *row, fresh = { .count = count, .total = time, .longest = time };
+	struct cause key;
 
+	if (!cause || !who)
+		return 0;
+	key = *cause;
 	key.victim = victim;
 	row = LOOKUP(rows, &key);
 	if (!row) {
@@ -67,7 +71,7 @@ inline_always void extend_episode(struct cpu *cpu, struct victim *victim, u32 id
 }
 
 /* Accounts for the time until now. EXTRA was taken too, but no event covers it. */
-static NOINLINE int cut(struct cpu *cpu, u64 now, u64 extra)
+SUBPROGRAM int cut(struct cpu *cpu, u64 now, u64 extra)
 {
 	struct frame *frame;
 	struct segment *segment;
@@ -222,7 +226,7 @@ inline_always void begin_wait(struct victim *victim, s32 priority, u64 now)
 	victim->throttled = WHY_THROTTLED(victim);
 }
 
-static NOINLINE int follow_quota_of(struct cpu *cpu, u32 id, u64 now)
+SUBPROGRAM int follow_quota_of(struct cpu *cpu, u32 id, u64 now)
 {
 	u32 why = 0, slot = LIMITED;
 	struct victim *victim;
@@ -281,7 +285,7 @@ inline_always void leave_wait(struct cpu *cpu, u32 id)
 }
 
 /* Before RECENT forgets what happened while a victim waits; a little at a time. */
-static NOINLINE int flush_wait(struct cpu *cpu)
+SUBPROGRAM int flush_wait(struct cpu *cpu)
 {
 	struct victim *victim;
 
@@ -554,11 +558,14 @@ inline_always u64 begin_preemption(struct cpu *cpu, u64 now)
 }
 
 /* A row keeps the stack of the longest TIME. */
-static NOINLINE int set_stack(u32 victim, const struct cause *cause, u32 stack, u64 time)
+SUBPROGRAM int set_stack(u32 victim, const struct cause *cause, u32 stack, u64 time)
 {
-	struct cause key = *cause;
+	struct cause key;
 	struct row *row;
 
+	if (!cause)
+		return 0;
+	key = *cause;
 	key.victim = victim;
 	row = stack ? LOOKUP(rows, &key) : 0;
 	if (row && time >= row->longest)
@@ -679,7 +686,7 @@ inline_always u32 class_of(u64 time)
 }
 
 /* What it has done since it was due is all of a job. */
-static NOINLINE int add_job(u32 id, struct victim *victim, u64 now)
+SUBPROGRAM int add_job(u32 id, struct victim *victim, u64 now)
 {
 	struct jobs *jobs;
 	u64 own, length;
@@ -722,7 +729,7 @@ inline_always int has_jobs(const struct victim *victim)
 }
 
 /* It sleeps: for the next job, inside this one, or nobody knows. Returns how. */
-static NOINLINE u32 end_job(struct cpu *cpu, struct victim *victim, u64 now, u32 sleep)
+SUBPROGRAM u32 end_job(struct cpu *cpu, struct victim *victim, u64 now, u32 sleep)
 {
 	u64 call;
 
@@ -891,7 +898,7 @@ inline_always void on_switch(struct cpu *cpu, void *context, u32 number, u64 now
 }
 
 /* Adds up what kept the victim away at a stretch, a task or WHY. SEGMENT 0: that was all. */
-static NOINLINE int blame_kept(struct cpu *cpu, const struct segment *segment, u32 kind, u32 why,
+SUBPROGRAM int blame_kept(struct cpu *cpu, const struct segment *segment, u32 kind, u32 why,
 			       u64 time)
 {
 	struct lateness *late;
@@ -1109,7 +1116,7 @@ inline_always u64 find_lateness(struct cpu *cpu, const struct victim *victim, u3
 }
 
 /* Rows for the time until NOW in which it was late, or blocked. */
-static NOINLINE int blame_lateness(struct cpu *cpu, struct victim *victim, u64 now)
+SUBPROGRAM int blame_lateness(struct cpu *cpu, struct victim *victim, u64 now)
 {
 	struct cause cause = { .kind = CAUSE_SLACK };
 	struct walk walk = { .cpu = cpu, .there = cpu };

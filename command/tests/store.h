@@ -56,7 +56,7 @@ static inline void store_remove(struct store *store, const void *key)
 #define PUT(store, key, value) store_put(&(store), key, value)
 #define REMOVE(store, key) store_remove(&(store), key)
 #define ADD(counter, number) ((counter) += (number))
-#define NOINLINE
+#define SUBPROGRAM static
 #define TAKE_STACK(context) ((void)(context), 0)
 #define IS_SERVED(task) ((void)(task), 0)
 
