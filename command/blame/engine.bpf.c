@@ -8,8 +8,9 @@
  * or there is no room, PUT(), which replaces, REMOVE(store, key), ADD(counter, number),
  * LOOP(count, function, argument), FIND_CPU(number), WHY_THROTTLED(victim): an enum throttle if it
  * is ready and not allowed to run; IS_SERVED(task): whether the fair server chose this task_struct;
- * TAKE_STACK(context): the number of a stack + 1; LINK(tid): of a thread; SUBPROGRAM: a function that
- * is verified once, for any arguments, and not for each call.
+ * TAKE_STACK(context): the number of a stack + 1; LINK(tid): of a thread; SUBPROGRAM: a function
+ * that is verified once, for any arguments, and not for each call. Before 6.6 no key of a store may
+ * be in what its arguments point to.
  */
 #include "blame_types.h"
 #include "episode.h"
@@ -77,10 +78,11 @@ SUBPROGRAM int cut(struct cpu *cpu, u64 now, u64 extra)
 	struct segment *segment;
 	struct victim *victim;
 	u64 start, time;
-	u32 first;
+	u32 first, id;
 
 	if (!cpu)
 		return 0;
+	id = cpu->victim;
 	frame = &cpu->frames[cpu->depth & (MAX_DEPTH - 1)];
 	start = cpu->last;
 	if (now < start)
@@ -102,9 +104,7 @@ SUBPROGRAM int cut(struct cpu *cpu, u64 now, u64 extra)
 	segment->base = cpu->frames[0].who.tid ? cpu->frames[0].who.priority : BASE_IDLE;
 	segment->first = first;
 	segment->chosen = cpu->chosen;
-	if (!cpu->victim)
-		return 0;
-	victim = LOOKUP(victims, &cpu->victim);
+	victim = id ? LOOKUP(victims, &id) : 0;
 	if (!victim)
 		return 0;
 	if (!cpu->depth && !cpu->kernel_thread) {
@@ -115,8 +115,8 @@ SUBPROGRAM int cut(struct cpu *cpu, u64 now, u64 extra)
 		extra = 0;
 	victim->ran -= extra;
 	victim->taken += time + extra;
-	add_row(cpu->victim, &frame->cause, &frame->who, time + extra, first);
-	extend_episode(cpu, victim, cpu->victim, start, now + extra);
+	add_row(id, &frame->cause, &frame->who, time + extra, first);
+	extend_episode(cpu, victim, id, start, now + extra);
 	return 0;
 }
 
@@ -288,15 +288,17 @@ inline_always void leave_wait(struct cpu *cpu, u32 id)
 SUBPROGRAM int flush_wait(struct cpu *cpu)
 {
 	struct victim *victim;
+	u32 id;
 
 	if (!cpu || !cpu->waiting || cpu->head - cpu->flushed < FLUSH_SEGMENTS)
 		return 0;
 	cpu->flushed = cpu->head;
-	victim = LOOKUP(victims, &cpu->waiting);
+	id = cpu->waiting;
+	victim = LOOKUP(victims, &id);
 	if (victim && victim->since && victim->cpu == cpu->number)
-		blame_wait(cpu, victim, cpu->waiting, cpu->last);
+		blame_wait(cpu, victim, id, cpu->last);
 	else
-		leave_wait(cpu, cpu->waiting);
+		leave_wait(cpu, id);
 	return 0;
 }
 
@@ -958,7 +960,7 @@ inline_always int follow(struct lateness *late)
 	late->until = link->at;
 	late->ready = 0;
 	late->needed = 0;
-	work = LOOKUP(works, &late->waker.tid);
+	work = LOOKUP(works, &link->waker.tid);
 	if (work)
 		late->needed = *work;
 	if (link->cpu == late->on)
