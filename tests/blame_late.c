@@ -754,6 +754,8 @@ TEST(knows_a_demoted_task)
 
 	finds_jobs(victim);
 	check(!strstr(victim, "TimerShield module"), "the module was advised");
+	if (truth->late_longest < WORK + 100 * USEC)
+		skip("the scheduler of this kernel (before 6.6) lets it preempt the encoder");
 	remedy_helps_beyond(WORK, victim, "chrt -f -p 1 ", "realtime");
 }
 

@@ -66,7 +66,6 @@ static void spin(const struct blame_scenario *scenario)
 	u64 before = now(), time, read = SEC, counters[BLAME_COUNTERS] = { 0 };
 
 	prctl(PR_SET_NAME, "victim");
-	set_policy(0, scenario->victim);
 	for (unsigned int i = 0; i < 1000; i++, before = time) {
 		time = now();
 		read = time - before < read ? time - before : read;
@@ -122,11 +121,13 @@ static int run_scenario(const struct blame_scenario *scenario)
 	if (now() > truth->first)
 		return 2;
 	sleep_until(truth->first - 10 * MSEC);
+	set_policy(0, scenario->victim);	/* the victim does not wait for a load at its birth */
 	victim = fork();
 	if (!victim) {
 		spin(scenario);
 		_exit(0);
 	}
+	set_policy(0, OTHER);
 	truth->victim = victim;
 	waitpid(victim, NULL, 0);
 	usleep(1000 * scenario->linger);
