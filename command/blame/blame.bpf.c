@@ -81,6 +81,15 @@ static u32 is_realtime_throttled(struct task_struct *task)
  * A task_struct that has gone reads as something, or not at all. Since 6.18 a task runs on until
  * it leaves the kernel, or waits for its turn to do so, though its group's quota is used up.
  */
+static u32 has_no_quota(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->throttled))
+		return BPF_CORE_READ(task, throttled);
+	return bpf_core_field_exists(task->se.cfs_rq) &&
+	       bpf_core_field_exists(((struct cfs_rq *)0)->throttle_count) &&
+	       BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
+}
+
 static u32 WHY_THROTTLED(const struct victim *victim)
 {
 	struct task_struct *task = (struct task_struct *)victim->task;
@@ -89,12 +98,7 @@ static u32 WHY_THROTTLED(const struct victim *victim)
 		return 0;
 	if (victim->priority < 100)
 		return is_realtime_throttled(task);
-	if (bpf_core_field_exists(task->throttled))
-		return BPF_CORE_READ(task, throttled) ? THROTTLE_QUOTA : 0;
-	if (!bpf_core_field_exists(task->se.cfs_rq) ||
-	    !bpf_core_field_exists(((struct cfs_rq *)0)->throttle_count))
-		return 0;
-	return BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0 ? THROTTLE_QUOTA : 0;
+	return has_no_quota(task) ? THROTTLE_QUOTA : 0;
 }
 
 static inline __attribute__((always_inline)) u32 is_served(u64 address)
@@ -344,22 +348,23 @@ int BPF_PROG(hrtimer_start, struct hrtimer *timer)
 }
 
 /*
- * Interrupts are enabled here, and one may queue a call, too, to wake a task of another CPU. Of two
- * programs the kernel runs at least one, as with soft timers.
+ * Interrupts are enabled here, and on 7.3 preemption is, too: the same may happen while a program
+ * runs. Of two programs the kernel runs at least one, as with soft timers.
  */
-SEC("tp_btf/csd_queue_cpu")
-int BPF_PROG(csd_queue_cpu, unsigned int number, unsigned long callsite, void *function,
-	     void *descriptor)
-{
-	return arm(descriptor);
+#define TWICE(event, call, arguments...)					\
+SEC("tp_btf/" #event)								\
+int BPF_PROG(event, ##arguments)						\
+{										\
+	return call;								\
+}										\
+SEC("tp_btf/" #event)								\
+int BPF_PROG(event##_again, ##arguments)					\
+{										\
+	return call;								\
 }
 
-SEC("tp_btf/csd_queue_cpu")
-int BPF_PROG(csd_queue_again, unsigned int number, unsigned long callsite, void *function,
-	     void *descriptor)
-{
-	return arm(descriptor);
-}
+TWICE(csd_queue_cpu, arm(descriptor), unsigned int number, unsigned long callsite, void *function,
+      void *descriptor)
 
 SEC("tp_btf/csd_function_entry")
 int BPF_PROG(csd_function_entry, void *function, struct __call_single_data *descriptor)
@@ -451,16 +456,6 @@ inline_always u32 how_task_sleeps(struct task_struct *task, u32 state, u64 *call
 		value = arm64->regs[2];
 	}
 	return how_it_sleeps(state, system_call_of(task), operation, value);
-}
-
-/* The same as in WHY_THROTTLED(), of a task that is certainly there. */
-inline_always u32 has_no_quota(struct task_struct *task)
-{
-	if (bpf_core_field_exists(task->throttled))
-		return task->throttled;
-	return bpf_core_field_exists(task->se.cfs_rq) &&
-	       bpf_core_field_exists(((struct cfs_rq *)0)->throttle_count) &&
-	       task->se.cfs_rq->throttle_count > 0;
 }
 
 /* When a task that is picked began to wait for that. */
@@ -625,8 +620,7 @@ int job_is_late(void *context)
 	return 0;
 }
 
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct *child)
+inline_always int fork(struct task_struct *parent, struct task_struct *child)
 {
 	u32 key = parent->pid, group = parent->tgid, new = child->pid, one = 1;
 	struct victim *victim = LOOKUP(victims, &key);
@@ -638,6 +632,8 @@ int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct 
 		ADD(lost.targets, 1);
 	return 0;
 }
+
+TWICE(sched_process_fork, fork(parent, child), struct task_struct *parent, struct task_struct *child)
 
 /* From now on its number may be another task's. */
 SEC("tp_btf/sched_process_free")

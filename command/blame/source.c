@@ -221,7 +221,9 @@ static u64 recursion_misses(void)
 		if (one == program->progs.hrtimer_expire_entry ||
 		    one == program->progs.soft_expire_entry ||
 		    one == program->progs.csd_queue_cpu ||
-		    one == program->progs.csd_queue_again)
+		    one == program->progs.csd_queue_cpu_again ||
+		    one == program->progs.sched_process_fork ||
+		    one == program->progs.sched_process_fork_again)
 			continue;
 		if (bpf_program__fd(one) >= 0 &&
 		    !bpf_obj_get_info_by_fd(bpf_program__fd(one), &info, &size))
