@@ -102,7 +102,9 @@ class Machine:
         if kernel.debian:
             words += ["cryptomgr.notests"]
         # Linux has data races of its own.
-        if kernel.debug and kernel.feature != "kcsan":
+        if kernel.feature == "kcsan":
+            words += ["kcsan.early_enable=1"]
+        elif kernel.debug:
             words += ["panic_on_warn=1"]
         if kernel.patched:
             words += ["timershield=1"]
