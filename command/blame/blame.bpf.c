@@ -620,7 +620,7 @@ int job_is_late(void *context)
 	return 0;
 }
 
-inline_always int fork(struct task_struct *parent, struct task_struct *child)
+inline_always int on_fork(struct task_struct *parent, struct task_struct *child)
 {
 	u32 key = parent->pid, group = parent->tgid, new = child->pid, one = 1;
 	struct victim *victim = LOOKUP(victims, &key);
@@ -633,7 +633,8 @@ inline_always int fork(struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
-TWICE(sched_process_fork, fork(parent, child), struct task_struct *parent, struct task_struct *child)
+TWICE(sched_process_fork, on_fork(parent, child), struct task_struct *parent,
+      struct task_struct *child)
 
 /* From now on its number may be another task's. */
 SEC("tp_btf/sched_process_free")

@@ -21,7 +21,7 @@ static const struct victim no_victim;
 
 /* A function of its own, for the kernel allows 512 bytes of stack in all. */
 SUBPROGRAM int add_row(u32 victim, const struct cause *cause, const struct who *who, u64 time,
-			    u32 count)
+		       u32 count)
 {
 	struct row *row, fresh = { .count = count, .total = time, .longest = time };
 	struct cause key;
@@ -901,7 +901,7 @@ inline_always void on_switch(struct cpu *cpu, void *context, u32 number, u64 now
 
 /* Adds up what kept the victim away at a stretch, a task or WHY. SEGMENT 0: that was all. */
 SUBPROGRAM int blame_kept(struct cpu *cpu, const struct segment *segment, u32 kind, u32 why,
-			       u64 time)
+			  u64 time)
 {
 	struct lateness *late;
 	u32 id;

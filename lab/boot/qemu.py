@@ -101,10 +101,9 @@ class Machine:
         # Debian's kernels test their ciphers for a while after the boot, on any CPU.
         if kernel.debian:
             words += ["cryptomgr.notests"]
-        # Linux has data races of its own.
         if kernel.feature == "kcsan":
             words += ["kcsan.early_enable=1"]
-        elif kernel.debug:
+        elif kernel.debug:  # KCSAN warns of races that are Linux's own
             words += ["panic_on_warn=1"]
         if kernel.patched:
             words += ["timershield=1"]
