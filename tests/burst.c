@@ -30,7 +30,8 @@
 
 /*
  * The worst lateness of a FIFO-90 task that wakes up once in every burst, later
- * from one to the next: one of them falls into the pause if there is one.
+ * from one to the next: one of them falls into the pause if there is one. LENGTH: less than two
+ * ticks, when timers that are held come before it.
  */
 static u64 lateness_in_bursts(u64 start, u64 length)
 {
@@ -101,7 +102,7 @@ TEST(unprivileged_timerfds)
 		}
 		pause();
 	}
-	late = lateness_in_bursts(start, 2 * MSEC);
+	late = lateness_in_bursts(start, TICK / 2);
 	check_lateness(alone, late, before, "3000 timerfds in 0.6 ms");
 }
 
