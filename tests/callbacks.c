@@ -308,7 +308,7 @@ TEST(a_thread_that_expires_timers_masks_nothing_above_it)
 }
 
 #define SLOW 16
-#define OFTEN (200 * USEC)
+#define OFTEN (TICK / 20)
 
 /*
  * What a FIFO-99 task loses in some ticks, of which the first finds nothing that it may expire;
