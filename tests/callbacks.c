@@ -29,6 +29,7 @@
 struct attack {
 	bool armed;
 	u64 worst, lost;	/* of the loop's jobs, and in all, ns */
+	u64 share;		/* what an ordinary task gets of the CPU meanwhile, ns */
 };
 
 static void watch(int epoll, int fd, unsigned int entries)
@@ -91,12 +92,12 @@ static void attack(struct attack *attack)
 }
 
 /* Its response times beyond the work */
-static void run_loop(struct attack *attack)
+static void run_loop(struct attack *attack, u64 period)
 {
-	u64 start = now() + PERIOD;
+	u64 start = now() + period;
 
 	for (unsigned int job = 0; job < JOBS; job++) {
-		u64 release = start + job * PERIOD, last, time, done = 0;
+		u64 release = start + job * period, last, time, done = 0;
 
 		sleep_until(release);
 		last = now();
@@ -125,7 +126,7 @@ static void play(struct attack *state)
 	while (!state->armed)
 		sleep_for(MSEC);
 	sleep_for(10 * MSEC);
-	ENDED(FIFO(99)) run_loop(state);
+	ENDED(FIFO(99)) run_loop(state, PERIOD);
 	end_process(attacker);
 }
 
@@ -433,35 +434,45 @@ TEST(an_ordinary_sleeper_in_a_storm)
 	late_at_most(late_in_a_storm, 10 * TICK);
 }
 
-/* What an ordinary task gets of the CPU next to the loop and to ordinary timers, ns */
-static u64 share_in_a_storm(void)
+/* The loop next to an ordinary task and to ordinary timers, one in each STEP */
+static const struct attack *loop_in_a_storm(u64 step, u64 period)
 {
 	struct attack *state = shared_memory(sizeof(*state));
 	struct storm *storm = shared_memory(sizeof(*storm));
-	u64 *share = shared_memory(sizeof(*share)), end;
 	pid_t attacker;
+	u64 end;
 
 	pin(test_cpu);
 	/* A child of a real-time task may have its class. */
 	become(OTHER);
 	/* A callback takes a third of a millisecond. */
-	*storm = (struct storm){ .threads = 3000, .timers = 1500, .step = 200 * USEC };
+	*storm = (struct storm){ .threads = 3000, .timers = 2000, .step = step };
 	STARTED(OTHER) continue_itself(storm);
 	attacker = newest;
 	become(FIFO(98));
 	await_true(&storm->armed);
-	end = storm->begin + JOBS * PERIOD;
+	end = storm->begin + JOBS * period;
 	STARTED(NICE(-5)) {
 		for (u64 last = now(), time; last < end; last = time) {
 			time = now();
 			if (last >= storm->begin)
-				*share += time - last < USEC ? time - last : 0;
+				state->share += time - last < USEC ? time - last : 0;
 		}
 	}
-	sleep_until(storm->begin - PERIOD);
-	ENDED(FIFO(99)) run_loop(state);
+	sleep_until(storm->begin - period);
+	ENDED(FIFO(99)) run_loop(state, period);
 	end_process(attacker);
-	return *share;
+	return state;
+}
+
+static u64 share_in_a_storm(void)
+{
+	return loop_in_a_storm(200 * USEC, PERIOD)->share;
+}
+
+static u64 lost_in_a_storm(void)
+{
+	return loop_in_a_storm(500 * USEC, 3 * TICK)->lost;
 }
 
 /* Slow callbacks do not keep a CPU (R12). */
@@ -473,4 +484,11 @@ TEST(an_ordinary_task_in_a_storm)
 	share = off_and_on(share_in_a_storm);
 	measured(share.on >= JOBS * PERIOD / 4, "%llu of %llu ns, with the shield off %llu", share.on,
 		 JOBS * PERIOD, share.off);
+}
+
+/* Those that fall behind do not interrupt it in between two ticks. */
+TEST(the_loop_in_a_storm)
+{
+	not_by_a_thread();
+	late_at_most(lost_in_a_storm, 0);
 }

@@ -252,7 +252,7 @@ static ktime_t serve(struct shield *shield)
 		    kernel_is_due(shield, now))
 			break;
 		expiry = timer_expiry(timer);
-		if (level < floor)
+		if (level < floor || level == TIMERSHIELD_ORDINARY)
 			shield->served = now;
 		expire(timer, now);
 		if (expiry < shield->fell)

@@ -20,7 +20,7 @@ struct shield {
 	bool returned;		/* the kernel has got a timer back and does not know it */
 	bool bypass;		/* what starts now is for the kernel */
 	ktime_t fell;		/* when the threshold fell: what expired before has been held */
-	ktime_t served;		/* when a masked timer was expired last */
+	ktime_t served;		/* when a masked timer, or an ordinary task's, was expired last */
 	ktime_t woken;		/* since when somebody who may be real-time is about to run; 0: nobody */
 	ktime_t after;		/* nothing expires before, while an ordinary task runs */
 	struct hrtimer *hrtick;	/* on 7.x, ends an ordinary task's turn; NULL: not seen yet */
