@@ -15,7 +15,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kernels", type=options.words, default=soak.KERNELS, metavar="LIST",
                         help="churn these kernels instead of the debug kernels")
     parser.add_argument("--suites", type=options.words, default=[], metavar="LIST",
-                        help="churn (one CPU), churn-smp (two CPUs); default: both")
+                        help="of those with soak in tests/suites.toml; default: all")
     options.linux(parser, "")
 
 
