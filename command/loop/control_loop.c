@@ -39,35 +39,23 @@ void periodic_run(struct periodic *periodic, struct job *jobs, uint64_t count)
 	}
 }
 
-static int set_policy(int policy, int priority)
-{
-	struct sched_param parameter = { .sched_priority = priority };
-
-	return sched_setscheduler(0, policy, &parameter) ? -errno : 0;
-}
-
 /*
- * While it may run on that CPU alone it is a real-time task: next to one that never sleeps an
- * ordinary task gets no time.
+ * It stays a real-time task: next to others that leave no time, an ordinary task could not end
+ * them, unless it has another CPU.
  */
 int control_loop_enter(const struct control_loop *loop)
 {
-	int ret;
+	const struct sched_param parameter = { .sched_priority = LOOP_PRIORITY };
 
 	sched_getaffinity(0, sizeof(elsewhere), &elsewhere);
-	ret = set_policy(SCHED_FIFO, LOOP_PRIORITY);
-	if (!ret) {
-		ret = loop_pin((int)loop->cpu);
-		if (ret)
-			control_loop_leave();
-	}
-	return ret;
+	if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameter))
+		return -errno;
+	return loop_pin((int)loop->cpu);
 }
 
 void control_loop_leave(void)
 {
 	sched_setaffinity(0, sizeof(elsewhere), &elsewhere);
-	set_policy(SCHED_OTHER, 0);
 }
 
 static int by_size(const void *a, const void *b)

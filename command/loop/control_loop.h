@@ -47,8 +47,8 @@ struct control_loop {
 };
 
 /*
- * Moves the calling thread to the loop's CPU, and makes it FIFO 99, or ordinary again.
- * 0 or -errno.
+ * Makes the calling thread FIFO 99 for good, and moves it to the loop's CPU, or back. Tasks that it
+ * forks are ordinary ones. 0 or -errno.
  */
 int control_loop_enter(const struct control_loop *loop);
 void control_loop_leave(void);

@@ -142,6 +142,7 @@ int trials_run(struct prove *prove)
 	prove->steal_ms = steal_ms(prove->loop.cpu) - stolen;
 	if (prove->watches)
 		watch_stop();
+	sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 });
 	progress(prove, NULL);
 	for (size_t i = 0; i < prove->count; i++)
 		prove->judgements[i] = judge(&prove->trials[i], &prove->trials[0]);
