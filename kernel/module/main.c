@@ -120,7 +120,7 @@ static int __init check_kernel(void)
 {
 	int cpu;
 
-	if (IS_ENABLED(CONFIG_TIMERSHIELD)) {
+	if (HRTIMER_MAX_CLOCK_BASES > 8) {
 		pr_err("this kernel has the shield built in: sysctl kernel.timershield=1\n");
 		return -EEXIST;
 	}
