@@ -254,17 +254,17 @@ static void timerfds_that_real_time_has_seen(struct many *many)
 	}
 }
 
-static void *be_real_time(void *unused)
-{
-	become(FIFO(95));
-	return NULL;
-}
-
+/* A thread of it was raised while it waited, and has not run since. It was born FIFO 90. */
 static void signal_timers_of_one_with_a_real_time_thread(struct many *many)
 {
 	STARTED(OTHER) {
-		pthread_join(thread_new(be_real_time, NULL), NULL);
-		thread_new(poll_it, &(int){ epoll_with(-1) });
+		pthread_t thread;
+
+		posix_timer_arm(SIGEV_SIGNAL, 0, many->first + SEC, 0);	/* its only thread's */
+		thread = thread_new(poll_it, &(int){ epoll_with(-1) });
+		sleep_for(MSEC);
+		pthread_setschedparam(thread, SCHED_FIFO,
+				      &(struct sched_param){ .sched_priority = 95 });
 		arm_signal_timers(many);
 	}
 }

@@ -133,14 +133,14 @@ static void rearm(struct shield *shield)
 }
 
 /*
- * What a task masks while it runs. A kernel thread raises no mask; while a real-time one runs, the
- * mask stays as it is.
+ * What a task masks while it runs. A kernel thread raises no mask; while a real-time one runs, what
+ * was masked below it stays so.
  */
 u8 shield_masks(const struct shield *shield, const struct task_struct *task)
 {
 	u8 level = min(shield_level(task), READ_ONCE(shield_ceiling));
 
-	return task->flags & PF_KTHREAD && level > TIMERSHIELD_ORDINARY ? shield->threshold : level;
+	return task->flags & PF_KTHREAD ? min(level, shield->threshold) : level;
 }
 
 static void set_threshold(struct shield *shield, u8 level)

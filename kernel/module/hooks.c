@@ -68,6 +68,12 @@ static u8 *process_level(const struct task_struct *task)
 	return (u8 *)task->signal + SIGNAL_FLAGS + 3;
 }
 
+static void raise_process(const struct task_struct *task)
+{
+	if (own_level(task) > READ_ONCE(*process_level(task)))
+		WRITE_ONCE(*process_level(task), own_level(task));
+}
+
 /*
  * The level of a timer that signals the current process, or one of its threads. A process of a
  * single thread is what that is now. With two classes the thread that is signalled does not matter.
@@ -186,6 +192,7 @@ static void notrace on_priority(unsigned long ip, unsigned long caller, struct f
 	struct task_struct *task = (struct task_struct *)ts_argument(regs, 1);
 	const struct shield *shield = per_cpu_ptr(&shields, task_cpu(task));
 
+	raise_process(task);
 	if (task == current)
 		shield_switch(this_cpu_ptr(&shields), task);
 	else if (task->on_cpu && shield_masks(shield, task) != READ_ONCE(shield->threshold))
@@ -293,8 +300,7 @@ static struct hook {
 static void on_switch(void *data, bool preempt, struct task_struct *previous,
 		      struct task_struct *next, unsigned int state)
 {
-	if (own_level(next) > READ_ONCE(*process_level(next)))
-		WRITE_ONCE(*process_level(next), own_level(next));
+	raise_process(next);
 	shield_switch(this_cpu_ptr(&shields), next);
 }
 
