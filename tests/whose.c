@@ -254,13 +254,16 @@ static void timerfds_that_real_time_has_seen(struct many *many)
 	}
 }
 
-/* A thread of it was raised while it waited, and has not run since. It was born FIFO 90. */
+/*
+ * A thread of the process was raised while it waited, and has not run since. The process was born
+ * FIFO 90: its first timer shows that its only thread is an ordinary task now.
+ */
 static void signal_timers_of_one_with_a_real_time_thread(struct many *many)
 {
 	STARTED(OTHER) {
 		pthread_t thread;
 
-		posix_timer_arm(SIGEV_SIGNAL, 0, many->first + SEC, 0);	/* its only thread's */
+		posix_timer_arm(SIGEV_SIGNAL, 0, many->first + SEC, 0);
 		thread = thread_new(poll_it, &(int){ epoll_with(-1) });
 		sleep_for(MSEC);
 		pthread_setschedparam(thread, SCHED_FIFO,
